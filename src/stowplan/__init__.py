@@ -1,0 +1,1 @@
+"""Stowplan: a Kubernetes scheduler in Python."""

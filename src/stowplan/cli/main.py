@@ -1,0 +1,119 @@
+"""The `stowplan` command: finds the subcommand, imports only that, and turns errors into a line and an exit status."""
+
+import importlib
+import sys
+import traceback
+from typing import IO, Any, NamedTuple
+
+import click
+
+from stowplan.errors import StowplanError
+
+TRACEBACK_VERBOSITY = 5
+EXIT_INTERRUPTED = 130
+
+
+class Entry(NamedTuple):
+    """Where a subcommand lives, and its line in the help, which is printed without importing it."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+COMMANDS = {
+    "evaluate": Entry("stowplan.cli.evaluate", "evaluate", "Say what the scheduler decides: a case in, a verdict out."),
+    "bench": Entry("stowplan.cli.bench", "bench", "Measure how fast decisions are made."),
+    "config": Entry("stowplan.cli.config", "config", "Convert, check and complete scheduler configuration."),
+    "version": Entry("stowplan.cli.version", "version", "Print versions."),
+}
+
+
+class Failure(click.ClickException):
+    """A StowplanError on its way to the terminal: every line of it carries the program's name."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        for line in self.message.splitlines():
+            click.echo(f"stowplan: {line}", file=file, err=True)
+
+
+def parse_verbosity(ctx: click.Context, param: click.Parameter, value: str) -> int:
+    """Read a klog level. Kubernetes' programs also take `-v=5`, of which click leaves `=5`."""
+    level = value.removeprefix("=")
+    if not level.isdecimal():
+        raise click.BadParameter(f"{level!r} is not a whole number from 0 up.")
+    return int(level)
+
+
+class LazyGroup(click.Group):
+    """Subcommands from the table `COMMANDS`, each imported when it is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = getattr(importlib.import_module(entry.module), entry.attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> None:
+        try:
+            super().invoke(ctx)
+        except StowplanError as error:
+            if ctx.params["verbosity"] >= TRACEBACK_VERBOSITY:
+                traceback.print_exc()
+            raise Failure(str(error)) from error
+        finally:
+            # A reader that went away is noticed here, where click ends the program quietly, not at interpreter exit.
+            sys.stdout.flush()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "-v",
+    "--v",
+    "verbosity",
+    default="0",
+    callback=parse_verbosity,
+    metavar="LEVEL",
+    help=f"Verbosity. From {TRACEBACK_VERBOSITY} on, errors come with a traceback.",
+)
+def cli(verbosity: int) -> None:
+    """Stowplan decides where pods go, as kube-scheduler does: same filters, same scores, same words.
+
+    Nothing here talks to a cluster: cases and configuration come from files or standard input, results go to standard
+    output, messages to standard error.
+
+    \b
+    Examples:
+      Which nodes suit the pod of each case, and why not the others?
+        stowplan evaluate cases.jsonl
+      The same with your own scheduler configuration, from a pipe:
+        stowplan evaluate --config scheduler.yaml - < cases.jsonl
+      Bring an old configuration to kubescheduler.config.k8s.io/v1:
+        stowplan config convert old.yaml
+      How many pods are decided in a second on this machine?
+        stowplan bench decisions
+
+    'stowplan COMMAND --help' tells more about a command. Exit status: 0 done, 2 bad usage or input.
+    """
+
+
+def main() -> int:
+    """Run the command line and return the exit status."""
+    try:
+        status: int | None = cli.main(prog_name="stowplan", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    return status or 0

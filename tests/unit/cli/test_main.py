@@ -1,0 +1,170 @@
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from stowplan.cli.main import COMMANDS, Entry, cli, main
+from stowplan.errors import ConfigError, InputError
+
+Behaviour = Callable[[], object]
+
+
+def raising(error: BaseException) -> Behaviour:
+    def behaviour() -> None:
+        raise error
+
+    return behaviour
+
+
+@pytest.fixture
+def probe(monkeypatch: pytest.MonkeyPatch) -> Callable[[Behaviour], None]:
+    """Add a subcommand `probe` that does what the test says."""
+
+    def install(behaviour: Behaviour) -> None:
+        module = ModuleType("stowplan_probe")
+        vars(module)["probe"] = click.Command("probe", callback=behaviour)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setitem(COMMANDS, "probe", Entry(module.__name__, "probe", "Does what the test says."))
+
+    return install
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["stowplan", *args])
+    return main()
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_names_every_command_and_gives_examples(option: str) -> None:
+    result = CliRunner().invoke(cli, [option])
+    assert result.exit_code == 0
+    for name, entry in COMMANDS.items():
+        assert f"  {name}" in result.stdout
+        assert entry.help in result.stdout
+    assert "stowplan evaluate cases.jsonl\n" in result.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_of_the_table_loads_and_has_help(name: str) -> None:
+    result = CliRunner().invoke(cli, [name, "--help"])
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: cli {name}")
+
+
+@pytest.mark.parametrize("args", [["--help"], ["version"], ["version", "-o", "json"]])
+def test_help_and_version_import_no_room_and_nothing_heavy(args: list[str]) -> None:
+    script = "import sys; from stowplan.cli.main import main; main(); print(*sys.modules, file=sys.stderr)"
+    result = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True, check=True)
+    modules = result.stderr.split()
+    assert {"numpy", "yaml", "msgspec"}.isdisjoint(modules)
+    rooms = {name.split(".")[1] for name in modules if name.startswith("stowplan.")}
+    assert rooms <= {"_version", "cli", "errors"}
+
+
+def test_python_m_stowplan_is_the_command() -> None:
+    result = subprocess.run([sys.executable, "-m", "stowplan", "nonsense"], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.endswith("Error: No such command 'nonsense'.\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "lines"),
+    [
+        (InputError("cases.jsonl:3: not JSON"), ["stowplan: cases.jsonl:3: not JSON"]),
+        (ConfigError("a.yaml: $.kind: missing"), ["stowplan: a.yaml: $.kind: missing"]),
+        (ConfigError(["$.a: bad", "$.b: worse"]), ["stowplan: $.a: bad", "stowplan: $.b: worse"]),
+    ],
+)
+@pytest.mark.parametrize("level", ["0", "4"])
+def test_our_errors_are_lines_without_a_traceback(
+    error: Exception,
+    lines: list[str],
+    level: str,
+    probe: Callable[[Behaviour], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    probe(raising(error))
+    assert run_main(monkeypatch, "-v", level, "probe") == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == lines
+
+
+@pytest.mark.parametrize("verbosity", [["-v", "5"], ["-v5"], ["-v=5"], ["--v", "6"], ["--v=10"]])
+def test_verbosity_five_adds_the_traceback(
+    verbosity: list[str],
+    probe: Callable[[Behaviour], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    probe(raising(InputError("broken")))
+    assert run_main(monkeypatch, *verbosity, "probe") == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert lines[-1] == "stowplan: broken"
+
+
+@pytest.mark.parametrize("level", ["-1", "loud", "1.5", ""])
+def test_verbosity_must_be_a_whole_number(
+    level: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(monkeypatch, f"--v={level}", "version") == 2
+    assert f"{level!r} is not a whole number from 0 up." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status"),
+    [
+        (lambda: None, 0),
+        (lambda: 7, 0),
+        (lambda: click.get_current_context().exit(3), 3),
+        (raising(click.UsageError("no such file")), 2),
+        (raising(KeyboardInterrupt()), 130),
+    ],
+)
+def test_exit_status(
+    behaviour: Behaviour, status: int, probe: Callable[[Behaviour], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe(behaviour)
+    assert run_main(monkeypatch, "probe") == status
+
+
+def test_a_bug_is_not_dressed_up_as_a_user_error(
+    probe: Callable[[Behaviour], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe(raising(ZeroDivisionError("bug")))
+    with pytest.raises(ZeroDivisionError, match="bug"):
+        run_main(monkeypatch, "probe")
+
+
+def test_interruption_is_quiet(
+    probe: Callable[[Behaviour], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    probe(raising(KeyboardInterrupt()))
+    run_main(monkeypatch, "probe")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.strip()) == ("", "")
+
+
+@pytest.mark.parametrize("write", ["click.echo('x')", "sys.stdout.buffer.write(b'x')", "sys.stdout.write('x' * 99999)"])
+def test_a_reader_that_went_away_is_no_news(write: str) -> None:
+    script = (
+        "import sys, types, click; from stowplan.cli import main as m\n"
+        f"sys.modules['p'] = types.SimpleNamespace(c=click.Command('p', callback=lambda: {write}))\n"
+        "m.COMMANDS['p'] = m.Entry('p', 'c', ''); sys.exit(m.main())"
+    )
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as stdout:
+        command = [sys.executable, "-c", script, "p"]
+        result = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=buffered, check=False)
+    assert result.stderr == b""
+    assert result.returncode == 1
