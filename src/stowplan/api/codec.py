@@ -1,0 +1,91 @@
+"""JSON and plain Python values in, structs out, and back: the one module that knows the JSON library.
+
+In Kubernetes null means "not set", wherever it stands. Structs do not allow for it, since that would burden every
+reader, and objects from an API server hardly contain any. So decoding is tried as is, and only an object that fails is
+stripped of its nulls and tried again.
+"""
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from stowplan.errors import InputError
+
+T = TypeVar("T")
+
+_decoders: dict[type, msgspec.json.Decoder[Any]] = {}
+
+_split_path = re.compile(r"(?P<problem>.*) - at `(?P<where>.*)`", re.DOTALL).fullmatch
+
+
+class DecodeError(InputError):
+    """Data that is no JSON, or not the JSON of what it should be. One line: path, colon, problem."""
+
+
+def decode(struct: type[T], data: bytes | str) -> T:
+    """Decode JSON into a struct, or into any type that msgspec knows."""
+    try:
+        return _decoder(struct).decode(data)
+    except msgspec.ValidationError:
+        return _convert_without_nulls(struct, _parse(data))
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise DecodeError(_one_line(error)) from error
+
+
+def convert(struct: type[T], value: object) -> T:
+    """Make a struct of plain dicts, lists and scalars, such as parsed YAML."""
+    try:
+        return msgspec.convert(value, struct)
+    except msgspec.ValidationError:
+        return _convert_without_nulls(struct, value)
+
+
+def whole(data: bytes | str) -> dict[str, Any]:
+    """Decode a JSON object entirely, unread fields included."""
+    value = _parse(data)
+    if not isinstance(value, dict):
+        raise DecodeError(f"$: Expected `object`, got `{type(value).__name__}`")
+    return value
+
+
+def encode(value: object) -> bytes:
+    """Encode a struct or plain values as JSON; fields at their defaults are left out."""
+    return msgspec.json.encode(value)
+
+
+def _decoder(struct: type[T]) -> msgspec.json.Decoder[T]:
+    decoder = _decoders.get(struct)
+    if decoder is None:
+        decoder = _decoders[struct] = msgspec.json.Decoder(struct)
+    return decoder
+
+
+def _parse(data: bytes | str) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise DecodeError(_one_line(error)) from error
+
+
+def _convert_without_nulls(struct: type[T], value: object) -> T:
+    try:
+        return msgspec.convert(_without_nulls(value), struct)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise DecodeError(_one_line(error)) from error
+
+
+def _without_nulls(value: object) -> object:
+    """The same value with every object member that is null left out."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(member) for key, member in value.items() if member is not None}
+    if isinstance(value, list | tuple):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _one_line(error: BaseException) -> str:
+    """An error as `path: problem`; msgspec puts the path last."""
+    match = _split_path(str(error))
+    where, problem = (match["where"], match["problem"]) if match else ("$", str(error))
+    return f"{where}: {' '.join(problem.split())}"

@@ -1,0 +1,158 @@
+"""The group resource.k8s.io, supply side: device classes and the slices in which drivers publish devices."""
+
+from typing import Any
+
+from msgspec import field
+
+from stowplan.api.affinity import NodeSelector
+from stowplan.api.meta import Int64, ObjectMeta, Quantity, Wire
+
+
+class CELDeviceSelector(Wire, frozen=True, kw_only=True):
+    """A CEL expression over one device."""
+
+    expression: str = ""
+
+
+class DeviceSelector(Wire, frozen=True, kw_only=True):
+    """A condition on a device."""
+
+    cel: CELDeviceSelector | None = None
+
+
+class OpaqueDeviceConfiguration(Wire, frozen=True, kw_only=True):
+    """Settings that only the driver understands, carried along unread."""
+
+    driver: str = ""
+    parameters: Any = None
+
+
+class DeviceClassConfiguration(Wire, frozen=True, kw_only=True):
+    """Settings that a class gives to every device allocated through it."""
+
+    opaque: OpaqueDeviceConfiguration | None = None
+
+
+class DeviceClassSpec(Wire, frozen=True, kw_only=True):
+    """Which devices belong to a class, and the extended resource it stands for."""
+
+    selectors: tuple[DeviceSelector, ...] = ()
+    config: tuple[DeviceClassConfiguration, ...] = ()
+    extended_resource_name: str | None = None
+
+
+class DeviceClass(Wire, frozen=True, kw_only=True):
+    """A named kind of device."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeviceClassSpec = DeviceClassSpec()
+
+
+class DeviceAttribute(Wire, frozen=True, kw_only=True):
+    """A fact about a device; exactly one of the values is set."""
+
+    int_value: Int64 | None = field(default=None, name="int")
+    bool_value: bool | None = field(default=None, name="bool")
+    string_value: str | None = field(default=None, name="string")
+    version_value: str | None = field(default=None, name="version")
+    int_values: tuple[Int64, ...] = field(default=(), name="ints")
+    bool_values: tuple[bool, ...] = field(default=(), name="bools")
+    string_values: tuple[str, ...] = field(default=(), name="strings")
+    version_values: tuple[str, ...] = field(default=(), name="versions")
+
+
+class CapacityRequestPolicyRange(Wire, frozen=True, kw_only=True):
+    """Amounts that may be taken of a shared capacity, as a range."""
+
+    min: Quantity | None = None
+    max: Quantity | None = None
+    step: Quantity | None = None
+
+
+class CapacityRequestPolicy(Wire, frozen=True, kw_only=True):
+    """Amounts that may be taken of a shared capacity."""
+
+    default: Quantity | None = None
+    valid_values: tuple[Quantity, ...] = ()
+    valid_range: CapacityRequestPolicyRange | None = None
+
+
+class DeviceCapacity(Wire, frozen=True, kw_only=True):
+    """How much of something a device has."""
+
+    value: Quantity = 0
+    request_policy: CapacityRequestPolicy | None = None
+
+
+class Counter(Wire, frozen=True, kw_only=True):
+    """An amount that devices of one pool share."""
+
+    value: Quantity = 0
+
+
+class CounterSet(Wire, frozen=True, kw_only=True):
+    """Counters that devices draw on together."""
+
+    name: str = ""
+    counters: dict[str, Counter] = field(default_factory=dict)
+
+
+class DeviceCounterConsumption(Wire, frozen=True, kw_only=True):
+    """What a device draws from a counter set."""
+
+    counter_set: str = ""
+    counters: dict[str, Counter] = field(default_factory=dict)
+
+
+class DeviceTaint(Wire, frozen=True, kw_only=True):
+    """A mark that keeps claims from a device."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+    time_added: str | None = None
+
+
+class Device(Wire, frozen=True, kw_only=True):
+    """One device, or one way to partition it."""
+
+    name: str = ""
+    attributes: dict[str, DeviceAttribute] = field(default_factory=dict)
+    capacity: dict[str, DeviceCapacity] = field(default_factory=dict)
+    consumes_counters: tuple[DeviceCounterConsumption, ...] = ()
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    taints: tuple[DeviceTaint, ...] = ()
+    binds_to_node: bool | None = None
+    binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
+    allow_multiple_allocations: bool | None = None
+
+
+class ResourcePool(Wire, frozen=True, kw_only=True):
+    """The pool that a slice belongs to, and how many slices make it whole."""
+
+    name: str = ""
+    generation: Int64 = 0
+    resource_slice_count: Int64 = 0
+
+
+class ResourceSliceSpec(Wire, frozen=True, kw_only=True):
+    """Devices of one driver, and the nodes that can reach them."""
+
+    driver: str = ""
+    pool: ResourcePool = ResourcePool()
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    per_device_node_selection: bool | None = None
+    devices: tuple[Device, ...] = ()
+    shared_counters: tuple[CounterSet, ...] = ()
+
+
+class ResourceSlice(Wire, frozen=True, kw_only=True):
+    """A driver's published devices."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ResourceSliceSpec = ResourceSliceSpec()

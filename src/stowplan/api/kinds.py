@@ -1,0 +1,79 @@
+"""The kinds that the scheduler reads: their structs, and the names under which they are listed."""
+
+from typing import NamedTuple
+
+from stowplan.api.apps import ReplicaSet, StatefulSet
+from stowplan.api.coordination import Lease
+from stowplan.api.core import Namespace, ReplicationController, Service
+from stowplan.api.device import DeviceClass, ResourceSlice
+from stowplan.api.events import Event
+from stowplan.api.meta import Wire
+from stowplan.api.node import Node
+from stowplan.api.pod import Pod
+from stowplan.api.policy import PodDisruptionBudget
+from stowplan.api.resource import ResourceClaim, ResourceClaimTemplate
+from stowplan.api.scheduling import PriorityClass
+from stowplan.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
+from stowplan.api.volumes import PersistentVolume, PersistentVolumeClaim
+
+
+class Kind(NamedTuple):
+    """A kind of API object."""
+
+    name: str
+    struct: type[Wire]
+    api_version: str
+    resource: str
+    """The plural in API paths."""
+    namespaced: bool
+    case_list: str | None
+    """The list that holds such objects in a case for `evaluate`."""
+
+
+_RESOURCE = "resource.k8s.io/v1"
+_STORAGE = "storage.k8s.io/v1"
+
+_KINDS = (
+    Kind("Pod", Pod, "v1", "pods", True, "pods"),
+    Kind("Node", Node, "v1", "nodes", False, "nodes"),
+    Kind("Namespace", Namespace, "v1", "namespaces", False, "namespaces"),
+    Kind("Service", Service, "v1", "services", True, "services"),
+    Kind("ReplicaSet", ReplicaSet, "apps/v1", "replicasets", True, "replicasets"),
+    Kind(
+        "ReplicationController",
+        ReplicationController,
+        "v1",
+        "replicationcontrollers",
+        True,
+        "replicationcontrollers",
+    ),
+    Kind("StatefulSet", StatefulSet, "apps/v1", "statefulsets", True, "statefulsets"),
+    Kind("PersistentVolumeClaim", PersistentVolumeClaim, "v1", "persistentvolumeclaims", True, "pvcs"),
+    Kind("PersistentVolume", PersistentVolume, "v1", "persistentvolumes", False, "pvs"),
+    Kind("StorageClass", StorageClass, _STORAGE, "storageclasses", False, "storageclasses"),
+    Kind("CSINode", CSINode, _STORAGE, "csinodes", False, "csinodes"),
+    Kind("CSIDriver", CSIDriver, _STORAGE, "csidrivers", False, "csidrivers"),
+    Kind("CSIStorageCapacity", CSIStorageCapacity, _STORAGE, "csistoragecapacities", True, "csistoragecapacities"),
+    Kind("VolumeAttachment", VolumeAttachment, _STORAGE, "volumeattachments", False, "volumeattachments"),
+    Kind("PodDisruptionBudget", PodDisruptionBudget, "policy/v1", "poddisruptionbudgets", True, "pdbs"),
+    Kind("ResourceClaim", ResourceClaim, _RESOURCE, "resourceclaims", True, "resourceclaims"),
+    Kind(
+        "ResourceClaimTemplate",
+        ResourceClaimTemplate,
+        _RESOURCE,
+        "resourceclaimtemplates",
+        True,
+        "resourceclaimtemplates",
+    ),
+    Kind("DeviceClass", DeviceClass, _RESOURCE, "deviceclasses", False, "deviceclasses"),
+    Kind("ResourceSlice", ResourceSlice, _RESOURCE, "resourceslices", False, "resourceslices"),
+    Kind("PriorityClass", PriorityClass, "scheduling.k8s.io/v1", "priorityclasses", False, None),
+    Kind("Lease", Lease, "coordination.k8s.io/v1", "leases", True, None),
+    Kind("Event", Event, "events.k8s.io/v1", "events", True, None),
+)
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
+"""All kinds by name."""
+
+CASE_LISTS: dict[str, Kind] = {kind.case_list: kind for kind in _KINDS if kind.case_list}
+"""The kinds by the list that holds them in a case for `evaluate`."""

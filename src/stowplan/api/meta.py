@@ -1,0 +1,86 @@
+"""What every API object shares: the struct base, metadata, label selectors and references."""
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct, field
+
+Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+Quantity: TypeAlias = str | int | float
+"""A resource quantity as it stands in JSON; `stowplan.api.quantity` gives it a meaning."""
+
+ResourceList: TypeAlias = dict[str, Quantity]
+
+
+class Wire(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """Base of all API structs.
+
+    Fields are what the scheduler reads, unknown ones are skipped. Instances are trees that nobody mutates, hence
+    `gc=False`: they can form no cycles, and the collector need not walk a large cluster.
+    """
+
+
+class OwnerReference(Wire, frozen=True, kw_only=True):
+    """The object that owns this one."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class ObjectMeta(Wire, frozen=True, kw_only=True):
+    """Identity, labels and lifecycle marks of an object."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: Int64 = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+
+
+class LabelSelectorRequirement(Wire, frozen=True, kw_only=True):
+    """One expression of a label selector: In, NotIn, Exists or DoesNotExist."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Wire, frozen=True, kw_only=True):
+    """Labels and expressions that must all hold. An absent selector matches nothing, an empty one everything."""
+
+    match_labels: dict[str, str] = field(default_factory=dict)
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class ObjectReference(Wire, frozen=True, kw_only=True):
+    """A pointer to an object of any kind."""
+
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    field_path: str = ""
+
+
+class Condition(Wire, frozen=True, kw_only=True):
+    """An observation of an object's state, as most kinds report it."""
+
+    type: str = ""
+    status: str = ""
+    observed_generation: Int64 = 0
+    last_transition_time: str = ""
+    reason: str = ""
+    message: str = ""

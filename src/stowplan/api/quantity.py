@@ -1,0 +1,102 @@
+"""Exact resource quantities, read as Kubernetes reads them.
+
+Upstream rounds every quantity up to a whole number of billionths, so an int of nano units holds any of them exactly,
+and comparing two quantities is comparing two ints. All functions are memoised: a cluster repeats few distinct texts.
+"""
+
+import re
+from functools import lru_cache
+from typing import TypeAlias
+
+from stowplan.api.meta import Quantity
+from stowplan.errors import InputError
+
+Exact: TypeAlias = int
+"""A quantity in billionths of its unit."""
+
+MAX_INT64 = 2**63 - 1
+
+_NANO = 10**9
+_MICRO = 10**6
+_MAX_BINARY = MAX_INT64 * _NANO
+_MAX_EXPONENT = 1000
+_MAX_LENGTH = 1000
+_CACHE_SIZE = 1 << 16
+
+_PATTERN = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)", re.ASCII)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+
+_WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_WRONG_SUFFIX = "unable to parse quantity's suffix"
+
+
+class QuantityError(InputError):
+    """A text that is no quantity."""
+
+
+@lru_cache(_CACHE_SIZE)
+def parse(quantity: Quantity) -> Exact:
+    """The quantity exactly, rounded away from zero if it is finer than that."""
+    if isinstance(quantity, int):
+        return quantity * _NANO
+    # The shortest text of a float is the number that stood in the JSON.
+    text = repr(quantity) if isinstance(quantity, float) else quantity.strip()
+    match = _PATTERN.fullmatch(text)
+    if not text or not match or len(text) > _MAX_LENGTH:
+        raise QuantityError(f"cannot parse quantity {_quoted(text)}: {_WRONG_FORMAT}")
+    sign, whole, fraction, suffix = match.groups(default="")
+    digits = int(whole + fraction or "0")
+    if suffix in _BINARY:
+        nanos = min(_shift(digits << _BINARY[suffix], 9 - len(fraction)), _MAX_BINARY)
+    else:
+        nanos = _shift(digits, _exponent(text, suffix) + 9 - len(fraction))
+    return -nanos if sign == "-" else nanos
+
+
+@lru_cache(_CACHE_SIZE)
+def value(quantity: Quantity) -> int:
+    """The quantity in whole units, rounded away from zero, at most what an int64 holds."""
+    return _round(parse(quantity), _NANO)
+
+
+@lru_cache(_CACHE_SIZE)
+def milli_value(quantity: Quantity) -> int:
+    """The quantity in thousandths, rounded away from zero, at most what an int64 holds."""
+    return _round(parse(quantity), _MICRO)
+
+
+def round_up(resource: str, amount: Exact) -> int:
+    """A sum of exact amounts as the scheduler counts the resource: cpu in thousandths, all else in whole units."""
+    return _round(amount, _MICRO if resource == "cpu" else _NANO)
+
+
+def _exponent(text: str, suffix: str) -> int:
+    """The power of ten that a decimal suffix stands for."""
+    if suffix in _DECIMAL:
+        return _DECIMAL[suffix]
+    try:
+        exponent = int(suffix[1:]) if suffix[0] in "eE" else None
+    except ValueError:
+        exponent = None
+    if exponent is None:
+        raise QuantityError(f"cannot parse quantity {_quoted(text)}: {_WRONG_SUFFIX}")
+    # Far beyond every int64, yet small enough that a hostile exponent costs nothing.
+    return max(-_MAX_EXPONENT, min(_MAX_EXPONENT, exponent))
+
+
+def _shift(digits: int, power: int) -> int:
+    """Digits times a power of ten, rounded up."""
+    if power >= 0:
+        return digits * int(10**power)
+    return -(-digits // int(10**-power))
+
+
+def _round(amount: Exact, unit: int) -> int:
+    """An amount in a larger unit, rounded away from zero and clamped to int64."""
+    magnitude = min(-(-abs(amount) // unit), MAX_INT64)
+    return magnitude if amount >= 0 else -magnitude
+
+
+def _quoted(text: str) -> str:
+    return f'"{text[:80]}…"' if len(text) > 80 else f'"{text}"'

@@ -1,0 +1,197 @@
+"""Label selectors, compiled to a canonical form that can be hashed, interned and asked quickly."""
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from stowplan.api.meta import LabelSelector
+from stowplan.api.names import label_key_errors, label_value_errors
+from stowplan.errors import InputError
+
+IN = "In"
+NOT_IN = "NotIn"
+EXISTS = "Exists"
+DOES_NOT_EXIST = "DoesNotExist"
+GT = "Gt"
+LT = "Lt"
+
+LABEL_OPERATORS = frozenset((IN, NOT_IN, EXISTS, DOES_NOT_EXIST))
+
+_SET_RULE = ((1, sys.maxsize), "for 'in', 'notin' operators, values set can't be empty")
+_PRESENCE_RULE = ((0, 0), "values set must be empty for exists and does not exist")
+_ORDER_RULE = ((1, 1), "for 'Gt', 'Lt' operators, exactly one value is required")
+_VALUE_COUNTS = {
+    IN: _SET_RULE,
+    NOT_IN: _SET_RULE,
+    EXISTS: _PRESENCE_RULE,
+    DOES_NOT_EXIST: _PRESENCE_RULE,
+    GT: _ORDER_RULE,
+    LT: _ORDER_RULE,
+}
+
+_match_int = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII).fullmatch
+
+
+class SelectorError(InputError):
+    """A selector that Kubernetes would not parse."""
+
+
+class Requirement(NamedTuple):
+    """A label key, an operator, and the values it is compared with, sorted and without duplicates."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class Selector(msgspec.Struct, frozen=True, cache_hash=True):
+    """Requirements that must all hold; equal selectors are equal values however they were written.
+
+    `nothing` marks the selector of an absent `LabelSelector`, which matches no object at all.
+    """
+
+    requirements: tuple[Requirement, ...] = ()
+    nothing: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether everything matches."""
+        return not self.requirements and not self.nothing
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The label keys that decide."""
+        return frozenset(requirement.key for requirement in self.requirements)
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether an object with these labels is selected."""
+        return not self.nothing and requirements_match(self.requirements, labels)
+
+    def conjoin(self, other: "Selector") -> "Selector":
+        """The selector of what both select."""
+        if self.nothing or other.nothing:
+            return NOTHING
+        return Selector(canonical((*self.requirements, *other.requirements)))
+
+
+NOTHING = Selector(nothing=True)
+EVERYTHING = Selector()
+
+
+def requirements_match(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
+    """Whether all requirements hold; an absent label satisfies NotIn and DoesNotExist and nothing else."""
+    for key, operator, values in requirements:
+        label = labels.get(key)
+        if operator == IN:
+            if label not in values:
+                return False
+        elif operator == NOT_IN:
+            if label in values:
+                return False
+        elif operator == EXISTS:
+            if label is None:
+                return False
+        elif operator == DOES_NOT_EXIST:
+            if label is not None:
+                return False
+        elif label is None or not compares(label, operator, values[0]):
+            return False
+    return True
+
+
+def compares(label: str, operator: str, bound: str) -> bool:
+    """Whether a label lies above (Gt) or below (Lt) a bound; what is no int64 never does."""
+    left, right = parse_int64(label), parse_int64(bound)
+    if left is None or right is None:
+        return False
+    return left > right if operator == GT else left < right
+
+
+def parse_int64(text: str) -> int | None:
+    """A decimal integer that fits 64 bits, or None."""
+    number = int(text) if _match_int(text) else None
+    return number if number is not None and -(2**63) <= number < 2**63 else None
+
+
+def canonical(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """Requirements in the one order that equal selectors share."""
+    return tuple(sorted(set(requirements)))
+
+
+def selector_from_map(labels: Mapping[str, str]) -> Selector:
+    """The selector of objects that carry all these labels; the labels' syntax is not checked, as upstream."""
+    return Selector(canonical(Requirement(key, IN, (value,)) for key, value in labels.items()))
+
+
+def compile_label_selector(selector: LabelSelector | None) -> Selector:
+    """Compile a selector of the API; raise SelectorError where upstream could not parse it."""
+    if selector is None:
+        return NOTHING
+    requirements = []
+    for key, value in selector.match_labels.items():
+        _raise_if(requirement_errors(key, IN, (value,)))
+        requirements.append(Requirement(key, IN, (value,)))
+    for expression in selector.match_expressions:
+        if expression.operator not in LABEL_OPERATORS:
+            raise SelectorError(f"{quoted(expression.operator)} is not a valid label selector operator")
+        _raise_if(requirement_errors(expression.key, expression.operator, expression.values))
+        requirements.append(requirement(expression.key, expression.operator, expression.values))
+    return Selector(canonical(requirements))
+
+
+def requirement(key: str, operator: str, values: Iterable[str]) -> Requirement:
+    """A requirement with its values in canonical order."""
+    return Requirement(key, operator, tuple(sorted(set(values))))
+
+
+def requirement_errors(key: str, operator: str, values: tuple[str, ...], path: str = "") -> list[str]:
+    """Upstream's complaints about one requirement, each with the field below `path` that it is about."""
+    dot = f"{path}." if path else ""
+    errors: list[str] = []
+    if problems := label_key_errors(key):
+        errors.append(_invalid(f"{dot}key", quoted(key), *problems))
+    if wrong := value_count_error(operator, values):
+        errors.append(_invalid(f"{dot}values", listed(values), wrong))
+    if operator in (GT, LT):
+        problem = "for 'Gt', 'Lt' operators, the value must be an integer"
+        for i, value in enumerate(values):
+            if parse_int64(value) is None:
+                errors.append(_invalid(f"{dot}values[{i}]", quoted(value), problem))
+    for i, value in enumerate(values):
+        if problems := label_value_errors(value):
+            errors.append(_invalid(f"{dot}values[{i}][{key}]", quoted(value), *problems))
+    return errors
+
+
+def value_count_error(operator: str, values: tuple[str, ...]) -> str | None:
+    """What is wrong with the number of values that an operator got, if anything."""
+    (fewest, most), problem = _VALUE_COUNTS[operator]
+    return None if fewest <= len(values) <= most else problem
+
+
+def joined(errors: Iterable[str]) -> str:
+    """Several complaints as upstream prints them: once each, in brackets if more than one."""
+    unique = list(dict.fromkeys(errors))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+
+
+def quoted(text: str) -> str:
+    """A text in double quotes, on one line."""
+    return msgspec.json.encode(text).decode()
+
+
+def listed(values: tuple[str, ...]) -> str:
+    """A list of texts as upstream shows it; an empty one is not set."""
+    return msgspec.json.encode(values).decode() if values else "null"
+
+
+def _invalid(path: str, shown: str, *problems: str) -> str:
+    return f"{path}: Invalid value: {shown}: {'; '.join(problems)}"
+
+
+def _raise_if(errors: list[str]) -> None:
+    if errors:
+        raise SelectorError(joined(errors))

@@ -1,0 +1,133 @@
+"""Whether an object makes sense: what an API server would have refused, as far as verdicts hang on it.
+
+Objects from a cluster have passed an API server; those from files have not, and a negative request or a mistyped
+operator would turn verdicts into nonsense without anyone noticing. Nothing is refused here that an API server accepts.
+Each problem is one line: path, colon, text.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from stowplan.api import checks
+from stowplan.api.apps import ReplicaSet, StatefulSet
+from stowplan.api.checks import Problems, below
+from stowplan.api.device import ResourceSlice
+from stowplan.api.node import Node
+from stowplan.api.pod import Pod
+from stowplan.api.pod_checks import pod_problems
+from stowplan.api.policy import PodDisruptionBudget
+from stowplan.api.resource import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from stowplan.api.storage import CSIStorageCapacity, StorageClass
+from stowplan.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
+from stowplan.api.volumes import PersistentVolume, PersistentVolumeClaim
+
+_TAINT_EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
+_BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
+
+
+def validate(kind: str, item: Any, path: str = "$") -> list[str]:
+    """All problems of an object of a kind in `KINDS`."""
+    check = _CHECKS.get(kind)
+    found = [*checks.metadata(item.metadata), *(check(item) if check else ())]
+    return _lines(path, found)
+
+
+def validate_pod(pod: Pod, path: str = "$.pod") -> list[str]:
+    """All problems of a pod."""
+    return _lines(path, (*checks.metadata(pod.metadata), *pod_problems(pod)))
+
+
+def validate_node(node: Node, path: str = "$.node") -> list[str]:
+    """All problems of a node."""
+    return _lines(path, (*checks.metadata(node.metadata), *_node(node)))
+
+
+def _lines(path: str, found: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{path}{where}: {problem}" for where, problem in found]
+
+
+def _node(node: Node) -> Problems:
+    yield from checks.quantities(".status.allocatable", node.status.allocatable)
+    yield from checks.quantities(".status.capacity", node.status.capacity)
+    for i, taint in enumerate(node.spec.taints):
+        if not taint.key:
+            yield f".spec.taints[{i}].key", "must not be empty"
+        yield from checks.one_of(f".spec.taints[{i}].effect", taint.effect, _TAINT_EFFECTS)
+
+
+def _selecting(item: ReplicaSet | StatefulSet | PodDisruptionBudget) -> Problems:
+    yield from checks.label_selector(".spec.selector", item.spec.selector)
+
+
+def _claim(claim: PersistentVolumeClaim) -> Problems:
+    yield from checks.claim_spec(".spec", claim.spec)
+
+
+def _volume(volume: PersistentVolume) -> Problems:
+    yield from checks.quantities(".spec.capacity", volume.spec.capacity)
+    if volume.spec.node_affinity is not None:
+        yield from checks.node_selector(".spec.nodeAffinity.required", volume.spec.node_affinity.required)
+
+
+def _storage_class(item: StorageClass) -> Problems:
+    if item.volume_binding_mode is not None:
+        yield from checks.one_of(".volumeBindingMode", item.volume_binding_mode, _BINDING_MODES)
+
+
+def _storage_capacity(item: CSIStorageCapacity) -> Problems:
+    yield from checks.quantity(".capacity", item.capacity)
+    yield from checks.quantity(".maximumVolumeSize", item.maximum_volume_size)
+    yield from checks.label_selector(".nodeTopology", item.node_topology)
+
+
+def _resource_slice(item: ResourceSlice) -> Problems:
+    yield from checks.node_selector(".spec.nodeSelector", item.spec.node_selector)
+    for i, counters in enumerate(item.spec.shared_counters):
+        path = f".spec.sharedCounters[{i}].counters"
+        yield from checks.quantities(path, {name: counter.value for name, counter in counters.counters.items()})
+    for i, device in enumerate(item.spec.devices):
+        path = f".spec.devices[{i}]"
+        yield from checks.node_selector(f"{path}.nodeSelector", device.node_selector)
+        yield from checks.quantities(f"{path}.capacity", {name: each.value for name, each in device.capacity.items()})
+        for j, used in enumerate(device.consumes_counters):
+            amounts = {name: counter.value for name, counter in used.counters.items()}
+            yield from checks.quantities(f"{path}.consumesCounters[{j}].counters", amounts)
+
+
+def _resource_claim(claim: ResourceClaim) -> Problems:
+    yield from below(".spec", _device_requests(claim.spec))
+    if claim.status.allocation is not None:
+        yield from checks.node_selector(".status.allocation.nodeSelector", claim.status.allocation.node_selector)
+
+
+def _resource_claim_template(template: ResourceClaimTemplate) -> Problems:
+    yield from below(".spec.spec", _device_requests(template.spec.spec))
+
+
+def _device_requests(spec: ResourceClaimSpec) -> Problems:
+    for i, request in enumerate(spec.devices.requests):
+        path = f".devices.requests[{i}]"
+        if (request.exactly is None) == (not request.first_available):
+            yield path, "exactly one of `exactly` or `firstAvailable` is required"
+        if request.exactly is not None and request.exactly.capacity is not None:
+            yield from checks.quantities(f"{path}.exactly.capacity.requests", request.exactly.capacity.requests)
+        for j, alternative in enumerate(request.first_available):
+            if alternative.capacity is not None:
+                at = f"{path}.firstAvailable[{j}].capacity.requests"
+                yield from checks.quantities(at, alternative.capacity.requests)
+
+
+_CHECKS: dict[str, Callable[[Any], Problems]] = {
+    "Pod": pod_problems,
+    "Node": _node,
+    "ReplicaSet": _selecting,
+    "StatefulSet": _selecting,
+    "PodDisruptionBudget": _selecting,
+    "PersistentVolumeClaim": _claim,
+    "PersistentVolume": _volume,
+    "StorageClass": _storage_class,
+    "CSIStorageCapacity": _storage_capacity,
+    "ResourceSlice": _resource_slice,
+    "ResourceClaim": _resource_claim,
+    "ResourceClaimTemplate": _resource_claim_template,
+}

@@ -1,0 +1,105 @@
+from typing import Any
+
+import pytest
+
+from stowplan.api import KINDS, Node, codec, validation
+
+
+def test_nodes() -> None:
+    node = codec.convert(
+        Node,
+        {
+            "spec": {"taints": [{"effect": "NoSchedule"}, {"key": "a", "effect": ""}]},
+            "status": {"allocatable": {"cpu": "-4"}, "capacity": {"pods": "many"}},
+        },
+    )
+    assert [problem.split(":")[0] for problem in validation.validate_node(node, "$.nodes[3]")] == [
+        "$.nodes[3].metadata.name",
+        "$.nodes[3].status.allocatable.cpu",
+        "$.nodes[3].status.capacity.pods",
+        "$.nodes[3].spec.taints[0].key",
+        "$.nodes[3].spec.taints[1].effect",
+    ]
+
+
+BAD_SELECTOR = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
+BAD_NODES = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Near"}]}]}
+NEGATIVE = {"x": {"value": "-1"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "item", "paths"),
+    [
+        ("ReplicaSet", {"spec": {"selector": BAD_SELECTOR}}, [".spec.selector"]),
+        ("StatefulSet", {"spec": {"selector": BAD_SELECTOR}}, [".spec.selector"]),
+        ("PodDisruptionBudget", {"spec": {"selector": BAD_SELECTOR}}, [".spec.selector"]),
+        (
+            "PersistentVolumeClaim",
+            {"spec": {"resources": {"requests": {"storage": "-1"}}, "selector": BAD_SELECTOR}},
+            [".spec.resources.requests.storage", ".spec.selector"],
+        ),
+        (
+            "PersistentVolume",
+            {"spec": {"capacity": {"storage": "1x"}, "nodeAffinity": {"required": BAD_NODES}}},
+            [
+                ".spec.capacity.storage",
+                ".spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].operator",
+            ],
+        ),
+        ("StorageClass", {"volumeBindingMode": "Later"}, [".volumeBindingMode"]),
+        (
+            "CSIStorageCapacity",
+            {"capacity": "-1", "maximumVolumeSize": "1x", "nodeTopology": BAD_SELECTOR},
+            [".capacity", ".maximumVolumeSize", ".nodeTopology"],
+        ),
+        (
+            "ResourceSlice",
+            {
+                "spec": {
+                    "nodeSelector": BAD_NODES,
+                    "sharedCounters": [{"counters": NEGATIVE}],
+                    "devices": [{"capacity": NEGATIVE, "consumesCounters": [{"counters": NEGATIVE}]}],
+                }
+            },
+            [
+                ".spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].operator",
+                ".spec.sharedCounters[0].counters.x",
+                ".spec.devices[0].capacity.x",
+                ".spec.devices[0].consumesCounters[0].counters.x",
+            ],
+        ),
+        (
+            "ResourceClaim",
+            {
+                "spec": {"devices": {"requests": [{"exactly": {"capacity": {"requests": {"x": "-1"}}}}, {}]}},
+                "status": {"allocation": {"nodeSelector": BAD_NODES}},
+            },
+            [
+                ".spec.devices.requests[0].exactly.capacity.requests.x",
+                ".spec.devices.requests[1]",
+                ".status.allocation.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].operator",
+            ],
+        ),
+        (
+            "ResourceClaimTemplate",
+            {
+                "spec": {
+                    "spec": {"devices": {"requests": [{"firstAvailable": [{"capacity": {"requests": {"x": "-1"}}}]}]}}
+                }
+            },
+            [".spec.spec.devices.requests[0].firstAvailable[0].capacity.requests.x"],
+        ),
+        ("Service", {}, []),
+    ],
+)
+def test_other_kinds(kind: str, item: dict[str, Any], paths: list[str]) -> None:
+    struct = KINDS[kind].struct
+    named = codec.convert(struct, item | {"metadata": {"name": "x"}})
+    assert [problem.split(": ")[0] for problem in validation.validate(kind, named, "")] == paths
+    unnamed = codec.convert(struct, item)
+    assert validation.validate(kind, unnamed)[0] == "$.metadata.name: must not be empty"
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_can_be_validated(kind: str) -> None:
+    assert validation.validate(kind, KINDS[kind].struct()) == ["$.metadata.name: must not be empty"]
