@@ -1,0 +1,34 @@
+"""The scheduler's configuration: KubeSchedulerConfiguration read strictly, completed as kube-scheduler does, checked.
+
+Belongs here: the configuration's types, plugin args among them; defaults; validation that finds everything that is
+wrong, each with its path; which plugins end up at which extension point. What comes out is complete: readers of it
+apply no default of their own.
+Does not belong here: plugins, and anything that acts on the configuration.
+May import: `api` and `errors`.
+"""
+
+from stowplan.config.defaults import IN_TREE_PLUGINS, default_configuration
+from stowplan.config.duration import Duration
+from stowplan.config.errors import FieldError, InvalidConfiguration
+from stowplan.config.expansion import EnabledPlugin, expand, expand_profiles
+from stowplan.config.load import from_builtins, load
+from stowplan.config.points import MULTI_POINT, POINTS
+from stowplan.config.types import Extender, KubeSchedulerConfiguration, Profile
+
+__all__ = [
+    "IN_TREE_PLUGINS",
+    "MULTI_POINT",
+    "POINTS",
+    "Duration",
+    "EnabledPlugin",
+    "Extender",
+    "FieldError",
+    "InvalidConfiguration",
+    "KubeSchedulerConfiguration",
+    "Profile",
+    "default_configuration",
+    "expand",
+    "expand_profiles",
+    "from_builtins",
+    "load",
+]

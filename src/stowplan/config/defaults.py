@@ -1,0 +1,139 @@
+"""What kube-scheduler fills in: default plugins and their weights, args, and values that were left empty."""
+
+from functools import cache
+from typing import TypeVar
+
+import msgspec
+
+from stowplan.config.args import ARGS, PluginArgs
+from stowplan.config.types import (
+    PLUGINS_ATTRIBUTES,
+    ClientConnection,
+    Extender,
+    KubeSchedulerConfiguration,
+    LeaderElection,
+    Plugin,
+    PluginConfig,
+    Plugins,
+    PluginSet,
+    Profile,
+)
+
+DEFAULT_SCHEDULER_NAME = "default-scheduler"
+
+DEFAULT_WEIGHTS = {
+    "SchedulingGates": 0,
+    "PrioritySort": 0,
+    "NodeUnschedulable": 0,
+    "NodeName": 0,
+    "TaintToleration": 3,
+    "NodeAffinity": 2,
+    "NodePorts": 0,
+    "NodeResourcesFit": 1,
+    "VolumeRestrictions": 0,
+    "NodeVolumeLimits": 0,
+    "VolumeBinding": 0,
+    "VolumeZone": 0,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
+    # Before DefaultPreemption: giving back an idle claim is better than evicting a pod.
+    "DynamicResources": 2,
+    "DefaultPreemption": 0,
+    "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
+    "DefaultBinder": 0,
+    "NodeDeclaredFeatures": 0,
+}
+"""The default plugins with their weights, in the order of `multiPoint`, which decides whose reason a node gets."""
+
+DEFAULT_PLUGINS = Plugins(
+    multi_point=PluginSet(enabled=tuple(Plugin(name=name, weight=weight) for name, weight in DEFAULT_WEIGHTS.items()))
+)
+
+IN_TREE_PLUGINS = frozenset(DEFAULT_WEIGHTS)
+"""Names that a configuration may enable without anyone having registered a plugin of their own."""
+
+ALPHA_PLUGINS = {
+    "GangScheduling": "GangScheduling",
+    "TopologyPlacementGenerator": "TopologyAwareWorkloadScheduling",
+    "PodGroupPodsCount": "TopologyAwareWorkloadScheduling",
+}
+"""Names that Kubernetes knows but that are off, with the feature gate that turns them on."""
+
+REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
+
+_ALL = "*"
+_LEADER_ELECTION_FIELDS = (
+    "lease_duration",
+    "renew_deadline",
+    "retry_period",
+    "resource_lock",
+    "resource_name",
+    "resource_namespace",
+)
+_CLIENT_CONNECTION_FIELDS = ("content_type", "qps", "burst")
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def merge_plugin_set(default: PluginSet, custom: PluginSet) -> PluginSet:
+    """Defaults first, without those disabled; one that is enabled again keeps its place and takes the weight given."""
+    disabled = tuple(Plugin(name=plugin.name) for plugin in (*custom.disabled, *default.disabled))
+    names = {plugin.name for plugin in disabled}
+    # Where a name is listed twice the last one replaces the default, the others are appended like any plugin.
+    last = {plugin.name: index for index, plugin in enumerate(custom.enabled)}
+    kept = [] if _ALL in names else [plugin for plugin in default.enabled if plugin.name not in names]
+    replaced = {last[plugin.name] for plugin in kept if plugin.name in last}
+    merged = [custom.enabled[last[plugin.name]] if plugin.name in last else plugin for plugin in kept]
+    merged += [plugin for index, plugin in enumerate(custom.enabled) if index not in replaced]
+    return PluginSet(enabled=tuple(merged), disabled=disabled)
+
+
+def merge_plugins(custom: Plugins) -> Plugins:
+    """The default plugins, changed as a profile asks. Merging what was merged already changes nothing."""
+    if custom == Plugins():
+        return DEFAULT_PLUGINS
+    attributes = PLUGINS_ATTRIBUTES.values()
+    return Plugins(**{a: merge_plugin_set(getattr(DEFAULT_PLUGINS, a), getattr(custom, a)) for a in attributes})
+
+
+def complete(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
+    """Fill in all that a configuration leaves to kube-scheduler."""
+    profiles = config.profiles or (Profile(),)
+    if len(profiles) == 1 and not profiles[0].scheduler_name:
+        profiles = (msgspec.structs.replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
+    contention = config.enable_contention_profiling
+    return msgspec.structs.replace(
+        config,
+        profiles=tuple(map(_complete_profile, profiles)),
+        leader_election=_without_zeroes(config.leader_election, LeaderElection(), _LEADER_ELECTION_FIELDS),
+        client_connection=_without_zeroes(config.client_connection, ClientConnection(), _CLIENT_CONNECTION_FIELDS),
+        extenders=tuple(_without_zeroes(extender, Extender(), ("http_timeout",)) for extender in config.extenders),
+        enable_contention_profiling=config.enable_profiling if contention is None else contention,
+    )
+
+
+@cache
+def default_configuration() -> KubeSchedulerConfiguration:
+    """What a scheduler without any configuration runs with."""
+    return complete(KubeSchedulerConfiguration())
+
+
+def _without_zeroes(struct: S, default: S, fields: tuple[str, ...]) -> S:
+    """With the default's value in those of the fields that are zero or empty."""
+    zeroes = {field: getattr(default, field) for field in fields if not getattr(struct, field)}
+    return msgspec.structs.replace(struct, **zeroes) if zeroes else struct
+
+
+def _complete_profile(profile: Profile) -> Profile:
+    plugins = merge_plugins(profile.plugins)
+    configs = [
+        msgspec.structs.replace(config, args=config.args.completed()) if isinstance(config.args, PluginArgs) else config
+        for config in profile.plugin_config
+    ]
+    enabled = {
+        plugin.name for attribute in PLUGINS_ATTRIBUTES.values() for plugin in getattr(plugins, attribute).enabled
+    }
+    missing = enabled.intersection(ARGS).difference(config.name for config in configs)
+    configs += [PluginConfig(name=name, args=ARGS[name]()) for name in ARGS if name in missing]
+    return msgspec.structs.replace(profile, plugins=plugins, plugin_config=tuple(configs))

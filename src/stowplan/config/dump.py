@@ -1,0 +1,41 @@
+"""A configuration back to plain data and to text, complete, so that reading it again gives the same."""
+
+from typing import Any
+
+import msgspec
+
+from stowplan.config.args import PluginArgs
+from stowplan.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, PluginConfig
+
+
+def to_builtins(config: KubeSchedulerConfiguration) -> dict[str, Any]:
+    """The configuration as v1 has it: Kubernetes' field names, durations as text, kinds on the args of our plugins."""
+    plain = _plain(config)
+    for profile, plain_profile in zip(config.profiles, plain["profiles"], strict=True):
+        plain_profile["pluginConfig"] = [_plugin_config(item) for item in profile.plugin_config]
+    return {"apiVersion": API_VERSION, "kind": KIND, **plain}
+
+
+def to_yaml(config: KubeSchedulerConfiguration) -> str:
+    from stowplan.config import yaml_text  # as in `text`: a costly import that only YAML needs
+
+    return yaml_text.dump(to_builtins(config))
+
+
+def _plugin_config(config: PluginConfig) -> dict[str, Any]:
+    args = config.args
+    if isinstance(args, PluginArgs):
+        args = {"apiVersion": API_VERSION, "kind": type(args).__name__, **_plain(args)}
+    return {"name": config.name} if args is None else {"name": config.name, "args": args}
+
+
+def _plain(struct: msgspec.Struct) -> Any:
+    return _without_nulls(msgspec.to_builtins(struct, enc_hook=str))
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [_without_nulls(item) for item in value]
+    return value

@@ -1,0 +1,183 @@
+"""Decoding that names every unknown field and wrong type at once, where msgspec would stop at the first.
+
+Plain msgspec conversion is tried first. Where it fails, one walk over the data, guided by msgspec's own description of
+the type, collects the faults and leaves out what is faulty, so that the remainder decodes and can be checked further.
+The walk is also what makes null mean "not given", as it does throughout Kubernetes.
+"""
+
+import base64
+import binascii
+import difflib
+from collections.abc import Callable, Iterable
+from functools import cache, singledispatch
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, inspect
+
+from stowplan.config.duration import Duration
+from stowplan.config.errors import Problems
+
+T = TypeVar("T")
+
+
+def decode(value: object, kind: type[T], path: str, problems: Problems) -> T:
+    """Convert plain data whose types, all the way down, forbid unknown fields themselves."""
+    try:
+        return msgspec.convert(value, kind, dec_hook=_decode_custom)
+    except msgspec.ValidationError:
+        return decode_walking(value, kind, path, problems)
+
+
+def decode_walking(value: object, kind: type[T], path: str, problems: Problems) -> T:
+    """Convert plain data to a type that may contain API structs, which on their own let unknown fields pass."""
+    cleaned = _clean(_describe(kind), value, path, problems)
+    return msgspec.convert({} if cleaned is UNSET else cleaned, kind, dec_hook=_decode_custom)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A hint to append to a message about a name that nobody knows, or nothing if no known one comes near."""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    return f' (did you mean "{close[0]}"?)' if close else ""
+
+
+def type_name(value: object) -> str:
+    """What JSON calls the type of a value."""
+    return _TYPE_NAMES.get(type(value), type(value).__name__)
+
+
+_TYPE_NAMES = {
+    type(None): "null",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+    tuple: "a list",
+    dict: "an object",
+}
+_ZEROES: dict[type, Any] = {inspect.StructType: {}, inspect.StrType: "", inspect.IntType: 0}
+"""What a null, or a faulty item, in a list is taken for, so that the items after it keep their index."""
+
+
+_describe: Callable[[Any], inspect.Type] = cache(inspect.type_info)
+
+
+def _decode_custom(kind: type, value: Any) -> Any:
+    if kind is Duration and isinstance(value, str):
+        return Duration.parse(value)
+    raise ValueError(f"cannot read {value!r} as {kind.__name__}")
+
+
+def _expected(what: str, value: object, path: str, problems: Problems) -> Any:
+    problems.add(path, f"expected {what}, got {type_name(value)}")
+    return UNSET
+
+
+@singledispatch
+def _clean(info: inspect.Type, value: Any, path: str, problems: Problems) -> Any:
+    """The value without what is wrong with it, UNSET if nothing is left. Types without a rule below may be anything."""
+    return value
+
+
+@_clean.register
+def _(info: inspect.StructType, value: Any, path: str, problems: Problems) -> Any:
+    if not isinstance(value, dict):
+        return _expected("an object", value, path, problems)
+    fields = {field.encode_name: field.type for field in info.fields}
+    cleaned = {}
+    for key, item in value.items():
+        if key not in fields:
+            problems.add(f"{path}.{key}", f"unknown field{suggestion(str(key), fields)}")
+        elif item is not None and (kept := _clean(fields[key], item, f"{path}.{key}", problems)) is not UNSET:
+            cleaned[key] = kept
+    return cleaned
+
+
+@_clean.register
+def _(info: inspect.VarTupleType, value: Any, path: str, problems: Problems) -> Any:
+    if not isinstance(value, list | tuple):
+        return _expected("a list", value, path, problems)
+    cleaned = []
+    for index, item in enumerate(value):
+        kept = UNSET if item is None else _clean(info.item_type, item, f"{path}[{index}]", problems)
+        cleaned.append(_ZEROES[type(info.item_type)] if kept is UNSET else kept)
+    return cleaned
+
+
+@_clean.register
+def _(info: inspect.DictType, value: Any, path: str, problems: Problems) -> Any:
+    if not isinstance(value, dict):
+        return _expected("an object", value, path, problems)
+    cleaned = {key: _clean(info.value_type, item, f"{path}.{key}", problems) for key, item in value.items()}
+    return {key: item for key, item in cleaned.items() if item is not UNSET}
+
+
+@_clean.register
+def _(info: inspect.UnionType, value: Any, path: str, problems: Problems) -> Any:
+    # The only unions here are of one type with None, and the callers have dealt with None.
+    return next(_clean(kind, value, path, problems) for kind in info.types if not isinstance(kind, inspect.NoneType))
+
+
+@_clean.register
+def _(info: inspect.StrType, value: Any, path: str, problems: Problems) -> Any:
+    if not isinstance(value, str):
+        return _expected("a string", value, path, problems)
+    if info.min_length and not value:
+        problems.required(path)
+        return UNSET
+    return value
+
+
+@_clean.register
+def _(info: inspect.BoolType, value: Any, path: str, problems: Problems) -> Any:
+    return value if isinstance(value, bool) else _expected("a boolean", value, path, problems)
+
+
+@_clean.register
+def _(info: inspect.IntType, value: Any, path: str, problems: Problems) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return _expected("an integer", value, path, problems)
+    return _within(info, value, path, problems)
+
+
+@_clean.register
+def _(info: inspect.FloatType, value: Any, path: str, problems: Problems) -> Any:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return _expected("a number", value, path, problems)
+    return _within(info, value, path, problems)
+
+
+def _within(info: inspect.IntType | inspect.FloatType, value: Any, path: str, problems: Problems) -> Any:
+    if info.ge is None or info.le is None or info.ge <= value <= info.le:
+        return value
+    problems.add(path, f"{value} is not between {info.ge} and {info.le}")
+    return UNSET
+
+
+@_clean.register
+def _(info: inspect.BytesType, value: Any, path: str, problems: Problems) -> Any:
+    if not isinstance(value, str):
+        return _expected("a base64 string", value, path, problems)
+    # Line breaks inside are fine, as long lines in YAML have them.
+    text = value.replace("\n", "").replace("\r", "")
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        problems.add(path, f"illegal base64 data: {error}")
+        return UNSET
+    return text
+
+
+@_clean.register
+def _(info: inspect.CustomType, value: Any, path: str, problems: Problems) -> Any:
+    if not isinstance(value, str):
+        return _expected("a duration such as 15s", value, path, problems)
+    try:
+        Duration.parse(value)
+    except ValueError as error:
+        problems.add(path, str(error))
+        return UNSET
+    return value

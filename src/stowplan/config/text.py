@@ -1,0 +1,83 @@
+"""Text to plain data: JSON or YAML, one document, no key twice in an object."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from stowplan.config.errors import FieldError, InvalidConfiguration
+from stowplan.config.strict import type_name
+
+
+class RepeatedKeys(dict[str, Any]):
+    """An object in which keys were given more than once; the parsers make a plain dict of any other."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        super().__init__()
+        self.repeated: dict[str, None] = {}
+        for key, value in pairs:
+            if key in self:
+                self.repeated[key] = None
+            self[key] = value
+
+
+def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = dict(pairs)
+    return plain if len(plain) == len(pairs) else RepeatedKeys(pairs)
+
+
+def parse(text: str | bytes, source: str) -> tuple[dict[str, Any], list[FieldError]]:
+    """The object that the text holds, and the keys that it has twice. Any other text raises InvalidConfiguration."""
+    try:
+        value = _parse(text)
+        repeated = list(_find_repeated(value, "$"))
+    except RecursionError as error:
+        raise InvalidConfiguration(source, [FieldError("", "nested too deeply")]) from error
+    except ValueError as error:
+        raise InvalidConfiguration(source, [FieldError("", str(error))]) from error
+    return value, repeated
+
+
+def _parse(text: str | bytes) -> dict[str, Any]:
+    try:
+        decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
+    value = _parse_json(decoded) if decoded.lstrip().startswith("{") else _parse_yaml(decoded)
+    if value is None:
+        raise ValueError("empty, there is no configuration in it")
+    if not isinstance(value, dict):
+        raise ValueError(f"expected an object, got {type_name(value)}")
+    return value
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=make_object, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        try:
+            return _parse_yaml(text)  # YAML too has objects in braces
+        except ValueError:
+            place = f"line {error.lineno}, column {error.colno}"
+            raise ValueError(f"malformed JSON: {place}: {error.msg}") from error
+
+
+def _parse_yaml(text: str) -> Any:
+    # Importing the YAML library takes longer than reading most configurations, and JSON needs none of it.
+    from stowplan.config import yaml_text
+
+    return yaml_text.parse(text)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"malformed JSON: {name} is not a JSON value")
+
+
+def _find_repeated(value: Any, path: str) -> Iterable[FieldError]:
+    if isinstance(value, dict):
+        if isinstance(value, RepeatedKeys):
+            yield from (FieldError(f"{path}.{key}", "given more than once") for key in value.repeated)
+        for key, item in value.items():
+            yield from _find_repeated(item, f"{path}.{key}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _find_repeated(item, f"{path}[{index}]")

@@ -1,0 +1,159 @@
+"""KubeSchedulerConfiguration v1 (kubescheduler.config.k8s.io/v1), as it stands after defaults were filled in."""
+
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+
+from stowplan.api.meta import Int32, Int64
+from stowplan.config.duration import Duration
+
+GROUP = "kubescheduler.config.k8s.io"
+API_VERSION = f"{GROUP}/v1"
+KIND = "KubeSchedulerConfiguration"
+
+NonEmpty: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+"""May be absent, but not empty where it is given."""
+Float32: TypeAlias = Annotated[float, msgspec.Meta(ge=-3.4028234663852886e38, le=3.4028234663852886e38)]
+
+
+class Strict(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Base of all structs here: a misspelt field is an error. Every field has a default, so `{}` always decodes."""
+
+
+class LeaderElection(Strict, frozen=True, kw_only=True):
+    """How the active one among several schedulers is found. Zero durations and empty names mean the default."""
+
+    leader_elect: bool = True
+    lease_duration: Duration = Duration.of_seconds(15)
+    renew_deadline: Duration = Duration.of_seconds(10)
+    retry_period: Duration = Duration.of_seconds(2)
+    resource_lock: str = "leases"
+    resource_name: str = "kube-scheduler"
+    resource_namespace: str = "kube-system"
+
+
+class ClientConnection(Strict, frozen=True, kw_only=True):
+    """How the API server is talked to. Zero rates and an empty content type mean the default."""
+
+    kubeconfig: str = ""
+    accept_content_types: str = ""
+    content_type: str = "application/vnd.kubernetes.protobuf"
+    qps: Float32 = 50.0
+    burst: Int32 = 100
+
+
+class Plugin(Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """A plugin's name in a list, and its weight, which only score points read. Weight 0 means 1 there."""
+
+    name: str = ""
+    weight: Int32 = 0
+
+
+class PluginSet(Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """What is enabled and disabled at one point; "*" disables all defaults."""
+
+    enabled: tuple[Plugin, ...] = ()
+    disabled: tuple[Plugin, ...] = ()
+
+
+class Plugins(Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """A plugin set for each extension point, and `multiPoint` for all of them at once."""
+
+    pre_enqueue: PluginSet = PluginSet()
+    queue_sort: PluginSet = PluginSet()
+    pre_filter: PluginSet = PluginSet()
+    filter: PluginSet = PluginSet()
+    post_filter: PluginSet = PluginSet()
+    pre_score: PluginSet = PluginSet()
+    score: PluginSet = PluginSet()
+    reserve: PluginSet = PluginSet()
+    permit: PluginSet = PluginSet()
+    pre_bind: PluginSet = PluginSet()
+    bind: PluginSet = PluginSet()
+    post_bind: PluginSet = PluginSet()
+    multi_point: PluginSet = PluginSet()
+    placement_generate: PluginSet = PluginSet()
+    placement_score: PluginSet = PluginSet()
+
+    def at(self, point: str) -> PluginSet:
+        """The set of a point, which is named as in `stowplan.config.points`."""
+        plugin_set: PluginSet = getattr(self, PLUGINS_ATTRIBUTES[point])
+        return plugin_set
+
+
+PLUGINS_ATTRIBUTES = {field.encode_name: field.name for field in msgspec.structs.fields(Plugins)}
+"""Configuration name of each plugin set (`preFilter`, `multiPoint`) to the attribute of `Plugins`."""
+
+
+class PluginConfig(Strict, frozen=True, kw_only=True):
+    """The args of one plugin: a struct of `stowplan.config.args` for one in the tree, else as they were written."""
+
+    name: str = ""
+    args: Any = None
+
+
+class Profile(Strict, frozen=True, kw_only=True):
+    """The plugins that pods get which ask for this `schedulerName`."""
+
+    scheduler_name: NonEmpty = ""
+    percentage_of_nodes_to_score: Int32 | None = None
+    plugins: Plugins = Plugins()
+    plugin_config: tuple[PluginConfig, ...] = ()
+
+    def args(self, plugin: str) -> Any:
+        """The args configured for a plugin, None if there are none."""
+        return next((config.args for config in self.plugin_config if config.name == plugin), None)
+
+
+class ExtenderTLSConfig(Strict, frozen=True, kw_only=True):
+    """How to speak TLS with an extender. Data wins over the file of the same kind."""
+
+    insecure: bool = False
+    server_name: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    ca_file: str = ""
+    cert_data: bytes = b""
+    key_data: bytes = b""
+    ca_data: bytes = b""
+
+
+class ExtenderManagedResource(Strict, frozen=True, kw_only=True):
+    """An extended resource that an extender looks after, and whether the scheduler's own filters leave it alone."""
+
+    name: str = ""
+    ignored_by_scheduler: bool = False
+
+
+class Extender(Strict, frozen=True, kw_only=True):
+    """A webhook to be asked. An empty verb means that it is not asked that; a zero timeout means the default."""
+
+    url_prefix: str = ""
+    filter_verb: str = ""
+    preempt_verb: str = ""
+    prioritize_verb: str = ""
+    weight: Int64 = 0
+    bind_verb: str = ""
+    enable_https: bool = msgspec.field(default=False, name="enableHTTPS")
+    tls_config: ExtenderTLSConfig | None = None
+    http_timeout: Duration = Duration.of_seconds(5)
+    node_cache_capable: bool = False
+    managed_resources: tuple[ExtenderManagedResource, ...] = ()
+    ignorable: bool = False
+
+
+class KubeSchedulerConfiguration(Strict, frozen=True, kw_only=True):
+    """The whole configuration of a scheduler."""
+
+    parallelism: Int32 = 16
+    leader_election: LeaderElection = LeaderElection()
+    client_connection: ClientConnection = ClientConnection()
+    enable_profiling: bool = True
+    enable_contention_profiling: bool | None = None
+    """None only before defaults are filled in: it then follows `enable_profiling`."""
+    percentage_of_nodes_to_score: Int32 = 0
+    pod_initial_backoff_seconds: Int64 = 1
+    pod_max_backoff_seconds: Int64 = 10
+    profiles: tuple[Profile, ...] = ()
+    extenders: tuple[Extender, ...] = ()
+    delay_cache_until_active: bool = False

@@ -1,0 +1,90 @@
+"""YAML as Kubernetes reads it: JSON's types only, plain scalars resolved as Go's YAML library does."""
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from stowplan.config.text import make_object
+
+if TYPE_CHECKING:
+    from yaml import SafeDumper, SafeLoader
+else:
+    SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    SafeDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$")
+_SCALARS = (
+    ("bool", r"(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$", "yYnNtTfFoO"),
+    ("int", r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)$", "-+0123456789"),
+    ("float", _FLOAT.pattern, "-+.0123456789"),
+    ("null", r"(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    ("merge", r"<<$", "<"),
+)
+
+
+class _Loader(SafeLoader):
+    """Without the library's own readings of plain scalars: a date stays text, 1:30 is no number, 1e3 is one."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+
+
+class _Dumper(SafeDumper):
+    """Quotes what `_Loader` would take for a number."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _construct_object(loader: SafeLoader, node: yaml.MappingNode) -> dict[str, Any]:
+    # Keys that a merge brings in may be given again; so those that stand here are looked at before it is done.
+    own = make_object([(_construct_key(loader, key), None) for key, _ in node.value if key.tag != _MERGE])
+    loader.flatten_mapping(node)
+    pairs = [(_construct_key(loader, key), loader.construct_object(value, deep=True)) for key, value in node.value]
+    return dict(pairs) if type(own) is dict else make_object(pairs)
+
+
+def _construct_key(loader: SafeLoader, node: yaml.Node) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        raise yaml.constructor.ConstructorError(None, None, "a key must be a plain value", node.start_mark)
+    key = loader.construct_object(node)
+    return key if isinstance(key, str) else json.dumps(key)
+
+
+_MAX_DEPTH = 200
+_MERGE = "tag:yaml.org,2002:merge"
+for _name, _pattern, _first in _SCALARS:
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(_pattern), list(_first))
+_Loader.add_constructor("tag:yaml.org,2002:map", _construct_object)
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
+
+
+def parse(text: str) -> Any:
+    """The one document of the text, None if there is none. A ValueError tells in a line why it cannot be read."""
+    try:
+        _check_depth(text)
+        documents = [document for document in yaml.load_all(text, Loader=_Loader) if document is not None]
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ValueError(f"malformed YAML: {place}{error.problem}") from error
+    except yaml.YAMLError as error:
+        raise ValueError(f"malformed YAML: {' '.join(str(error).split())}") from error
+    if len(documents) > 1:
+        raise ValueError(f"{len(documents)} YAML documents, expected one")
+    return documents[0] if documents else None
+
+
+def _check_depth(text: str) -> None:
+    """Refuse what is nested so deeply that the C library, which builds it by recursion, would crash."""
+    depth = 0
+    for event in yaml.parse(text, Loader=SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise ValueError("nested too deeply")
+
+
+def dump(value: Any) -> str:
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return text
