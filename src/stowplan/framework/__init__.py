@@ -1,0 +1,86 @@
+"""The contract between plugins and whoever runs them.
+
+Belongs here: the Plugin base class with every extension point, Status and its words, CycleState, cluster events and
+queueing hints, the Pod and NodeInfo that plugins read, the Handle, the Decision record, and the types of the vector
+form. Does not belong here: anything that runs a plugin, and any plugin. May import `api` alone, so that authors can
+import this room without dragging in an engine.
+"""
+
+from stowplan.framework.decision import (
+    CandidateRecord,
+    DecisionRecord,
+    FunnelStage,
+    PluginScore,
+    PreemptionRecord,
+    Rejection,
+)
+from stowplan.framework.events import (
+    ALL_EVENTS,
+    Action,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    QueueingHint,
+    on,
+)
+from stowplan.framework.handle import Handle, WaitingPod
+from stowplan.framework.node import NodeInfo
+from stowplan.framework.plugin import Normalizer, Plugin, PostFilterResult, Scope, implements
+from stowplan.framework.pod import Pod, PodTemplate
+from stowplan.framework.queued import QueuedPodInfo
+from stowplan.framework.state import PODS_TO_ACTIVATE, CycleState, StateNotFoundError
+from stowplan.framework.status import (
+    Code,
+    Status,
+    accept,
+    error,
+    pending,
+    reject,
+    reject_forever,
+    skip,
+    wait,
+)
+from stowplan.framework.vector import Mask, Nodes, Scores, Slots
+
+__all__ = [
+    "Rejection",
+    "PreemptionRecord",
+    "PluginScore",
+    "FunnelStage",
+    "DecisionRecord",
+    "CandidateRecord",
+    "ALL_EVENTS",
+    "PODS_TO_ACTIVATE",
+    "Action",
+    "ClusterEvent",
+    "ClusterEventWithHint",
+    "Code",
+    "CycleState",
+    "EventResource",
+    "Handle",
+    "Mask",
+    "NodeInfo",
+    "Nodes",
+    "Normalizer",
+    "Plugin",
+    "Pod",
+    "PodTemplate",
+    "PostFilterResult",
+    "QueuedPodInfo",
+    "QueueingHint",
+    "Scope",
+    "Scores",
+    "Slots",
+    "StateNotFoundError",
+    "Status",
+    "WaitingPod",
+    "accept",
+    "error",
+    "implements",
+    "on",
+    "pending",
+    "reject",
+    "reject_forever",
+    "skip",
+    "wait",
+]

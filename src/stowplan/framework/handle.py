@@ -1,0 +1,57 @@
+"""What a plugin may ask of the scheduler that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from stowplan.framework.node import NodeInfo
+from stowplan.framework.plugin import PostFilterResult
+from stowplan.framework.pod import Pod
+from stowplan.framework.state import CycleState
+from stowplan.framework.status import Status
+
+
+class WaitingPod(Protocol):
+    """A pod that a Permit plugin holds back."""
+
+    @property
+    def pod(self) -> Pod: ...
+
+    @property
+    def pending_plugins(self) -> Iterable[str]: ...
+
+    def allow(self, plugin: str) -> None: ...
+
+    def reject(self, plugin: str, reason: str) -> None: ...
+
+
+class Handle(Protocol):
+    """The scheduler's side of the contract; `self.handle` in a plugin."""
+
+    @property
+    def profile_name(self) -> str:
+        """The schedulerName of the profile that this plugin instance serves."""
+
+    @property
+    def cluster(self) -> Any:
+        """The columnar cache; its shape is not part of the contract with authors outside the tree."""
+
+    def node_infos(self) -> Iterable[NodeInfo]: ...
+
+    def node_info(self, name: str) -> NodeInfo | None: ...
+
+    def objects(self, kind: str) -> Mapping[str, Any]:
+        """All known objects of a kind, by "namespace/name" or, for cluster-scoped kinds, by name."""
+
+    def nominated_pods(self, node_name: str) -> Iterable[Pod]: ...
+
+    def preempt(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status], limit: tuple[int, int]
+    ) -> PostFilterResult | str:
+        """Search for pods to evict; the text says why there is no point. `limit` is (percentage, absolute): how many
+        candidate nodes are enough to choose from."""
+
+    def activate(self, pods: Mapping[str, Pod]) -> None: ...
+
+    def waiting_pods(self) -> Iterable[WaitingPod]: ...

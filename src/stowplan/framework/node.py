@@ -1,0 +1,68 @@
+"""The node as plugins see it, with the pods on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from stowplan.api import Node, Taint
+from stowplan.framework.pod import Pod
+
+
+class ResourceReader(Protocol):
+    """Where a NodeInfo reads its sums from; the cache implements it over its columns."""
+
+    def allocatable_of(self, slot: int) -> Mapping[str, int]: ...
+
+    def requested_of(self, slot: int) -> Mapping[str, int]: ...
+
+
+class NodeInfo:
+    """A live view of one node: the API object's lean form, its pods, and its resource sums.
+
+    The cache keeps one instance for each node and updates it in place; plugins only read.
+    """
+
+    __slots__ = ("_resources", "labels", "name", "node", "pods", "slot", "source")
+
+    def __init__(self, slot: int, node: Node, resources: ResourceReader) -> None:
+        self.slot = slot
+        self.node = node
+        self.name = node.metadata.name
+        self.labels: Mapping[str, str] = node.metadata.labels
+        self.pods: dict[str, Pod] = {}
+        """Pods on this node by uid, in the order in which they came."""
+        self.source: Any = None
+        self._resources = resources
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        return self.node.metadata.annotations
+
+    @property
+    def taints(self) -> Iterable[Taint]:
+        return self.node.spec.taints
+
+    @property
+    def unschedulable(self) -> bool:
+        return self.node.spec.unschedulable
+
+    @property
+    def allocatable(self) -> Mapping[str, int]:
+        """By resource name; milli-cores for cpu, whole units for all else."""
+        return self._resources.allocatable_of(self.slot)
+
+    @property
+    def requested(self) -> Mapping[str, int]:
+        """Sum of the requests of the pods on the node, same units as `allocatable`."""
+        return self._resources.requested_of(self.slot)
+
+    @property
+    def object(self) -> Any:
+        """The whole API object, as parsed JSON (needs `needs_objects = True` on the plugin)."""
+        if self.source is None:
+            raise AttributeError(f"node {self.name}: whole objects are kept only for plugins with needs_objects = True")
+        return self.source
+
+    def __repr__(self) -> str:
+        return f"<NodeInfo {self.name}>"

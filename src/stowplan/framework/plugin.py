@@ -1,0 +1,150 @@
+"""The base class of every plugin, in-tree or a user's: one method for each extension point."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from stowplan.framework.events import ALL_EVENTS, ClusterEventWithHint
+from stowplan.framework.node import NodeInfo
+from stowplan.framework.pod import Pod, PodTemplate
+from stowplan.framework.state import CycleState
+from stowplan.framework.status import Status
+from stowplan.framework.vector import Mask, Nodes, Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from stowplan.framework.handle import Handle
+    from stowplan.framework.queued import QueuedPodInfo
+
+Scope = Literal["node", "node+pods", "cluster"]
+"""What filter and score answers depend on besides the pod's template: the node object; also the pods on the node;
+or anything at all. The first two are cached for each template and asked again only for nodes that changed."""
+
+Normalizer = Literal["default", "default-reverse", "min-max", "reverse"]
+"""Ready normalisers: kube-scheduler's own (100 x raw / max, or reversed), and linear stretching of the range that
+occurs to 0..100 (or 100..0)."""
+
+
+class PostFilterResult:
+    """What PostFilter proposes: the node to nominate ("" clears a nomination)."""
+
+    __slots__ = ("nominated_node_name",)
+
+    def __init__(self, nominated_node_name: str) -> None:
+        self.nominated_node_name = nominated_node_name
+
+
+class Plugin:
+    """Subclass, give it a `name`, override the points that you need: what is overridden is what it implements.
+
+    A plugin keeps no state of a cycle in itself: what one point tells a later one goes through the CycleState.
+    """
+
+    name: ClassVar[str] = ""
+    scope: ClassVar[Scope] = "cluster"
+    normalize: ClassVar[Normalizer | None] = None
+    score_range: ClassVar[tuple[float, float] | None] = None
+    """Maps scores linearly from this range to 0..100, for authors whose scale is another."""
+    needs_objects: ClassVar[bool] = False
+    template_only: ClassVar[bool] = False
+    """Whether PreFilter and PreScore answers follow from the pod's template alone, so that one answer does for all."""
+    Args: ClassVar[type | None] = None
+    """A msgspec.Struct that `pluginConfig` args are decoded into, strictly; None leaves them a plain dict."""
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        self.args = args
+        self.handle = handle
+
+    # Queue
+    def pre_enqueue(self, pod: Pod) -> Status | None: ...
+
+    def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
+        return False
+
+    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        return ALL_EVENTS
+
+    # Scheduling cycle
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | Iterable[str] | None:
+        """Reject or skip the pod by a Status, or restrict it to the nodes with the names returned."""
+
+    def add_pod(self, state: CycleState, pod: Pod, added: Pod, node: NodeInfo) -> Status | None: ...
+
+    def remove_pod(self, state: CycleState, pod: Pod, removed: Pod, node: NodeInfo) -> Status | None: ...
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None: ...
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterable[tuple[Mask, Status]]:
+        """Vector form of `filter`: masks of rejected nodes with the status they get, which may overlap."""
+        return ()
+
+    def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
+        """The nodes that `filter_nodes` rejects for no reason; override where that is cheaper to say than the reasons."""
+        rejected: Mask = np.zeros(len(nodes), dtype=np.bool_)
+        for mask, _ in self.filter_nodes(state, pod, nodes):
+            rejected |= mask
+        return ~rejected
+
+    def post_filter(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> Status | PostFilterResult | None: ...
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None: ...
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float | Status:
+        return 0
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+        """Vector form of `score`."""
+        raise NotImplementedError
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: dict[str, int]) -> Status | None:
+        """Change the scores of all feasible nodes, by node name, in place."""
+
+    def normalize_nodes(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
+        """Vector form of `normalize_score`; `scores` are those of the feasible nodes alone."""
+        raise NotImplementedError
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None: ...
+
+    # Binding cycle
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None: ...
+
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None: ...
+
+    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> Awaitable[None] | None: ...
+
+    # Extender only
+    def select_victims(
+        self, state: CycleState, pod: Pod, victims: Mapping[str, Iterable[Pod]]
+    ) -> Mapping[str, Iterable[Pod]]:
+        return victims
+
+    # What lets the runtime do less; answers never depend on them
+    def concerns(self, template: PodTemplate) -> bool:
+        """False where pods of the template are none of this plugin's business, whatever the cluster holds."""
+        return True
+
+    def filter_token(self, pod: Pod) -> Hashable | None:
+        """For a plugin of cluster scope: a value which, while it stays equal, promises that filter answers change only
+        on nodes that changed themselves. None promises nothing, and every node is asked in every cycle."""
+        return None
+
+    def signature(self, template: PodTemplate) -> Hashable:
+        """The part of the template that this plugin's node-scoped answers read; equal parts share results."""
+        return template
+
+
+def implements(cls: type, method: str) -> bool:
+    """Whether a class overrides one of Plugin's methods."""
+    return getattr(cls, method, None) is not getattr(Plugin, method)

@@ -1,0 +1,124 @@
+"""The pod as plugins see it: identity of its own, everything else shared with the pods of its template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar
+
+from stowplan.api import OwnerReference, PodResourceClaimStatus, PodSpec
+
+T = TypeVar("T")
+
+
+class PodTemplate:
+    """All that plugins read of a pod except who it is, interned: replicas of one controller share one instance.
+
+    Whatever follows from the template alone (requests, compiled selectors, tolerations) is computed once and kept
+    in `derived`. Templates compare by identity.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "claim_statuses",
+        "controller",
+        "derived",
+        "footprint",
+        "labels",
+        "namespace",
+        "non_zero_requests",
+        "priority",
+        "requests",
+        "spec",
+    )
+
+    def __init__(
+        self,
+        namespace: str,
+        labels: Mapping[str, str],
+        spec: PodSpec,
+        controller: OwnerReference | None,
+        claim_statuses: tuple[PodResourceClaimStatus, ...],
+        requests: dict[str, int],
+        non_zero_requests: tuple[int, int],
+    ) -> None:
+        self.namespace = namespace
+        self.labels = labels
+        self.spec = spec
+        self.controller = controller
+        self.claim_statuses = claim_statuses
+        self.priority = spec.priority or 0
+        self.requests = requests
+        """What the pod asks a node for, by resource name: milli-cores for cpu, whole units for all else."""
+        self.non_zero_requests = non_zero_requests
+        """(cpu, memory) with the defaults that scoring assumes for containers that state none."""
+        self.derived: dict[Hashable, Any] = {}
+        self.footprint: Any = None
+        """What the cache adds to its columns for each such pod; the cache's own."""
+
+    def derive(self, key: Hashable, make: Callable[[PodTemplate], T]) -> T:
+        """The value of `make(self)`, computed at most once for this key."""
+        try:
+            return self.derived[key]  # type: ignore[no-any-return]
+        except KeyError:
+            value = self.derived[key] = make(self)
+            return value
+
+
+class Pod:
+    """One pod. Cheap: a few own fields and a reference to its template."""
+
+    __slots__ = (
+        "being_preempted",
+        "labels",
+        "name",
+        "namespace",
+        "node_name",
+        "nominated_node_name",
+        "source",
+        "start_time",
+        "template",
+        "terminating",
+        "uid",
+        "used",
+    )
+
+    def __init__(self, template: PodTemplate, name: str, uid: str, labels: Mapping[str, str]) -> None:
+        self.template = template
+        self.name = name
+        self.namespace = template.namespace
+        self.uid = uid
+        self.labels = labels
+        self.node_name = ""
+        """spec.nodeName: where the pod runs, or what a pending pod insists on."""
+        self.nominated_node_name = ""
+        self.start_time = ""
+        """status.startTime, RFC 3339 in UTC; empty where the kubelet has not reported one."""
+        self.terminating = False
+        self.being_preempted = False
+        """Terminating because this or another scheduler evicted it (condition DisruptionTarget)."""
+        self.used: tuple[dict[str, int], tuple[int, int]] | None = None
+        """(requests, non-zero requests) of a running pod whose status says other than its spec (in-place resize)."""
+        self.source: Any = None
+        """The whole API object where a plugin that declares `needs_objects` is enabled, else None."""
+
+    @property
+    def spec(self) -> PodSpec:
+        return self.template.spec
+
+    @property
+    def priority(self) -> int:
+        return self.template.priority
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def object(self) -> Any:
+        """The whole API object, as parsed JSON (needs `needs_objects = True` on the plugin)."""
+        if self.source is None:
+            raise AttributeError(f"pod {self.key}: whole objects are kept only for plugins with needs_objects = True")
+        return self.source
+
+    def __repr__(self) -> str:
+        return f"<Pod {self.key}>"

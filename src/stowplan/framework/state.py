@@ -1,0 +1,57 @@
+"""What plugins of one scheduling cycle tell each other and themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stowplan.errors import StowplanError
+
+PODS_TO_ACTIVATE = "kubernetes.io/pods-to-activate"
+"""Reserved key: a dict "namespace/name" -> Pod whose pods are moved to the active queue after the cycle."""
+
+
+class StateNotFoundError(StowplanError):
+    """A plugin read a key that no plugin wrote in this cycle."""
+
+    def __init__(self) -> None:
+        super().__init__("not found")
+
+
+class CycleState:
+    """Key-value store of one pod's cycle; values are whatever the writing plugin wants.
+
+    `skip_filter` and `skip_score` hold the names of plugins whose PreFilter or PreScore answered Skip.
+    """
+
+    __slots__ = ("_values", "skip_filter", "skip_pre_bind", "skip_score")
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+        self.skip_filter: set[str] = set()
+        self.skip_score: set[str] = set()
+        self.skip_pre_bind: set[str] = set()
+
+    def write(self, key: str, value: Any) -> None:
+        self._values[key] = value
+
+    def read(self, key: str) -> Any:
+        try:
+            return self._values[key]
+        except KeyError:
+            raise StateNotFoundError from None
+
+    def get(self, key: str) -> Any:
+        """As `read`, but None where nothing was written."""
+        return self._values.get(key)
+
+    def delete(self, key: str) -> None:
+        self._values.pop(key, None)
+
+    def clone(self) -> CycleState:
+        """A copy whose flags and keys change apart; values that have a `clone` method are cloned."""
+        twin = CycleState()
+        twin._values = {k: v.clone() if hasattr(v, "clone") else v for k, v in self._values.items()}
+        twin.skip_filter = set(self.skip_filter)
+        twin.skip_score = set(self.skip_score)
+        twin.skip_pre_bind = set(self.skip_pre_bind)
+        return twin

@@ -1,0 +1,75 @@
+"""Types of the vector form: many nodes judged by one call."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.framework.node import NodeInfo
+
+Mask = NDArray[np.bool_]
+"""One truth value for each node of the subset that was asked about."""
+
+Scores = NDArray[np.int64]
+Slots = NDArray[np.intp]
+
+
+class Nodes:
+    """A subset of the cluster's nodes.
+
+    `index` is what columns are indexed with: a slice over the whole cluster (a view, nothing is copied) or an array of
+    slots. A slice may run over slots that are not meant, because they are empty or infeasible: the positions in
+    `holes`. What is computed there is ignored, so a vector may hold anything there; but statistics must leave them out,
+    as `extremes` does.
+    """
+
+    __slots__ = ("_infos", "count", "derived", "holes", "index", "meant")
+
+    def __init__(
+        self, index: slice | Slots, count: int, infos: Sequence[NodeInfo | None], holes: Slots | None = None
+    ) -> None:
+        self.index = index
+        self.count = count
+        """Length of vectors over this subset, holes included."""
+        self.holes = holes
+        self.meant = count - (0 if holes is None else len(holes))
+        """How many nodes are meant."""
+        self.derived: dict[Hashable, Any] = {}
+        """For plugins to keep what follows from the subset alone: the runtime passes the same object while it can."""
+        self._infos = infos
+
+    def __len__(self) -> int:
+        return self.count
+
+    def slots(self) -> Slots:
+        """The slots that are meant, in order."""
+        if not isinstance(self.index, slice):
+            return self.index
+        slots = np.arange(self.index.start or 0, self.index.stop, dtype=np.intp)
+        return slots if self.holes is None else np.delete(slots, self.holes)
+
+    def infos(self) -> Iterator[tuple[int, NodeInfo]]:
+        """(position in vectors over this subset, node) for each node that is meant."""
+        slots = range(self.index.start or 0, self.index.stop) if isinstance(self.index, slice) else self.index.tolist()
+        holes = frozenset() if self.holes is None else frozenset(self.holes.tolist())
+        for position, slot in enumerate(slots):
+            info = self._infos[slot]
+            if info is not None and position not in holes:
+                yield position, info
+
+    def extremes(self, values: NDArray[Any]) -> tuple[Any, Any]:
+        """(least, greatest) value over the nodes that are meant; values at holes are overwritten."""
+        if self.holes is not None and len(self.holes):
+            if not self.meant:
+                return 0, 0
+            values[self.holes] = values[self._anchor()]
+        return values.min(), values.max()
+
+    def _anchor(self) -> int:
+        """The first position that is no hole."""
+        assert self.holes is not None
+        gaps = np.flatnonzero(self.holes != np.arange(len(self.holes)))
+        return int(gaps[0]) if len(gaps) else len(self.holes)
