@@ -1,0 +1,228 @@
+"""The cluster as one object: nodes, pods, counts and stores, kept consistent change by change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from stowplan import api
+from stowplan.api.selectors import Selector
+from stowplan.cache.columns import Column
+from stowplan.cache.counts import SlotCounts
+from stowplan.cache.journal import Journal
+from stowplan.cache.nodes import NodeTable
+from stowplan.cache.ports import HostPort, PortTable, host_ports
+from stowplan.cache.selection import PodClass, PodSelector, Selection, carried_terms
+from stowplan.cache.stores import ApiObject, Stores, key_of
+from stowplan.cache.templates import Templates
+from stowplan.errors import StowplanError
+from stowplan.framework import NodeInfo, Pod, PodTemplate
+
+
+class CacheError(StowplanError):
+    """A change that contradicts what the cache holds."""
+
+
+class Footprint:
+    """What each pod of a template adds to the columns, worked out once."""
+
+    __slots__ = ("claims", "deltas", "non_zero", "pod_class", "ports", "terms")
+
+    def __init__(self, cluster: Cluster, template: PodTemplate) -> None:
+        self.deltas = cluster.deltas(template.requests)
+        self.non_zero = template.non_zero_requests
+        self.pod_class: PodClass = cluster.selection.class_of(template.namespace, template.labels)
+        self.terms: list[SlotCounts] = [cluster.selection.term_counts(kind) for kind in carried_terms(template)]
+        self.ports: tuple[HostPort, ...] = host_ports(template.spec)
+        self.claims: tuple[str, ...] = tuple(
+            f"{template.namespace}/{volume.persistent_volume_claim.claim_name}"
+            for volume in template.spec.volumes
+            if volume.persistent_volume_claim is not None
+        )
+
+
+class Cluster:
+    """The columnar truth about the cluster.
+
+    Pods on nodes that are not (or no longer) known are kept apart and count nowhere until the node appears. Everything
+    is read live: there are no snapshots, since nothing changes during a scheduling cycle.
+    """
+
+    def __init__(self, *, keep_objects: bool = False) -> None:
+        self.keep_objects = keep_objects
+        self.nodes = NodeTable()
+        self.selection = Selection()
+        self.selection.grow(self.nodes.capacity)
+        self.templates = Templates()
+        self.stores = Stores()
+        self.ports = PortTable()
+        self.pods: dict[str, Pod] = {}
+        self.assumed: set[str] = set()
+        self.claim_users: dict[str, int] = {}
+        """How many pods on nodes use a PersistentVolumeClaim, by "namespace/name"."""
+        self._homeless: dict[str, dict[str, Pod]] = {}
+        self.journal = Journal(self)
+
+    # Nodes
+    def put_node(self, node: api.Node, source: Any = None) -> NodeInfo:
+        known = node.metadata.name in self.nodes.slot_of
+        info = self.nodes.put(node, source)
+        if self.selection.size < self.nodes.capacity:
+            self.selection.grow(self.nodes.capacity)
+        if not known:
+            for pod in self._homeless.pop(info.name, {}).values():
+                self._settle(pod, info, 1)
+        return info
+
+    def remove_node(self, name: str) -> None:
+        info = self.nodes.get(name)
+        if info is None:
+            return
+        stranded = dict(info.pods)
+        for pod in stranded.values():
+            self._settle(pod, info, -1)
+        if stranded:
+            self._homeless[name] = stranded
+        self.nodes.remove(name)
+
+    # Pods
+    def pod(self, source: api.Pod, whole: Any = None) -> Pod:
+        """A pod on its interned template; it counts nowhere until it is added or assumed."""
+        pod = self.templates.pod(source)
+        if pod.template.footprint is None and pod.spec.affinity is not None:
+            self.reads_labels(kind.term.selector for kind in carried_terms(pod.template))
+            self.retemplate(pod)
+        if self.keep_objects:
+            pod.source = whole
+        return pod
+
+    def footprint(self, template: PodTemplate) -> Footprint:
+        found: Footprint | None = template.footprint
+        if found is None:
+            found = template.footprint = Footprint(self, template)
+        return found
+
+    def add_pod(self, pod: Pod) -> None:
+        """A pod is on a node: seen there, or confirmed there after it was assumed."""
+        known = self.pods.get(pod.uid)
+        if known is not None:
+            self.remove_pod(known.uid)
+        self.pods[pod.uid] = pod
+        self._enter(pod)
+
+    def remove_pod(self, uid: str) -> None:
+        pod = self.pods.pop(uid, None)
+        if pod is None:
+            return
+        self.assumed.discard(uid)
+        homeless = self._homeless.get(pod.node_name)
+        if homeless is not None and homeless.pop(uid, None) is not None:
+            return
+        info = self.nodes.get(pod.node_name)
+        if info is not None:
+            self._settle(pod, info, -1)
+
+    def assume(self, pod: Pod, node_name: str) -> None:
+        """Count a pod on the node chosen for it, before the API server has heard of it."""
+        if pod.uid in self.pods:
+            raise CacheError(f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
+        pod.node_name = node_name
+        self.pods[pod.uid] = pod
+        self.assumed.add(pod.uid)
+        self._enter(pod)
+
+    def forget(self, pod: Pod) -> None:
+        """Take back an assumed pod; one that is not assumed is left alone."""
+        if pod.uid in self.assumed:
+            self.remove_pod(pod.uid)
+            pod.node_name = ""
+
+    # Other kinds
+    def put(self, item: ApiObject) -> None:
+        self.stores.of(type(item)).put(item)
+        if isinstance(item, api.Namespace):
+            self.selection.set_namespace(item.metadata.name, item.metadata.labels)
+
+    def remove(self, item: ApiObject) -> None:
+        self.stores.of(type(item)).remove(key_of(item.metadata))
+        if isinstance(item, api.Namespace):
+            self.selection.set_namespace(item.metadata.name, None)
+
+    # Counts
+    def counts_for(self, selector: PodSelector) -> SlotCounts:
+        """Live counts of the pods that a selector matches, by slot."""
+        self.reads_labels(clause.selector for clause in selector.clauses)
+        return self.selection.counts_for(selector)
+
+    def reads_labels(self, selectors: Iterable[Selector]) -> None:
+        """Selectors are about to be matched: label keys that templates ignore so far may have to split them."""
+        keys = frozenset().union(*(selector.keys for selector in selectors))
+        if self.templates.reads(keys):
+            for pod in [pod for pod in self.pods.values() if not keys.isdisjoint(pod.labels)]:
+                info = self.nodes.get(pod.node_name)
+                settled = info is not None and pod.uid in info.pods
+                if settled and info is not None:
+                    self._settle(pod, info, -1)
+                self.retemplate(pod)
+                if settled and info is not None:
+                    self._settle(pod, info, 1)
+
+    def retemplate(self, pod: Pod) -> None:
+        """Intern the pod's template again, where what makes templates differ may have changed."""
+        t = pod.template
+        pod.template = self.templates.template(t.namespace, pod.labels, t.spec, t.controller, t.claim_statuses)
+
+    @contextmanager
+    def what_if(self) -> Iterator[Journal]:
+        """Add and remove pods for the sake of argument; all of it is undone at the end."""
+        mark = self.journal.mark()
+        try:
+            yield self.journal
+        finally:
+            self.journal.rollback(mark)
+
+    def deltas(self, requests: dict[str, int]) -> list[tuple[Column, int]]:
+        return [(self.nodes.resource(name)[1], amount) for name, amount in requests.items() if amount]
+
+    def _enter(self, pod: Pod) -> None:
+        info = self.nodes.get(pod.node_name)
+        if info is None:
+            self._homeless.setdefault(pod.node_name, {})[pod.uid] = pod
+        else:
+            self._settle(pod, info, 1)
+
+    def _settle(self, pod: Pod, info: NodeInfo, sign: int) -> None:
+        """Put a pod on a node (sign 1) or take it off (sign -1) for real."""
+        self.shift(pod, info, sign, what_if=False)
+        footprint = self.footprint(pod.template)
+        if footprint.ports:
+            self.ports.shift(footprint.ports, info.slot, sign)
+        for claim in footprint.claims:
+            users = self.claim_users.get(claim, 0) + sign
+            if users:
+                self.claim_users[claim] = users
+            else:
+                self.claim_users.pop(claim, None)
+        self.nodes.log.append(info.slot)
+
+    def shift(self, pod: Pod, info: NodeInfo, sign: int, what_if: bool) -> None:
+        """Change the columns and counts by one pod; for the cache and its journal only, who see to host ports."""
+        footprint = self.footprint(pod.template)
+        slot = info.slot
+        nodes = self.nodes
+        deltas, non_zero = footprint.deltas, footprint.non_zero
+        if pod.used is not None:
+            deltas, non_zero = self.deltas(pod.used[0]), pod.used[1]
+        for column, amount in deltas:
+            column.add(slot, sign * amount)
+        nodes.pod_count.add(slot, sign)
+        nodes.non_zero_cpu.add(slot, sign * non_zero[0])
+        nodes.non_zero_memory.add(slot, sign * non_zero[1])
+        self.selection.put(footprint.pod_class, slot, sign, pod.terminating, what_if)
+        for counts in footprint.terms:
+            counts.add(slot, sign)
+        if sign > 0:
+            info.pods[pod.uid] = pod
+        else:
+            info.pods.pop(pod.uid, None)

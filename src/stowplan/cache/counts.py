@@ -1,0 +1,181 @@
+"""Incremental counts of pods by slot and by topology domain: what spread and affinity are made of.
+
+Counts are float64 because every pass over many nodes multiplies them with a weight or sums them by domain, both of
+which would convert integers each time; they are whole numbers far below 2^53, so nothing is lost. The `values` of an
+array are a view of the same memory, from which one number is read without the cost of a NumPy scalar.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from weakref import ref
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.cache.labels import ABSENT, LabelColumn
+
+Eligible = NDArray[np.bool_]
+
+_NONE = 2**31 - 1
+"""The least count where there are no domains at all, as kube-scheduler has it."""
+
+_stamps = count(1)
+
+
+class SlotCounts:
+    """How many pods of some sort each node holds, with sums by domain for the topology keys that somebody asked for.
+
+    Lives as long as someone refers to it, and so do the sums.
+    """
+
+    __slots__ = ("__weakref__", "_known", "_live", "array", "total", "values")
+
+    def __init__(self, size: int) -> None:
+        self.array: NDArray[np.float64] = np.zeros(size)
+        self.values = _view(self.array)
+        self.total = 0
+        self._known: dict[tuple[str, object], ref[DomainCounts]] = {}
+        self._live: tuple[ref[DomainCounts], ...] = ()
+
+    def grow(self, size: int) -> None:
+        self.array = np.concatenate([self.array, np.zeros(size - len(self.array))])
+        self.values = _view(self.array)
+
+    def add(self, slot: int, amount: int) -> None:
+        self.values[slot] += amount
+        self.total += amount
+        for live in self._live:
+            domains = live()
+            if domains is not None:
+                domains.add(slot, amount)
+
+    def by_domain(self, column: LabelColumn, eligible: Eligible | None = None, sort: object = None) -> DomainCounts:
+        """Sums over the domains of a topology key; `eligible` limits the nodes that count.
+
+        `sort` names the eligibility: equal names must mean equal rules. The sums are live from then on.
+        """
+        key = (column.key, sort)
+        known = self._known.get(key)
+        domains = None if known is None else known()
+        if domains is None:
+            domains = DomainCounts(self, column)
+            self._known[key] = ref(domains)
+            # Bound anew instead of changed, since sums may go while `add` runs over the old tuple.
+            self._known = {key: live for key, live in self._known.items() if live() is not None}
+            self._live = tuple(self._known.values())
+        domains.refresh(eligible)
+        return domains
+
+
+class DomainCounts:
+    """Sums of one SlotCounts over the domains of one topology key, kept up to date as pods come and go."""
+
+    __slots__ = (
+        "__weakref__",
+        "_eligible",
+        "_levels",
+        "_version",
+        "array",
+        "column",
+        "counted",
+        "counts",
+        "least",
+        "occupied",
+        "revision",
+        "stamp",
+        "total",
+        "values",
+    )
+
+    def __init__(self, counts: SlotCounts, column: LabelColumn) -> None:
+        self.counts = counts
+        self.column = column
+        self._eligible: Eligible | None = None
+        self._version = -1
+        self._levels: dict[int, int] = {}
+        self.array: NDArray[np.float64] = np.zeros(1)
+        """Sum by domain id; the last entry, reached by the id of absence, stays zero."""
+        self.values = _view(self.array)
+        self.counted = 0
+        """How many domains have an eligible node."""
+        self.least = _NONE
+        """The least sum over those domains."""
+        self.total = 0
+        """The sum over all domains."""
+        self.occupied = 0
+        """Bit by bit, which domains of more than one node have a sum that is not zero."""
+        self.stamp = 0
+        """Differs from that of all other sums, and from its own after they were made anew.
+
+        While `stamp` and `occupied` stay equal, the answer to "are there any in the node's domain?" differs at most
+        for nodes that changed themselves: the sum of a domain of one node changes only together with that node.
+        """
+        self.revision = 0
+        """Grows with every change."""
+
+    def refresh(self, eligible: Eligible | None) -> None:
+        """Sum anew if node labels or eligibility changed since."""
+        column = self.column
+        if self._version == column.version and self._eligible is eligible:
+            return
+        self._version = column.version
+        self._eligible = eligible
+        mask = column.array != ABSENT
+        if eligible is not None:
+            mask &= eligible
+        ids = column.array[mask]
+        size = len(column.texts) + 1
+        self.array = np.bincount(ids, weights=self.counts.array[mask], minlength=size).astype(np.float64, copy=False)
+        self.values = _view(self.array)
+        counted = np.flatnonzero(np.bincount(ids, minlength=size))
+        levels, numbers = np.unique(self.array[counted], return_counts=True)
+        self._levels = dict(zip(levels.astype(int).tolist(), numbers.tolist(), strict=True))
+        self.counted = len(counted)
+        self.least = min(self._levels, default=_NONE)
+        self.total = int(self.array.sum())
+        self.occupied = sum(1 << d for d in np.flatnonzero(self.array).tolist() if column.sizes[d] != 1)
+        self.stamp = next(_stamps)
+        self.revision += 1
+
+    def add(self, slot: int, amount: int) -> None:
+        column = self.column
+        if self._version != column.version:
+            return  # summed anew before the next use
+        domain = column.values[slot]
+        if domain == ABSENT or (self._eligible is not None and not self._eligible[slot]):
+            return
+        before = int(self.values[domain])
+        after = before + amount
+        self.values[domain] = after
+        self.total += amount
+        self.revision += 1
+        if (before == 0) != (after == 0) and column.sizes[domain] != 1:
+            self.occupied ^= 1 << domain
+        self._move(before, after)
+
+    def of(self, slot: int) -> float:
+        """The sum in the node's own domain; 0 where it has none."""
+        return self.values[self.column.values[slot]]
+
+    def spread_out(self, index: slice | NDArray[np.intp]) -> NDArray[np.float64]:
+        """The sum in each node's domain; 0 where the node has none."""
+        return self.array[self.column.array[index]]
+
+    def _move(self, before: int, after: int) -> None:
+        """One domain's sum went from one level to another."""
+        levels = self._levels
+        levels[after] = levels.get(after, 0) + 1
+        left = levels[before] - 1
+        if left:
+            levels[before] = left
+        else:
+            del levels[before]
+        if after < self.least:
+            self.least = after
+        elif before == self.least and not left:
+            self.least = min(levels)
+
+
+def _view(array: NDArray[np.float64]) -> memoryview[float]:
+    return array.data.cast("B").cast("d")

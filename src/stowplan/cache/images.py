@@ -1,0 +1,69 @@
+"""Which nodes hold which container images, cluster-wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.api import ContainerImage
+
+
+class ImageState:
+    """One image name: the size first reported for it, and the slots that hold it."""
+
+    __slots__ = ("_array", "size", "slots")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.slots: set[int] = set()
+        self._array: NDArray[np.intp] | None = None
+
+    def add(self, slot: int) -> None:
+        self.slots.add(slot)
+        self._array = None
+
+    def discard(self, slot: int) -> None:
+        self.slots.discard(slot)
+        self._array = None
+
+    def slot_array(self) -> NDArray[np.intp]:
+        if self._array is None:
+            self._array = np.fromiter(self.slots, dtype=np.intp, count=len(self.slots))
+        return self._array
+
+
+class ImageTable:
+    """Image states by name. `version` changes with any node's images."""
+
+    __slots__ = ("_by_name", "version")
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, ImageState] = {}
+        self.version = 0
+
+    def get(self, name: str) -> ImageState | None:
+        return self._by_name.get(name)
+
+    def replace(self, slot: int, old: Iterable[ContainerImage], new: Iterable[ContainerImage]) -> None:
+        """The node at the slot held the old images and now holds the new ones."""
+        if old is new:
+            return
+        self.version += 1
+        for image in old:
+            for name in image.names:
+                self._drop(name, slot)
+        for image in new:
+            for name in image.names:
+                state = self._by_name.get(name)
+                if state is None:
+                    state = self._by_name[name] = ImageState(image.size_bytes)
+                state.add(slot)
+
+    def _drop(self, name: str, slot: int) -> None:
+        state = self._by_name.get(name)
+        if state is not None:
+            state.discard(slot)
+            if not state.slots:
+                del self._by_name[name]

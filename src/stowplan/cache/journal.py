@@ -1,0 +1,56 @@
+"""What-if: pods added to or removed from nodes for the sake of argument, and taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stowplan.framework import NodeInfo, Pod
+
+if TYPE_CHECKING:
+    from stowplan.cache.cluster import Cluster
+
+
+class Journal:
+    """Changes over any nodes, with mark and rollback.
+
+    The changes are made in the live columns and counts, so every plugin sees them in both of its forms without knowing;
+    they are not logged, so nothing that is cached between cycles does. Whoever opens a what-if rolls it back before
+    the cycle goes on. Rollback also restores the order of a node's pods, which decides ties between victims.
+    """
+
+    __slots__ = ("_cluster", "_entries", "_orders")
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._entries: list[tuple[Pod, NodeInfo, int, list[int]]] = []
+        self._orders: list[tuple[int, NodeInfo, dict[str, Pod]]] = []
+
+    @property
+    def active(self) -> bool:
+        return bool(self._entries)
+
+    def mark(self) -> int:
+        return len(self._entries)
+
+    def add(self, pod: Pod, info: NodeInfo) -> None:
+        self._record(pod, info, 1)
+
+    def remove(self, pod: Pod, info: NodeInfo) -> None:
+        self._orders.append((len(self._entries), info, dict(info.pods)))
+        self._record(pod, info, -1)
+
+    def rollback(self, mark: int) -> None:
+        while len(self._entries) > mark:
+            pod, info, sign, ports = self._entries.pop()
+            self._cluster.shift(pod, info, -sign, what_if=True)
+            if ports:
+                self._cluster.ports.restore(self._cluster.footprint(pod.template).ports, info.slot, ports)
+            if self._orders and self._orders[-1][0] == len(self._entries):
+                info.pods.clear()
+                info.pods.update(self._orders.pop()[2])
+
+    def _record(self, pod: Pod, info: NodeInfo, sign: int) -> None:
+        self._cluster.shift(pod, info, sign, what_if=True)
+        ports = self._cluster.footprint(pod.template).ports
+        before = self._cluster.ports.suppose(ports, info.slot, sign > 0) if ports else []
+        self._entries.append((pod, info, sign, before))

@@ -1,0 +1,120 @@
+"""Label columns: the value of one label key on every node, as small numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.api.selectors import Requirement, requirements_match
+
+ABSENT = -1
+_UNKNOWN = -2
+_MAX_KEPT = 256
+
+Bools = NDArray[np.bool_]
+
+
+class LabelColumn:
+    """Value ids of one label key by slot; -1 where the node has no such label.
+
+    Also what makes a topology key: the ids are the domains. `version` changes whenever any node's value does, so that
+    sums by domain know when to be made anew. `sizes` counts the nodes of each domain.
+    """
+
+    __slots__ = ("_ids", "_masks", "array", "key", "occupied", "present", "sizes", "texts", "values", "version")
+
+    def __init__(self, key: str, size: int) -> None:
+        self.key = key
+        self.array: NDArray[np.intp] = np.full(size, ABSENT, dtype=np.intp)
+        self.values: list[int] = [ABSENT] * size
+        self.texts: list[str] = []
+        self.sizes: list[int] = []
+        self.present = 0
+        """How many nodes have the label."""
+        self.occupied = 0
+        """How many values occur."""
+        self.version = 0
+        self._ids: dict[str, int] = {}
+        self._masks: dict[bytes, Bools] = {}
+
+    @property
+    def unique(self) -> bool:
+        """Whether no two nodes share a value, as is usual for the hostname."""
+        return self.present == self.occupied
+
+    def grow(self, size: int) -> None:
+        more = size - len(self.values)
+        self.array = np.concatenate([self.array, np.full(more, ABSENT, dtype=np.intp)])
+        self.values.extend([ABSENT] * more)
+        self._masks.clear()
+
+    def put(self, slot: int, labels: Mapping[str, str]) -> None:
+        text = labels.get(self.key)
+        value = ABSENT if text is None else self._id_of(text)
+        old = self.values[slot]
+        if value != old:
+            self._leave(old)
+            self._enter(value)
+            self.values[slot] = value
+            self.array[slot] = value
+            self.version += 1
+            self._masks.clear()
+
+    def find(self, text: str) -> int:
+        """The id of a value, or -2 where no node ever had it."""
+        return self._ids.get(text, _UNKNOWN)
+
+    def matching(self, requirement: Requirement, index: slice | NDArray[np.intp]) -> Bools:
+        """Which nodes satisfy a requirement on this key."""
+        ids = self.array[index]
+        operator, values = requirement.operator, requirement.values
+        mask: Bools
+        if operator == "Exists":
+            mask = ids != ABSENT
+        elif operator == "DoesNotExist":
+            mask = ids == ABSENT
+        elif operator == "In" and len(values) == 1:
+            mask = ids == self.find(values[0])
+        else:
+            # One entry for each known value and, last, reached by id -1, one for "absent".
+            table = [requirements_match((requirement,), {self.key: text}) for text in self.texts]
+            mask = np.array([*table, operator == "NotIn"])[ids]
+        return mask
+
+    def where(self, chosen: Bools, index: slice | NDArray[np.intp]) -> Bools:
+        """The nodes whose value is chosen: `chosen` has an entry for each value and, last, one for absence.
+
+        The same few choices come back again and again, so they are kept: the answer must not be written to.
+        """
+        if len(chosen) > _MAX_KEPT:
+            return chosen[self.array[index]]
+        key = chosen.tobytes()
+        mask = self._masks.get(key)
+        if mask is None:
+            if len(self._masks) >= _MAX_KEPT:
+                self._masks.clear()
+            mask = self._masks[key] = chosen[self.array]
+            mask.flags.writeable = False
+        return mask[index]
+
+    def _id_of(self, text: str) -> int:
+        value = self._ids.get(text)
+        if value is None:
+            value = self._ids[text] = len(self.texts)
+            self.texts.append(text)
+            self.sizes.append(0)
+        return value
+
+    def _leave(self, value: int) -> None:
+        if value != ABSENT:
+            self.sizes[value] -= 1
+            self.present -= 1
+            self.occupied -= self.sizes[value] == 0
+
+    def _enter(self, value: int) -> None:
+        if value != ABSENT:
+            self.occupied += self.sizes[value] == 0
+            self.sizes[value] += 1
+            self.present += 1

@@ -1,0 +1,93 @@
+"""Which nodes a node selector means: one node by its labels, or many by the label columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from stowplan.api.node_selectors import (
+    NODE_NAME_FIELD,
+    CompiledNodeSelector,
+    CompiledTerm,
+    compile_node_selector,
+    field_matches,
+)
+from stowplan.api.selectors import IN, Requirement, Selector, selector_from_map
+from stowplan.cache.nodes import NodeTable
+from stowplan.framework import Mask, NodeInfo, PodTemplate, Slots
+
+Index = slice | Slots
+"""`Nodes.index`: what columns are indexed with."""
+
+
+class RequiredNodes(NamedTuple):
+    """The nodes that a pod insists on: by its nodeSelector, and by its required node affinity."""
+
+    labels: Selector | None = None
+    affinity: CompiledNodeSelector | None = None
+
+    def matches(self, node: NodeInfo) -> bool:
+        if self.labels is not None and not self.labels.matches(node.labels):
+            return False
+        return self.affinity is None or self.affinity.matches(node.labels, node.name)
+
+    def match_nodes(self, nodes: NodeTable, index: Index) -> Mask:
+        """Vector form of `matches`."""
+        masks = []
+        if self.labels is not None:
+            masks.append(match_requirements(nodes, self.labels.requirements, index))
+        if self.affinity is not None:
+            masks.append(match_nodes(nodes, self.affinity, index))
+        return reduce(np.logical_and, masks) if masks else np.ones(_length(index), dtype=np.bool_)
+
+
+def required_nodes(template: PodTemplate) -> RequiredNodes | None:
+    """What a pod of the template demands of its node; None where any will do."""
+    return template.derive(RequiredNodes, _required_nodes)
+
+
+def match_nodes(nodes: NodeTable, selector: CompiledNodeSelector, index: Index) -> Mask:
+    """Which nodes the selector selects; the vector form of `CompiledNodeSelector.matches`."""
+    masks = [match_term(nodes, term, index) for term in selector.terms]
+    return reduce(np.logical_or, masks) if masks else np.zeros(_length(index), dtype=np.bool_)
+
+
+def match_term(nodes: NodeTable, term: CompiledTerm, index: Index) -> Mask:
+    """Which nodes satisfy one term; the vector form of `CompiledTerm.matches`."""
+    mask = match_requirements(nodes, term.labels, index)
+    for field in term.fields:
+        mask &= _match_field(nodes, field, index)
+    return mask
+
+
+def match_requirements(nodes: NodeTable, requirements: Iterable[Requirement], index: Index) -> Mask:
+    """Which nodes carry labels that satisfy all requirements."""
+    masks = [nodes.label(requirement.key).matching(requirement, index) for requirement in requirements]
+    return reduce(np.logical_and, masks) if masks else np.ones(_length(index), dtype=np.bool_)
+
+
+def _match_field(nodes: NodeTable, field: Requirement, index: Index) -> Mask:
+    if field.key != NODE_NAME_FIELD:
+        return np.full(_length(index), field_matches(field, node_name=""))
+    slots = np.arange(index.start or 0, index.stop) if isinstance(index, slice) else index
+    named: Mask = slots == nodes.slot_of.get(field.values[0], -1)
+    return named if field.operator == IN else ~named
+
+
+def _length(index: Index) -> int:
+    return int(index.stop) - int(index.start or 0) if isinstance(index, slice) else len(index)
+
+
+def _required_nodes(template: PodTemplate) -> RequiredNodes | None:
+    spec = template.spec
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
+    if not spec.node_selector and required is None:
+        return None
+    return RequiredNodes(
+        selector_from_map(spec.node_selector) if spec.node_selector else None,
+        compile_node_selector(required) if required is not None else None,
+    )

@@ -1,0 +1,68 @@
+"""The API objects that plugins look up by name, kind by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+from stowplan.api import ObjectMeta
+
+
+class ApiObject(Protocol):
+    """Anything with metadata."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+
+T = TypeVar("T", bound=ApiObject)
+
+
+def key_of(metadata: ObjectMeta) -> str:
+    """ "namespace/name", or the name alone for a cluster-scoped object."""
+    return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
+
+
+class Store(Generic[T]):
+    """The objects of one kind. `version` changes with every change, so that what was derived knows when it is stale."""
+
+    __slots__ = ("_objects", "version")
+
+    def __init__(self) -> None:
+        self._objects: dict[str, T] = {}
+        self.version = 0
+
+    def put(self, item: T) -> None:
+        self._objects[key_of(item.metadata)] = item
+        self.version += 1
+
+    def remove(self, key: str) -> None:
+        self._objects.pop(key, None)
+        self.version += 1
+
+    def get(self, name: str, namespace: str = "") -> T | None:
+        return self._objects.get(f"{namespace}/{name}" if namespace else name)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._objects.values())
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def items(self) -> dict[str, T]:
+        return self._objects
+
+
+class Stores:
+    """A store for each kind that somebody asks for, by the struct type of the kind."""
+
+    __slots__ = ("_by_type",)
+
+    def __init__(self) -> None:
+        self._by_type: dict[type, Store[Any]] = {}
+
+    def of(self, kind: type[T]) -> Store[T]:
+        store = self._by_type.get(kind)
+        if store is None:
+            store = self._by_type[kind] = Store()
+        return cast("Store[T]", store)

@@ -1,0 +1,87 @@
+"""Interning pods by template."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from stowplan import api
+from stowplan.cache.requests import scheduling_requests
+from stowplan.framework import Pod, PodTemplate
+
+PER_REPLICA_LABELS = frozenset(
+    {
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+        "batch.kubernetes.io/job-completion-index",
+    }
+)
+"""Labels that controllers give each replica its own value of; they split templates only if a selector reads them."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Templates:
+    """Equal templates are one object for as long as any pod uses it."""
+
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[tuple[object, ...], PodTemplate] = WeakValueDictionary()
+        self._ignored = set(PER_REPLICA_LABELS)
+
+    def reads(self, keys: frozenset[str]) -> bool:
+        """A selector reads these label keys; whether that changes what makes templates differ."""
+        found = self._ignored & keys
+        self._ignored -= found
+        return bool(found)
+
+    def pod(self, source: api.Pod) -> Pod:
+        """The pod of an API object, on its interned template."""
+        metadata, spec, status = source.metadata, source.spec, source.status
+        controller = next((o for o in metadata.owner_references if o.controller), None)
+        claims = status.resource_claim_statuses if spec.resource_claims else ()
+        template = self.template(metadata.namespace, metadata.labels, spec, controller, claims)
+        pod = Pod(template, metadata.name, metadata.uid, metadata.labels)
+        pod.node_name = spec.node_name
+        pod.nominated_node_name = status.nominated_node_name
+        pod.start_time = status.start_time or ""
+        if metadata.deletion_timestamp is not None:
+            pod.terminating = True
+            pod.being_preempted = any(
+                c.type == "DisruptionTarget" and c.status == "True" and c.reason == "PreemptionByScheduler"
+                for c in status.conditions
+            )
+        if _reports_resources(status):
+            used = scheduling_requests(spec, status)
+            if used != (template.requests, template.non_zero_requests):
+                pod.used = used
+        return pod
+
+    def template(
+        self,
+        namespace: str,
+        labels: Mapping[str, str],
+        spec: api.PodSpec,
+        controller: api.OwnerReference | None,
+        claims: tuple[api.PodResourceClaimStatus, ...],
+    ) -> PodTemplate:
+        if not self._ignored.isdisjoint(labels):
+            labels = {key: value for key, value in labels.items() if key not in self._ignored}
+        if spec.node_name:
+            spec = msgspec.structs.replace(spec, node_name="")
+        owner = () if controller is None else (controller.api_version, controller.kind, controller.name)
+        key = (namespace, frozenset(labels.items()), _encode(spec), owner, claims)
+        template = self._known.get(key)
+        if template is None:
+            requests, non_zero = scheduling_requests(spec)
+            template = PodTemplate(namespace, labels, spec, controller, claims, requests, non_zero)
+            self._known[key] = template
+        return template
+
+
+def _reports_resources(status: api.PodStatus) -> bool:
+    """Whether the status says anything about resources, which may then differ from the spec."""
+    return status.resources is not None or any(
+        report.resources is not None for report in (*status.container_statuses, *status.init_container_statuses)
+    )
