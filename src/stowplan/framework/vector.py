@@ -51,6 +51,12 @@ class Nodes:
         slots = np.arange(self.index.start or 0, self.index.stop, dtype=np.intp)
         return slots if self.holes is None else np.delete(slots, self.holes)
 
+    def slots_at(self, positions: Slots) -> Slots:
+        """The slots at some positions of vectors over this subset."""
+        if isinstance(self.index, slice):
+            return positions + (self.index.start or 0)
+        return self.index[positions]
+
     def infos(self) -> Iterator[tuple[int, NodeInfo]]:
         """(position in vectors over this subset, node) for each node that is meant."""
         slots = range(self.index.start or 0, self.index.stop) if isinstance(self.index, slice) else self.index.tolist()

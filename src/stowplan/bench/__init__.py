@@ -1,0 +1,14 @@
+"""Measuring how fast decisions are made.
+
+Belongs here: scenarios as YAML data, the objects they are made of, the timed loop, the check that kept answers are the
+right ones, and the record of a result. Everything runs in process, on the entry points that a live scheduler calls.
+Does not belong here: any way to decide that only a benchmark takes, and how results are printed (`cli` does).
+May import: `runtime`, `plugins`, `queue`, `cache`, `config`, `framework`, `api`. Only `cli` imports this room.
+"""
+
+from stowplan.bench.calibration import calibrate
+from stowplan.bench.result import Result
+from stowplan.bench.runner import Runner
+from stowplan.bench.scenario import NAMES, Scenario, load_scenario
+
+__all__ = ["NAMES", "Result", "Runner", "Scenario", "calibrate", "load_scenario"]

@@ -1,0 +1,86 @@
+"""The timed loop: pods are decided and placed one after another, and some decisions are made again without caches."""
+
+import gc
+from collections.abc import Iterator
+from itertools import islice
+from random import Random
+from time import perf_counter_ns, process_time_ns
+
+from stowplan import api
+from stowplan.bench.pods import pods
+from stowplan.bench.scenario import Scenario
+from stowplan.bench.stage import Decision, Stage
+from stowplan.framework import Pod
+
+CHECKS = 200
+_BATCH = 1000
+
+
+class Trial:
+    """One scenario on one stage.
+
+    The clock runs while a pod is interned, decided and placed. It stands still while pods are decoded, batch by batch,
+    and while a decision is checked. What the set-up left behind is frozen, so that the garbage collector, which
+    runs as usual, does not walk the cluster; a scheduler does the same after its first lists.
+    """
+
+    def __init__(self, scenario: Scenario, stage: Stage, count: int, seed: int, checks: int = CHECKS) -> None:
+        self.scenario = scenario
+        self.latencies: list[int] = []
+        """Nanoseconds by pod."""
+        self.cpu = 0
+        self.unplaced = 0
+        self.disagreements: list[str] = []
+        self._stage = stage
+        self._pods: Iterator[api.Pod] = pods(scenario.incoming, scenario.warm + count)
+        self._sampled = frozenset(Random(seed).sample(range(count), min(checks, count)))
+        self.checked = 0
+        self._decide(list(islice(self._pods, scenario.warm)), clocked=False)
+        gc.collect()
+        gc.freeze()
+
+    def advance(self, count: int) -> None:
+        """Decide so many more pods."""
+        while count > 0:
+            batch = list(islice(self._pods, min(_BATCH, count)))
+            if not batch:
+                return
+            self._decide(batch)
+            count -= len(batch)
+
+    def _decide(self, batch: list[api.Pod], clocked: bool = True) -> None:
+        intern, decide, place = self._stage.cluster.pod, self._stage.profile.decide, self._stage.place
+        latencies: list[int] = []
+        start = process_time_ns()
+        for number, source in enumerate(batch, len(self.latencies)):
+            begin = perf_counter_ns()
+            pod = intern(source)
+            decision = decide(pod)
+            if clocked and number in self._sampled:
+                wall, cpu = self._check(pod, decision)
+                begin += wall
+                start += cpu
+            if not place(pod, decision):
+                self.unplaced += 1
+            latencies.append(perf_counter_ns() - begin)
+        if clocked:
+            self.cpu += process_time_ns() - start
+            self.latencies += latencies
+
+    def _check(self, pod: Pod, decision: Decision) -> tuple[int, int]:
+        """Decide again with all caches off; (wall time, CPU time) that it took."""
+        wall, cpu = perf_counter_ns(), process_time_ns()
+        again = _essence(self._stage.profile.decide_afresh(pod))
+        self.checked += 1
+        if again != _essence(decision):
+            kept = _essence(decision)
+            self.disagreements.append(f"{self.scenario.name}: pod {pod.key}: {kept} with caches, {again} without")
+        return perf_counter_ns() - wall, process_time_ns() - cpu
+
+
+def _essence(decision: Decision) -> str:
+    """What a decision comes to: a node, or a node with those to be evicted from it, or nothing."""
+    proposal = decision.preemption
+    if decision.node_name or proposal is None:
+        return decision.node_name or "no node"
+    return f"{proposal.node_name} instead of {' '.join(victim.key for victim in proposal.victims)}"

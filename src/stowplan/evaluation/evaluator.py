@@ -1,0 +1,101 @@
+"""Asking a profile about a case."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from stowplan.api import codec
+from stowplan.cache import Cluster
+from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
+from stowplan.config.types import KubeSchedulerConfiguration
+from stowplan.errors import InputError, StowplanError
+from stowplan.evaluation.case import Case, case_id, read_case
+from stowplan.evaluation.verdict import verdict_of
+from stowplan.framework import DecisionRecord, Pod
+from stowplan.plugins.registry import REGISTRY
+from stowplan.queue.nominator import Nominator
+from stowplan.runtime import Factory, Profile, build_profiles, enable_everywhere
+from stowplan.runtime.decision import record_of, rejection
+from stowplan.runtime.fit_error import fit_error
+from stowplan.runtime.preemption import eligibility, search
+from stowplan.runtime.survey import Survey
+
+
+class Evaluator:
+    """Judges cases one by one; each is a cluster of its own, so one cannot spoil another."""
+
+    def __init__(
+        self, config: KubeSchedulerConfiguration | None = None, plugins: Mapping[str, Factory] | None = None
+    ) -> None:
+        self._plugins = dict(plugins or {})
+        self._registry: dict[str, Factory] = {**REGISTRY, **self._plugins}
+        self._config = config or default_configuration()
+        self._needs_objects = any(getattr(factory, "needs_objects", False) for factory in self._plugins.values())
+
+    @property
+    def known_plugins(self) -> frozenset[str]:
+        return frozenset(IN_TREE_PLUGINS) | frozenset(self._plugins)
+
+    def line(self, line: bytes) -> dict[str, Any]:
+        """The verdict on one line of input, or what is wrong with it."""
+        try:
+            case = read_case(line)
+            return {"id": case.id, **verdict_of(self.record(case, line))}
+        except StowplanError as problem:
+            return {"id": case_id(line), "error": " ".join(str(problem).split("\n"))}
+
+    def record(self, case: Case, line: bytes = b"") -> DecisionRecord:
+        """The whole decision about a case."""
+        whole = codec.whole(line) if self._needs_objects else None
+        cluster = Cluster(keep_objects=self._needs_objects)
+        nominator = Nominator()
+        pod = _load(case, cluster, nominator, whole)
+        config = self._config
+        if case.config is not None:
+            config = from_builtins(case.config, "config", self.known_plugins)
+        config = enable_everywhere(config, self._plugins)
+        if config.extenders:
+            raise InputError("config: $.extenders: extenders are not called in an evaluation")
+        profiles = build_profiles(config, self._registry, cluster, nominator, random.Random(0))
+        profile = profiles.get(case.pod.spec.scheduler_name)
+        if profile is None:
+            raise InputError(f'no profile for schedulerName "{case.pod.spec.scheduler_name}"')
+        return judge(profile, pod)
+
+
+def judge(profile: Profile, pod: Pod) -> DecisionRecord:
+    """All extension points up to Score, over every node, and preemption over every node that it might help."""
+    gated = profile.pre_enqueue(pod)
+    if gated is not None:
+        return DecisionRecord(pod=pod.key, uid=pod.uid, scheduler_name=profile.name, pre_enqueue=rejection(gated))
+    survey = Survey(profile, pod).run()
+    if len(survey.feasible):
+        return record_of(survey.score(), None)
+    message = fit_error(survey)
+    if not any(plugin.name == "DefaultPreemption" for plugin in profile.post_filters):
+        return record_of(survey, None, message=message)
+    reason = eligibility(survey)
+    if reason:
+        return record_of(survey, None, message=f"{message} | not eligible: {reason}")
+    return record_of(survey, search(survey, None), message=message)
+
+
+def _load(case: Case, cluster: Cluster, nominator: Nominator, whole: dict[str, Any] | None) -> Pod:
+    """Put the case into the cache; the pending pod comes back."""
+
+    def source(field: str, index: int) -> Any:
+        return None if whole is None else whole[field][index]
+
+    for item in case.lookups():
+        cluster.put(item)
+    order = sorted(range(len(case.nodes)), key=lambda i: case.nodes[i].metadata.name)
+    for index in order:
+        cluster.put_node(case.nodes[index], source("nodes", index))
+    positions = {id(pod): index for index, pod in enumerate(case.pods)}
+    for running in case.running():
+        cluster.add_pod(cluster.pod(running, source("pods", positions[id(running)])))
+    for index, pending in enumerate(case.nominated_pods):
+        nominator.add(cluster.pod(pending, source("nominatedPods", index)))
+    return cluster.pod(case.pod, None if whole is None else whole["pod"])

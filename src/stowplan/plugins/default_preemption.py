@@ -1,0 +1,47 @@
+"""DefaultPreemption: evict pods of lower priority to make room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from stowplan.framework import (
+    Action,
+    ClusterEventWithHint,
+    Code,
+    CycleState,
+    EventResource,
+    Pod,
+    PostFilterResult,
+    QueueingHint,
+    Status,
+    on,
+)
+from stowplan.plugins.base import InTreePlugin
+
+NAME = "DefaultPreemption"
+
+
+def _not_by_itself(pod: Pod, old: object, new: object) -> QueueingHint:
+    """Victims that are gone wake the pod through the plugins that had rejected it."""
+    return QueueingHint.QueueSkip
+
+
+class DefaultPreemption(InTreePlugin):
+    """Nominates the node where evictions cost least. The search itself is the runtime's: it needs all filters."""
+
+    name = NAME
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        return None
+
+    def post_filter(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> Status | PostFilterResult | None:
+        limit = (self.args.min_candidate_nodes_percentage, self.args.min_candidate_nodes_absolute)
+        outcome = self.handle.preempt(state, pod, statuses, limit)
+        if isinstance(outcome, str):
+            return Status(Code.Unschedulable, f"preemption: {outcome}", plugin=NAME)
+        return outcome
+
+    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        return (on(EventResource.Pod, Action.Delete, _not_by_itself),)

@@ -1,0 +1,115 @@
+"""Which ResourceClaims a pod means, and what a cycle knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from stowplan import api
+from stowplan.cache import Store
+from stowplan.framework import NodeInfo, Pod, Status
+from stowplan.plugins.dynamic_resources.reasons import failure, unresolvable
+
+
+@dataclass(frozen=True, slots=True)
+class PodClaim:
+    """One of a pod's claims, as it stood when the cycle began."""
+
+    claim: api.ResourceClaim
+    reachable: api.CompiledNodeSelector | None = None
+    """The nodes that can reach what was allocated; None means all of them."""
+    failed: bool = False
+    """The allocated devices did not get ready, or not in time: the claim is of no use on any node."""
+
+    def usable_on(self, node: NodeInfo) -> bool:
+        if self.failed:
+            return False
+        return self.reachable is None or self.reachable.matches(node.labels, node.name)
+
+
+@dataclass(frozen=True, slots=True)
+class PodClaims:
+    """All claims of a pod for one cycle. Where there are none, the plugin has nothing to do."""
+
+    user: tuple[PodClaim, ...] = ()
+    """Those that the pod's spec names."""
+    special: PodClaim | None = None
+    """The scheduler's own claim for extended resources that device classes stand behind."""
+    extended: Mapping[str, bool] = field(default_factory=dict)
+    """The extended resources that the pod asks for, and whether a device class stands behind each."""
+
+    def __iter__(self) -> Iterator[PodClaim]:
+        yield from self.user
+        if self.special is not None:
+            yield self.special
+
+    def __bool__(self) -> bool:
+        return bool(self.user) or self.special is not None
+
+    @property
+    def awaits_allocation(self) -> bool:
+        """Whether a claim that the pod's spec names has no devices yet."""
+        return any(item.claim.status.allocation is None for item in self.user)
+
+
+def resolve(pod: Pod, store: Store[api.ResourceClaim]) -> list[api.ResourceClaim] | Status:
+    """The claims that the pod's spec names, in its order, or the first thing that is wrong with them."""
+    found: list[api.ResourceClaim] = []
+    for entry in pod.spec.resource_claims:
+        generated = entry.resource_claim_name is None
+        name = _generated_name(pod, entry) if generated else entry.resource_claim_name
+        if isinstance(name, Status):
+            return name
+        if name is None:
+            continue
+        claim = store.get(name, pod.namespace)
+        if claim is None:
+            return unresolvable(f'could not find ResourceClaim "{pod.namespace}/{name}"')
+        if claim.metadata.deletion_timestamp is not None:
+            return unresolvable(f'resourceclaim "{name}" is being deleted')
+        if generated and not _controlled_by(claim, pod):
+            owned = f"ResourceClaim {pod.namespace}/{name} was not created for Pod {pod.key}"
+            return unresolvable(f"{owned} (Pod is not owner)")
+        found.append(claim)
+    return found
+
+
+def check_requests(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) -> Status | None:
+    """Whether every device class that a claim asks for exists."""
+    for request in claim.spec.devices.requests:
+        if request.exactly is not None:
+            wanted = [(request.name, request.exactly.device_class_name)]
+        elif request.first_available:
+            wanted = [(f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available]
+        else:
+            return unresolvable(f"resource claim {key(claim)}, request {request.name}: unknown request type")
+        for name, device_class in wanted:
+            if not device_class:
+                return failure(f"request {name}: unsupported request type")
+            if classes.get(device_class) is None:
+                return unresolvable(f"request {name}: device class {device_class} does not exist")
+    return None
+
+
+def is_reserved_for(claim: api.ResourceClaim, pod: Pod) -> bool:
+    return any(consumer.uid == pod.uid for consumer in claim.status.reserved_for)
+
+
+def key(claim: api.ResourceClaim) -> str:
+    return f"{claim.metadata.namespace}/{claim.metadata.name}"
+
+
+def _generated_name(pod: Pod, entry: api.PodResourceClaim) -> str | Status | None:
+    """The name of the claim that was made from a template; None where it turned out that none was needed."""
+    if entry.resource_claim_template_name is None:
+        at = f'pod "{pod.key}", spec.resourceClaim "{entry.name}"'
+        return unresolvable(f"{at}: none of the supported fields are set")
+    for status in pod.template.claim_statuses:
+        if status.name == entry.name:
+            return status.resource_claim_name
+    return unresolvable(f'pod "{pod.key}": ResourceClaim not created yet')
+
+
+def _controlled_by(claim: api.ResourceClaim, pod: Pod) -> bool:
+    controller = next((owner for owner in claim.metadata.owner_references if owner.controller), None)
+    return controller is not None and controller.uid == pod.uid

@@ -1,0 +1,79 @@
+"""ImageLocality: nodes that already hold the pod's images, weighed by size and by how common they are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from stowplan.framework import CycleState, NodeInfo, Nodes, Pod, PodTemplate, Scores
+from stowplan.plugins.base import InTreePlugin
+
+NAME = "ImageLocality"
+MEBIBYTE = 1024 * 1024
+LEAST = 23 * MEBIBYTE
+MOST_PER_CONTAINER = 1000 * MEBIBYTE
+
+
+def normalized_image_name(name: str) -> str:
+    """The name with a tag; a colon before the last slash belongs to a registry's port."""
+    return name if name.rfind(":") > name.rfind("/") else name + ":latest"
+
+
+class Wanted:
+    """The images of a template, each as often as it is mentioned, and the size that earns the full score."""
+
+    __slots__ = ("images", "most")
+
+    def __init__(self, template: PodTemplate) -> None:
+        spec = template.spec
+        containers = (*spec.init_containers, *spec.containers)
+        references = [c.image for c in containers] + [v.image.reference for v in spec.volumes if v.image is not None]
+        self.images = tuple(normalized_image_name(reference) for reference in references)
+        self.most = MOST_PER_CONTAINER * len(containers)
+
+
+class ImageLocality(InTreePlugin):
+    """Scores 0 to 100 by the megabytes that need not be pulled."""
+
+    name = NAME
+    scope = "node"
+
+    def concerns(self, template: PodTemplate) -> bool:
+        return bool(template.spec.containers or template.spec.init_containers)
+
+    def signature(self, template: PodTemplate) -> Hashable:
+        wanted = self._wanted(template)
+        return (tuple(sorted(wanted.images)), wanted.most, self.nodes.images.version, self.nodes.membership)
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        wanted = self._wanted(pod.template)
+        total = 0
+        for name in wanted.images:
+            image = self.nodes.images.get(name)
+            if image is not None and node.slot in image.slots:
+                total += self._scaled(image.size, len(image.slots))
+        return 100 * (min(max(total, LEAST), wanted.most) - LEAST) // (wanted.most - LEAST)
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+        wanted = self._wanted(pod.template)
+        total = np.zeros(self.nodes.capacity, dtype=np.int64)
+        for name in wanted.images:
+            image = self.nodes.images.get(name)
+            if image is not None:
+                total[image.slot_array()] += self._scaled(image.size, len(image.slots))
+        total = total[nodes.index]
+        if not total.any():
+            return total
+        np.clip(total, LEAST, wanted.most, out=total)
+        total -= LEAST
+        total *= 100
+        total //= wanted.most - LEAST
+        return total
+
+    def _wanted(self, template: PodTemplate) -> Wanted:
+        return template.derive(ImageLocality, Wanted)
+
+    def _scaled(self, size: int, nodes_with_image: int) -> int:
+        """An image that few nodes have counts less, lest those nodes attract every pod that needs it."""
+        return int(size * (nodes_with_image / len(self.nodes)))

@@ -1,0 +1,109 @@
+"""Where a pod may go by required terms: its own, and the anti-affinity of pods that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+import numpy as np
+
+from stowplan.cache import ABSENT, Cluster, DomainCounts
+from stowplan.framework import Code, Mask, Nodes, PodTemplate, Slots, Status
+from stowplan.plugins.inter_pod_affinity.sums import TemplateSums
+
+_NAME = "InterPodAffinity"
+
+AFFINITY = Status(Code.UnschedulableAndUnresolvable, "node(s) didn't match pod affinity rules", plugin=_NAME)
+ANTI_AFFINITY = Status(Code.Unschedulable, "node(s) didn't match pod anti-affinity rules", plugin=_NAME)
+EXISTING_ANTI_AFFINITY = Status(
+    Code.Unschedulable, "node(s) didn't satisfy existing pods anti-affinity rules", plugin=_NAME
+)
+
+
+class FilterRules(TemplateSums):
+    """The required terms that pods of a template are subject to."""
+
+    def __init__(self, cluster: Cluster, template: PodTemplate) -> None:
+        self.affinity: list[DomainCounts] = []
+        """Pods that match all own affinity terms, by the topology key of each."""
+        self.anti: list[DomainCounts] = []
+        """For each own anti-affinity term, the pods that match it."""
+        self.existing: list[DomainCounts] = []
+        """For each anti-affinity term of others that matches, the pods that carry it."""
+        self.matches_itself = False
+        super().__init__(cluster, template)
+
+    def find_own(self) -> list[DomainCounts]:
+        clauses = [self.clause(term) for term in self.terms.required]
+        self.matches_itself = all(clause.matches(self.pod_class) for clause in clauses)
+        if clauses:
+            self.affinity = self.by_domain(clauses, dict.fromkeys(term.topology_key for term in self.terms.required))
+        self.anti = [
+            domains
+            for term in self.terms.required_anti
+            for domains in self.by_domain((self.clause(term),), (term.topology_key,))
+        ]
+        return [*self.affinity, *self.anti]
+
+    def find_others(self) -> list[DomainCounts]:
+        self.existing = self.carriers(self.pod_class.repelled_by)
+        return self.existing
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to obey."""
+        if self.affinity or self.anti:
+            return False
+        return not any(domains.total for domains in self.existing)
+
+    @property
+    def first_of_its_kind(self) -> bool:
+        """Whether the pod may go where none of the pods it wants are, because it is the first of those itself."""
+        return self.matches_itself and not any(domains.total for domains in self.affinity)
+
+    def judge(self, slot: int) -> Status | None:
+        """The verdict on one node."""
+        self.refresh_others()
+        lonely = False
+        for domains in self.affinity:
+            domain = domains.column.values[slot]
+            if domain == ABSENT:
+                return AFFINITY
+            if not domains.values[domain]:
+                lonely = True
+        if lonely and not self.first_of_its_kind:
+            return AFFINITY
+        for domains in self.anti:
+            if domains.values[domains.column.values[slot]]:
+                return ANTI_AFFINITY
+        for domains in self.existing:
+            if domains.values[domains.column.values[slot]]:
+                return EXISTING_ANTI_AFFINITY
+        return None
+
+    def judge_nodes(self, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        """The verdict on many nodes: the first rule that a node fails gives the reason."""
+        judged: Mask | None = None
+        for mask, status in self._failures(nodes.index):
+            yield mask if judged is None else mask & ~judged, status
+            judged = mask if judged is None else judged | mask
+
+    def token(self) -> Hashable:
+        """Equal while no domain of several nodes turned from empty to occupied or back, anywhere the rules look."""
+        self.refresh()
+        token: list[int] = [self.first_of_its_kind] if self.affinity else []
+        for domains in self._own:
+            token += (domains.stamp, domains.occupied)
+        for domains in self._others:
+            token += (domains.stamp, domains.occupied)
+        return tuple(token)
+
+    def _failures(self, index: slice | Slots) -> Iterator[tuple[Mask, Status]]:
+        first = self.first_of_its_kind
+        for domains in self.affinity:
+            wrong = np.zeros(len(domains.array), dtype=np.bool_) if first else domains.array == 0
+            wrong[ABSENT] = True
+            yield domains.column.where(wrong, index), AFFINITY
+        for many, status in ((self.anti, ANTI_AFFINITY), (self.existing, EXISTING_ANTI_AFFINITY)):
+            for domains in many:
+                if domains.total:
+                    yield domains.column.where(domains.array != 0, index), status

@@ -1,0 +1,59 @@
+"""Which changes of the cluster are worth another attempt for a pod that InterPodAffinity rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stowplan.api import Node
+from stowplan.cache import AffinityTerm
+from stowplan.cache.selection import PodTerms, pod_terms
+from stowplan.framework import Pod, QueueingHint
+
+Queue, QueueSkip = QueueingHint.Queue, QueueingHint.QueueSkip
+
+
+def after_pod_change(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+    """A pod came to a node, left one, or has other labels."""
+    if old is not None and new is not None and new.uid == pod.uid:
+        return Queue
+    if any(other is not None and not other.node_name and not other.nominated_node_name for other in (old, new)):
+        return QueueSkip
+    terms = pod_terms(pod.template)
+    if _malformed(terms):
+        return Queue
+    if old is None:
+        helps = new is not None and _matches_all(terms.required, new)
+    elif new is None:
+        theirs = pod_terms(old.template)
+        helps = _matches_all(terms.required_anti, old) or _malformed(theirs) or _matches_all(theirs.required_anti, pod)
+    else:
+        attracts = _matches_all(terms.required, new) and not _matches_all(terms.required, old)
+        repelled = _matches_all(terms.required_anti, old) and not _matches_all(terms.required_anti, new)
+        helps = attracts or repelled
+    return Queue if helps else QueueSkip
+
+
+def after_node_change(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+    """A node came, or has other labels."""
+    terms = pod_terms(pod.template)
+    if _malformed(terms):
+        return Queue
+    after = new.metadata.labels
+    if old is None:
+        helps = bool(terms.required_anti) or any(term.topology_key in after for term in terms.required)
+    else:
+        before = old.metadata.labels
+        joined = (after.get(t.topology_key) not in (None, before.get(t.topology_key)) for t in terms.required)
+        left = (before.get(t.topology_key) not in (None, after.get(t.topology_key)) for t in terms.required_anti)
+        helps = any(joined) or any(left)
+    return Queue if helps else QueueSkip
+
+
+def _matches_all(terms: Iterable[AffinityTerm], pod: Pod) -> bool:
+    """Whether there are terms and the pod matches each. Namespace labels are not looked up, as in kube-scheduler."""
+    results = [term.matches(pod.namespace, {}, pod.labels) for term in terms]
+    return bool(results) and all(results)
+
+
+def _malformed(terms: PodTerms, which: str = "required") -> bool:
+    return any(error.startswith(which) for error in terms.errors)

@@ -1,0 +1,123 @@
+"""InterPodAffinity: required and preferred affinity and anti-affinity between pods, by topology domain."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from stowplan.cache import Cluster
+from stowplan.cache.selection import pod_terms
+from stowplan.config.args import InterPodAffinityArgs
+from stowplan.framework import (
+    Action,
+    ClusterEventWithHint,
+    Code,
+    CycleState,
+    EventResource,
+    Handle,
+    Mask,
+    NodeInfo,
+    Nodes,
+    Pod,
+    PodTemplate,
+    Scores,
+    Status,
+    on,
+)
+from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.inter_pod_affinity import hints, scoring
+from stowplan.plugins.inter_pod_affinity.filtering import FilterRules
+from stowplan.plugins.inter_pod_affinity.scoring import ScoreRules
+
+_SKIP = Status(Code.Skip)
+_FILTER = "PreFilterInterPodAffinity"
+_SCORE = "PreScoreInterPodAffinity"
+
+
+class InterPodAffinity(InTreePlugin):
+    """Keeps pods near to or away from other pods."""
+
+    name = "InterPodAffinity"
+    scope = "cluster"
+    Args = InterPodAffinityArgs
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._hard_weight: int = args.hard_pod_affinity_weight
+        self._own_only: bool = args.ignore_preferred_terms_of_existing_pods
+
+    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        return (
+            on(EventResource.Pod, Action.Add | Action.UpdatePodLabel | Action.Delete, hints.after_pod_change),
+            on(EventResource.Node, Action.Add | Action.UpdateNodeLabel, hints.after_node_change),
+        )
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        errors = pod_terms(pod.template).errors
+        if errors:
+            text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+            return Status(Code.UnschedulableAndUnresolvable, f"parsing pod: {text}", plugin=self.name)
+        rules = self._filter_rules(pod.template)
+        if rules is None:
+            return _SKIP
+        rules.refresh()
+        if rules.idle:
+            return _SKIP
+        state.write(_FILTER, rules)
+        return None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        rules: FilterRules = state.read(_FILTER)
+        return rules.judge(node.slot)
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterable[tuple[Mask, Status]]:
+        rules: FilterRules = state.read(_FILTER)
+        return rules.judge_nodes(nodes)
+
+    def filter_token(self, pod: Pod) -> Hashable:
+        rules = self._filter_rules(pod.template)
+        return () if rules is None else rules.token()
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        rules = self._score_rules(pod.template)
+        weighing = None if rules is None or rules.heedless else rules.weighing()
+        if not weighing:
+            return _SKIP
+        state.write(_SCORE, weighing)
+        return None
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        return scoring.score(state.read(_SCORE), node.slot)
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+        return scoring.score_nodes(state.read(_SCORE), nodes)
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: dict[str, int]) -> None:
+        least, greatest = min(scores.values()), max(scores.values())
+        for name, value in scores.items():
+            scores[name] = scoring.normalized(value, least, greatest)
+
+    def normalize_nodes(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
+        return scoring.normalize_nodes(scores, nodes)
+
+    def _filter_rules(self, template: PodTemplate) -> FilterRules | None:
+        """The rules for a template; None, at next to no cost, where there are none."""
+        known: FilterRules | None = template.derived.get(FilterRules)
+        if known is not None:
+            return known
+        cluster: Cluster = self.cluster
+        terms = pod_terms(template)
+        if not (terms.required or terms.required_anti or cluster.footprint(template).pod_class.repelled_by):
+            return None
+        return template.derive(FilterRules, lambda template: FilterRules(cluster, template))
+
+    def _score_rules(self, template: PodTemplate) -> ScoreRules | None:
+        known: ScoreRules | None = template.derived.get(self)
+        if known is not None:
+            return known
+        terms = pod_terms(template)
+        if not (terms.preferred or terms.preferred_anti or self.cluster.footprint(template).pod_class.weighed_by):
+            return None
+        return template.derive(
+            self, lambda template: ScoreRules(self.cluster, template, self._hard_weight, self._own_only)
+        )

@@ -1,0 +1,83 @@
+"""How much a pod is drawn to a node by preferred terms, its own and those of pods that are there."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.cache import Cluster, DomainCounts, LabelColumn
+from stowplan.framework import Nodes, PodTemplate, Scores
+from stowplan.plugins.inter_pod_affinity.sums import TemplateSums
+
+Weighted = list[tuple[int, DomainCounts]]
+
+
+class ScoreRules(TemplateSums):
+    """The terms that weigh for pods of a template.
+
+    A required affinity term of a pod on a node weighs `hard_weight`; with `own_only`, pods without preferred terms of
+    their own do not care about those of others.
+    """
+
+    def __init__(self, cluster: Cluster, template: PodTemplate, hard_weight: int, own_only: bool) -> None:
+        self.hard_weight = hard_weight
+        self.own: Weighted = []
+        self.others: Weighted = []
+        super().__init__(cluster, template)
+        self.heedless = own_only and not (self.terms.preferred or self.terms.preferred_anti)
+
+    def find_own(self) -> list[DomainCounts]:
+        signed = [*self.terms.preferred, *((-weight, term) for weight, term in self.terms.preferred_anti)]
+        self.own = [
+            (weight, domains)
+            for weight, term in signed
+            for domains in self.by_domain((self.clause(term),), (term.topology_key,))
+        ]
+        return [domains for _, domains in self.own]
+
+    def find_others(self) -> list[DomainCounts]:
+        heard = [
+            (self.hard_weight if kind.required else kind.weight, (kind, live))
+            for kind, live in self.pod_class.weighed_by
+            if not kind.required or self.hard_weight > 0
+        ]
+        self.others = [(weight, domains) for weight, entry in heard for domains in self.carriers([entry])]
+        return [domains for _, domains in self.others]
+
+    def weighing(self) -> Weighted:
+        """The sums that make a difference now."""
+        self.refresh()
+        return [entry for many in (self.own, self.others) for entry in many if entry[1].total]
+
+
+def score(weighing: Weighted, slot: int) -> int:
+    """The raw score of one node."""
+    return int(sum(weight * domains.of(slot) for weight, domains in weighing))
+
+
+def score_nodes(weighing: Weighted, nodes: Nodes) -> Scores:
+    """The raw scores of many nodes: sums are added up domain by domain before they are spread out over the nodes."""
+    tables: dict[LabelColumn, NDArray[np.float64]] = {}
+    for weight, domains in weighing:
+        known = tables.get(domains.column)
+        weighted = weight * domains.array
+        tables[domains.column] = weighted if known is None else known + weighted
+    scores: NDArray[np.float64] = np.zeros(nodes.count)
+    for column, table in tables.items():
+        scores += table.take(column.array[nodes.index], mode="wrap")
+    return scores.astype(np.int64)
+
+
+def normalized(value: int, least: int, greatest: int) -> int:
+    """A raw score on the scale from 0 to 100. Dividing first decides how fractions are cut off."""
+    return int(100.0 * ((value - least) / (greatest - least))) if greatest > least else 0
+
+
+def normalize_nodes(scores: Scores, nodes: Nodes) -> Scores:
+    """Vector form of `normalized`, over the range that occurs."""
+    least, greatest = nodes.extremes(scores)
+    if greatest <= least:
+        return np.zeros_like(scores)
+    share: NDArray[np.float64] = (scores - least) / float(greatest - least)
+    share *= 100.0
+    return share.astype(np.int64)

@@ -1,0 +1,107 @@
+"""NodeDeclaredFeatures: pods that rely on a kubelet's feature go where the node declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from stowplan import api
+from stowplan.framework import (
+    Action,
+    ClusterEventWithHint,
+    Code,
+    CycleState,
+    EventResource,
+    Mask,
+    NodeInfo,
+    Nodes,
+    Pod,
+    PodTemplate,
+    QueueingHint,
+    Status,
+    on,
+    skip,
+)
+from stowplan.plugins.base import InTreePlugin
+
+NAME = "NodeDeclaredFeatures"
+MISSING = Status(Code.UnschedulableAndUnresolvable, "node(s) didn't match Pod's required features", plugin=NAME)
+
+
+def _restarts_all_containers(spec: api.PodSpec) -> bool:
+    containers = (*spec.containers, *spec.init_containers)
+    return any(rule.action == "RestartAllContainers" for c in containers for rule in c.restart_policy_rules)
+
+
+def _shares_host_network_in_user_namespace(spec: api.PodSpec) -> bool:
+    return spec.host_network and spec.host_users is False
+
+
+RULES: Final[dict[str, Callable[[api.PodSpec], bool]]] = {
+    "RestartAllContainersOnContainerExits": _restarts_all_containers,
+    "UserNamespacesHostNetworkSupport": _shares_host_network_in_user_namespace,
+}
+"""Which pods need which feature; what kubelets declare besides matters to updates of running pods alone."""
+
+
+class NodeDeclaredFeatures(InTreePlugin):
+    """Few pods need any feature, and the others are none of its business."""
+
+    name = NAME
+    scope = "node"
+
+    def concerns(self, template: PodTemplate) -> bool:
+        return bool(_required(template))
+
+    def signature(self, template: PodTemplate) -> Hashable:
+        return _required(template)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        return None if _required(pod.template) else skip()
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        return None if _required(pod.template) <= _recognised(node.node.status.declared_features) else MISSING
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        required = _required(pod.template)
+        lacking = np.zeros(len(nodes), dtype=np.bool_)
+        for position, info in nodes.infos():
+            lacking[position] = not required <= _recognised(info.node.status.declared_features)
+        yield lacking, MISSING
+
+    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        return (
+            on(EventResource.Node, Action.Add | Action.UpdateNodeDeclaredFeature, _after_node_event),
+            on(EventResource.Pod, Action.Update, _after_pod_update),
+        )
+
+
+def _required(template: PodTemplate) -> frozenset[str]:
+    return template.derive(NAME, lambda t: frozenset(name for name, needs in RULES.items() if needs(t.spec)))
+
+
+@lru_cache(1024)
+def _recognised(declared: tuple[str, ...]) -> frozenset[str]:
+    """The features that kube-scheduler sees in the list: it walks it as sorted, and so misses what is out of order."""
+    seen = []
+    highest = ""
+    for name in declared:
+        if name > highest:
+            highest = name
+            seen.append(name)
+    return frozenset(seen)
+
+
+def _after_node_event(pod: Pod, old: api.Node | None, new: api.Node | None) -> QueueingHint:
+    unchanged = old is not None and new is not None and old.status.declared_features == new.status.declared_features
+    return QueueingHint.QueueSkip if unchanged else QueueingHint.Queue
+
+
+def _after_pod_update(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+    if old is None or new is None or new.uid != pod.uid:
+        return QueueingHint.QueueSkip
+    same = _required(old.template) == _required(new.template)
+    return QueueingHint.QueueSkip if same else QueueingHint.Queue

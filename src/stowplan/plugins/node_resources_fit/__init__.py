@@ -1,0 +1,5 @@
+"""NodeResourcesFit: whether a node has room for the pod's requests, and how well it would be used."""
+
+from stowplan.plugins.node_resources_fit.plugin import NodeResourcesFit
+
+__all__ = ["NodeResourcesFit"]

@@ -1,0 +1,61 @@
+"""Which events may make room for a pod that did not fit."""
+
+from __future__ import annotations
+
+from stowplan import api
+from stowplan.api.quantity import milli_value, value
+from stowplan.cache.device_classes import IMPLICIT_PREFIX
+from stowplan.framework import Pod, PodTemplate, QueueingHint
+
+QUEUE, SKIP = QueueingHint.Queue, QueueingHint.QueueSkip
+
+
+def after_pod_event(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+    """A pod that left a node frees what it had; one that was scaled down frees the difference."""
+    if new is None:
+        return QUEUE if old is not None and (old.node_name or old.nominated_node_name) else SKIP
+    if new.uid == pod.uid:
+        return QUEUE
+    if old is None or not new.node_name:
+        return SKIP
+    before, after = _used(old), _used(new)
+    wanted = (name for name, amount in pod.template.requests.items() if amount)
+    return QUEUE if any(after.get(name, 0) < before.get(name, 0) for name in wanted) else SKIP
+
+
+def after_node_event(pod: Pod, old: api.Node | None, new: api.Node | None) -> QueueingHint:
+    """A node helps if it could hold the pod when empty and, where it was known before, offers more than it did."""
+    if new is None or not fits_empty_node(pod.template, new):
+        return SKIP
+    if old is None or _allowed_pods(new) > _allowed_pods(old):
+        return QUEUE
+    grown = (name for name, amount in pod.template.requests.items() if amount and _offer(new, name) > _offer(old, name))
+    return QUEUE if any(grown) else SKIP
+
+
+def after_device_class_event(pod: Pod, old: api.DeviceClass | None, new: api.DeviceClass | None) -> QueueingHint:
+    """A device class helps where it begins to stand for an extended resource that the pod asks for."""
+    if new is None:
+        return SKIP
+    names = {IMPLICIT_PREFIX + new.metadata.name, new.spec.extended_resource_name}
+    if old is not None:
+        names = {new.spec.extended_resource_name} - {old.spec.extended_resource_name}
+    return QUEUE if any(name in names for name, amount in pod.template.requests.items() if amount) else SKIP
+
+
+def fits_empty_node(template: PodTemplate, node: api.Node) -> bool:
+    if _allowed_pods(node) < 1:
+        return False
+    return all(amount <= _offer(node, name) for name, amount in template.requests.items() if amount)
+
+
+def _allowed_pods(node: api.Node) -> int:
+    return value(node.status.allocatable.get("pods", 0))
+
+
+def _offer(node: api.Node, resource: str) -> int:
+    return (milli_value if resource == "cpu" else value)(node.status.allocatable.get(resource, 0))
+
+
+def _used(pod: Pod) -> dict[str, int]:
+    return pod.template.requests if pod.used is None else pod.used[0]

@@ -1,0 +1,158 @@
+"""The plugin: filter by free resources, score by strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from stowplan.cache.columns import Column
+from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
+from stowplan.cache.requests import is_extended_resource
+from stowplan.config.args import NodeResourcesFitArgs
+from stowplan.framework import (
+    Action,
+    ClusterEventWithHint,
+    Code,
+    CycleState,
+    EventResource,
+    Handle,
+    Mask,
+    NodeInfo,
+    Nodes,
+    Pod,
+    PodTemplate,
+    Scores,
+    Status,
+    on,
+)
+from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.node_resources_fit import hints
+from stowplan.plugins.node_resources_fit.scoring import Strategy
+
+NAME = "NodeResourcesFit"
+TOO_MANY_PODS = "Too many pods"
+
+
+class Check(NamedTuple):
+    """One resource that a pod asks for, and where to look whether a node has it."""
+
+    resource: str
+    amount: int
+    allocatable: Column
+    requested: Column
+    delegable: bool
+    """Extended: a node that offers none may still have devices for it, which DynamicResources looks after."""
+
+
+@cache
+def _status(code: Code, *reasons: str) -> Status:
+    return Status(code, *reasons, plugin=NAME)
+
+
+class NodeResourcesFit(InTreePlugin):
+    """Rejects nodes without room for the pod; scores what is free, used, or a shape of utilization."""
+
+    name = NAME
+    scope = "node+pods"
+    template_only = True
+
+    def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._ignored = frozenset(args.ignored_resources)
+        self._ignored_groups = frozenset(args.ignored_resource_groups)
+        self._strategy = Strategy(args.scoring_strategy, self.nodes)
+
+    def signature(self, template: PodTemplate) -> Hashable:
+        return (tuple(template.requests.items()), self._strategy.requests(template))
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        return None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        slot = node.slot
+        full = self.nodes.pod_count.values[slot] >= self.nodes.allowed_pods.values[slot]
+        for check in self._checks(pod.template):
+            if check.amount > check.allocatable.values[slot] - check.requested.values[slot]:
+                return self._explain(pod.template, slot)
+        return self._explain(pod.template, slot) if full else None
+
+    def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
+        index = nodes.index
+        passing: Mask = self.nodes.pod_count.array[index] < self.nodes.allowed_pods.array[index]
+        for check in self._checks(pod.template):
+            short = self._short(check, nodes)
+            passing &= ~short
+        return passing
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        index = nodes.index
+        yield self.nodes.pod_count.array[index] >= self.nodes.allowed_pods.array[index], _status(
+            Code.Unschedulable, TOO_MANY_PODS
+        )
+        for check in self._checks(pod.template):
+            short = self._short(check, nodes)
+            hopeless = short & (check.allocatable.array[index] < check.amount)
+            yield short & ~hopeless, _status(Code.Unschedulable, f"Insufficient {check.resource}")
+            yield hopeless, _status(Code.UnschedulableAndUnresolvable, f"Insufficient {check.resource}")
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        return None
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        return self._strategy.score(pod.template, node.slot)
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+        return self._strategy.score_nodes(pod.template, nodes)
+
+    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        return (
+            on(EventResource.Pod, Action.Delete | Action.UpdatePodScaleDown, hints.after_pod_event),
+            on(EventResource.Node, Action.Add | Action.UpdateNodeAllocatable, hints.after_node_event),
+            on(EventResource.DeviceClass, Action.Add | Action.Update, hints.after_device_class_event),
+        )
+
+    def _short(self, check: Check, nodes: Nodes) -> Mask:
+        allocatable = check.allocatable.array[nodes.index]
+        short: Mask = allocatable - check.requested.array[nodes.index] < check.amount
+        if check.delegable and backing_device_class(self.cluster, check.resource) is not None:
+            short &= allocatable > 0
+        return short
+
+    def _checks(self, template: PodTemplate) -> tuple[Check, ...]:
+        return template.derive(self, self._make_checks)
+
+    def _make_checks(self, template: PodTemplate) -> tuple[Check, ...]:
+        native = ("cpu", "memory", "ephemeral-storage")
+        order = [name for name in native if name in template.requests]
+        order += sorted(name for name in template.requests if name not in native)
+        checks = []
+        for name in order:
+            if template.requests[name] and not self._is_ignored(name):
+                allocatable, requested = self.nodes.resource(name)
+                delegable = is_extended_resource(name) or name.startswith(IMPLICIT_PREFIX)
+                checks.append(Check(name, template.requests[name], allocatable, requested, delegable))
+        return tuple(checks)
+
+    def _is_ignored(self, resource: str) -> bool:
+        if not is_extended_resource(resource):
+            return False
+        return resource in self._ignored or resource.split("/", 1)[0] in self._ignored_groups
+
+    def _explain(self, template: PodTemplate, slot: int) -> Status | None:
+        """All reasons why the node has no room; None where what it lacks is found to be somebody else's business."""
+        code = Code.Unschedulable
+        reasons = []
+        if self.nodes.pod_count.values[slot] >= self.nodes.allowed_pods.values[slot]:
+            reasons.append(TOO_MANY_PODS)
+        for check in self._checks(template):
+            allocatable = check.allocatable.values[slot]
+            if check.amount <= allocatable - check.requested.values[slot]:
+                continue
+            if check.delegable and not allocatable and backing_device_class(self.cluster, check.resource) is not None:
+                continue
+            reasons.append(f"Insufficient {check.resource}")
+            if check.amount > allocatable:
+                code = Code.UnschedulableAndUnresolvable
+        return _status(code, *reasons) if reasons else None
+

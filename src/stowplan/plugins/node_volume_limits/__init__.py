@@ -1,0 +1,5 @@
+"""NodeVolumeLimits: no more volumes of a CSI driver on a node than its CSINode allows."""
+
+from stowplan.plugins.node_volume_limits.plugin import NodeVolumeLimits
+
+__all__ = ["NodeVolumeLimits"]

@@ -1,0 +1,115 @@
+"""Where a pod may go without making the spread more uneven than its hard constraints allow."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+import numpy as np
+
+from stowplan.cache import ABSENT, Cluster
+from stowplan.framework import Code, Mask, Nodes, PodTemplate, Status
+from stowplan.plugins.pod_topology_spread.constraints import Constraint, Constraints
+from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
+
+_NAME = "PodTopologySpread"
+_REASON = "node(s) didn't match pod topology spread constraints"
+
+SKEWED = Status(Code.Unschedulable, _REASON, plugin=_NAME)
+UNLABELED = Status(Code.UnschedulableAndUnresolvable, f"{_REASON} (missing required label)", plugin=_NAME)
+
+
+class HardConstraint:
+    """One constraint with its live sums."""
+
+    __slots__ = ("_acceptable", "_bound", "_eligibility", "_revision", "_room", "constraint", "domains")
+
+    def __init__(
+        self, cluster: Cluster, template: PodTemplate, constraint: Constraint, all_of: Constraints, known: Eligibilities
+    ) -> None:
+        self.constraint = constraint
+        self._eligibility = known.of(template, constraint, (c.topology_key for c in all_of))
+        eligible = None if self._eligibility is None else self._eligibility.mask()
+        counts = constraint.counts(cluster, template.namespace)
+        column = cluster.nodes.label(constraint.topology_key)
+        self.domains = counts.by_domain(column, eligible, self._eligibility)
+        # The pod itself adds to the skew if it is one of those that are to be spread.
+        self._room = constraint.max_skew - constraint.selector.matches(template.labels)
+        self._revision = -1
+        self._bound = 0
+        self._acceptable: Mask = np.zeros(0, dtype=np.bool_)
+
+    def refresh(self) -> None:
+        """Bring the sums up to date with the nodes."""
+        self.domains.refresh(None if self._eligibility is None else self._eligibility.mask())
+
+    @property
+    def bound(self) -> int:
+        """The most matching pods that the domain of the node may hold already."""
+        domains = self.domains
+        return self._room + (domains.least if domains.counted >= self.constraint.min_domains else 0)
+
+    def acceptable(self) -> Mask:
+        """By domain id, whether the domain has room; last, for nodes without the label, no."""
+        if self._revision != self.domains.revision:
+            self._revision = self.domains.revision
+            self._bound = self.bound
+            self._acceptable = self.domains.array <= self._bound
+            self._acceptable[ABSENT] = False
+        return self._acceptable
+
+    def token(self) -> Hashable:
+        """Equal while verdicts differ only for nodes that changed; domains of one node share but the bound."""
+        acceptable = self.acceptable()
+        return self.domains.stamp, self._bound if self.domains.column.unique else acceptable.tobytes()
+
+
+class FilterRules:
+    """The hard constraints of a template."""
+
+    __slots__ = ("_nodes", "constraints", "parts")
+
+    def __init__(self, cluster: Cluster, template: PodTemplate, constraints: Constraints, known: Eligibilities) -> None:
+        self._nodes = cluster.nodes
+        self.constraints = constraints
+        self.parts = [HardConstraint(cluster, template, c, constraints, known) for c in constraints]
+
+    def refresh(self) -> None:
+        for part in self.parts:
+            part.refresh()
+
+    def judge(self, slot: int) -> Status | None:
+        """The verdict on one node."""
+        for part in self.parts:
+            domains = part.domains
+            domain = domains.column.values[slot]
+            if domain == ABSENT:
+                return UNLABELED
+            if domains.values[domain] > part.bound:
+                return SKEWED
+        return None
+
+    def judge_nodes(self, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        """The verdict on many nodes: the first rule that a node fails gives the reason."""
+        judged: Mask | None = None
+        for mask, status in self._failures(nodes):
+            yield mask if judged is None else mask & ~judged, status
+            judged = mask if judged is None else judged | mask
+
+    def passing(self, nodes: Nodes) -> Mask:
+        """The nodes with room by all constraints; not to be written to."""
+        masks = [part.domains.column.where(part.acceptable(), nodes.index) for part in self.parts]
+        return masks[0] if len(masks) == 1 else np.logical_and.reduce(masks)
+
+    def token(self) -> Hashable:
+        self.refresh()
+        return tuple(part.token() for part in self.parts)
+
+    def _failures(self, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        for part in self.parts:
+            column = part.domains.column
+            if column.present < len(self._nodes):
+                yield column.array[nodes.index] == ABSENT, UNLABELED
+            skewed = ~part.acceptable()
+            skewed[ABSENT] = False
+            if skewed.any():
+                yield column.where(skewed, nodes.index), SKEWED

@@ -1,0 +1,185 @@
+"""How even the spread would be: fewer matching pods in a node's domains make a better score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.cache import ABSENT, Cluster, DomainCounts, LabelColumn, SlotCounts
+from stowplan.framework import Mask, Nodes, PodTemplate, Scores
+from stowplan.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Constraints
+from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
+
+_BEST = 100
+_Floats = NDArray[np.float64]
+
+
+class SoftConstraint:
+    """One constraint with its live counts: those of the node itself for the hostname, sums by domain for other keys."""
+
+    __slots__ = ("_eligibility", "column", "counts", "domains", "slack")
+
+    def __init__(
+        self, cluster: Cluster, template: PodTemplate, constraint: Constraint, keys: Iterable[str], known: Eligibilities
+    ) -> None:
+        self.column: LabelColumn = cluster.nodes.label(constraint.topology_key)
+        self.counts: SlotCounts = constraint.counts(cluster, template.namespace)
+        self.slack = float(constraint.max_skew - 1)
+        self._eligibility = known.of(template, constraint, keys)
+        self.domains: DomainCounts | None = None
+        if constraint.topology_key != HOSTNAME:
+            self.domains = self.counts.by_domain(self.column, self._eligible(), self._eligibility)
+
+    def refresh(self) -> None:
+        """Bring the sums up to date with the nodes."""
+        if self.domains is not None:
+            self.domains.refresh(self._eligible())
+
+    def points(self, slot: int, weight: float) -> float:
+        """What the constraint adds to a node's raw score."""
+        if self.column.values[slot] == ABSENT:
+            return 0.0
+        matching = self.counts.values[slot] if self.domains is None else self.domains.of(slot)
+        return matching * weight + self.slack
+
+    def points_of_nodes(self, index: slice | NDArray[np.intp], weight: float, everywhere: bool, out: _Floats) -> None:
+        """Vector form of `points`; `everywhere` says that no node lacks the key."""
+        if self.domains is None:
+            np.multiply(self.counts.array[index], weight, out=out)
+            out += self.slack
+            if not everywhere:
+                out *= self.column.array[index] != ABSENT
+        else:
+            table = self.domains.array * weight
+            table += self.slack
+            table[ABSENT] = 0.0
+            table.take(self.column.array[index], mode="wrap", out=out)
+
+    def _eligible(self) -> Mask | None:
+        return None if self._eligibility is None else self._eligibility.mask()
+
+
+class Weighing(NamedTuple):
+    """What scoring needs to know about the feasible nodes."""
+
+    versions: tuple[int, ...]
+    weights: tuple[float, ...]
+    ignored: Mask | None
+
+
+class ScoreRules:
+    """The soft constraints of a template."""
+
+    def __init__(
+        self, cluster: Cluster, template: PodTemplate, constraints: Constraints, all_keys: bool, known: Eligibilities
+    ) -> None:
+        self._nodes = cluster.nodes
+        self._all_keys = all_keys
+        self.constraints = constraints
+        keys = tuple(constraint.topology_key for constraint in constraints)
+        self._sort = (keys, all_keys)
+        self.parts = [SoftConstraint(cluster, template, c, keys if all_keys else (), known) for c in constraints]
+        self._buffers = np.empty((2, 0))
+
+    def refresh(self) -> None:
+        for part in self.parts:
+            part.refresh()
+
+    def weigh(self, nodes: Nodes) -> Weighing:
+        """The weight of each constraint, by how many domains the feasible nodes are in."""
+        versions = tuple(part.column.version for part in self.parts)
+        known: Weighing | None = nodes.derived.get(self._sort)
+        if known is None or known.versions != versions:
+            ignored = self._ignored(nodes)
+            sizes = (_domains_among(part.column, nodes, ignored, part.domains is None) for part in self.parts)
+            known = Weighing(versions, tuple(math.log(size + 2) for size in sizes), ignored)
+            nodes.derived[self._sort] = known
+        return known
+
+    def ignores(self, slot: int) -> bool:
+        """Whether the node is not scored, for lack of a topology key."""
+        return self._all_keys and any(part.column.values[slot] == ABSENT for part in self.parts)
+
+    def score(self, slot: int, weighing: Weighing) -> int:
+        """The raw score of one node: the higher, the more crowded."""
+        if self.ignores(slot):
+            return 0
+        points = sum(part.points(slot, weight) for part, weight in zip(self.parts, weighing.weights, strict=True))
+        return math.floor(points + 0.5)
+
+    def score_nodes(self, nodes: Nodes, weighing: Weighing) -> Scores:
+        """The raw scores of many nodes."""
+        total, more = self._rows(nodes.count)
+        for part, weight in zip(self.parts, weighing.weights, strict=True):
+            out = total if part is self.parts[0] else more
+            part.points_of_nodes(nodes.index, weight, part.column.present == len(self._nodes), out)
+            if out is more:
+                total += more
+        total += 0.5
+        scores: Scores = total.astype(np.int64)
+        if weighing.ignored is not None:
+            scores[weighing.ignored] = 0
+        return scores
+
+    def normalize_nodes(self, scores: Scores, nodes: Nodes, weighing: Weighing) -> Scores:
+        """Raw scores turned around, on the scale from 0 to 100."""
+        ignored = weighing.ignored
+        if ignored is not None:
+            judged = np.flatnonzero(~ignored)
+            judged = judged if nodes.holes is None else np.setdiff1d(judged, nodes.holes)
+            scores = np.where(ignored, scores[judged[0]] if len(judged) else 0, scores)
+        least, greatest = nodes.extremes(scores)
+        if greatest == 0:
+            final = np.full(nodes.count, _BEST, dtype=np.int64)
+        else:
+            # Whole numbers far below 2^53: dividing floats and cutting off gives what dividing integers would.
+            share = self._rows(nodes.count)[0]
+            np.subtract(float(greatest + least), scores, out=share)
+            share *= _BEST
+            share /= float(greatest)
+            final = share.astype(np.int64)
+        if ignored is not None:
+            final[ignored] = 0
+        return final
+
+    def _ignored(self, nodes: Nodes) -> Mask | None:
+        """The nodes that lack a topology key and hence are not scored; None where there are none."""
+        if not self._all_keys or all(part.column.present == len(self._nodes) for part in self.parts):
+            return None
+        ignored: Mask = np.zeros(nodes.count, dtype=np.bool_)
+        for part in self.parts:
+            ignored |= part.column.array[nodes.index] == ABSENT
+        return ignored
+
+    def _rows(self, count: int) -> _Floats:
+        """Two rows to compute in, kept from cycle to cycle."""
+        if self._buffers.shape[1] != count:
+            self._buffers = np.empty((2, count))
+        return self._buffers
+
+
+def normalized(score: int, least: int, greatest: int) -> int:
+    """Scalar form of `normalize_nodes`, for a node that is not ignored."""
+    return _BEST * (greatest + least - score) // greatest if greatest else _BEST
+
+
+def _domains_among(column: LabelColumn, nodes: Nodes, ignored: Mask | None, each: bool) -> int:
+    """How many domains the nodes are in, those without the label being one; with `each`, how many nodes there are."""
+    if ignored is None:
+        if each:
+            return nodes.meant
+        numbers = np.bincount(column.array[nodes.index] + 1, minlength=len(column.texts) + 1)
+        if nodes.holes is not None:
+            numbers -= np.bincount(column.array[nodes.index][nodes.holes] + 1, minlength=len(numbers))
+    else:
+        judged = ~ignored
+        if nodes.holes is not None:
+            judged[nodes.holes] = False
+        if each:
+            return int(np.count_nonzero(judged))
+        numbers = np.bincount(column.array[nodes.index][judged])
+    return int(np.count_nonzero(numbers))

@@ -1,0 +1,139 @@
+"""Decisions about a pod's volumes on a node: which volumes its claims get, and which are to be provisioned."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.cache import Cluster
+from stowplan.cache.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE
+from stowplan.framework import NodeInfo, Status
+from stowplan.plugins.volume_binding.claims import selected_node
+from stowplan.plugins.volume_binding.matching import is_for
+from stowplan.plugins.volume_binding.migration import migrated_plugins
+from stowplan.plugins.volume_binding.pod_volumes import DelayedClaim, Lookup, PodVolumes
+from stowplan.plugins.volume_binding.verdicts import BIND_CONFLICT, NODE_CONFLICT, VOLUME_MISSING, failure, rejection
+
+
+class Decision(NamedTuple):
+    """What is to be done about a pod's volumes on the node chosen for it."""
+
+    bindings: tuple[tuple[api.PersistentVolumeClaim, api.PersistentVolume], ...] = ()
+    """Claims, each with the existing volume that it gets."""
+    provisions: tuple[api.PersistentVolumeClaim, ...] = ()
+    """Claims for which a volume is to be made."""
+
+
+class Binder(Lookup):
+    """Decides, and remembers decisions until the API server has them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster)
+        self.csi_nodes = cluster.stores.of(api.CSINode)
+
+    def find(self, wanted: PodVolumes, node: NodeInfo) -> Decision | Status:
+        """What to do on a node, or why it will not do."""
+        conflict = self._check_bound(wanted, node)
+        if isinstance(conflict, Status):
+            return conflict
+        if any(selected_node(delayed.claim) != node.name for delayed in wanted.provisioned):
+            return rejection(conflict, BIND_CONFLICT)
+        if wanted.problem:
+            return failure(wanted.problem)
+        bindings, unmatched = _match(wanted, node)
+        to_provision = [*wanted.provisioned, *unmatched]
+        refusal = next((r for delayed in to_provision if (r := delayed.refusal(node.labels))), None)
+        if conflict or refusal:
+            return rejection(conflict, refusal)
+        return Decision(tuple(bindings), tuple(delayed.claim for delayed in to_provision))
+
+    def assume(self, decision: Decision, node_name: str) -> Decision | Status:
+        """Count on a decision from now on: the same with the objects as they are to become, or why that fails."""
+        bindings: list[tuple[api.PersistentVolumeClaim, api.PersistentVolume]] = []
+        provisions: list[api.PersistentVolumeClaim] = []
+        complaint: str | None = None
+        for claim, volume in decision.bindings:
+            bound = bind(volume, claim)
+            complaint = None if bound is volume else self.volumes.assume(bound)
+            if complaint:
+                break
+            bindings.append((claim, bound))
+        for claim in () if complaint else decision.provisions:
+            annotations = {**claim.metadata.annotations, SELECTED_NODE: node_name}
+            selected = replace(claim, metadata=replace(claim.metadata, annotations=annotations))
+            complaint = self.claims.assume(selected)
+            if complaint:
+                break
+            provisions.append(selected)
+        assumed = Decision(tuple(bindings), tuple(provisions))
+        if complaint:
+            self.restore(assumed)
+            return failure(complaint)
+        return assumed
+
+    def restore(self, assumed: Decision) -> None:
+        """Forget what was assumed."""
+        for _, volume in assumed.bindings:
+            self.volumes.restore(volume)
+        for claim in assumed.provisions:
+            self.claims.restore(claim)
+
+    def _check_bound(self, wanted: PodVolumes, node: NodeInfo) -> str | Status | None:
+        """The first thing that is wrong with the bound volumes, if anything."""
+        for volume in wanted.bound:
+            affinity = volume.affinity
+            if volume.migration is not None and self.migrated(volume.migration.plugin, node):
+                if volume.untranslatable:
+                    return failure(volume.untranslatable)
+                affinity = volume.migrated_affinity
+            if affinity is not None and not affinity.matches(node.labels, node.name):
+                return NODE_CONFLICT
+        return VOLUME_MISSING if wanted.missing else None
+
+    def migrated(self, plugin: str, node: NodeInfo) -> bool:
+        """Whether a node leaves the volumes of an in-tree plugin to its CSI driver."""
+        return plugin in migrated_plugins(self.csi_nodes.get(node.name)).split(",")
+
+
+def bind(volume: api.PersistentVolume, claim: api.PersistentVolumeClaim) -> api.PersistentVolume:
+    """The volume bound to the claim; the very same one if it is already."""
+    ref, annotations = volume.spec.claim_ref, volume.metadata.annotations
+    if not is_for(volume, claim) and BOUND_BY_CONTROLLER not in annotations:
+        annotations = {**annotations, BOUND_BY_CONTROLLER: "yes"}
+    if ref is None or not is_for(volume, claim) or ref.uid != claim.metadata.uid:
+        ref = _reference(claim)
+    if ref is volume.spec.claim_ref and annotations is volume.metadata.annotations:
+        return volume
+    return replace(
+        volume, spec=replace(volume.spec, claim_ref=ref), metadata=replace(volume.metadata, annotations=annotations)
+    )
+
+
+def _reference(claim: api.PersistentVolumeClaim) -> api.ObjectReference:
+    metadata = claim.metadata
+    return api.ObjectReference(
+        api_version="v1",
+        kind="PersistentVolumeClaim",
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+    )
+
+
+def _match(
+    wanted: PodVolumes, node: NodeInfo
+) -> tuple[list[tuple[api.PersistentVolumeClaim, api.PersistentVolume]], list[DelayedClaim]]:
+    """(claims with the volumes that they get, claims that find none), each volume given once."""
+    bindings, unmatched = [], []
+    chosen: set[str] = set()
+    for delayed in wanted.unmatched:
+        volume = None if delayed.candidates is None else delayed.candidates.find(node.labels, chosen)
+        if volume is None:
+            unmatched.append(delayed)
+        else:
+            chosen.add(volume.metadata.name)
+            bindings.append((delayed.claim, volume))
+    return bindings, unmatched

@@ -1,0 +1,45 @@
+"""A pod's claims: what is wrong with them, which are bound, and which wait for the pod to be scheduled."""
+
+from __future__ import annotations
+
+from stowplan import api
+from stowplan.api.quantity import Exact, parse
+from stowplan.cache import Store
+from stowplan.cache.volumes import BIND_COMPLETED, SELECTED_NODE, claim_name, not_found, not_owner
+from stowplan.framework import Pod
+
+
+def find_problem(pod: Pod, claims: Store[api.PersistentVolumeClaim]) -> str | None:
+    """Why the pod cannot run yet on any node, for the first volume of which that is so."""
+    for volume in pod.spec.volumes:
+        name = claim_name(pod, volume)
+        if name is None:
+            continue
+        ephemeral = volume.persistent_volume_claim is None
+        claim = claims.get(name, pod.namespace)
+        if claim is None:
+            if ephemeral:
+                return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+            return not_found("persistentvolumeclaim", name)
+        if claim.status.phase == "Lost":
+            volume_name = claim.spec.volume_name
+            return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume_name}"'
+        if claim.metadata.deletion_timestamp is not None:
+            return f'persistentvolumeclaim "{name}" is being deleted'
+        if ephemeral and (complaint := not_owner(pod, claim)):
+            return complaint
+    return None
+
+
+def is_bound(claim: api.PersistentVolumeClaim) -> bool:
+    """Whether the binding is complete in both directions."""
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
+
+
+def selected_node(claim: api.PersistentVolumeClaim) -> str | None:
+    """The node for which the claim is being provisioned already."""
+    return claim.metadata.annotations.get(SELECTED_NODE)
+
+
+def requested_size(claim: api.PersistentVolumeClaim) -> Exact:
+    return parse(claim.spec.resources.requests.get("storage", 0))

@@ -1,0 +1,73 @@
+"""In-tree volumes on nodes where a CSI driver took over: their affinity, told in the driver's own labels."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.cache.volumes import (
+    BETA_REGION,
+    BETA_ZONE,
+    MIGRATED_PLUGINS,
+    REGION,
+    ZONE,
+    ZONE_DELIMITER,
+    Migration,
+    csi_handle_of,
+)
+
+
+def migrated_plugins(csi_node: api.CSINode | None) -> str:
+    """The plugins whose volumes go through CSI drivers on the node, comma separated."""
+    return "" if csi_node is None else csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "")
+
+
+def translate_affinity(volume: api.PersistentVolume, migration: Migration) -> api.NodeSelector | None:
+    """The affinity of an in-tree volume as its CSI driver would state it.
+
+    Raises TranslationError where the volume has no CSI equivalent.
+    """
+    csi_handle_of(volume)
+    affinity = volume.spec.node_affinity
+    required = None if affinity is None else affinity.required
+    if not migration.topology_key:
+        return required
+    terms = () if required is None else required.node_selector_terms
+    beta = _uses_beta_labels(volume, terms)
+    zone = BETA_ZONE if beta else ZONE
+    if any(e.key == zone and e.values for term in terms for e in term.match_expressions):
+        terms = _rename(terms, zone, migration.topology_key)
+    elif zones := {z.strip() for z in volume.metadata.labels.get(zone, "").split(ZONE_DELIMITER)} - {""}:
+        terms = _demand(terms, migration.topology_key, tuple(sorted(zones)))
+    if beta and any(e.key == BETA_REGION and e.values for term in terms for e in term.match_expressions):
+        terms = _rename(terms, BETA_REGION, REGION)
+    return api.NodeSelector(node_selector_terms=terms) if required is not None or terms else None
+
+
+def _uses_beta_labels(volume: api.PersistentVolume, terms: tuple[api.NodeSelectorTerm, ...]) -> bool:
+    """Whether zones are told by the old label: the affinity decides before the volume's labels, new before old."""
+    for keys in ({e.key for term in terms for e in term.match_expressions}, volume.metadata.labels):
+        if ZONE in keys or BETA_ZONE in keys:
+            return ZONE not in keys
+    return False
+
+
+def _rename(terms: tuple[api.NodeSelectorTerm, ...], old: str, new: str) -> tuple[api.NodeSelectorTerm, ...]:
+    return tuple(
+        replace(
+            term,
+            match_expressions=tuple(replace(e, key=new) if e.key == old else e for e in term.match_expressions),
+        )
+        for term in terms
+    )
+
+
+def _demand(
+    terms: tuple[api.NodeSelectorTerm, ...], key: str, values: tuple[str, ...]
+) -> tuple[api.NodeSelectorTerm, ...]:
+    """Every term demands one of the values as well; where there is none, that alone is the term."""
+    expression = api.NodeSelectorRequirement(key=key, operator="In", values=values)
+    return tuple(
+        replace(term, match_expressions=(*term.match_expressions, expression))
+        for term in terms or (api.NodeSelectorTerm(),)
+    )

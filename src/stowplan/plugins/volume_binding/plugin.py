@@ -1,0 +1,139 @@
+"""The plugin: PreFilter looks volumes up, Filter judges nodes by them, Reserve keeps the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+import numpy as np
+
+from stowplan.cache.node_matching import match_nodes
+from stowplan.framework import (
+    ClusterEventWithHint,
+    CycleState,
+    Handle,
+    Mask,
+    NodeInfo,
+    Nodes,
+    Pod,
+    PodTemplate,
+    Scores,
+    Status,
+    skip,
+)
+from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.volume_binding.binder import Binder, Decision
+from stowplan.plugins.volume_binding.hints import EVENTS
+from stowplan.plugins.volume_binding.migration import migrated_plugins
+from stowplan.plugins.volume_binding.pod_volumes import PodVolumes
+from stowplan.plugins.volume_binding.verdicts import NAME, NODE_CONFLICT, VOLUME_MISSING, failure, rejection
+
+STATE = NAME
+
+
+class Bookings:
+    """What the cycle knows of the pod's volumes, and what it decided about them. Clones of the state share it."""
+
+    __slots__ = ("decision", "wanted")
+
+    def __init__(self, wanted: PodVolumes) -> None:
+        self.wanted = wanted
+        self.decision: Decision | None = None
+        """What Reserve decided; None before it, and where every claim is bound."""
+
+
+class VolumeBinding(InTreePlugin):
+    """Nothing to score: kube-scheduler scores storage capacity behind a gate that is off."""
+
+    name = NAME
+
+    def __init__(self, args: object, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self.binder = Binder(self.cluster)
+
+    def concerns(self, template: PodTemplate) -> bool:
+        return any(v.persistent_volume_claim is not None or v.ephemeral is not None for v in template.spec.volumes)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        if not self.concerns(pod.template):
+            return skip()
+        wanted = self.binder.prepare(pod)
+        if isinstance(wanted, Status):
+            return wanted
+        state.write(STATE, Bookings(wanted))
+        return None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        found = self.binder.find(state.read(STATE).wanted, node)
+        return found if isinstance(found, Status) else None
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        wanted: PodVolumes = state.read(STATE).wanted
+        if wanted.delayed or wanted.problem or any(volume.migration is not None for volume in wanted.bound):
+            yield from self._filter_alike(state, pod, nodes)
+            return
+        conflict = np.zeros(len(nodes), dtype=np.bool_)
+        for volume in wanted.bound:
+            if volume.affinity is not None:
+                conflict |= ~match_nodes(self.nodes, volume.affinity, nodes.index)
+        yield conflict, rejection(NODE_CONFLICT)
+        if wanted.missing:
+            yield ~conflict, rejection(VOLUME_MISSING)
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status:
+        return skip()
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        return 0
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+        return np.zeros(len(nodes), dtype=np.int64)
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        bookings: Bookings | None = state.get(STATE)
+        node = self.nodes.get(node_name)
+        if bookings is None or node is None or not bookings.wanted.delayed:
+            return None
+        decision = self.binder.find(bookings.wanted, node)
+        if not isinstance(decision, Status):
+            decision = self.binder.assume(decision, node_name)
+        if isinstance(decision, Status):
+            return decision
+        bookings.decision = decision
+        return None
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        bookings: Bookings | None = state.get(STATE)
+        if bookings is not None and bookings.decision is not None:
+            self.binder.restore(bookings.decision)
+            bookings.decision = None
+
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        bookings: Bookings | None = state.get(STATE)
+        return skip() if bookings is None or bookings.decision is None else None
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        bookings: Bookings | None = state.get(STATE)
+        if bookings is None or bookings.decision is None:
+            return None
+        return failure(f"binding the volumes of pod {pod.key} needs a connection to a cluster")
+
+    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        return EVENTS
+
+    def _filter_alike(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        """Nodes that agree on everything that the answer depends on are asked once."""
+        wanted: PodVolumes = state.read(STATE).wanted
+        keys = sorted(wanted.label_keys())
+        migrating = any(volume.migration is not None for volume in wanted.bound)
+        answers: dict[Hashable, Status | None] = {}
+        found: dict[Status, Mask] = {}
+        for position, node in nodes.infos():
+            name = node.name if wanted.provisioned else ""
+            plugins = migrated_plugins(self.binder.csi_nodes.get(node.name)) if migrating else ""
+            sort = (name, plugins, *map(node.labels.get, keys))
+            if sort not in answers:
+                answers[sort] = self.filter(state, pod, node)
+            status = answers[sort]
+            if status is not None:
+                found.setdefault(status, np.zeros(len(nodes), dtype=np.bool_))[position] = True
+        yield from ((mask, status) for status, mask in found.items())

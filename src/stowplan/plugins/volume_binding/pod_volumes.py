@@ -1,0 +1,165 @@
+"""A pod's volumes, looked up once for a cycle: all that the answers for single nodes are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from stowplan import api
+from stowplan.api.node_selectors import CompiledNodeSelector
+from stowplan.api.selectors import SelectorError
+from stowplan.cache import Cluster
+from stowplan.cache.volumes import (
+    WAIT_FOR_FIRST_CONSUMER,
+    Migration,
+    TranslationError,
+    affinity_of,
+    claim_name,
+    compile_affinity,
+    migration_of,
+    storage_class_of,
+)
+from stowplan.framework import Code, Pod, Status
+from stowplan.plugins.volume_binding.claims import find_problem, is_bound, requested_size, selected_node
+from stowplan.plugins.volume_binding.matching import Candidates
+from stowplan.plugins.volume_binding.migration import translate_affinity
+from stowplan.plugins.volume_binding.overlay import Overlay
+from stowplan.plugins.volume_binding.provisioning import Provisioning
+from stowplan.plugins.volume_binding.verdicts import BIND_CONFLICT, NAME, NOT_ENOUGH_SPACE, UNBOUND_IMMEDIATE, failure
+
+
+class BoundVolume(NamedTuple):
+    """Where a bound volume can be reached; elsewhere on nodes where a CSI driver took over from its plugin."""
+
+    affinity: CompiledNodeSelector | None
+    migration: Migration | None = None
+    migrated_affinity: CompiledNodeSelector | None = None
+    untranslatable: str = ""
+
+
+class DelayedClaim(NamedTuple):
+    """A claim that is bound or provisioned when the pod is scheduled."""
+
+    claim: api.PersistentVolumeClaim
+    provisioning: Provisioning
+    candidates: Candidates | None
+    """None if it is being provisioned already."""
+
+    def refusal(self, labels: Mapping[str, str]) -> str | None:
+        """Why no volume can be provisioned for nodes with these labels."""
+        if not self.provisioning.allowed(labels):
+            return BIND_CONFLICT
+        return None if self.provisioning.has_room(labels) else NOT_ENOUGH_SPACE
+
+
+class PodVolumes:
+    """The claims of a pod, sorted by what is left to do about them."""
+
+    def __init__(self) -> None:
+        self.bound: list[BoundVolume] = []
+        self.missing = False
+        """Whether a claim is bound to a volume that does not exist; those after it are not looked at."""
+        self.provisioned: list[DelayedClaim] = []
+        """Claims that are being provisioned for a node already."""
+        self.unmatched: list[DelayedClaim] = []
+        """Claims for which a volume is to be found, smallest first."""
+        self.problem = ""
+        """Why no volume can be looked for."""
+
+    @property
+    def delayed(self) -> list[DelayedClaim]:
+        return [*self.provisioned, *self.unmatched]
+
+    def label_keys(self) -> frozenset[str]:
+        """The node labels on which the answer for a node depends."""
+        affinities = [a for volume in self.bound for a in (volume.affinity, volume.migrated_affinity) if a is not None]
+        keys = [affinity.keys for affinity in affinities]
+        keys += [delayed.provisioning.keys for delayed in self.delayed]
+        keys += [delayed.candidates.keys for delayed in self.unmatched if delayed.candidates is not None]
+        return frozenset().union(*keys)
+
+
+class Lookup:
+    """Finds the objects that matter to a pod's volumes."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        stores = cluster.stores
+        self._stored_claims = stores.of(api.PersistentVolumeClaim)
+        self._stored_volumes = stores.of(api.PersistentVolume)
+        self.claims = Overlay(self._stored_claims, "persistentvolumeclaims")
+        self.volumes = Overlay(self._stored_volumes, "persistentvolumes")
+        self._classes = stores.of(api.StorageClass)
+        self._drivers = stores.of(api.CSIDriver)
+        self._capacities = stores.of(api.CSIStorageCapacity)
+        self._by_class: dict[str, list[api.PersistentVolume]] = {}
+        self._by_class_version = -1
+
+    def prepare(self, pod: Pod) -> PodVolumes | Status:
+        """The volumes of a pod that has any, or why it cannot be scheduled yet."""
+        if problem := find_problem(pod, self._stored_claims):
+            return Status(Code.UnschedulableAndUnresolvable, problem, plugin=NAME)
+        found = PodVolumes()
+        immediate = False
+        for claim in self._claims_of(pod):
+            if is_bound(claim):
+                self._add_bound(found, claim)
+                continue
+            storage_class = self._classes.get(storage_class_of(claim))
+            if storage_class is not None and storage_class.volume_binding_mode is None:
+                return failure(f'VolumeBindingMode not set for StorageClass "{storage_class.metadata.name}"')
+            delays = storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+            if storage_class is None or not delays or claim.spec.volume_name:
+                immediate = True
+            elif not immediate:
+                self._add_delayed(found, claim, storage_class)
+        if immediate:
+            return UNBOUND_IMMEDIATE
+        found.unmatched.sort(key=lambda delayed: requested_size(delayed.claim))
+        return found
+
+    def _claims_of(self, pod: Pod) -> Iterator[api.PersistentVolumeClaim]:
+        for volume in pod.spec.volumes:
+            name = claim_name(pod, volume)
+            if name is not None and (claim := self.claims.get(name, pod.namespace)) is not None:
+                yield claim
+
+    def _add_bound(self, found: PodVolumes, claim: api.PersistentVolumeClaim) -> None:
+        volume = None if found.missing else self.volumes.get(claim.spec.volume_name)
+        if volume is None:
+            found.missing = True
+            return
+        migration = migration_of(volume.spec)
+        if migration is None or not migration.complete:
+            found.bound.append(BoundVolume(affinity_of(volume)))
+            return
+        try:
+            translated = translate_affinity(volume, migration)
+        except TranslationError as problem:
+            found.bound.append(BoundVolume(affinity_of(volume), migration, None, f"could not translate pv: {problem}"))
+            return
+        migrated_affinity = None if translated is None else compile_affinity(translated)
+        found.bound.append(BoundVolume(affinity_of(volume), migration, migrated_affinity))
+
+    def _add_delayed(
+        self, found: PodVolumes, claim: api.PersistentVolumeClaim, storage_class: api.StorageClass
+    ) -> None:
+        driver = self._drivers.get(storage_class.provisioner)
+        provisioning = Provisioning(claim, storage_class, driver, self._capacities)
+        if selected_node(claim) is not None:
+            found.provisioned.append(DelayedClaim(claim, provisioning, None))
+            return
+        try:
+            candidates = Candidates(claim, self.volumes.all_latest(self._volumes_of_class(storage_class)))
+        except SelectorError as problem:
+            key = f"{claim.metadata.namespace}/{claim.metadata.name}"
+            found.problem = f"error creating internal label selector for claim: {key}: {problem}"
+            return
+        found.unmatched.append(DelayedClaim(claim, provisioning, candidates))
+
+    def _volumes_of_class(self, storage_class: api.StorageClass) -> list[api.PersistentVolume]:
+        if self._by_class_version != self._stored_volumes.version:
+            self._by_class_version = self._stored_volumes.version
+            self._by_class = {}
+            for volume in self._stored_volumes:
+                self._by_class.setdefault(storage_class_of(volume), []).append(volume)
+        return self._by_class.get(storage_class.metadata.name, [])

@@ -1,0 +1,30 @@
+"""What the plugin says of nodes and pods."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from stowplan.framework import Code, Status
+
+NAME = "VolumeBinding"
+
+NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
+NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
+VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+
+UNBOUND_IMMEDIATE = Status(
+    Code.UnschedulableAndUnresolvable, "pod has unbound immediate PersistentVolumeClaims", plugin=NAME
+)
+
+_ORDER = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)
+
+
+@lru_cache
+def rejection(*reasons: str | None) -> Status:
+    """A node's rejection for these reasons, told in the order that kube-scheduler tells them in."""
+    return Status(Code.UnschedulableAndUnresolvable, *(r for r in _ORDER if r in reasons), plugin=NAME)
+
+
+def failure(text: str) -> Status:
+    return Status(Code.Error, text, plugin=NAME)

@@ -1,0 +1,166 @@
+"""VolumeRestrictions: disks that only one pod of a node may write to, and claims that one pod has for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from stowplan import api
+from stowplan.cache.volumes import claim_names, not_found
+from stowplan.framework import (
+    Action,
+    ClusterEventWithHint,
+    Code,
+    CycleState,
+    EventResource,
+    Handle,
+    Mask,
+    NodeInfo,
+    Nodes,
+    Pod,
+    PodTemplate,
+    QueueingHint,
+    Status,
+    on,
+    skip,
+)
+from stowplan.plugins.base import InTreePlugin
+
+NAME = "VolumeRestrictions"
+STATE = "PreFilter" + NAME
+
+DISK_CONFLICT = Status(Code.Unschedulable, "node(s) had no available disk", plugin=NAME)
+CLAIM_CONFLICT = Status(
+    Code.Unschedulable,
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
+    plugin=NAME,
+)
+
+READ_WRITE_ONCE_POD = "ReadWriteOncePod"
+
+
+class ClaimConflicts:
+    """The pod's ReadWriteOncePod claims, and how often pods on nodes refer to them."""
+
+    __slots__ = ("claims", "count")
+
+    def __init__(self, claims: frozenset[str], count: int) -> None:
+        self.claims = claims
+        self.count = count
+
+    def clone(self) -> ClaimConflicts:
+        return ClaimConflicts(self.claims, self.count)
+
+    def uses_of(self, pod: Pod) -> int:
+        """How often a pod refers to the claims: by name alone, kube-scheduler does not compare namespaces here."""
+        return sum(name in self.claims for name in claim_names(pod)) if self.claims else 0
+
+
+class VolumeRestrictions(InTreePlugin):
+    """Knows Google's, Amazon's, Ceph's and iSCSI disks in the pod's spec, and claims by their access mode."""
+
+    name = NAME
+
+    def __init__(self, args: object, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self.claims = self.cluster.stores.of(api.PersistentVolumeClaim)
+
+    def concerns(self, template: PodTemplate) -> bool:
+        claims = any(volume.persistent_volume_claim is not None for volume in template.spec.volumes)
+        return claims or bool(exclusive_disks(template))
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        claims = set()
+        for name in claim_names(pod):
+            claim = self.claims.get(name, pod.namespace)
+            if claim is None:
+                reason = not_found("persistentvolumeclaim", name)
+                return Status(Code.UnschedulableAndUnresolvable, reason, plugin=NAME)
+            if READ_WRITE_ONCE_POD in claim.spec.access_modes:
+                claims.add(name)
+        used = sum(f"{pod.namespace}/{name}" in self.cluster.claim_users for name in claims)
+        if not used and not exclusive_disks(pod.template):
+            return skip()
+        state.write(STATE, ClaimConflicts(frozenset(claims), used))
+        return None
+
+    def add_pod(self, state: CycleState, pod: Pod, added: Pod, node: NodeInfo) -> None:
+        conflicts: ClaimConflicts = state.read(STATE)
+        conflicts.count += conflicts.uses_of(added)
+
+    def remove_pod(self, state: CycleState, pod: Pod, removed: Pod, node: NodeInfo) -> None:
+        conflicts: ClaimConflicts = state.read(STATE)
+        conflicts.count -= conflicts.uses_of(removed)
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        disks = exclusive_disks(pod.template)
+        if disks and any(disks_conflict(disks, other) for other in node.pods.values()):
+            return DISK_CONFLICT
+        return CLAIM_CONFLICT if state.read(STATE).count > 0 else None
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        taken = np.zeros(len(nodes), dtype=np.bool_)
+        if disks := exclusive_disks(pod.template):
+            for position, node in nodes.infos():
+                taken[position] = any(disks_conflict(disks, other) for other in node.pods.values())
+            yield taken, DISK_CONFLICT
+        if state.read(STATE).count > 0:
+            yield ~taken, CLAIM_CONFLICT
+
+    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        return (
+            on(EventResource.Pod, Action.Delete, self._after_pod_delete),
+            on(EventResource.Node, Action.Add),
+            on(EventResource.PersistentVolumeClaim, Action.Add, self._after_claim_add),
+        )
+
+    def _after_pod_delete(self, pod: Pod, old: Pod, new: None) -> QueueingHint:
+        """A pod of the namespace helps if it had one of the disks or claims; access modes are not looked up."""
+        if old.namespace != pod.namespace:
+            return QueueingHint.QueueSkip
+        frees = disks_conflict(exclusive_disks(pod.template), old) or not set(claim_names(pod)).isdisjoint(
+            claim_names(old)
+        )
+        return QueueingHint.Queue if frees else QueueingHint.QueueSkip
+
+    def _after_claim_add(self, pod: Pod, old: None, new: api.PersistentVolumeClaim) -> QueueingHint:
+        own = new.metadata.namespace == pod.namespace and new.metadata.name in claim_names(pod)
+        return QueueingHint.Queue if own else QueueingHint.QueueSkip
+
+
+def exclusive_disks(template: PodTemplate) -> tuple[api.Volume, ...]:
+    """The volumes in a pod's spec that other pods on the node may be in the way of."""
+    return template.derive((NAME, "disks"), _find_exclusive_disks) if template.spec.volumes else ()
+
+
+def disks_conflict(disks: Iterable[api.Volume], other: Pod) -> bool:
+    """Whether another pod has one of the disks in a way that excludes a second user."""
+    return any(_conflict(disk, theirs) for theirs in exclusive_disks(other.template) for disk in disks)
+
+
+def _find_exclusive_disks(template: PodTemplate) -> tuple[api.Volume, ...]:
+    return tuple(
+        volume
+        for volume in template.spec.volumes
+        if volume.gce_persistent_disk is not None
+        or volume.aws_elastic_block_store is not None
+        or volume.rbd is not None
+        or volume.iscsi is not None
+    )
+
+
+def _conflict(a: api.Volume, b: api.Volume) -> bool:
+    """Two users of one disk conflict unless both only read; EBS volumes allow no second user at all."""
+    if a.gce_persistent_disk is not None and b.gce_persistent_disk is not None:
+        gce, other_gce = a.gce_persistent_disk, b.gce_persistent_disk
+        return gce.pd_name == other_gce.pd_name and not (gce.read_only and other_gce.read_only)
+    if a.aws_elastic_block_store is not None and b.aws_elastic_block_store is not None:
+        return a.aws_elastic_block_store.volume_id == b.aws_elastic_block_store.volume_id
+    if a.iscsi is not None and b.iscsi is not None:
+        return a.iscsi.iqn == b.iscsi.iqn and not (a.iscsi.read_only and b.iscsi.read_only)
+    if a.rbd is not None and b.rbd is not None:
+        same_image = a.rbd.pool == b.rbd.pool and a.rbd.image == b.rbd.image
+        shared = not set(a.rbd.monitors).isdisjoint(b.rbd.monitors)
+        return same_image and shared and not (a.rbd.read_only and b.rbd.read_only)
+    return False

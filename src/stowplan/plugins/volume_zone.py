@@ -1,0 +1,165 @@
+"""VolumeZone: a pod goes only where the zone and region labels of its persistent volumes say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from stowplan import api
+from stowplan.api.selectors import IN, requirement
+from stowplan.cache import ABSENT
+from stowplan.cache.node_matching import match_requirements
+from stowplan.cache.volumes import (
+    BETA_REGION,
+    BETA_ZONE,
+    REGION,
+    WAIT_FOR_FIRST_CONSUMER,
+    ZONE,
+    ZONE_DELIMITER,
+    claim_names,
+    not_found,
+    storage_class_of,
+)
+from stowplan.framework import (
+    Action,
+    ClusterEventWithHint,
+    Code,
+    CycleState,
+    EventResource,
+    Handle,
+    Mask,
+    NodeInfo,
+    Nodes,
+    Pod,
+    PodTemplate,
+    QueueingHint,
+    Status,
+    on,
+    skip,
+)
+from stowplan.plugins.base import InTreePlugin
+
+NAME = "VolumeZone"
+STATE = "PreFilter" + NAME
+
+ZONE_CONFLICT = Status(Code.UnschedulableAndUnresolvable, "node(s) had no available volume zone", plugin=NAME)
+
+TOPOLOGY_LABELS = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
+"""The labels that matter, each with the one that a node may have in its stead."""
+
+
+class Topology(NamedTuple):
+    """A topology label of a persistent volume: the values that a node's label may have."""
+
+    key: str
+    values: frozenset[str]
+
+
+class VolumeZone(InTreePlugin):
+    """Looks at the labels of bound volumes alone; unbound claims have no zone yet."""
+
+    name = NAME
+
+    def __init__(self, args: object, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self.claims = self.cluster.stores.of(api.PersistentVolumeClaim)
+        self.volumes = self.cluster.stores.of(api.PersistentVolume)
+        self.classes = self.cluster.stores.of(api.StorageClass)
+
+    def concerns(self, template: PodTemplate) -> bool:
+        return any(volume.persistent_volume_claim is not None for volume in template.spec.volumes)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        found: list[Topology] = []
+        for name in claim_names(pod):
+            topologies = self._topologies_of_claim(pod, name)
+            if isinstance(topologies, str):
+                return Status(Code.UnschedulableAndUnresolvable, topologies, plugin=NAME)
+            found += topologies
+        if not found:
+            return skip()
+        state.write(STATE, found)
+        return None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        labels = node.labels
+        if not any(key in labels for key in TOPOLOGY_LABELS):
+            return None  # a cluster of a single zone need not label its nodes
+        for key, values in state.read(STATE):
+            if labels.get(key, labels.get(TOPOLOGY_LABELS[key])) not in values:
+                return ZONE_CONFLICT
+        return None
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        present = {key: self.nodes.label(key).array[nodes.index] != ABSENT for key in TOPOLOGY_LABELS}
+        labelled = np.logical_or.reduce(list(present.values()))
+        if not labelled.any():
+            return
+        fits = np.ones(len(nodes), dtype=np.bool_)
+        for key, values in state.read(STATE):
+            matches = self._matching(key, values, nodes)
+            if (instead := TOPOLOGY_LABELS[key]) != key:
+                matches = np.where(present[key], matches, self._matching(instead, values, nodes))
+            fits &= matches
+        yield labelled & ~fits, ZONE_CONFLICT
+
+    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        return (
+            on(EventResource.StorageClass, Action.Add, self._after_storage_class_add),
+            on(EventResource.Node, Action.Add | Action.UpdateNodeLabel),
+            on(EventResource.PersistentVolumeClaim, Action.Add | Action.Update, self._after_claim_event),
+            on(EventResource.PersistentVolume, Action.Add | Action.Update, self._after_volume_event),
+        )
+
+    def _topologies_of_claim(self, pod: Pod, name: str) -> list[Topology] | str:
+        """The topology labels of the volume that a claim is bound to, or what is wrong with the claim."""
+        if not name:
+            return "PersistentVolumeClaim had no name"
+        claim = self.claims.get(name, pod.namespace)
+        if claim is None:
+            return not_found("persistentvolumeclaim", name)
+        if claim.spec.volume_name:
+            volume = self.volumes.get(claim.spec.volume_name)
+            return not_found("persistentvolume", claim.spec.volume_name) if volume is None else topologies_of(volume)
+        class_name = storage_class_of(claim)
+        if not class_name:
+            return "PersistentVolumeClaim had no pv name and storageClass name"
+        storage_class = self.classes.get(class_name)
+        if storage_class is None:
+            return not_found("storageclass.storage.k8s.io", class_name)
+        if storage_class.volume_binding_mode is None:
+            return f'VolumeBindingMode not set for StorageClass "{class_name}"'
+        return [] if storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else "PersistentVolume had no name"
+
+    def _matching(self, key: str, values: frozenset[str], nodes: Nodes) -> Mask:
+        return match_requirements(self.nodes, (requirement(key, IN, values),), nodes.index)
+
+    def _after_storage_class_add(self, pod: Pod, old: None, new: api.StorageClass) -> QueueingHint:
+        """Claims of a class that binds at once wait for a volume all the same."""
+        waits = new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+        return QueueingHint.Queue if waits else QueueingHint.QueueSkip
+
+    def _after_claim_event(
+        self, pod: Pod, old: api.PersistentVolumeClaim | None, new: api.PersistentVolumeClaim
+    ) -> QueueingHint:
+        own = new.metadata.namespace == pod.namespace and new.metadata.name in claim_names(pod)
+        return QueueingHint.Queue if own else QueueingHint.QueueSkip
+
+    def _after_volume_event(
+        self, pod: Pod, old: api.PersistentVolume | None, new: api.PersistentVolume
+    ) -> QueueingHint:
+        changed = old is None or topologies_of(old) != topologies_of(new)
+        return QueueingHint.Queue if changed else QueueingHint.QueueSkip
+
+
+def topologies_of(volume: api.PersistentVolume) -> list[Topology]:
+    """The topology labels of a volume; a label with an empty zone in its list counts as none."""
+    found = []
+    for key in TOPOLOGY_LABELS:
+        if key in volume.metadata.labels:
+            values = frozenset(zone.strip() for zone in volume.metadata.labels[key].split(ZONE_DELIMITER))
+            if "" not in values:
+                found.append(Topology(key, values))
+    return found

@@ -1,0 +1,12 @@
+"""Running plugins: configuration in, decisions out.
+
+Belongs here: building profiles, one runner for each shape of extension point, the plain pass over all nodes (`survey`)
+and the fast one that remembers (`plan`), host selection, nominated pods, the preemption search, care with plugins that
+are not ours. Does not belong here: queues, binding, I/O, and any rule about pods and nodes. May import everything below.
+"""
+
+from stowplan.runtime.build import Factory, Registry, build_profiles, enable_everywhere
+from stowplan.runtime.decision import Decision
+from stowplan.runtime.profile import Profile
+
+__all__ = ["Decision", "Factory", "Profile", "Registry", "build_profiles", "enable_everywhere"]

@@ -1,0 +1,64 @@
+"""The Handle that a profile gives to its plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from stowplan.api.kinds import KINDS
+from stowplan.cache import Cluster
+from stowplan.framework import CycleState, NodeInfo, Pod, PostFilterResult, Status, WaitingPod
+from stowplan.queue.nominator import Nominator
+from stowplan.runtime.preemption import eligibility, search
+from stowplan.runtime.survey import NodeStatuses
+
+if TYPE_CHECKING:
+    from stowplan.runtime.preemption import Preemption
+
+
+class Evictions(PostFilterResult):
+    """A node to nominate, with the evictions that make room there."""
+
+    __slots__ = ("preemption",)
+
+    def __init__(self, preemption: Preemption) -> None:
+        super().__init__(preemption.node_name)
+        self.preemption = preemption
+
+
+class ProfileHandle:
+    """Reads of the cluster; what needs a running engine (waiting pods, activation) is empty until one attaches."""
+
+    def __init__(self, profile_name: str, cluster: Cluster, nominator: Nominator) -> None:
+        self.profile_name = profile_name
+        self.cluster = cluster
+        self._nominator = nominator
+
+    def node_infos(self) -> Iterable[NodeInfo]:
+        return self.cluster.nodes
+
+    def node_info(self, name: str) -> NodeInfo | None:
+        return self.cluster.nodes.get(name)
+
+    def objects(self, kind: str) -> Mapping[str, Any]:
+        return self.cluster.stores.of(KINDS[kind].struct).items()  # type: ignore[type-var]
+
+    def nominated_pods(self, node_name: str) -> Iterable[Pod]:
+        return self._nominator.on_node(node_name)
+
+    def preempt(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status], limit: tuple[int, int]
+    ) -> PostFilterResult | str:
+        if not isinstance(statuses, NodeStatuses):
+            return "not eligible outside a scheduling cycle."
+        reason = eligibility(statuses.survey)
+        if reason:
+            return reason
+        preemption = search(statuses.survey, limit)
+        return Evictions(preemption) if preemption.chosen is not None else preemption.message
+
+    def activate(self, pods: Mapping[str, Pod]) -> None:
+        return None
+
+    def waiting_pods(self) -> Iterable[WaitingPod]:
+        return ()

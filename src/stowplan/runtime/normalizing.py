@@ -1,0 +1,44 @@
+"""The ready normalisers, over vectors. Each needs only the extremes of the raw scores of the feasible nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.framework import Normalizer, Scores
+
+Raw = NDArray[Any]
+"""Raw scores: int64, or float64 where a user's plugin counts in fractions."""
+
+
+def _share_of_max(raw: Raw, least: float, most: float) -> Scores:
+    if most == 0:
+        return raw.astype(np.int64)
+    return (100 * raw.astype(np.int64)) // int(most)
+
+
+def _reversed_share_of_max(raw: Raw, least: float, most: float) -> Scores:
+    if most == 0:
+        return np.full(len(raw), 100, dtype=np.int64)
+    return 100 - (100 * raw.astype(np.int64)) // int(most)
+
+
+def _stretched(raw: Raw, least: float, most: float) -> Scores:
+    if most == least:
+        return np.zeros(len(raw), dtype=np.int64)
+    return (100.0 * ((raw - least) / (most - least))).astype(np.int64)
+
+
+def _reversed_stretched(raw: Raw, least: float, most: float) -> Scores:
+    return 100 - _stretched(raw, least, most)
+
+
+NORMALIZERS: dict[Normalizer, Callable[[Raw, float, float], Scores]] = {
+    "default": _share_of_max,
+    "default-reverse": _reversed_share_of_max,
+    "min-max": _stretched,
+    "reverse": _reversed_stretched,
+}

@@ -1,0 +1,236 @@
+"""The plain pass: every plugin asked about every node, nothing cached, all answers kept.
+
+Explanations, diagnoses of pods that fit nowhere, and checks of the fast path are all made from a survey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Scores, Slots, Status
+from stowplan.runtime.authored import Authored
+from stowplan.runtime.filtering import PreFiltered, absent_status, filter_node, nominated_rivals, run_pre_filters
+from stowplan.runtime.outcomes import CycleError, failed_at
+from stowplan.runtime.scoring import PluginScores, score_nodes
+
+if TYPE_CHECKING:
+    from stowplan.framework import Plugin
+    from stowplan.runtime.profile import Profile
+
+Answers = dict[str, tuple[Nodes, list[tuple[Mask, Status]]]]
+"""Filter answers of plugins by name, with the nodes that they were asked about."""
+
+FEW = 16
+"""Up to so many nodes the plain-int form is cheaper than the vector form."""
+
+NO_NODES = Status(Code.UnschedulableAndUnresolvable, "no nodes available to schedule pods")
+
+
+class Stage(NamedTuple):
+    """One step of the funnel: who filtered, and how many nodes were left after it."""
+
+    plugin: str
+    remaining: int
+
+
+class Survey:
+    """All that the plugins of a profile say about a pod, node by node."""
+
+    def __init__(self, profile: Profile, pod: Pod) -> None:
+        self.profile = profile
+        self.pod = pod
+        self.state = CycleState()
+        self.pre_filtered = PreFiltered(None, None, frozenset())
+        self.statuses: list[Status] = []
+        self.verdicts: NDArray[np.intp] = np.full(profile.cluster.nodes.high, -1, dtype=np.intp)
+        """By slot: -1 passes or was not looked at, else an index into `statuses`."""
+        self.examined: Slots = np.zeros(0, dtype=np.intp)
+        self.feasible: Slots = np.zeros(0, dtype=np.intp)
+        self.funnel: list[Stage] = []
+        self.scores: list[PluginScores] = []
+        self.total: Scores = np.zeros(0, dtype=np.int64)
+        """By position in `feasible`."""
+        self._known: dict[Status, int] = {}
+        self._answers: Answers = {}
+
+    @property
+    def absent(self) -> Status | None:
+        """What nodes get that were not looked at one by one."""
+        if self.pre_filtered.status is not None:
+            return self.pre_filtered.status
+        if self.pre_filtered.names is not None:
+            return absent_status(self.pre_filtered.restricting)
+        return None
+
+    def run(self) -> Survey:
+        """PreFilter and Filter; scores are made apart, since many callers stop here."""
+        nodes = self.profile.cluster.nodes
+        if not len(nodes):
+            raise CycleError(NO_NODES.message)
+        everything = nodes.everything()
+        self.pre_filtered = run_pre_filters(self.profile.pre_filters, self.state, self.pod, everything)
+        if self.pre_filtered.status is not None:
+            return self
+        if self.pod.nominated_node_name and self._try_nominated():
+            return self
+        candidates = everything
+        if self.pre_filtered.names is not None:
+            slots = sorted(nodes.slot_of[name] for name in self.pre_filtered.names if name in nodes.slot_of)
+            candidates = nodes.subset(np.array(slots, dtype=np.intp))
+        self.examined = candidates.slots()
+        if len(self.examined) <= FEW:
+            self._filter_one_by_one()
+        else:
+            self._filter_vectors(candidates)
+            self._recheck_nominated()
+        self.feasible = self.examined[self.verdicts[self.examined] < 0]
+        return self
+
+    def resume(self, state: CycleState, answers: Answers) -> Survey:
+        """As `run`, but PreFilter has been run and found nothing against it, and some filters have answered already."""
+        self.state = state
+        self._answers = answers
+        candidates = self.profile.cluster.nodes.everything()
+        self.examined = candidates.slots()
+        self._filter_vectors(candidates)
+        self._recheck_nominated()
+        self.feasible = self.examined[self.verdicts[self.examined] < 0]
+        return self
+
+    def score(self) -> Survey:
+        self.scores, self.total = score_nodes(self.profile, self.state, self.pod, self.feasible)
+        return self
+
+    def status_of(self, slot: int) -> Status | None:
+        verdict = int(self.verdicts[slot])
+        return None if verdict < 0 else self.statuses[verdict]
+
+    def node_statuses(self) -> Mapping[str, Status]:
+        return NodeStatuses(self)
+
+    def reject(self, slot: int, status: Status) -> None:
+        self.verdicts[slot] = self._index(status)
+
+    def _index(self, status: Status) -> int:
+        index = self._known.get(status)
+        if index is None:
+            index = self._known[status] = len(self.statuses)
+            self.statuses.append(status)
+        return index
+
+    def _try_nominated(self) -> bool:
+        info = self.profile.cluster.nodes.get(self.pod.nominated_node_name)
+        if info is None:
+            return False
+        status = filter_node(self.profile, self.state, self.pod, info)
+        self.examined = np.array([info.slot], dtype=np.intp)
+        if status is None:
+            self.feasible = self.examined
+            return True
+        self.reject(info.slot, status)
+        return False
+
+    def _filter_one_by_one(self) -> None:
+        for slot in self.examined.tolist():
+            info = self.profile.cluster.nodes.infos[slot]
+            status = filter_node(self.profile, self.state, self.pod, info) if info is not None else None
+            if status is not None:
+                self.reject(slot, status)
+
+    def _filter_vectors(self, candidates: Nodes) -> None:
+        open_ = np.ones(len(candidates), dtype=np.bool_)
+        if candidates.holes is not None:
+            open_[candidates.holes] = False
+        remaining = candidates.meant
+        verdicts = np.full(len(candidates), -1, dtype=np.intp)
+        for plugin in self.profile.filters:
+            if plugin.name in self.state.skip_filter or not remaining:
+                continue
+            rejected = self._ask(plugin, candidates, open_, verdicts)
+            if rejected:
+                remaining -= rejected
+                self.funnel.append(Stage(plugin.name, remaining))
+        self.verdicts[candidates.index] = verdicts
+
+    def _ask(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_], verdicts: NDArray[np.intp]) -> int:
+        """Record a plugin's rejections among the nodes still open, merging reasons; how many there were."""
+        answers = self._answers_of(plugin, nodes, open_)
+        if not answers:
+            return 0
+        bits = np.zeros(len(nodes), dtype=np.int64)
+        for i, (mask, _) in enumerate(answers):
+            bits |= mask.astype(np.int64) << i
+        bits *= open_
+        rejected = np.flatnonzero(bits)
+        for combination in np.unique(bits[rejected]).tolist():
+            parts = [status for i, (_, status) in enumerate(answers) if combination >> i & 1]
+            merged = _merge(parts).with_plugin(plugin.name)
+            if not merged.rejected:
+                raise failed_at("filter", plugin.name, merged.message)
+            verdicts[bits == combination] = self._index(merged)
+        open_[rejected] = False
+        return len(rejected)
+
+    def _answers_of(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_]) -> list[tuple[Mask, Status]]:
+        """A plugin's rejections as masks over the nodes. A user's plugin is asked once, and about open nodes only."""
+        if not isinstance(plugin, Authored):
+            return list(plugin.filter_nodes(self.state, self.pod, nodes))
+        if plugin.name not in self._answers:
+            asked = self.profile.cluster.nodes.subset(nodes.slots_at(np.flatnonzero(open_)))
+            self._answers[plugin.name] = (asked, list(plugin.filter_nodes(self.state, self.pod, asked)))
+        asked, answers = self._answers[plugin.name]
+        position_of = np.zeros(self.profile.cluster.nodes.high, dtype=np.intp)
+        position_of[nodes.index] = np.arange(len(nodes))
+        widened = []
+        for mask, status in answers:
+            whole = np.zeros(len(nodes), dtype=np.bool_)
+            whole[position_of[asked.slots()[mask]]] = True
+            widened.append((whole, status))
+        return widened
+
+    def _recheck_nominated(self) -> None:
+        """Nodes with nominated pods are judged with those pods on them as well."""
+        nodes = self.profile.cluster.nodes
+        examined = set(self.examined.tolist()) if self.profile.nominator.by_node else set()
+        for name in self.profile.nominator.by_node:
+            info = nodes.get(name)
+            if info is not None and info.slot in examined and nominated_rivals(self.profile, self.pod, info):
+                status = filter_node(self.profile, self.state, self.pod, info)
+                self.verdicts[info.slot] = -1
+                if status is not None:
+                    self.reject(info.slot, status)
+
+
+def _merge(parts: list[Status]) -> Status:
+    if len(parts) == 1:
+        return parts[0]
+    hopeless = any(part.code == Code.UnschedulableAndUnresolvable for part in parts)
+    code = Code.UnschedulableAndUnresolvable if hopeless else parts[0].code
+    return Status(code, *(reason for part in parts for reason in part.reasons), plugin=parts[0].plugin)
+
+
+class NodeStatuses(Mapping[str, Status]):
+    """Statuses of rejected nodes by name; nodes that PreFilter left out get the status that they share."""
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+
+    def __getitem__(self, name: str) -> Status:
+        slot = self.survey.profile.cluster.nodes.slot_of[name]
+        status = self.survey.status_of(slot) or self.survey.absent
+        if status is None:
+            raise KeyError(name)
+        return status
+
+    def __iter__(self) -> Iterator[str]:
+        infos: list[NodeInfo | None] = self.survey.profile.cluster.nodes.infos
+        for info in infos:
+            if info is not None and (self.survey.verdicts[info.slot] >= 0 or self.survey.absent is not None):
+                yield info.name
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -1,0 +1,33 @@
+"""Breaking ties between nodes of equal total, by a seeded generator."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.cache import NodeTable
+
+TIE_BITS = 16
+
+
+class Ties:
+    """A random number for each slot, in the low bits of what nodes are ranked by: the best is then one argmax away.
+
+    The numbers stay while the cluster does, so that a decision made again is the same decision.
+    """
+
+    def __init__(self, nodes: NodeTable, rng: random.Random) -> None:
+        self._nodes = nodes
+        self._generator = np.random.default_rng(rng.getrandbits(64))
+        self._noise: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+    @property
+    def noise(self) -> NDArray[np.int64]:
+        """By slot, up to the table's capacity."""
+        missing = self._nodes.capacity - len(self._noise)
+        if missing > 0:
+            more = self._generator.integers(0, 1 << TIE_BITS, missing, dtype=np.int64)
+            self._noise = np.concatenate([self._noise, more])
+        return self._noise

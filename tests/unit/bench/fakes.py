@@ -1,0 +1,66 @@
+"""A decider that needs no plugins, for tests of how measuring is done."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stowplan.bench.scenario import PodSeries, Running, Scenario
+from stowplan.bench.stage import Stage, fill_cluster
+from stowplan.cache import Cluster
+from stowplan.framework import Pod
+from stowplan.queue.nominator import Nominator
+
+
+@dataclass
+class FakeProposal:
+    node_name: str
+    victims: tuple[Pod, ...]
+
+
+@dataclass
+class FakeDecision:
+    node_name: str = ""
+    preemption: FakeProposal | None = None
+
+
+class FakeDecider:
+    """Takes the first node with room for `room` pods; a full cluster makes it evict the first pod of its first node."""
+
+    def __init__(self, cluster: Cluster, room: int = 110, evicts: bool = False) -> None:
+        self.cluster = cluster
+        self.room = room
+        self.evicts = evicts
+        self.fresh = 0
+        self.lies: Callable[[FakeDecision], FakeDecision] = lambda decision: decision
+
+    def decide(self, pod: Pod) -> FakeDecision:
+        for info in self.cluster.nodes:
+            if len(info.pods) < self.room:
+                return FakeDecision(info.name)
+        if not self.evicts:
+            return FakeDecision()
+        first = next(iter(self.cluster.nodes))
+        return FakeDecision("", FakeProposal(first.name, (next(iter(first.pods.values())),)))
+
+    def decide_afresh(self, pod: Pod) -> FakeDecision:
+        self.fresh += 1
+        return self.lies(self.decide(pod))
+
+
+def scenario(name: str = "small", pods: int = 30, **fields: object) -> Scenario:
+    return Scenario(name=name, about="A test.", pods=pods, nodes=(5,), **fields)  # type: ignore[arg-type]
+
+
+def running(per_node: int) -> Running:
+    return Running(per_node=per_node, pod={"spec": {"nodeName": "$node"}})
+
+
+def fake_stage(
+    scenario: Scenario, count: int = 5, seed: int = 0, *, room: int = 110, evicts: bool = False
+) -> tuple[Stage, FakeDecider]:
+    cluster = Cluster()
+    fill_cluster(cluster, scenario, count, seed)
+    decider = FakeDecider(cluster, room, evicts)
+    return Stage(cluster, Nominator(), decider), decider
+
+
+__all__ = ["FakeDecider", "FakeDecision", "FakeProposal", "PodSeries", "fake_stage", "running", "scenario"]

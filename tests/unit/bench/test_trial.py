@@ -1,0 +1,104 @@
+import pytest
+from tests.unit.bench.fakes import FakeDecision, FakeProposal, PodSeries, fake_stage, running, scenario
+
+from stowplan.bench.trial import Trial
+
+
+def test_pods_are_decided_and_timed_one_by_one() -> None:
+    stage, decider = fake_stage(scenario())
+    trial = Trial(scenario(), stage, 30, seed=0, checks=10)
+    trial.advance(12)
+    assert len(trial.latencies) == 12
+    trial.advance(100)
+    assert len(trial.latencies) == len(stage.cluster.pods) == 30
+    assert min(trial.latencies) > 0
+    assert trial.cpu > 0
+    assert trial.checked == decider.fresh == 10
+    assert (trial.disagreements, trial.unplaced) == ([], 0)
+
+
+def test_warm_pods_are_placed_but_neither_timed_nor_checked() -> None:
+    given = scenario(warm=7, incoming=PodSeries(templates=7))
+    stage, decider = fake_stage(given)
+    trial = Trial(given, stage, 14, seed=0)
+    assert len(stage.cluster.pods) == 7
+    assert decider.fresh == 0
+    trial.advance(14)
+    assert len(trial.latencies) == 14
+    assert len(stage.cluster.pods) == 21
+
+
+def test_pods_without_a_node_are_counted() -> None:
+    stage, _ = fake_stage(scenario(), 2, room=3)
+    trial = Trial(scenario(), stage, 10, seed=0)
+    trial.advance(10)
+    assert trial.unplaced == 4
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_is_checked_follows_from_the_seed(seed: int) -> None:
+    def checked(seed: int) -> list[str]:
+        stage, decider = fake_stage(scenario())
+        names: list[str] = []
+        afresh = decider.decide_afresh
+        decider.decide_afresh = lambda pod: names.append(pod.name) or afresh(pod)  # type: ignore[method-assign, func-returns-value]
+        Trial(scenario(), stage, 30, seed=seed, checks=5).advance(30)
+        return names
+
+    assert len(checked(seed)) == 5
+    assert checked(seed) == checked(seed)
+    assert checked(1) != checked(2)
+
+
+def test_time_spent_on_checks_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0
+
+    def clock() -> int:
+        return now
+
+    monkeypatch.setattr("stowplan.bench.trial.perf_counter_ns", clock)
+    monkeypatch.setattr("stowplan.bench.trial.process_time_ns", clock)
+    stage, decider = fake_stage(scenario())
+    decide = decider.decide
+
+    def slow(cost: int) -> object:
+        def decide_slowly(pod: object) -> FakeDecision:
+            nonlocal now
+            now += cost
+            return decide(pod)  # type: ignore[arg-type]
+
+        return decide_slowly
+
+    decider.decide = slow(3)  # type: ignore[method-assign, assignment]
+    decider.decide_afresh = slow(1000)  # type: ignore[method-assign, assignment]
+    trial = Trial(scenario(), stage, 20, seed=0, checks=20)
+    trial.advance(20)
+    assert trial.latencies == [3] * 20
+    assert trial.cpu == 60
+
+
+def test_a_node_that_is_another_without_caches_is_a_disagreement() -> None:
+    stage, decider = fake_stage(scenario())
+    decider.lies = lambda decision: FakeDecision("node-4")
+    trial = Trial(scenario(), stage, 3, seed=0)
+    trial.advance(3)
+    assert trial.disagreements[0] == "small: pod default/pod-0: node-0 with caches, node-4 without"
+    assert len(trial.disagreements) == trial.checked == 3
+
+
+@pytest.mark.parametrize(
+    ("lie", "found"),
+    [
+        (lambda d: FakeDecision(), "no node"),
+        (lambda d: FakeDecision("", FakeProposal(d.preemption.node_name, ())), "node-0 instead of "),
+        (lambda d: FakeDecision("", FakeProposal("node-1", d.preemption.victims)), "node-1 instead of default/pod-1"),
+    ],
+)
+def test_other_victims_are_a_disagreement(lie: object, found: str) -> None:
+    given = scenario(running=running(2))
+    stage, decider = fake_stage(given, 2, room=2, evicts=True)
+    decider.lies = lie  # type: ignore[assignment]
+    trial = Trial(given, stage, 1, seed=0)
+    trial.advance(1)
+    assert len(trial.disagreements) == 1
+    assert "node-0 instead of default/pod-10000000 with caches, " + found in trial.disagreements[0]

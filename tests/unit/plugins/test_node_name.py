@@ -1,0 +1,50 @@
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from stowplan import api
+from stowplan.cache import Cluster
+from stowplan.framework import Action, ClusterEvent, CycleState, EventResource, Pod
+from stowplan.plugins.node_name import OTHER_NODE, NodeName
+
+
+@pytest.fixture
+def plugin() -> NodeName:
+    cluster = Cluster()
+    for name in ("a", "gone", "b", "c"):
+        cluster.put_node(api.Node(metadata=api.ObjectMeta(name=name)))
+    cluster.remove_node("gone")
+    return NodeName(None, cast(Any, SimpleNamespace(cluster=cluster)))
+
+
+def asking_for(plugin: NodeName, node: str) -> Pod:
+    return plugin.cluster.pod(api.Pod(spec=api.PodSpec(node_name=node)))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rejected"), [("", set()), ("b", {"a", "c"}), ("gone", {"a", "b", "c"}), ("unknown", {"a", "b", "c"})]
+)
+def test_both_forms_leave_the_requested_node(plugin: NodeName, wanted: str, rejected: set[str]) -> None:
+    pod, state = asking_for(plugin, wanted), CycleState()
+    assert {i.name for i in plugin.nodes if plugin.filter(state, pod, i) == OTHER_NODE} == rejected
+    assert {i.name for i in plugin.nodes if plugin.filter(state, pod, i) is None} == {"a", "b", "c"} - rejected
+    for nodes in (plugin.nodes.everything(), plugin.nodes.subset(np.array([2, 3], dtype=np.intp))):
+        masks = list(plugin.filter_nodes(state, pod, nodes))
+        assert all(status is OTHER_NODE for _, status in masks)
+        names = {info.name for position, info in nodes.infos() if any(mask[position] for mask, _ in masks)}
+        assert names == rejected & {info.name for _, info in nodes.infos()}
+
+
+def test_pods_of_one_template_are_told_apart_by_their_token(plugin: NodeName) -> None:
+    first, second = asking_for(plugin, "a"), asking_for(plugin, "b")
+    assert first.template is second.template
+    assert plugin.filter_token(first) != plugin.filter_token(second)
+    assert plugin.filter_token(asking_for(plugin, "")) is not None
+
+
+def test_any_new_node_is_worth_an_attempt(plugin: NodeName) -> None:
+    (registration,) = plugin.events_to_register()
+    assert registration.event == ClusterEvent(EventResource.Node, Action.Add)
+    assert registration.hint is None

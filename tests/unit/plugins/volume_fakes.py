@@ -1,0 +1,128 @@
+"""A cluster with storage for the tests of plugins about volumes: terse builders, and both forms of a filter at once."""
+
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.cache import Cluster
+from stowplan.framework import Code, CycleState, Pod, Status
+from stowplan.plugins.base import InTreePlugin
+
+P = TypeVar("P", bound=InTreePlugin)
+
+ZONE = "topology.kubernetes.io/zone"
+HOSTNAME = "kubernetes.io/hostname"
+BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
+
+
+class World:
+    """Objects, pods on nodes, and what plugins say of a pending pod."""
+
+    def __init__(self, *items: Any) -> None:
+        self.cluster = Cluster()
+        self.put(*items)
+
+    def put(self, *items: Any) -> "World":
+        for item in items:
+            self.cluster.put_node(item) if isinstance(item, api.Node) else self.cluster.put(item)
+        return self
+
+    def pod(self, *volumes: dict[str, Any], name: str = "p", on: str = "", namespace: str = "ns") -> Pod:
+        """A pod with these volumes; on a node if one is named."""
+        named = [{"name": f"v{i}", **volume} for i, volume in enumerate(volumes)]
+        raw = {
+            "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}"},
+            "spec": {"volumes": named, "nodeName": on},
+        }
+        pod = self.cluster.pod(codec.convert(api.Pod, raw))
+        if on:
+            self.cluster.add_pod(pod)
+        return pod
+
+    def plugin(self, kind: type[P]) -> P:
+        return kind(None, cast(Any, SimpleNamespace(cluster=self.cluster)))
+
+    def judge(self, plugin: InTreePlugin, pod: Pod, state: CycleState | None = None) -> Status | dict[str, Status]:
+        """PreFilter's answer where it has one, else Filter's by node; the vector form must agree."""
+        state = CycleState() if state is None else state
+        nodes = self.cluster.nodes.everything()
+        answer = plugin.pre_filter(state, pod, nodes)
+        if answer is not None:
+            assert isinstance(answer, Status)
+            return answer
+        vector: dict[str, Status] = {}
+        for mask, status in plugin.filter_nodes(state, pod, nodes):
+            for slot in np.flatnonzero(mask).tolist():
+                info = self.cluster.nodes.infos[slot]
+                assert info is not None
+                assert info.name not in vector, "masks overlap"
+                vector[info.name] = status
+        scalar = {info.name: plugin.filter(state, pod, info) for info in self.cluster.nodes}
+        assert vector == {name: status for name, status in scalar.items() if status is not None}
+        return vector
+
+
+def reasons(answer: Status | dict[str, Status]) -> Any:
+    """Texts alone, to compare answers tersely."""
+    return answer.reasons if isinstance(answer, Status) else {name: s.reasons for name, s in answer.items()}
+
+
+def rejected_forever(answer: Status | dict[str, Status]) -> bool:
+    statuses = [answer] if isinstance(answer, Status) else answer.values()
+    return all(status.code is Code.UnschedulableAndUnresolvable for status in statuses)
+
+
+def node(name: str, **labels: str) -> api.Node:
+    return api.Node(metadata=api.ObjectMeta(name=name, labels={HOSTNAME: name, **labels}))
+
+
+def claim(name: str, volume: str = "", *, bound: bool = True, **changes: Any) -> api.PersistentVolumeClaim:
+    """A claim of 1Gi; bound if it has a volume, unless told otherwise. `metadata` and `spec` are merged."""
+    metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "annotations": BOUND if volume and bound else {}}
+    spec = {"volumeName": volume, "storageClassName": "wait", "resources": {"requests": {"storage": "1Gi"}}}
+    return codec.convert(api.PersistentVolumeClaim, _merge(metadata, spec, changes))
+
+
+def volume(name: str, **changes: Any) -> api.PersistentVolume:
+    """A free volume of 1Gi. `metadata` and `spec` are merged; `on` names the nodes that reach it."""
+    spec: dict[str, Any] = {"capacity": {"storage": "1Gi"}, "storageClassName": "wait", "accessModes": []}
+    if (hosts := changes.pop("on", None)) is not None:
+        spec["nodeAffinity"] = affinity({"key": HOSTNAME, "operator": "In", "values": hosts})
+    return codec.convert(api.PersistentVolume, {"status": {"phase": "Available"}, **_merge({"name": name}, spec, changes)})
+
+
+def affinity(*expressions: dict[str, Any]) -> dict[str, Any]:
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}}
+
+
+def storage_class(name: str = "wait", mode: str | None = "WaitForFirstConsumer", **fields: Any) -> api.StorageClass:
+    raw = {"metadata": {"name": name}, "provisioner": "csi.example.com", "volumeBindingMode": mode, **fields}
+    return codec.convert(api.StorageClass, raw)
+
+
+def csi_node(name: str, limits: dict[str, int] | None = None, migrated: str = "") -> api.CSINode:
+    drivers = [{"name": driver, "allocatable": {"count": count}} for driver, count in (limits or {}).items()]
+    annotations = {"storage.alpha.kubernetes.io/migrated-plugins": migrated}
+    return codec.convert(
+        api.CSINode, {"metadata": {"name": name, "annotations": annotations}, "spec": {"drivers": drivers}}
+    )
+
+
+def pvc(name: str) -> dict[str, Any]:
+    return {"persistentVolumeClaim": {"claimName": name}}
+
+
+EPHEMERAL: dict[str, Any] = {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+
+
+def owned_by(pod_name: str) -> dict[str, Any]:
+    """Metadata of a claim that was made for a pod's ephemeral volume."""
+    return {"ownerReferences": [{"kind": "Pod", "name": pod_name, "uid": f"uid-ns-{pod_name}", "controller": True}]}
+
+
+def _merge(metadata: dict[str, Any], spec: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    metadata = {**metadata, **changes.pop("metadata", {})}
+    return {"metadata": metadata, "spec": {**spec, **changes.pop("spec", {})}, **changes}
