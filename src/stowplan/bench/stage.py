@@ -50,10 +50,12 @@ class Decider(Protocol):
 class Stage:
     """A cluster and a profile. `place` does what a live scheduler does with a decision, minus the API server."""
 
-    def __init__(self, cluster: Cluster, nominator: Nominator, profile: Decider) -> None:
+    def __init__(self, cluster: Cluster, nominator: Nominator, profile: Decider, random: Random) -> None:
         self.cluster = cluster
         self.nominator = nominator
         self.profile = profile
+        self.random = random
+        """The profile's source of randomness."""
 
     def place(self, pod: Pod, decision: Decision) -> bool:
         """Apply a decision; where it is to evict, the victims are gone at once and the pod is decided again."""
@@ -86,7 +88,7 @@ def fill_cluster(cluster: Cluster, scenario: Scenario, count: int, seed: int) ->
 
 def build_stage(scenario: Scenario, count: int, seed: int) -> Stage:
     """The scenario's cluster with so many nodes, and a real profile."""
-    cluster, nominator = Cluster(), Nominator()
+    cluster, nominator, random = Cluster(), Nominator(), Random(seed)
     fill_cluster(cluster, scenario, count, seed)
     registry: Mapping[str, Any] = REGISTRY
     if scenario.plugin:
@@ -94,5 +96,5 @@ def build_stage(scenario: Scenario, count: int, seed: int) -> Stage:
         plugin = getattr(import_module(module), attribute)
         registry = {**registry, plugin.name: plugin}
     settings = config.from_builtins(scenario.config) if scenario.config else config.default_configuration()
-    profiles = build_profiles(settings, registry, cluster, nominator, rng=Random(seed))
-    return Stage(cluster, nominator, profiles[PROFILE])
+    profiles = build_profiles(settings, registry, cluster, nominator, rng=random)
+    return Stage(cluster, nominator, profiles[PROFILE], random)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from random import Random
 from time import perf_counter_ns, process_time_ns
+from typing import Any
 
 from stowplan import api
 from stowplan.bench.pods import pods
@@ -51,13 +52,17 @@ class Trial:
     def _decide(self, batch: list[api.Pod], clocked: bool = True) -> None:
         intern, decide, place = self._stage.cluster.pod, self._stage.profile.decide, self._stage.place
         latencies: list[int] = []
+        luck: Any = None
         start = process_time_ns()
         for number, source in enumerate(batch, len(self.latencies)):
+            sampled = clocked and number in self._sampled
+            if sampled:
+                luck = self._stage.random.getstate()
             begin = perf_counter_ns()
             pod = intern(source)
             decision = decide(pod)
-            if clocked and number in self._sampled:
-                wall, cpu = self._check(pod, decision)
+            if sampled:
+                wall, cpu = self._check(pod, decision, luck)
                 begin += wall
                 start += cpu
             if not place(pod, decision):
@@ -67,13 +72,16 @@ class Trial:
             self.cpu += process_time_ns() - start
             self.latencies += latencies
 
-    def _check(self, pod: Pod, decision: Decision) -> tuple[int, int]:
-        """Decide again with all caches off; (wall time, CPU time) that it took."""
+    def _check(self, pod: Pod, decision: Decision, luck: Any) -> tuple[int, int]:
+        """Decide again with all caches off and the same random numbers; (wall time, CPU time) that it took."""
         wall, cpu = perf_counter_ns(), process_time_ns()
-        again = _essence(self._stage.profile.decide_afresh(pod))
+        random = self._stage.random
+        later = random.getstate()
+        random.setstate(luck)
+        kept, again = _essence(decision), _essence(self._stage.profile.decide_afresh(pod))
+        random.setstate(later)
         self.checked += 1
-        if again != _essence(decision):
-            kept = _essence(decision)
+        if again != kept:
             self.disagreements.append(f"{self.scenario.name}: pod {pod.key}: {kept} with caches, {again} without")
         return perf_counter_ns() - wall, process_time_ns() - cpu
 

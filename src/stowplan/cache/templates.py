@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from weakref import WeakValueDictionary
 
-import msgspec
+from msgspec.msgpack import Encoder
+from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.cache.requests import scheduling_requests
@@ -20,7 +21,7 @@ PER_REPLICA_LABELS = frozenset(
 )
 """Labels that controllers give each replica its own value of; they split templates only if a selector reads them."""
 
-_encode = msgspec.msgpack.Encoder().encode
+_encode = Encoder().encode
 
 
 class Templates:
@@ -66,10 +67,13 @@ class Templates:
         controller: api.OwnerReference | None,
         claims: tuple[api.PodResourceClaimStatus, ...],
     ) -> PodTemplate:
+        """The one template of pods like this. Volumes whose source no plugin reads, such as the token that every pod
+        gets under a name of its own, do not make a difference."""
         if not self._ignored.isdisjoint(labels):
             labels = {key: value for key, value in labels.items() if key not in self._ignored}
-        if spec.node_name:
-            spec = msgspec.structs.replace(spec, node_name="")
+        volumes = tuple(volume for volume in spec.volumes if volume != api.Volume(name=volume.name))
+        if spec.node_name or len(volumes) != len(spec.volumes):
+            spec = replace(spec, node_name="", volumes=volumes)
         owner = () if controller is None else (controller.api_version, controller.kind, controller.name)
         key = (namespace, frozenset(labels.items()), _encode(spec), owner, claims)
         template = self._known.get(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from stowplan.runtime.survey import Answers, Survey
 from stowplan.runtime.ties import TIE_BITS
 
 if TYPE_CHECKING:
-    from stowplan.runtime.plan import Plan
+    from stowplan.runtime.plan import Plan, Weighted
     from stowplan.runtime.profile import Profile
 
 
@@ -34,20 +35,18 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
     allowed: Mask | None = None
     if plan.live_filters or profile.nominator.by_node:
         allowed = _live_mask(profile, plan, state, pod, answers)
-    if allowed is None and not plan.live_scorers:
-        slot = int(plan.key.argmax())
-        feasible = plan.feasible
-        if not feasible:
-            return Decision.unschedulable(Survey(profile, pod).resume(state, answers))
+    nodes = plan.nodes_allowed(allowed)
+    if not nodes.meant:
+        return Decision.unschedulable(Survey(profile, pod).resume(state, answers))
+    scorers = _live_scorers(plan, state, pod, nodes)
+    if scorers or (allowed is not None and plan.normalized):
+        slot = _best(profile, plan, state, pod, nodes, scorers, folded=allowed is None)
     else:
-        nodes = plan.nodes_allowed(allowed)
-        feasible = nodes.meant
-        if not feasible:
-            return Decision.unschedulable(Survey(profile, pod).resume(state, answers))
-        slot = _best(profile, plan, state, pod, nodes, folded=allowed is None)
+        key = plan.key if allowed is None else plan.key * allowed
+        slot = int(key.argmax())
     info = plan.table.infos[slot]
     assert info is not None
-    return Decision(profile, pod, info.name, feasible, len(plan.table))
+    return Decision(profile, pod, info.name, nodes.meant, len(plan.table))
 
 
 def _live_mask(profile: Profile, plan: Plan, state: CycleState, pod: Pod, answers: Answers) -> Mask | None:
@@ -86,7 +85,29 @@ def _without_crowded(profile: Profile, plan: Plan, state: CycleState, pod: Pod, 
     return allowed
 
 
-def _best(profile: Profile, plan: Plan, state: CycleState, pod: Pod, nodes: Nodes, folded: bool) -> int:
+def _live_scorers(plan: Plan, state: CycleState, pod: Pod, nodes: Nodes) -> list[Weighted]:
+    """The plugins whose scores have to be made in this cycle."""
+    if not plan.live_scorers:
+        return plan.live_scorers
+    for plugin in plan.pre_scores:
+        status = plugin.pre_score(state, pod, nodes)
+        if status is not None and status.code:
+            if status.code != Code.Skip:
+                raise failed_at("preScore", plugin.name, status.message)
+            state.skip_score.add(plugin.name)
+    skipped = state.skip_score
+    return [scorer for scorer in plan.live_scorers if scorer.plugin.name not in skipped]
+
+
+def _best(
+    profile: Profile,
+    plan: Plan,
+    state: CycleState,
+    pod: Pod,
+    nodes: Nodes,
+    scorers: Iterable[Weighted],
+    folded: bool,
+) -> int:
     """The slot of the best of these nodes; `folded`: they are all that the plan itself finds feasible."""
     index = nodes.index
     if folded or not plan.normalized:
@@ -97,17 +118,9 @@ def _best(profile: Profile, plan: Plan, state: CycleState, pod: Pod, nodes: Node
             assert part.plugin.normalize is not None
             raw = part.raw[index].copy()
             total = total + part.weight * NORMALIZERS[part.plugin.normalize](raw, *nodes.extremes(raw))
-    if plan.live_scorers:
-        for plugin in plan.pre_scores:
-            status = plugin.pre_score(state, pod, nodes)
-            if status is not None and status.code:
-                if status.code != Code.Skip:
-                    raise failed_at("preScore", plugin.name, status.message)
-                state.skip_score.add(plugin.name)
-        for plugin, weight in plan.live_scorers:
-            if plugin.name not in state.skip_score:
-                raw = plugin.score_nodes(state, pod, nodes)
-                total = total + weight * normalize(plugin, state, pod, raw, nodes)
+    for plugin, weight in scorers:
+        raw = plugin.score_nodes(state, pod, nodes)
+        total = total + weight * normalize(plugin, state, pod, raw, nodes)
     rank = total << TIE_BITS
     rank += profile.ties.noise[index]
     if nodes.holes is not None:

@@ -71,6 +71,7 @@ class Plan:
     def __init__(self, profile: Profile, pod: Pod) -> None:
         self.profile = profile
         self.table = profile.cluster.nodes
+        self._membership = -1
         template = pod.template
         self.pre_filters = [p for p in profile.pre_filters if p.concerns(template) and not p.template_only]
         self.pre_scores = [p for p in profile.pre_scores if p.concerns(template) and not p.template_only]
@@ -84,7 +85,6 @@ class Plan:
         self.token_filters = [p for p in cluster_filters if p.filter_token(pod) is not None]
         self.live_filters = [p for p in cluster_filters if p not in self.token_filters]
         self._sort_scorers(profile, pod)
-        self._membership = -1
         self.capacity = -1
         self.node_position = self.position = 0
         self.tokens: list[Hashable] = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 
 from stowplan.bench.scenario import PodSeries, Running, Scenario
 from stowplan.bench.stage import Stage, fill_cluster
@@ -23,13 +24,14 @@ class FakeDecision:
 
 
 class FakeDecider:
-    """Takes the first node with room for `room` pods; a full cluster makes it evict the first pod of its first node."""
+    """Takes the first node with room for `room` pods; a full cluster makes it evict the first pod of a random node."""
 
     def __init__(self, cluster: Cluster, room: int = 110, evicts: bool = False) -> None:
         self.cluster = cluster
         self.room = room
         self.evicts = evicts
         self.fresh = 0
+        self.random = Random(0)
         self.lies: Callable[[FakeDecision], FakeDecision] = lambda decision: decision
 
     def decide(self, pod: Pod) -> FakeDecision:
@@ -38,8 +40,8 @@ class FakeDecider:
                 return FakeDecision(info.name)
         if not self.evicts:
             return FakeDecision()
-        first = next(iter(self.cluster.nodes))
-        return FakeDecision("", FakeProposal(first.name, (next(iter(first.pods.values())),)))
+        unlucky = self.random.choice(list(self.cluster.nodes))
+        return FakeDecision("", FakeProposal(unlucky.name, (next(iter(unlucky.pods.values())),)))
 
     def decide_afresh(self, pod: Pod) -> FakeDecision:
         self.fresh += 1
@@ -60,7 +62,7 @@ def fake_stage(
     cluster = Cluster()
     fill_cluster(cluster, scenario, count, seed)
     decider = FakeDecider(cluster, room, evicts)
-    return Stage(cluster, Nominator(), decider), decider
+    return Stage(cluster, Nominator(), decider, decider.random), decider
 
 
 __all__ = ["FakeDecider", "FakeDecision", "FakeProposal", "PodSeries", "fake_stage", "running", "scenario"]

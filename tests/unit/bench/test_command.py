@@ -70,6 +70,8 @@ def test_a_disagreement_fails_the_command_after_all_results(monkeypatch: pytest.
     assert "spread" in outcome.stdout
     assert "stowplan: basic: pod default/pod-0: node-0 with caches, node-4 without\n" in outcome.stderr
     assert "stowplan: spread" not in outcome.stderr
+    assert outcome.stderr.count("with caches") == 10
+    assert outcome.stderr.endswith("stowplan: decisions that are not the same without caches: 20\n")
 
 
 @pytest.mark.parametrize(

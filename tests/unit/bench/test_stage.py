@@ -36,7 +36,7 @@ def test_an_eviction_takes_the_victims_away_and_decides_again() -> None:
     decision = decider.decide(pod)
     assert isinstance(decision.preemption, FakeProposal)
     assert stage.place(pod, decision)
-    assert pod.node_name == "node-0"
+    assert pod.node_name == pod.nominated_node_name == decision.preemption.node_name
     assert len(stage.cluster.pods) == 4
     assert decision.preemption.victims[0].uid not in stage.cluster.pods
     assert stage.nominator.node_of(pod) == ""

@@ -86,6 +86,18 @@ def test_a_node_that_is_another_without_caches_is_a_disagreement() -> None:
     assert len(trial.disagreements) == trial.checked == 3
 
 
+def test_decisions_are_made_again_with_the_same_luck() -> None:
+    def placements(checks: int) -> dict[str, str]:
+        given = scenario(running=running(3))
+        stage, _ = fake_stage(given, room=3, evicts=True)
+        trial = Trial(given, stage, 10, seed=0, checks=checks)
+        trial.advance(10)
+        assert (trial.checked, trial.disagreements) == (checks, [])
+        return {pod.name: pod.node_name for pod in stage.cluster.pods.values()}
+
+    assert placements(checks=10) == placements(checks=0)
+
+
 @pytest.mark.parametrize(
     ("lie", "found"),
     [
@@ -96,7 +108,7 @@ def test_a_node_that_is_another_without_caches_is_a_disagreement() -> None:
 )
 def test_other_victims_are_a_disagreement(lie: object, found: str) -> None:
     given = scenario(running=running(2))
-    stage, decider = fake_stage(given, 2, room=2, evicts=True)
+    stage, decider = fake_stage(given, 1, room=2, evicts=True)
     decider.lies = lie  # type: ignore[assignment]
     trial = Trial(given, stage, 1, seed=0)
     trial.advance(1)

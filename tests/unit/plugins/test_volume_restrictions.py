@@ -1,10 +1,10 @@
 from typing import Any
 
 import pytest
+from tests.unit.plugins.volume_fakes import EPHEMERAL, World, claim, node, pvc
 
 from stowplan.framework import Action, Code, CycleState, EventResource, QueueingHint, Status
 from stowplan.plugins.volume_restrictions import CLAIM_CONFLICT, DISK_CONFLICT, STATE, VolumeRestrictions
-from tests.unit.plugins.volume_fakes import EPHEMERAL, World, claim, node, pvc
 
 QUEUE, SKIP = QueueingHint.Queue, QueueingHint.QueueSkip
 EXCLUSIVE = {"accessModes": ["ReadWriteOncePod"]}

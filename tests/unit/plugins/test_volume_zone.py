@@ -1,11 +1,11 @@
 from typing import Any
 
 import pytest
+from tests.unit.plugins.volume_fakes import EPHEMERAL, ZONE, World, claim, node, pvc, reasons, storage_class, volume
 
 from stowplan import api
 from stowplan.framework import Action, Code, CycleState, EventResource, QueueingHint, Status
 from stowplan.plugins.volume_zone import VolumeZone, topologies_of
-from tests.unit.plugins.volume_fakes import EPHEMERAL, ZONE, World, claim, node, pvc, reasons, storage_class, volume
 
 QUEUE, SKIP = QueueingHint.Queue, QueueingHint.QueueSkip
 BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"

@@ -91,7 +91,9 @@ def volume(name: str, **changes: Any) -> api.PersistentVolume:
     spec: dict[str, Any] = {"capacity": {"storage": "1Gi"}, "storageClassName": "wait", "accessModes": []}
     if (hosts := changes.pop("on", None)) is not None:
         spec["nodeAffinity"] = affinity({"key": HOSTNAME, "operator": "In", "values": hosts})
-    return codec.convert(api.PersistentVolume, {"status": {"phase": "Available"}, **_merge({"name": name}, spec, changes)})
+    return codec.convert(
+        api.PersistentVolume, {"status": {"phase": "Available"}, **_merge({"name": name}, spec, changes)}
+    )
 
 
 def affinity(*expressions: dict[str, Any]) -> dict[str, Any]:

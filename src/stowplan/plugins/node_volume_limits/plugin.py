@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from stowplan.framework import (
 )
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.node_volume_limits.attachable import NAME, Attachable, AttachableVolumes, attachable_volumes
+from stowplan.plugins.node_volume_limits.bounds import Bounds, limits_of
 
 STATE = "PreFilter" + NAME
 
@@ -42,9 +43,7 @@ class NodeVolumeLimits(InTreePlugin):
     def __init__(self, args: object, handle: Handle) -> None:
         super().__init__(args, handle)
         self.attachable = AttachableVolumes(self.cluster)
-        self.csi_nodes = self.cluster.stores.of(api.CSINode)
-        self._limits: dict[str, dict[str, int]] = {}
-        self._limits_version = -1
+        self.bounds = Bounds(self.cluster)
 
     def concerns(self, template: PodTemplate) -> bool:
         return bool(attachable_volumes(template))
@@ -58,7 +57,7 @@ class NodeVolumeLimits(InTreePlugin):
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        limits = self._limits_by_node().get(node.name)
+        limits = self.bounds.limits().get(node.name)
         wanted: set[Attachable] | Status = state.read(STATE)[limits is not None]
         if isinstance(wanted, Status):
             return wanted
@@ -66,7 +65,7 @@ class NodeVolumeLimits(InTreePlugin):
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
         found: dict[Status, Mask] = {}
-        for position, node in nodes.infos():
+        for position, node in self._doubtful(state.read(STATE), nodes):
             status = self.filter(state, pod, node)
             if status is not None:
                 found.setdefault(status, np.zeros(len(nodes), dtype=np.bool_))[position] = True
@@ -81,14 +80,17 @@ class NodeVolumeLimits(InTreePlugin):
             on(EventResource.VolumeAttachment, Action.Delete, self._after_attachment_delete),
         )
 
-    def _limits_by_node(self) -> dict[str, dict[str, int]]:
-        """The limits by driver of every node that has a CSINode."""
-        if self._limits_version != self.csi_nodes.version:
-            self._limits_version = self.csi_nodes.version
-            self._limits = {csi_node.metadata.name: limits_of(csi_node) for csi_node in self.csi_nodes}
-        return self._limits
+    def _doubtful(self, wanted: list[set[Attachable] | Status], nodes: Nodes) -> Iterable[tuple[int, NodeInfo]]:
+        """The nodes that need a close look, each with its position; bounds know nothing of pods that are supposed."""
+        without, volumes = wanted
+        if isinstance(without, Status) or isinstance(volumes, Status) or self.cluster.journal.active:
+            return nodes.infos()
+        doubt = self.bounds.doubtful(Counter(driver for driver, _ in volumes))[nodes.index] if volumes else ()
+        positions = np.flatnonzero(doubt)
+        slots = np.arange(self.nodes.high, dtype=np.intp)[nodes.index]
+        return ((int(positions[i]), node) for i, node in self.nodes.subset(slots[positions]).infos())
 
-    def _check(self, wanted: set[Attachable], limits: dict[str, int], node: NodeInfo) -> Status | None:
+    def _check(self, wanted: set[Attachable], limits: Mapping[str, int], node: NodeInfo) -> Status | None:
         """Whether the limits hold; what pods on the node use already costs nothing more."""
         used: set[Attachable] = set()
         for other in node.pods.values():
@@ -123,12 +125,6 @@ class NodeVolumeLimits(InTreePlugin):
             for volume in pod.spec.volumes
         )
         return QueueingHint.Queue if frees else QueueingHint.QueueSkip
-
-
-def limits_of(csi_node: api.CSINode) -> dict[str, int]:
-    """How many volumes of each driver with a limit the node can take."""
-    counts = {d.name: d.allocatable.count for d in csi_node.spec.drivers if d.allocatable is not None}
-    return {driver: count for driver, count in counts.items() if count is not None}
 
 
 def _attached_by(volume: api.Volume, attacher: str) -> bool:

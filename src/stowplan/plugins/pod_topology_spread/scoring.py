@@ -95,7 +95,7 @@ class ScoreRules:
         known: Weighing | None = nodes.derived.get(self._sort)
         if known is None or known.versions != versions:
             ignored = self._ignored(nodes)
-            sizes = (_domains_among(part.column, nodes, ignored, part.domains is None) for part in self.parts)
+            sizes = (self._domains_among(part.column, nodes, ignored, part.domains is None) for part in self.parts)
             known = Weighing(versions, tuple(math.log(size + 2) for size in sizes), ignored)
             nodes.derived[self._sort] = known
         return known
@@ -155,6 +155,25 @@ class ScoreRules:
             ignored |= part.column.array[nodes.index] == ABSENT
         return ignored
 
+    def _domains_among(self, column: LabelColumn, nodes: Nodes, ignored: Mask | None, each: bool) -> int:
+        """How many domains nodes are in, lack of the label being one; with `each`, how many nodes there are."""
+        judged = None if ignored is None else ~ignored
+        if judged is not None and nodes.holes is not None:
+            judged[nodes.holes] = False
+        if each:
+            return nodes.meant if judged is None else int(np.count_nonzero(judged))
+        if judged is None and isinstance(nodes.index, slice):
+            absent = len(self._nodes) - column.present
+            if len(self._nodes) - nodes.meant < min(size for size in (*column.sizes, absent) if size):
+                return column.occupied + (absent > 0)  # too few nodes are left out for a domain to be gone
+        ids = column.array[nodes.index] + 1
+        if judged is not None:
+            return int(np.count_nonzero(np.bincount(ids[judged])))
+        numbers = np.bincount(ids)
+        if nodes.holes is not None:
+            numbers -= np.bincount(ids[nodes.holes], minlength=len(numbers))
+        return int(np.count_nonzero(numbers))
+
     def _rows(self, count: int) -> _Floats:
         """Two rows to compute in, kept from cycle to cycle."""
         if self._buffers.shape[1] != count:
@@ -165,21 +184,3 @@ class ScoreRules:
 def normalized(score: int, least: int, greatest: int) -> int:
     """Scalar form of `normalize_nodes`, for a node that is not ignored."""
     return _BEST * (greatest + least - score) // greatest if greatest else _BEST
-
-
-def _domains_among(column: LabelColumn, nodes: Nodes, ignored: Mask | None, each: bool) -> int:
-    """How many domains the nodes are in, those without the label being one; with `each`, how many nodes there are."""
-    if ignored is None:
-        if each:
-            return nodes.meant
-        numbers = np.bincount(column.array[nodes.index] + 1, minlength=len(column.texts) + 1)
-        if nodes.holes is not None:
-            numbers -= np.bincount(column.array[nodes.index][nodes.holes] + 1, minlength=len(numbers))
-    else:
-        judged = ~ignored
-        if nodes.holes is not None:
-            judged[nodes.holes] = False
-        if each:
-            return int(np.count_nonzero(judged))
-        numbers = np.bincount(column.array[nodes.index][judged])
-    return int(np.count_nonzero(numbers))

@@ -15,6 +15,40 @@ from stowplan.plugins.volume_binding.claims import requested_size
 FILESYSTEM = "Filesystem"
 
 
+class Wish:
+    """What a claim asks of a volume, wherever it is."""
+
+    def __init__(self, claim: api.PersistentVolumeClaim) -> None:
+        """Raises SelectorError where the claim's selector is malformed."""
+        self._claim = claim
+        self._size = requested_size(claim)
+        self._mode = claim.spec.volume_mode or FILESYSTEM
+        self._attributes_class = claim.spec.volume_attributes_class_name or ""
+        self._storage_class = storage_class_of(claim)
+        self._access_modes = frozenset(claim.spec.access_modes)
+        self._selector = EVERYTHING if claim.spec.selector is None else compile_label_selector(claim.spec.selector)
+
+    def suits(self, volume: api.PersistentVolume) -> bool:
+        """What must hold for volumes that are reserved for the claim as well."""
+        spec = volume.spec
+        return (
+            (spec.claim_ref is None or is_for(volume, self._claim))
+            and capacity(volume) >= self._size
+            and (spec.volume_mode or FILESYSTEM) == self._mode
+            and (spec.volume_attributes_class_name or "") == self._attributes_class
+            and volume.metadata.deletion_timestamp is None
+        )
+
+    def may_take(self, volume: api.PersistentVolume) -> bool:
+        """What must hold besides for volumes that are free."""
+        return (
+            volume.status.phase == "Available"
+            and storage_class_of(volume) == self._storage_class
+            and self._selector.matches(volume.metadata.labels)
+            and self._access_modes.issubset(volume.spec.access_modes)
+        )
+
+
 class Candidate(NamedTuple):
     """A volume that the claim could have on the nodes that reach it."""
 
@@ -36,24 +70,19 @@ class Candidates:
 
     def __init__(self, claim: api.PersistentVolumeClaim, volumes: Iterable[api.PersistentVolume]) -> None:
         """Raises SelectorError where the claim's selector is malformed."""
-        selector = EVERYTHING if claim.spec.selector is None else compile_label_selector(claim.spec.selector)
-        suiting = [volume for volume in volumes if _suits(volume, claim)]
-        self._prebound = [Candidate(0, volume, affinity_of(volume)) for volume in suiting if is_for(volume, claim)]
-        free = [
-            volume
-            for volume in suiting
-            if volume.spec.claim_ref is None
-            and volume.status.phase == "Available"
-            and selector.matches(volume.metadata.labels)
-            and storage_class_of(volume) == storage_class_of(claim)
-            and set(claim.spec.access_modes) <= set(volume.spec.access_modes)
-        ]
+        wish = Wish(claim)
+        suiting = [volume for volume in volumes if wish.suits(volume)]
+        reserved = [volume for volume in suiting if volume.spec.claim_ref is not None]
+        free = [volume for volume in suiting if volume.spec.claim_ref is None and wish.may_take(volume)]
+        self._reserved = [Candidate(0, volume, affinity_of(volume)) for volume in reserved]
         self._anywhere: list[Candidate] = []
         self._by_label: dict[str, dict[str, list[Candidate]]] = {}
-        for rank, volume in enumerate(sorted(free, key=_capacity)):
+        for rank, volume in enumerate(sorted(free, key=capacity)):
             self._place(Candidate(rank, volume, affinity_of(volume)))
-        affinities = {affinity for volume in suiting if (affinity := affinity_of(volume)) is not None}
-        self.keys: frozenset[str] = frozenset().union(*(affinity.keys for affinity in affinities))
+        terms = (
+            term for v in (*reserved, *free) if (affinity := affinity_of(v)) is not None for term in affinity.terms
+        )
+        self.keys = frozenset(requirement.key for term in terms for requirement in term.labels)
         """The node labels on which the answer depends."""
 
     def find(self, labels: Mapping[str, str], chosen: set[str]) -> api.PersistentVolume | None:
@@ -61,7 +90,7 @@ class Candidates:
 
         A volume that is reserved for the claim is the only one, even if the node cannot reach it.
         """
-        for candidate in self._prebound:
+        for candidate in self._reserved:
             if candidate.volume.metadata.name not in chosen:
                 return candidate.volume if candidate.reachable(labels) else None
         best: Candidate | None = None
@@ -99,17 +128,6 @@ def is_for(volume: api.PersistentVolume, claim: api.PersistentVolumeClaim) -> bo
     return ref.uid in ("", claim.metadata.uid)
 
 
-def _suits(volume: api.PersistentVolume, claim: api.PersistentVolumeClaim) -> bool:
-    """What must hold for volumes that are reserved for the claim as well."""
-    if volume.spec.claim_ref is not None and not is_for(volume, claim):
-        return False
-    return (
-        _capacity(volume) >= requested_size(claim)
-        and (volume.spec.volume_mode or FILESYSTEM) == (claim.spec.volume_mode or FILESYSTEM)
-        and (volume.spec.volume_attributes_class_name or "") == (claim.spec.volume_attributes_class_name or "")
-        and volume.metadata.deletion_timestamp is None
-    )
-
-
-def _capacity(volume: api.PersistentVolume) -> int:
+def capacity(volume: api.PersistentVolume) -> int:
+    """The size of a volume, exactly."""
     return parse(volume.spec.capacity.get("storage", 0))

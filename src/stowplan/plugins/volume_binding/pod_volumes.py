@@ -91,8 +91,8 @@ class Lookup:
         self._classes = stores.of(api.StorageClass)
         self._drivers = stores.of(api.CSIDriver)
         self._capacities = stores.of(api.CSIStorageCapacity)
-        self._by_class: dict[str, list[api.PersistentVolume]] = {}
-        self._by_class_version = -1
+        self._offers: dict[tuple[str, str], list[api.PersistentVolume]] = {}
+        self._offers_version = -1
 
     def prepare(self, pod: Pod) -> PodVolumes | Status:
         """The volumes of a pod that has any, or why it cannot be scheduled yet."""
@@ -149,17 +149,23 @@ class Lookup:
             found.provisioned.append(DelayedClaim(claim, provisioning, None))
             return
         try:
-            candidates = Candidates(claim, self.volumes.all_latest(self._volumes_of_class(storage_class)))
+            candidates = Candidates(claim, self.volumes.all_latest(self._offers_for(claim, storage_class)))
         except SelectorError as problem:
             key = f"{claim.metadata.namespace}/{claim.metadata.name}"
             found.problem = f"error creating internal label selector for claim: {key}: {problem}"
             return
         found.unmatched.append(DelayedClaim(claim, provisioning, candidates))
 
-    def _volumes_of_class(self, storage_class: api.StorageClass) -> list[api.PersistentVolume]:
-        if self._by_class_version != self._stored_volumes.version:
-            self._by_class_version = self._stored_volumes.version
-            self._by_class = {}
+    def _offers_for(
+        self, claim: api.PersistentVolumeClaim, storage_class: api.StorageClass
+    ) -> list[api.PersistentVolume]:
+        """The volumes of a class that are free or reserved for the claim; most others are bound, and many."""
+        if self._offers_version != self._stored_volumes.version:
+            self._offers_version = self._stored_volumes.version
+            self._offers = {}
             for volume in self._stored_volumes:
-                self._by_class.setdefault(storage_class_of(volume), []).append(volume)
-        return self._by_class.get(storage_class.metadata.name, [])
+                ref = volume.spec.claim_ref
+                holder = "" if ref is None else f"{ref.namespace}/{ref.name}"
+                self._offers.setdefault((storage_class_of(volume), holder), []).append(volume)
+        name, holder = storage_class.metadata.name, f"{claim.metadata.namespace}/{claim.metadata.name}"
+        return [*self._offers.get((name, holder), ()), *self._offers.get((name, ""), ())]
