@@ -27,11 +27,10 @@ class CacheError(StowplanError):
 class Footprint:
     """What each pod of a template adds to the columns, worked out once."""
 
-    __slots__ = ("claims", "deltas", "non_zero", "pod_class", "ports", "terms")
+    __slots__ = ("claims", "deltas", "pod_class", "ports", "terms")
 
     def __init__(self, cluster: Cluster, template: PodTemplate) -> None:
-        self.deltas = cluster.deltas(template.requests)
-        self.non_zero = template.non_zero_requests
+        self.deltas = cluster.deltas(template.requests, template.non_zero_requests)
         self.pod_class: PodClass = cluster.selection.class_of(template.namespace, template.labels)
         self.terms: list[SlotCounts] = [cluster.selection.term_counts(kind) for kind in carried_terms(template)]
         self.ports: tuple[HostPort, ...] = host_ports(template.spec)
@@ -141,11 +140,13 @@ class Cluster:
     # Other kinds
     def put(self, item: ApiObject) -> None:
         self.stores.of(type(item)).put(item)
+        self.selection.rules_version += 1
         if isinstance(item, api.Namespace):
             self.selection.set_namespace(item.metadata.name, item.metadata.labels)
 
     def remove(self, item: ApiObject) -> None:
         self.stores.of(type(item)).remove(key_of(item.metadata))
+        self.selection.rules_version += 1
         if isinstance(item, api.Namespace):
             self.selection.set_namespace(item.metadata.name, None)
 
@@ -182,8 +183,12 @@ class Cluster:
         finally:
             self.journal.rollback(mark)
 
-    def deltas(self, requests: dict[str, int]) -> list[tuple[Column, int]]:
-        return [(self.nodes.resource(name)[1], amount) for name, amount in requests.items() if amount]
+    def deltas(self, requests: dict[str, int], non_zero: tuple[int, int]) -> list[tuple[Column, int]]:
+        """What a pod adds to which column."""
+        nodes = self.nodes
+        amounts = [(nodes.resource(name)[1], amount) for name, amount in requests.items()]
+        amounts += [(nodes.pod_count, 1), (nodes.non_zero_cpu, non_zero[0]), (nodes.non_zero_memory, non_zero[1])]
+        return [(column, amount) for column, amount in amounts if amount]
 
     def _enter(self, pod: Pod) -> None:
         info = self.nodes.get(pod.node_name)
@@ -195,7 +200,7 @@ class Cluster:
     def _settle(self, pod: Pod, info: NodeInfo, sign: int) -> None:
         """Put a pod on a node (sign 1) or take it off (sign -1) for real."""
         self.shift(pod, info, sign, what_if=False)
-        footprint = self.footprint(pod.template)
+        footprint: Footprint = pod.template.footprint
         if footprint.ports:
             self.ports.shift(footprint.ports, info.slot, sign)
         for claim in footprint.claims:
@@ -208,17 +213,13 @@ class Cluster:
 
     def shift(self, pod: Pod, info: NodeInfo, sign: int, what_if: bool) -> None:
         """Change the columns and counts by one pod; for the cache and its journal only, who see to host ports."""
-        footprint = self.footprint(pod.template)
+        footprint: Footprint = pod.template.footprint or self.footprint(pod.template)
         slot = info.slot
-        nodes = self.nodes
-        deltas, non_zero = footprint.deltas, footprint.non_zero
-        if pod.used is not None:
-            deltas, non_zero = self.deltas(pod.used[0]), pod.used[1]
-        for column, amount in deltas:
-            column.add(slot, sign * amount)
-        nodes.pod_count.add(slot, sign)
-        nodes.non_zero_cpu.add(slot, sign * non_zero[0])
-        nodes.non_zero_memory.add(slot, sign * non_zero[1])
+        for column, amount in footprint.deltas if pod.used is None else self.deltas(*pod.used):
+            values = column.values
+            value = values[slot] + sign * amount
+            values[slot] = value
+            column.array[slot] = value
         self.selection.put(footprint.pod_class, slot, sign, pod.terminating, what_if)
         for counts in footprint.terms:
             counts.add(slot, sign)

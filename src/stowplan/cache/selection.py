@@ -133,6 +133,9 @@ class Selection:
         self._counts: WeakValueDictionary[PodSelector, SlotCounts] = WeakValueDictionary()
         self._terms: WeakValueDictionary[TermKind, SlotCounts] = WeakValueDictionary()
         self._namespaces: dict[str, Mapping[str, str]] = {}
+        self.rules_version = 0
+        """Grows with everything but pods and nodes that may give a plugin something to say about a template it had
+        nothing to say about: a term that no pod carried before, a namespace, and (by the cluster) any other object."""
 
     def grow(self, size: int) -> None:
         self.size = size
@@ -167,6 +170,7 @@ class Selection:
         counts = self._terms.get(kind)
         if counts is None:
             counts = self._terms[kind] = SlotCounts(self.size)
+            self.rules_version += 1
             for pod_class in self._classes.values():
                 if self._term_matches(kind, pod_class):
                     pod_class.meet([*pod_class.repelled_by, *pod_class.weighed_by, (kind, ref(counts))])
@@ -178,6 +182,7 @@ class Selection:
             self._namespaces.pop(name, None)
         else:
             self._namespaces[name] = labels
+        self.rules_version += 1
         for pod_class in self._classes.values():
             if pod_class.namespace == name:
                 pod_class.meet(self._matching_terms(pod_class))

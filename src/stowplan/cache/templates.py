@@ -23,6 +23,8 @@ PER_REPLICA_LABELS = frozenset(
 
 _encode = Encoder().encode
 
+_NO_TEMPLATE = PodTemplate("", {}, api.PodSpec(), None, (), {}, (0, 0))
+
 
 class Templates:
     """Equal templates are one object for as long as any pod uses it."""
@@ -30,6 +32,8 @@ class Templates:
     def __init__(self) -> None:
         self._known: WeakValueDictionary[tuple[object, ...], PodTemplate] = WeakValueDictionary()
         self._ignored = set(PER_REPLICA_LABELS)
+        self._latest: tuple[object, PodTemplate] = (None, _NO_TEMPLATE)
+        """The template asked for last: replicas come in rows."""
 
     def reads(self, keys: frozenset[str]) -> bool:
         """A selector reads these label keys; whether that changes what makes templates differ."""
@@ -40,7 +44,8 @@ class Templates:
     def pod(self, source: api.Pod) -> Pod:
         """The pod of an API object, on its interned template."""
         metadata, spec, status = source.metadata, source.spec, source.status
-        controller = next((o for o in metadata.owner_references if o.controller), None)
+        owners = metadata.owner_references
+        controller = next((owner for owner in owners if owner.controller), None) if owners else None
         claims = status.resource_claim_statuses if spec.resource_claims else ()
         template = self.template(metadata.namespace, metadata.labels, spec, controller, claims)
         pod = Pod(template, metadata.name, metadata.uid, metadata.labels)
@@ -53,7 +58,7 @@ class Templates:
                 c.type == "DisruptionTarget" and c.status == "True" and c.reason == "PreemptionByScheduler"
                 for c in status.conditions
             )
-        if _reports_resources(status):
+        if (status.container_statuses or status.resources is not None) and _reports_resources(status):
             used = scheduling_requests(spec, status)
             if used != (template.requests, template.non_zero_requests):
                 pod.used = used
@@ -71,16 +76,21 @@ class Templates:
         gets under a name of its own, do not make a difference."""
         if not self._ignored.isdisjoint(labels):
             labels = {key: value for key, value in labels.items() if key not in self._ignored}
-        volumes = tuple(volume for volume in spec.volumes if volume != api.Volume(name=volume.name))
-        if spec.node_name or len(volumes) != len(spec.volumes):
+        volumes = spec.volumes
+        if volumes:
+            volumes = tuple([volume for volume in volumes if volume != api.Volume(name=volume.name)])
+        if spec.node_name or volumes is not spec.volumes:
             spec = replace(spec, node_name="", volumes=volumes)
-        owner = () if controller is None else (controller.api_version, controller.kind, controller.name)
+        owner = None if controller is None else (controller.api_version, controller.kind, controller.name)
         key = (namespace, frozenset(labels.items()), _encode(spec), owner, claims)
+        if key == self._latest[0]:
+            return self._latest[1]
         template = self._known.get(key)
         if template is None:
             requests, non_zero = scheduling_requests(spec)
             template = PodTemplate(namespace, labels, spec, controller, claims, requests, non_zero)
             self._known[key] = template
+        self._latest = (key, template)
         return template
 
 

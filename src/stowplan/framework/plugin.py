@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -134,6 +134,19 @@ class Plugin:
     def concerns(self, template: PodTemplate) -> bool:
         """False where pods of the template are none of this plugin's business, whatever the cluster holds."""
         return True
+
+    def slot_filter(self, template: PodTemplate) -> Callable[[int], Status | None] | None:
+        """`filter` bound to a template and asked by slot, for plugins whose answer needs nothing else; else None."""
+        return None
+
+    def slot_scorer(self, template: PodTemplate) -> Callable[[int], int] | None:
+        """`score` bound to a template and asked by slot, for plugins whose answer needs nothing else; else None."""
+        return None
+
+    def idle(self, pod: Pod) -> bool:
+        """For a plugin of cluster scope: True promises that PreFilter and PreScore answer Skip for pods of this
+        template until the cluster's `rules_version` changes, so that they need not be called."""
+        return False
 
     def filter_token(self, pod: Pod) -> Hashable | None:
         """For a plugin of cluster scope: a value which, while it stays equal, promises that filter answers change only

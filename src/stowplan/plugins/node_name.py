@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -26,13 +26,14 @@ OTHER_NODE = Status(Code.UnschedulableAndUnresolvable, "node(s) didn't match the
 
 
 class NodeName(InTreePlugin):
-    """The requested name is each pod's own and no part of its template: hence cluster scope, with a token."""
+    """The requested name is each pod's own and no part of its template, hence cluster scope."""
 
     name = NAME
     scope = "cluster"
 
-    def filter_token(self, pod: Pod) -> Hashable:
-        return pod.node_name
+    def idle(self, pod: Pod) -> bool:
+        """Pods that name a node while they are pending are judged without a plan."""
+        return not pod.node_name
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         return OTHER_NODE if pod.node_name and pod.node_name != node.name else None

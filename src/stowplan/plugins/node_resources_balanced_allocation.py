@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 from typing import NamedTuple
 
@@ -45,16 +46,11 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
             return error("resources not found")
         return None if self.concerns(pod.template) else skip()
 
+    def slot_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+        return template.derive((self, "scorer"), self._make_scorer)
+
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        slot = node.slot
-        before, after = [], []
-        for allocatable, requested, request in self._parts(pod.template):
-            capacity = allocatable.values[slot]
-            if capacity:
-                used = requested.values[slot]
-                before.append(min(used / capacity, 1.0))
-                after.append(min((used + request) / capacity, 1.0))
-        return 50 + (50 + _balance(after) - _balance(before)) // 2
+        return self.slot_scorer(pod.template)(node.slot)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         parts = self._parts(pod.template)
@@ -75,6 +71,22 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
             for name, request in requests.items()
             if request or not is_scalar_resource(name)
         )
+
+    def _make_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+        parts = tuple((p.allocatable.values, p.requested.values, p.request) for p in self._parts(template))
+
+        def score(slot: int) -> int:
+            before, after = [], []
+            for allocatable, requested, request in parts:
+                capacity = allocatable[slot]
+                if capacity:
+                    used = requested[slot]
+                    total = used + request
+                    before.append(used / capacity if used < capacity else 1.0)
+                    after.append(total / capacity if total < capacity else 1.0)
+            return 50 + (50 + _balance(after) - _balance(before)) // 2
+
+        return score
 
     def _before_of(self, parts: tuple[Part, ...]) -> Before:
         key = tuple(id(part.allocatable) for part in parts)

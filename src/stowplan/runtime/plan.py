@@ -7,62 +7,23 @@ more than one node at a time. `Survey` is the definition of what must come out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, Status
-from stowplan.runtime.normalizing import NORMALIZERS, Raw
+from stowplan.runtime.normalizing import Raw
 from stowplan.runtime.outcomes import failed_at
+from stowplan.runtime.parts import Ints, Normalized, TokenFilter, Weighted, passes_filter, score_of
 from stowplan.runtime.ties import TIE_BITS
 
 if TYPE_CHECKING:
     from stowplan.runtime.profile import Profile
 
-Ints = NDArray[np.int64]
-
 FEW = 16
 """Up to so many changed nodes the plain-int form is cheaper than the vector form."""
-
-
-class Weighted(NamedTuple):
-    """A score plugin and its weight."""
-
-    plugin: Plugin
-    weight: int
-
-
-class Normalized:
-    """A node-scoped plugin whose scores are normalised over the feasible nodes."""
-
-    __slots__ = ("least", "most", "plugin", "raw", "share", "weight")
-
-    def __init__(self, plugin: Plugin, weight: int, raw: Raw) -> None:
-        self.plugin = plugin
-        self.weight = weight
-        self.raw = raw
-        self.least: float = 0
-        self.most: float = 0
-        self.share: Ints = np.zeros(0, dtype=np.int64)
-        """Weighted normalised scores by slot, valid where `least` and `most` are those of the feasible nodes."""
-
-    def spread(self, feasible: Mask) -> None:
-        """Normalise over these nodes."""
-        raw = self.raw[feasible]
-        if len(raw):
-            self.least, self.most = raw.min(), raw.max()
-        assert self.plugin.normalize is not None
-        self.share = self.weight * NORMALIZERS[self.plugin.normalize](self.raw, self.least, self.most)
-
-    def moved_by(self, slot: int, joins: bool) -> bool:
-        """Whether the normalisation changes when this node joins or leaves the feasible ones."""
-        value = self.raw[slot]
-        if joins:
-            return bool(value < self.least or value > self.most)
-        return bool(value in (self.least, self.most))
 
 
 class Plan:
@@ -71,39 +32,42 @@ class Plan:
     def __init__(self, profile: Profile, pod: Pod) -> None:
         self.profile = profile
         self.table = profile.cluster.nodes
-        self._membership = -1
         template = pod.template
-        self.pre_filters = [p for p in profile.pre_filters if p.concerns(template) and not p.template_only]
-        self.pre_scores = [p for p in profile.pre_scores if p.concerns(template) and not p.template_only]
-        self.inert = {p.name for p in profile.filters if not p.concerns(template)}
-        self.plain = self._settle_pre_filter(profile, pod)
+        self._membership = -1
+        self._restless: set[str] = set()
+        self._inert = {p.name for p in profile.filters if not p.concerns(template)}
+        self.plain = self._settle_pre_filter(pod)
         """Whether such pods are better judged without a plan, because PreFilter names the few nodes to look at."""
-        active = [p for p in profile.filters if p.name not in self.inert]
-        self.node_filters = [p for p in active if p.scope == "node"]
-        self.pod_filters = [p for p in active if p.scope == "node+pods"]
-        cluster_filters = [p for p in active if p.scope == "cluster"]
-        self.token_filters = [p for p in cluster_filters if p.filter_token(pod) is not None]
-        self.live_filters = [p for p in cluster_filters if p not in self.token_filters]
-        self._sort_scorers(profile, pod)
-        self.capacity = -1
-        self.node_position = self.position = 0
-        self.tokens: list[Hashable] = []
-        self.feasible_nodes: Nodes | None = None
+        active = [p for p in profile.filters if p.name not in self._inert]
+        self._node_filters = [p for p in active if p.scope == "node"]
+        self._pod_filters = [p for p in active if p.scope == "node+pods"]
+        self._sort_scorers(pod)
+        bound = [p.slot_filter(template) for p in self._pod_filters]
+        self._slot_filters = [check for check in bound if check is not None]
+        self._unbound_filters = [p for p, check in zip(self._pod_filters, bound, strict=True) if check is None]
+        scorers = [(s.plugin.slot_scorer(template), s) for s in self._pod_scorers]
+        self._slot_scorers = [(score, s.weight) for score, s in scorers if score is not None]
+        self._unbound_scorers = [s for score, s in scorers if score is None]
+        self.rules_version = -1
+        self._capacity = -1
+        self._node_position = self._position = 0
+        self._feasible_nodes: Nodes | None = None
+        self.normalized: list[Normalized] = []
 
-    def _settle_pre_filter(self, profile: Profile, pod: Pod) -> bool:
+    def _settle_pre_filter(self, pod: Pod) -> bool:
         """PreFilter of plugins that look at the template alone, once for all its pods."""
         scratch = CycleState()
-        for plugin in profile.pre_filters:
-            if plugin.template_only and plugin.name not in self.inert:
+        for plugin in self.profile.pre_filters:
+            if plugin.template_only and plugin.name not in self._inert:
                 answer = plugin.pre_filter(scratch, pod, self.everything())
                 if isinstance(answer, Status) and answer.code == Code.Skip:
-                    self.inert.add(plugin.name)
+                    self._inert.add(plugin.name)
                 elif answer is not None:
                     return True
         return False
 
-    def _sort_scorers(self, profile: Profile, pod: Pod) -> None:
-        template = pod.template
+    def _sort_scorers(self, pod: Pod) -> None:
+        template, profile = pod.template, self.profile
         skipped = {p.name for p in profile.pre_scores if not p.concerns(template)}
         scratch = CycleState()
         for plugin in profile.pre_scores:
@@ -115,11 +79,26 @@ class Plan:
                     raise failed_at("preScore", plugin.name, status.message)
         active = [Weighted(p, w) for p, w in profile.scorers if p.name not in skipped and p.concerns(template)]
         plain = [s for s in active if s.plugin.normalize is None and not profile.normalizes_itself(s.plugin)]
-        self.node_scorers = [s for s in plain if s.plugin.scope == "node"]
-        self.pod_scorers = [s for s in plain if s.plugin.scope == "node+pods"]
-        self.normalized_scorers = [s for s in active if s.plugin.normalize is not None and s.plugin.scope == "node"]
-        known = (*self.node_scorers, *self.pod_scorers, *self.normalized_scorers)
-        self.live_scorers = [s for s in active if s not in known]
+        self._node_scorers = [s for s in plain if s.plugin.scope == "node"]
+        self._pod_scorers = [s for s in plain if s.plugin.scope == "node+pods"]
+        self._normalized_scorers = [s for s in active if s.plugin.normalize is not None and s.plugin.scope == "node"]
+        known = (*self._node_scorers, *self._pod_scorers, *self._normalized_scorers)
+        self._other_scorers = [s for s in active if s not in known]
+
+    def apply_rules(self, pod: Pod) -> None:
+        """Find out which plugins of cluster scope have something to say about such pods at present."""
+        profile, template = self.profile, pod.template
+        self.rules_version = profile.cluster.selection.rules_version
+        idle = {p.name for p in profile.cluster_plugins if not p.concerns(template) or p.idle(pod)}
+        self.skipped = self._inert | idle
+        self.pre_filters = [p for p in profile.pre_filters if not p.template_only and p.name not in self.skipped]
+        self.pre_scores = [p for p in profile.pre_scores if not p.template_only and p.name not in self.skipped]
+        filters = [p for p in profile.filters if p.scope == "cluster" and p.name not in self.skipped]
+        calm = [p for p in filters if p.name not in self._restless and p.filter_token(pod) is not None]
+        self.token_filters = [TokenFilter(p) for p in calm]
+        self.live_filters = [p for p in filters if p not in calm]
+        self.live_scorers = [s for s in self._other_scorers if s.plugin.name not in idle]
+        self._capacity = -1
 
     def everything(self) -> Nodes:
         """All nodes; the same object while no node comes or goes."""
@@ -128,24 +107,16 @@ class Plan:
             self._everything = self.table.everything()
         return self._everything
 
-    def padded(self, mask: Mask) -> Mask:
-        """A mask over all nodes, stretched to the plan's size."""
-        if len(mask) == self.capacity:
-            return mask
-        whole: Mask = np.zeros(self.capacity, dtype=np.bool_)
-        whole[: len(mask)] = mask
-        return whole
-
     def nodes_allowed(self, allowed: Mask | None) -> Nodes:
         """The feasible nodes, less those that are not allowed. The same object while nothing about it changes."""
-        if allowed is None:
-            if self.feasible_nodes is None:
-                self.feasible_nodes = self._nodes_where(self.ok)
-            return self.feasible_nodes
-        return self._nodes_where(self.ok & allowed)
+        if allowed is not None:
+            return self._nodes_where(self.ok & allowed)
+        if self._feasible_nodes is None:
+            self._feasible_nodes = self._nodes_where(self.ok)
+        return self._feasible_nodes
 
     def _nodes_where(self, mask: Mask) -> Nodes:
-        """Over a whole slice with a few holes vectors are cheap; where most nodes drop out, only the rest is looked at."""
+        """Over a whole slice with few holes vectors are cheap; where most nodes drop out, only the rest is looked at."""
         table = self.table
         holes = np.flatnonzero(~mask[: table.high])
         if not len(holes):
@@ -154,56 +125,51 @@ class Plan:
             return Nodes(slice(0, table.high), table.high, table.infos, holes)
         return table.subset(np.flatnonzero(mask))
 
-    # Bringing the plan up to date
     def sync(self, state: CycleState, pod: Pod) -> None:
         """Take in every change of the cluster since the last pod of the template."""
         table = self.table
-        if self.capacity != table.capacity or self.node_position != table.node_log.position:
+        if self._capacity != table.capacity or self._node_position != table.node_log.position:
             self._rebuild(state, pod)
             return
         if self.token_filters:
             self._check_tokens(state, pod)
-        position = table.log.position
-        if position == self.position:
-            return
-        changed, seen = table.log.since(self.position), self.position
-        self.position = position
+        changed = table.log.since(self._position)
         if changed is not None and len(changed) <= FEW:
-            for slot in set(changed):
+            self._position += len(changed)
+            for slot in set(changed) if len(changed) > 1 else changed:
                 info = table.infos[slot]
                 if info is not None:
                     self._update_one(state, pod, slot, info)
         else:
-            self._update_many(state, pod, table.log.changed_since(seen))
+            slots = table.log.changed_since(self._position)
+            self._position = table.log.position
+            self._update_many(state, pod, slots)
 
     def _rebuild(self, state: CycleState, pod: Pod) -> None:
         """Everything anew, since nodes came, went or changed."""
         table, template = self.table, pod.template
         everything = self.everything()
-        size = table.capacity
+        size = self._capacity = table.capacity
+        self._node_position, self._position = table.node_log.position, table.log.position
         answers = self.profile.static_answers
-        self.capacity, self.node_position, self.position = size, table.node_log.position, table.log.position
-        node_ok: Mask = table.alive.copy()
-        for plugin in self.node_filters:
+        self._node_ok: Mask = table.alive.copy()
+        for plugin in self._node_filters:
             key = (plugin, "filter", plugin.signature(template))
-            node_ok &= answers.get(key, partial(plugin.passing_nodes, state, pod))
-        self.node_ok = node_ok
-        self.node_score: Ints = np.zeros(size, dtype=np.int64)
-        for plugin, weight in self.node_scorers:
-            self.node_score += weight * self._static_scores(plugin, state, pod)
-        self.normalized: list[Normalized] = []
-        for plugin, weight in self.normalized_scorers:
+            self._node_ok &= answers.get(key, partial(plugin.passing_nodes, state, pod))
+        self._node_score: Ints = np.zeros(size, dtype=np.int64)
+        for plugin, weight in self._node_scorers:
+            self._node_score += weight * self._static_scores(plugin, state, pod)
+        self.normalized = []
+        for plugin, weight in self._normalized_scorers:
             raw = self._static_scores(plugin, state, pod)
-            alive = raw[table.alive]
+            alive = raw[: table.high] if everything.holes is None else raw[table.alive]
             if len(alive) and alive.min() != alive.max():
                 self.normalized.append(Normalized(plugin, weight, raw))
-        self.pods_ok: Mask = np.zeros(size, dtype=np.bool_)
+        self._pods_ok: Mask = np.zeros(size, dtype=np.bool_)
         self.base: Ints = np.zeros(size, dtype=np.int64)
-        self.token_ok = [np.zeros(size, dtype=np.bool_) for _ in self.token_filters]
-        self.tokens = [self._token(plugin, state, pod) for plugin in self.token_filters]
         self._judge(state, pod, everything)
-        for plugin, mask in zip(self.token_filters, self.token_ok, strict=True):
-            mask[: table.high] = self._passes(plugin, state, pod, everything)
+        for part in self.token_filters:
+            part.refresh(state, pod, everything, size)
         self._combine()
 
     def _static_scores(self, plugin: Plugin, state: CycleState, pod: Pod) -> Raw:
@@ -213,107 +179,96 @@ class Plan:
     def _judge(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
         """Filters and scores that depend on a node and its pods, for some nodes."""
         index = nodes.index
-        passing: Mask = np.ones(len(nodes), dtype=np.bool_)
-        for plugin in self.pod_filters:
-            passing &= plugin.passing_nodes(state, pod, nodes)
-        self.pods_ok[index] = passing
-        total = self.node_score[index]
-        for plugin, weight in self.pod_scorers:
+        passing: Mask | None = None
+        for plugin in self._pod_filters:
+            mask = plugin.passing_nodes(state, pod, nodes)
+            passing = mask if passing is None else passing & mask
+        self._pods_ok[index] = True if passing is None else passing
+        total = self._node_score[index]
+        for plugin, weight in self._pod_scorers:
             scores = plugin.score_nodes(state, pod, nodes)
             total = total + (scores if weight == 1 else weight * scores)
         self.base[index] = total
 
-    def _passes(self, plugin: Plugin, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
-        if plugin.name in state.skip_filter:
-            return np.ones(len(nodes), dtype=np.bool_)
-        return plugin.passing_nodes(state, pod, nodes)
-
-    def _token(self, plugin: Plugin, state: CycleState, pod: Pod) -> Hashable:
-        return None if plugin.name in state.skip_filter else plugin.filter_token(pod)
-
     def _check_tokens(self, state: CycleState, pod: Pod) -> None:
         stale = False
-        for i, plugin in enumerate(self.token_filters):
-            token = self._token(plugin, state, pod)
-            if token != self.tokens[i]:
-                self.tokens[i] = token
-                self.token_ok[i][: self.table.high] = self._passes(plugin, state, pod, self.everything())
-                stale = True
+        for part in self.token_filters:
+            stale |= part.refresh(state, pod, self.everything(), self._capacity)
         if stale:
+            self._restless |= {part.plugin.name for part in self.token_filters if part.restless}
             self._combine()
 
     def _combine(self) -> None:
         """Feasibility, totals and ranks of all slots from their parts."""
-        ok = self.node_ok & self.pods_ok
-        for mask in self.token_ok:
-            ok &= mask
+        ok = self._node_ok & self._pods_ok
+        for part in self.token_filters:
+            ok &= part.ok
         self.ok = ok
         self.feasible = int(np.count_nonzero(ok))
         self.total = self.base
         if self.normalized:
             self.total = self.base.copy()
-            for part in self.normalized:
-                part.spread(ok)
-                self.total += part.share
-        self.key: Ints = (self.total + 1) << TIE_BITS
-        self.key += self.profile.ties.noise
+            for scorer in self.normalized:
+                scorer.spread(ok)
+                self.total += scorer.share
+        self._noise = self.profile.ties.noise
+        self.key: Ints = self.total + 1
+        self.key <<= TIE_BITS
+        self.key += self._noise
         self.key *= ok
-        self.feasible_nodes = None
+        self._feasible_nodes = None
 
     def _update_many(self, state: CycleState, pod: Pod, changed: NDArray[np.intp]) -> None:
         nodes = self.table.subset(changed)
         self._judge(state, pod, nodes)
-        for plugin, mask in zip(self.token_filters, self.token_ok, strict=True):
-            mask[changed] = self._passes(plugin, state, pod, nodes)
+        for part in self.token_filters:
+            part.update(state, pod, nodes)
         if self.normalized:
             self._combine()
             return
-        ok = self.node_ok[changed] & self.pods_ok[changed]
-        for mask in self.token_ok:
-            ok &= mask[changed]
+        ok = self._node_ok[changed] & self._pods_ok[changed]
+        for part in self.token_filters:
+            ok &= part.ok[changed]
         before = self.ok[changed]
-        if not np.array_equal(before, ok):
+        if (before != ok).any():
             self.feasible += int(np.count_nonzero(ok)) - int(np.count_nonzero(before))
             self.ok[changed] = ok
-            self.feasible_nodes = None
-        ranks = (self.base[changed] + 1) << TIE_BITS
-        ranks += self.profile.ties.noise[changed]
+            self._feasible_nodes = None
+        ranks = self.base[changed] + 1
+        ranks <<= TIE_BITS
+        ranks += self._noise[changed]
         ranks *= ok
         self.key[changed] = ranks
 
     def _update_one(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> None:
         passing = True
-        for plugin in self.pod_filters:
-            status = plugin.filter(state, pod, info)
-            if status is not None and status.code:
-                if not status.rejected:
-                    raise failed_at("filter", plugin.name, status.message)
+        for check in self._slot_filters:
+            if check(slot) is not None:
                 passing = False
                 break
-        self.pods_ok[slot] = passing
-        total = self.node_score.item(slot)
-        for plugin, weight in self.pod_scorers:
-            score = plugin.score(state, pod, info)
-            if isinstance(score, Status):
-                raise failed_at("score", plugin.name, score.message)
-            total += weight * int(score)
+        for plugin in self._unbound_filters:
+            passing = passing and passes_filter(plugin, state, pod, info)
+        self._pods_ok[slot] = passing
+        total = self._node_score.item(slot)
+        for score, weight in self._slot_scorers:
+            total += weight * score(slot)
+        for plugin, weight in self._unbound_scorers:
+            total += weight * score_of(plugin, state, pod, info)
         self.base[slot] = total
-        ok = passing and self.node_ok.item(slot)
-        for plugin, mask in zip(self.token_filters, self.token_ok, strict=True):
-            allowed = plugin.name in state.skip_filter or plugin.filter(state, pod, info) is None
-            mask[slot] = allowed
-            ok = ok and allowed
+        ok = passing and self._node_ok.item(slot)
+        for part in self.token_filters:
+            ok = part.update_one(state, pod, info) and ok
         if ok != self.ok.item(slot):
             self._flip(slot, ok)
         if self.normalized:
-            total += sum(part.share.item(slot) for part in self.normalized)
+            total += sum(scorer.share.item(slot) for scorer in self.normalized)
             self.total[slot] = total
-        self.key[slot] = ((total + 1) << TIE_BITS) + self.profile.ties.noise.item(slot) if ok else 0
+        self.key[slot] = ((total + 1) << TIE_BITS) + self._noise.item(slot) if ok else 0
 
     def _flip(self, slot: int, ok: bool) -> None:
         """A node became feasible or stopped being so."""
         self.ok[slot] = ok
         self.feasible += 1 if ok else -1
-        self.feasible_nodes = None
-        if any([part.moved_by(slot, ok) for part in self.normalized]):
+        self._feasible_nodes = None
+        if self.normalized and any(scorer.moved_by(slot, ok) for scorer in self.normalized):
             self._combine()

@@ -53,6 +53,8 @@ class Profile:
         self.post_filters = points["postFilter"]
         self.pre_scores = points["preScore"]
         self.scorers = tuple((plugin, weights[plugin.name]) for plugin in points["score"])
+        by_name = {plugin.name: plugin for point in points.values() for plugin in point}
+        self.cluster_plugins = tuple(plugin for plugin in by_name.values() if plugin.scope == "cluster")
         self.extensions = tuple(plugin for plugin in self.pre_filters if has_extensions(plugin))
         self.budgets = Budgets(cluster)
         self.ties = Ties(cluster.nodes, rng)
@@ -71,7 +73,7 @@ class Profile:
 
     def decide(self, pod: Pod) -> Decision:
         """Where the pod goes."""
-        if pod.nominated_node_name:
+        if pod.nominated_node_name or pod.node_name:
             return self.decide_afresh(pod)
         try:
             plan = self._plan(pod)

@@ -73,9 +73,9 @@ def test_an_unknown_scenario_is_refused_with_the_names_of_those_there_are() -> N
 
 
 def test_a_misspelt_field_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_yaml", lambda path: {"about": "x", "pods": 1, "flor": 3})
+    monkeypatch.setattr(module, "_yaml", lambda path: {"about": "x", "pods": 1, "floors": 3})
     load_scenario.cache_clear()
-    with pytest.raises(DecodeError, match="flor"):
+    with pytest.raises(DecodeError, match="floors"):
         load_scenario("basic")
     load_scenario.cache_clear()
 

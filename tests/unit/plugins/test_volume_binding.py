@@ -113,6 +113,16 @@ def test_claims_find_volumes_of_the_node() -> None:
     assert rejected_forever(answer)
 
 
+def test_small_claims_choose_first() -> None:
+    world = World(node("a"), LOCAL, local_claim("large", "2Gi"), local_claim("small", "1Gi"))
+    world.put(local_volume("3Gi", "a", "3Gi"), local_volume("5Gi", "a", "5Gi"))
+    plugin, pod, state = world.plugin(VolumeBinding), world.pod(pvc("large"), pvc("small")), CycleState()
+    assert world.judge(plugin, pod, state) == {}
+    plugin.reserve(state, pod, "a")
+    bindings = {c.metadata.name: v.metadata.name for c, v in state.read(STATE).decision.bindings}
+    assert bindings == {"small": "3Gi", "large": "5Gi"}
+
+
 def test_all_that_is_wrong_is_told_in_one_order() -> None:
     driver = api.CSIDriver(
         metadata=api.ObjectMeta(name="csi.example.com"), spec=api.CSIDriverSpec(storage_capacity=True)
@@ -225,7 +235,8 @@ def test_reserved_provisioning_pins_the_claim_to_its_node() -> None:
 
 
 def test_a_reservation_fails_where_objects_changed() -> None:
-    world = World(node("a"), LOCAL, storage_class(), local_claim("x"), claim("y"), local_volume("a1", "a"))
+    world = World(node("a"), LOCAL, storage_class(), local_claim("x"), local_claim("z"), claim("y"))
+    world.put(local_volume("a1", "a"))
     plugin, pod, state = world.plugin(VolumeBinding), world.pod(pvc("x"), pvc("y")), CycleState()
     assert world.judge(plugin, pod, state) == {}
     world.put(claim("y", metadata={"resourceVersion": "7"}))
@@ -233,7 +244,7 @@ def test_a_reservation_fails_where_objects_changed() -> None:
     assert plugin.reserve(state, pod, "a") == Status(Code.Error, text, plugin="VolumeBinding")
     assert state.read(STATE).decision is None
     # What was assumed before the failure is taken back.
-    assert world.judge(plugin, world.pod(pvc("x"), name="q")) == {}
+    assert world.judge(plugin, world.pod(pvc("z"), name="q")) == {}
 
 
 def test_binding_needs_a_cluster_unless_all_is_bound() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -69,13 +69,11 @@ class NodeResourcesFit(InTreePlugin):
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
         return None
 
+    def slot_filter(self, template: PodTemplate) -> Callable[[int], Status | None]:
+        return template.derive((self, "filter"), self._make_filter)
+
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        slot = node.slot
-        full = self.nodes.pod_count.values[slot] >= self.nodes.allowed_pods.values[slot]
-        for check in self._checks(pod.template):
-            if check.amount > check.allocatable.values[slot] - check.requested.values[slot]:
-                return self._explain(pod.template, slot)
-        return self._explain(pod.template, slot) if full else None
+        return self.slot_filter(pod.template)(node.slot)
 
     def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
         index = nodes.index
@@ -99,8 +97,11 @@ class NodeResourcesFit(InTreePlugin):
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
         return None
 
+    def slot_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+        return self._strategy.scorer(template)
+
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        return self._strategy.score(pod.template, node.slot)
+        return self._strategy.scorer(pod.template)(node.slot)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         return self._strategy.score_nodes(pod.template, nodes)
@@ -139,13 +140,28 @@ class NodeResourcesFit(InTreePlugin):
             return False
         return resource in self._ignored or resource.split("/", 1)[0] in self._ignored_groups
 
-    def _explain(self, template: PodTemplate, slot: int) -> Status | None:
+    def _make_filter(self, template: PodTemplate) -> Callable[[int], Status | None]:
+        checks = self._checks(template)
+        amounts = tuple((check.allocatable.values, check.requested.values, check.amount) for check in checks)
+        pods, allowed = self.nodes.pod_count.values, self.nodes.allowed_pods.values
+
+        def check(slot: int) -> Status | None:
+            if pods[slot] >= allowed[slot]:
+                return self._explain(checks, slot)
+            for allocatable, requested, amount in amounts:
+                if amount > allocatable[slot] - requested[slot]:
+                    return self._explain(checks, slot)
+            return None
+
+        return check
+
+    def _explain(self, checks: tuple[Check, ...], slot: int) -> Status | None:
         """All reasons why the node has no room; None where what it lacks is found to be somebody else's business."""
         code = Code.Unschedulable
         reasons = []
         if self.nodes.pod_count.values[slot] >= self.nodes.allowed_pods.values[slot]:
             reasons.append(TOO_MANY_PODS)
-        for check in self._checks(template):
+        for check in checks:
             allocatable = check.allocatable.values[slot]
             if check.amount <= allocatable - check.requested.values[slot]:
                 continue
@@ -155,4 +171,3 @@ class NodeResourcesFit(InTreePlugin):
             if check.amount > allocatable:
                 code = Code.UnschedulableAndUnresolvable
         return _status(code, *reasons) if reasons else None
-

@@ -108,18 +108,28 @@ class Strategy:
         """What scoring reads of a template: its request for each configured resource."""
         return tuple(part.request for part in self._parts(template))
 
-    def score(self, template: PodTemplate, slot: int) -> int:
-        total = weights = 0
-        for allocatable, allocated, request, weight in self._parts(template):
-            capacity = allocatable.values[slot]
-            if capacity:
-                score = self._one(allocated.values[slot] + request, capacity)
-                if score or self._shape is None:
-                    total += score * weight
-                    weights += weight
-        if not weights:
-            return 0
-        return total // weights if self._shape is None else int(total / weights + 0.5)
+    def scorer(self, template: PodTemplate) -> Callable[[int], int]:
+        """The score of one node, bound to a template."""
+        return template.derive((self, "scorer"), self._make_scorer)
+
+    def _make_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+        parts = tuple((p.allocatable.values, p.allocated.values, p.request, p.weight) for p in self._parts(template))
+        one, shaped = self._one, self._shape is not None
+
+        def score(slot: int) -> int:
+            total = weights = 0
+            for allocatable, allocated, request, weight in parts:
+                capacity = allocatable[slot]
+                if capacity:
+                    points = one(allocated[slot] + request, capacity)
+                    if points or not shaped:
+                        total += points * weight
+                        weights += weight
+            if not weights:
+                return 0
+            return int(total / weights + 0.5) if shaped else total // weights
+
+        return score
 
     def score_nodes(self, template: PodTemplate, nodes: Nodes) -> Scores:
         index = nodes.index

@@ -62,6 +62,12 @@ class PodTopologySpread(InTreePlugin):
             on(EventResource.Node, node_actions, self._after_node_change),
         )
 
+    def idle(self, pod: Pod) -> bool:
+        try:
+            return not self._source.hard(pod.template) and not self._source.soft(pod.template)
+        except SelectorError:
+            return False
+
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         try:
             rules = self._filter_rules(pod.template)

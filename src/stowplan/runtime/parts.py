@@ -1,0 +1,115 @@
+"""The parts that a plan is made of, each around one plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, Status
+from stowplan.runtime.normalizing import NORMALIZERS, Raw
+from stowplan.runtime.outcomes import failed_at
+
+Ints = NDArray[np.int64]
+
+
+class Weighted(NamedTuple):
+    """A score plugin and its weight."""
+
+    plugin: Plugin
+    weight: int
+
+
+class Normalized:
+    """A node-scoped plugin whose scores are normalised over the feasible nodes."""
+
+    __slots__ = ("least", "most", "plugin", "raw", "share", "weight")
+
+    def __init__(self, plugin: Plugin, weight: int, raw: Raw) -> None:
+        self.plugin = plugin
+        self.weight = weight
+        self.raw = raw
+        self.least: float = 0
+        self.most: float = 0
+        self.share: Ints = np.zeros(0, dtype=np.int64)
+        """Weighted normalised scores by slot, valid where `least` and `most` are those of the feasible nodes."""
+
+    def spread(self, feasible: Mask) -> None:
+        """Normalise over these nodes."""
+        raw = self.raw[feasible]
+        if len(raw):
+            self.least, self.most = raw.min(), raw.max()
+        self.share = self.over(self.raw, self.least, self.most)
+
+    def over(self, raw: Raw, least: float, most: float) -> Ints:
+        """Weighted scores where these are the extremes."""
+        assert self.plugin.normalize is not None
+        return self.weight * NORMALIZERS[self.plugin.normalize](raw, least, most)
+
+    def moved_by(self, slot: int, joins: bool) -> bool:
+        """Whether the normalisation may change when this node joins or leaves the feasible ones."""
+        value = self.raw[slot]
+        if joins:
+            return bool(value < self.least or value > self.most)
+        return bool(value in (self.least, self.most))
+
+
+class TokenFilter:
+    """A filter of cluster scope that says when its answers may have changed elsewhere than on changed nodes."""
+
+    __slots__ = ("_changes", "_cycles", "ok", "plugin", "token")
+
+    def __init__(self, plugin: Plugin) -> None:
+        self.plugin = plugin
+        self.token: Hashable = None
+        self.ok: Mask = np.zeros(0, dtype=np.bool_)
+        self._cycles = 0
+        self._changes = 0
+
+    @property
+    def restless(self) -> bool:
+        """Whether the token changes in most cycles, so that remembering answers is wasted effort."""
+        return self._changes > 8 and self._changes * 2 > self._cycles
+
+    def refresh(self, state: CycleState, pod: Pod, nodes: Nodes, size: int) -> bool:
+        """Ask about all nodes again if the token changed; whether it did."""
+        skipped = self.plugin.name in state.skip_filter
+        token = None if skipped else self.plugin.filter_token(pod)
+        self._cycles += 1
+        if token == self.token and len(self.ok) == size:
+            return False
+        self._changes += 1
+        self.token = token
+        self.ok = np.zeros(size, dtype=np.bool_)
+        self.ok[nodes.index] = True if skipped else self.plugin.passing_nodes(state, pod, nodes)
+        return True
+
+    def update(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        """Ask about some nodes again."""
+        skipped = self.plugin.name in state.skip_filter
+        self.ok[nodes.index] = True if skipped else self.plugin.passing_nodes(state, pod, nodes)
+
+    def update_one(self, state: CycleState, pod: Pod, info: NodeInfo) -> bool:
+        passes = self.plugin.name in state.skip_filter or passes_filter(self.plugin, state, pod, info)
+        self.ok[info.slot] = passes
+        return passes
+
+
+def passes_filter(plugin: Plugin, state: CycleState, pod: Pod, info: NodeInfo) -> bool:
+    """One plugin on one node; an error ends the cycle."""
+    status = plugin.filter(state, pod, info)
+    if status is None or not status.code:
+        return True
+    if not status.rejected:
+        raise failed_at("filter", plugin.name, status.message)
+    return False
+
+
+def score_of(plugin: Plugin, state: CycleState, pod: Pod, info: NodeInfo) -> int:
+    """One plugin's score of one node; an error ends the cycle."""
+    score = plugin.score(state, pod, info)
+    if isinstance(score, Status):
+        raise failed_at("score", plugin.name, score.message)
+    return int(score)
