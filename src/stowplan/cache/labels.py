@@ -77,10 +77,16 @@ class LabelColumn:
             mask = ids == ABSENT
         elif operator == "In" and len(values) == 1:
             mask = ids == self.find(values[0])
-        else:
+        elif operator in ("In", "NotIn"):
             # One entry for each known value and, last, reached by id -1, one for "absent".
-            table = [requirements_match((requirement,), {self.key: text}) for text in self.texts]
-            mask = np.array([*table, operator == "NotIn"])[ids]
+            table = np.full(len(self.texts) + 1, operator == "NotIn")
+            for text in values:
+                if text in self._ids:
+                    table[self._ids[text]] = operator == "In"
+            mask = table[ids]
+        else:
+            compared = [requirements_match((requirement,), {self.key: text}) for text in self.texts]
+            mask = np.array([*compared, False])[ids]
         return mask
 
     def where(self, chosen: Bools, index: slice | NDArray[np.intp]) -> Bools:

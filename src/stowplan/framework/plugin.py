@@ -143,9 +143,13 @@ class Plugin:
         """`score` bound to a template and asked by slot, for plugins whose answer needs nothing else; else None."""
         return None
 
-    def idle(self, pod: Pod) -> bool:
-        """For a plugin of cluster scope: True promises that PreFilter and PreScore answer Skip for pods of this
-        template until the cluster's `rules_version` changes, so that they need not be called."""
+    def idle_filter(self, pod: Pod) -> bool:
+        """For a plugin of cluster scope: True promises that PreFilter answers Skip for pods of this template until the
+        cluster's `rules_version` changes, so that it need not be called."""
+        return False
+
+    def idle_score(self, pod: Pod) -> bool:
+        """The same promise for PreScore."""
         return False
 
     def filter_token(self, pod: Pod) -> Hashable | None:

@@ -31,7 +31,7 @@ class NodeName(InTreePlugin):
     name = NAME
     scope = "cluster"
 
-    def idle(self, pod: Pod) -> bool:
+    def idle_filter(self, pod: Pod) -> bool:
         """Pods that name a node while they are pending are judged without a plan."""
         return not pod.node_name
 

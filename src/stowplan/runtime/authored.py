@@ -50,6 +50,7 @@ class Authored(Plugin):
         kind = type(inner)
         self.has_filter_nodes = implements(kind, "filter_nodes")
         self.has_score_nodes = implements(kind, "score_nodes")
+        self.has_pre_score = implements(kind, "pre_score")
         self.has_normalize_nodes = implements(kind, "normalize_nodes")
         self.has_normalize_score = implements(kind, "normalize_score")
 

@@ -41,7 +41,7 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
         state.skip_filter |= plan.skipped
         return Decision.unschedulable(Survey(profile, pod).resume(state, answers))
     slot = -1
-    if plan.live_scorers or (allowed is not None and plan.normalized):
+    if plan.live_scorers or plan.pre_scores or (allowed is not None and plan.normalized):
         slot = _best_by_scores(profile, plan, state, pod, allowed)
     if slot < 0:
         slot = int((plan.key if allowed is None else plan.key * allowed).argmax())

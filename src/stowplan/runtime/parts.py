@@ -48,12 +48,11 @@ class Normalized:
         assert self.plugin.normalize is not None
         return self.weight * NORMALIZERS[self.plugin.normalize](raw, least, most)
 
-    def moved_by(self, slot: int, joins: bool) -> bool:
-        """Whether the normalisation may change when this node joins or leaves the feasible ones."""
-        value = self.raw[slot]
-        if joins:
-            return bool(value < self.least or value > self.most)
-        return bool(value in (self.least, self.most))
+    def moved_by(self, slots: NDArray[np.intp], joins: Mask) -> bool:
+        """Whether the normalisation may change when these nodes join or leave the feasible ones."""
+        values = self.raw[slots]
+        inside = (values > self.least) & (values < self.most)
+        return bool((~inside & (~joins | (values < self.least) | (values > self.most))).any())
 
 
 class TokenFilter:

@@ -78,10 +78,11 @@ class Plan:
                 elif status is not None and status.code:
                     raise failed_at("preScore", plugin.name, status.message)
         active = [Weighted(p, w) for p, w in profile.scorers if p.name not in skipped and p.concerns(template)]
-        plain = [s for s in active if s.plugin.normalize is None and not profile.normalizes_itself(s.plugin)]
+        foldable = [s for s in active if not profile.scores_by_cycle(s.plugin)]
+        plain = [s for s in foldable if s.plugin.normalize is None]
         self._node_scorers = [s for s in plain if s.plugin.scope == "node"]
         self._pod_scorers = [s for s in plain if s.plugin.scope == "node+pods"]
-        self._normalized_scorers = [s for s in active if s.plugin.normalize is not None and s.plugin.scope == "node"]
+        self._normalized_scorers = [s for s in foldable if s.plugin.normalize is not None and s.plugin.scope == "node"]
         known = (*self._node_scorers, *self._pod_scorers, *self._normalized_scorers)
         self._other_scorers = [s for s in active if s not in known]
 
@@ -89,15 +90,16 @@ class Plan:
         """Find out which plugins of cluster scope have something to say about such pods at present."""
         profile, template = self.profile, pod.template
         self.rules_version = profile.cluster.selection.rules_version
-        idle = {p.name for p in profile.cluster_plugins if not p.concerns(template) or p.idle(pod)}
-        self.skipped = self._inert | idle
+        nothing = {p.name for p in profile.cluster_plugins if not p.concerns(template)} | self._inert
+        self.skipped = nothing | {p.name for p in profile.cluster_plugins if p.idle_filter(pod)}
         self.pre_filters = [p for p in profile.pre_filters if not p.template_only and p.name not in self.skipped]
-        self.pre_scores = [p for p in profile.pre_scores if not p.template_only and p.name not in self.skipped]
         filters = [p for p in profile.filters if p.scope == "cluster" and p.name not in self.skipped]
         calm = [p for p in filters if p.name not in self._restless and p.filter_token(pod) is not None]
         self.token_filters = [TokenFilter(p) for p in calm]
         self.live_filters = [p for p in filters if p not in calm]
-        self.live_scorers = [s for s in self._other_scorers if s.plugin.name not in idle]
+        unscored = nothing | {p.name for p in profile.cluster_plugins if p.idle_score(pod)}
+        self.live_scorers = [s for s in self._other_scorers if s.plugin.name not in unscored]
+        self.pre_scores = [p for p in profile.pre_scores if not p.template_only and p.name not in unscored]
         self._capacity = -1
 
     def everything(self) -> Nodes:
@@ -195,7 +197,10 @@ class Plan:
         for part in self.token_filters:
             stale |= part.refresh(state, pod, self.everything(), self._capacity)
         if stale:
-            self._restless |= {part.plugin.name for part in self.token_filters if part.restless}
+            restless = {part.plugin.name for part in self.token_filters if part.restless}
+            if restless:
+                self._restless |= restless
+                self.rules_version = -1
             self._combine()
 
     def _combine(self) -> None:
@@ -223,22 +228,22 @@ class Plan:
         self._judge(state, pod, nodes)
         for part in self.token_filters:
             part.update(state, pod, nodes)
-        if self.normalized:
-            self._combine()
-            return
         ok = self._node_ok[changed] & self._pods_ok[changed]
         for part in self.token_filters:
             ok &= part.ok[changed]
-        before = self.ok[changed]
-        if (before != ok).any():
-            self.feasible += int(np.count_nonzero(ok)) - int(np.count_nonzero(before))
-            self.ok[changed] = ok
-            self._feasible_nodes = None
-        ranks = self.base[changed] + 1
-        ranks <<= TIE_BITS
-        ranks += self._noise[changed]
-        ranks *= ok
-        self.key[changed] = ranks
+        flipped = ok != self.ok[changed]
+        if flipped.any() and self._flip(changed[flipped], ok[flipped]):
+            return
+        total = self.base[changed]
+        if self.normalized:
+            for scorer in self.normalized:
+                total += scorer.share[changed]
+            self.total[changed] = total
+        total += 1
+        total <<= TIE_BITS
+        total += self._noise[changed]
+        total *= ok
+        self.key[changed] = total
 
     def _update_one(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> None:
         passing = True
@@ -258,17 +263,20 @@ class Plan:
         ok = passing and self._node_ok.item(slot)
         for part in self.token_filters:
             ok = part.update_one(state, pod, info) and ok
-        if ok != self.ok.item(slot):
-            self._flip(slot, ok)
+        if ok != self.ok.item(slot) and self._flip(np.array([slot]), np.array([ok])):
+            return
         if self.normalized:
             total += sum(scorer.share.item(slot) for scorer in self.normalized)
             self.total[slot] = total
         self.key[slot] = ((total + 1) << TIE_BITS) + self._noise.item(slot) if ok else 0
 
-    def _flip(self, slot: int, ok: bool) -> None:
-        """A node became feasible or stopped being so."""
-        self.ok[slot] = ok
-        self.feasible += 1 if ok else -1
+    def _flip(self, slots: NDArray[np.intp], joins: Mask) -> bool:
+        """Nodes became feasible or stopped being so; whether that changed so much that all was combined anew."""
+        self.ok[slots] = joins
+        joined = int(np.count_nonzero(joins))
+        self.feasible += 2 * joined - len(slots)
         self._feasible_nodes = None
-        if self.normalized and any(scorer.moved_by(slot, ok) for scorer in self.normalized):
+        if any(scorer.moved_by(slots, joins) for scorer in self.normalized):
             self._combine()
+            return True
+        return False

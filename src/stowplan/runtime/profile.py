@@ -102,10 +102,10 @@ class Profile:
         self.static_answers.clear()
         self._plans_valid = False
 
-    def normalizes_itself(self, plugin: Plugin) -> bool:
-        """Whether the plugin has a way of its own to normalise, which needs all scores at once."""
+    def scores_by_cycle(self, plugin: Plugin) -> bool:
+        """Whether scores need more than a node at a time: a normaliser of the plugin's own, or what PreScore found."""
         if isinstance(plugin, Authored):
-            return plugin.has_normalize_nodes or plugin.has_normalize_score
+            return plugin.has_normalize_nodes or plugin.has_normalize_score or plugin.has_pre_score
         return implements(type(plugin), "normalize_nodes")
 
     def _plan(self, pod: Pod) -> Plan | None:

@@ -161,19 +161,28 @@ class Survey:
         answers = self._answers_of(plugin, nodes, open_)
         if not answers:
             return 0
-        bits = np.zeros(len(nodes), dtype=np.int64)
-        for i, (mask, _) in enumerate(answers):
-            bits |= mask.astype(np.int64) << i
-        bits *= open_
-        rejected = np.flatnonzero(bits)
-        for combination in np.unique(bits[rejected]).tolist():
-            parts = [status for i, (_, status) in enumerate(answers) if combination >> i & 1]
-            merged = _merge(parts).with_plugin(plugin.name)
-            if not merged.rejected:
-                raise failed_at("filter", plugin.name, merged.message)
-            verdicts[bits == combination] = self._index(merged)
-        open_[rejected] = False
-        return len(rejected)
+        first = np.full(len(nodes), -1, dtype=np.intp)
+        several: dict[int, list[Status]] = {}
+        for i, (mask, status) in enumerate(answers):
+            hit = mask & open_
+            again = hit & (first >= 0)
+            for position in np.flatnonzero(again).tolist() if again.any() else ():
+                several.setdefault(position, [answers[int(first[position])][1]]).append(status)
+            first[hit & ~again] = i
+        for i in np.unique(first[first >= 0]).tolist():
+            verdicts[first == i] = self._rejection(plugin, answers[i][1])
+        for position, parts in several.items():
+            verdicts[position] = self._rejection(plugin, _merge(parts))
+        rejected = first >= 0
+        open_ &= ~rejected
+        return int(np.count_nonzero(rejected))
+
+    def _rejection(self, plugin: Plugin, status: Status) -> int:
+        """Where the status is kept; one that is no rejection breaks the cycle."""
+        status = status.with_plugin(plugin.name)
+        if not status.rejected:
+            raise failed_at("filter", plugin.name, status.message)
+        return self._index(status)
 
     def _answers_of(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_]) -> list[tuple[Mask, Status]]:
         """A plugin's rejections as masks over the nodes. A user's plugin is asked once, and about open nodes only."""

@@ -52,11 +52,11 @@ class InterPodAffinity(InTreePlugin):
             on(EventResource.Node, Action.Add | Action.UpdateNodeLabel, hints.after_node_change),
         )
 
-    def idle(self, pod: Pod) -> bool:
-        template = pod.template
-        if pod_terms(template).errors:
-            return False
-        return self._filter_rules(template) is None and self._score_rules(template) is None
+    def idle_filter(self, pod: Pod) -> bool:
+        return not pod_terms(pod.template).errors and self._filter_rules(pod.template) is None
+
+    def idle_score(self, pod: Pod) -> bool:
+        return self._score_rules(pod.template) is None
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         errors = pod_terms(pod.template).errors

@@ -62,9 +62,15 @@ class PodTopologySpread(InTreePlugin):
             on(EventResource.Node, node_actions, self._after_node_change),
         )
 
-    def idle(self, pod: Pod) -> bool:
+    def idle_filter(self, pod: Pod) -> bool:
         try:
-            return not self._source.hard(pod.template) and not self._source.soft(pod.template)
+            return not self._source.hard(pod.template)
+        except SelectorError:
+            return False
+
+    def idle_score(self, pod: Pod) -> bool:
+        try:
+            return not self._source.soft(pod.template)
         except SelectorError:
             return False
 
