@@ -19,6 +19,7 @@ NAMES = (
     "antiaffinity",
     "templates",
     "unique",
+    "unique-rich",
     "preemption",
     "preemption-unique",
     "user-plugin",

@@ -1,6 +1,5 @@
 """The timed loop: pods are decided and placed one after another, and some decisions are made again without caches."""
 
-import gc
 from collections.abc import Iterator
 from itertools import islice
 from random import Random
@@ -12,6 +11,7 @@ from stowplan.bench.pods import pods
 from stowplan.bench.scenario import Scenario
 from stowplan.bench.stage import Decision, Stage
 from stowplan.framework import Pod
+from stowplan.runtime.collector import settle_heap
 
 CHECKS = 200
 _BATCH = 1000
@@ -21,8 +21,7 @@ class Trial:
     """One scenario on one stage.
 
     The clock runs while a pod is interned, decided and placed. It stands still while pods are decoded, batch by batch,
-    and while a decision is checked. What the set-up left behind is frozen, so that the garbage collector, which
-    runs as usual, does not walk the cluster; a scheduler does the same after its first lists.
+    and while a decision is checked. The garbage collector runs as it does in a scheduler after its first lists.
     """
 
     def __init__(self, scenario: Scenario, stage: Stage, count: int, seed: int, checks: int = CHECKS) -> None:
@@ -37,8 +36,7 @@ class Trial:
         self._sampled = frozenset(Random(seed).sample(range(count), min(checks, count)))
         self.checked = 0
         self._decide(list(islice(self._pods, scenario.warm)), clocked=False)
-        gc.collect()
-        gc.freeze()
+        settle_heap()
 
     def advance(self, count: int) -> None:
         """Decide so many more pods."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from stowplan import api
-from stowplan.api.selectors import Selector
 from stowplan.cache.columns import Column
 from stowplan.cache.counts import SlotCounts
 from stowplan.cache.journal import Journal
@@ -89,9 +88,10 @@ class Cluster:
     def pod(self, source: api.Pod, whole: Any = None) -> Pod:
         """A pod on its interned template; it counts nowhere until it is added or assumed."""
         pod = self.templates.pod(source)
-        if pod.template.footprint is None and pod.spec.affinity is not None:
-            self.reads_labels(kind.term.selector for kind in carried_terms(pod.template))
-            self.retemplate(pod)
+        if pod.template.footprint is None:
+            keys = _label_keys_read(pod.template)
+            if keys and self.reads_labels(keys):
+                self.retemplate(pod)
         if self.keep_objects:
             pod.source = whole
         return pod
@@ -141,6 +141,7 @@ class Cluster:
     def put(self, item: ApiObject) -> None:
         self.stores.of(type(item)).put(item)
         self.selection.rules_version += 1
+        self.reads_labels(_keys_selected_by(item))
         if isinstance(item, api.Namespace):
             self.selection.set_namespace(item.metadata.name, item.metadata.labels)
 
@@ -153,21 +154,25 @@ class Cluster:
     # Counts
     def counts_for(self, selector: PodSelector) -> SlotCounts:
         """Live counts of the pods that a selector matches, by slot."""
-        self.reads_labels(clause.selector for clause in selector.clauses)
+        self.reads_labels(frozenset().union(*(clause.selector.keys for clause in selector.clauses)))
         return self.selection.counts_for(selector)
 
-    def reads_labels(self, selectors: Iterable[Selector]) -> None:
-        """Selectors are about to be matched: label keys that templates ignore so far may have to split them."""
-        keys = frozenset().union(*(selector.keys for selector in selectors))
-        if self.templates.reads(keys):
-            for pod in [pod for pod in self.pods.values() if not keys.isdisjoint(pod.labels)]:
-                info = self.nodes.get(pod.node_name)
-                settled = info is not None and pod.uid in info.pods
-                if settled and info is not None:
-                    self._settle(pod, info, -1)
+    def reads_labels(self, keys: frozenset[str]) -> bool:
+        """Labels with these keys are about to be selected by: where templates ignored them so far, they are made anew.
+
+        Pods that wait elsewhere, and whose template may thus be out of date, are `retemplate`d by their keeper.
+        """
+        if not self.templates.reads(keys):
+            return False
+        for pod in [pod for pod in self.pods.values() if not keys.isdisjoint(pod.labels)]:
+            info = self.nodes.get(pod.node_name)
+            if info is None or pod.uid not in info.pods:
                 self.retemplate(pod)
-                if settled and info is not None:
-                    self._settle(pod, info, 1)
+                continue
+            self._settle(pod, info, -1)
+            self.retemplate(pod)
+            self._settle(pod, info, 1)
+        return True
 
     def retemplate(self, pod: Pod) -> None:
         """Intern the pod's template again, where what makes templates differ may have changed."""
@@ -227,3 +232,29 @@ class Cluster:
             info.pods[pod.uid] = pod
         else:
             info.pods.pop(pod.uid, None)
+
+
+def _label_keys_read(template: PodTemplate) -> frozenset[str]:
+    """Keys of the pod labels that the template's own terms and constraints select by."""
+    spec = template.spec
+    keys: frozenset[str] = frozenset()
+    if spec.affinity is not None and (spec.affinity.pod_affinity or spec.affinity.pod_anti_affinity):
+        keys = keys.union(*(kind.term.selector.keys for kind in carried_terms(template)))
+    for constraint in spec.topology_spread_constraints:
+        keys = keys.union(constraint.match_label_keys, _selected_keys(constraint.label_selector))
+    return keys
+
+
+def _selected_keys(selector: api.LabelSelector | None) -> frozenset[str]:
+    if selector is None:
+        return frozenset()
+    return frozenset(selector.match_labels).union(e.key for e in selector.match_expressions)
+
+
+def _keys_selected_by(item: ApiObject) -> frozenset[str]:
+    """Keys of the pod labels by which an object of a kind that default spreading looks at selects its pods."""
+    if isinstance(item, api.Service | api.ReplicationController):
+        return frozenset(item.spec.selector or ())
+    if isinstance(item, api.ReplicaSet | api.StatefulSet):
+        return _selected_keys(item.spec.selector)
+    return frozenset()

@@ -73,14 +73,15 @@ class DomainCounts:
 
     __slots__ = (
         "__weakref__",
+        "_counted_domains",
         "_eligible",
+        "_least",
         "_levels",
         "_version",
         "array",
         "column",
         "counted",
         "counts",
-        "least",
         "occupied",
         "revision",
         "stamp",
@@ -93,14 +94,14 @@ class DomainCounts:
         self.column = column
         self._eligible: Eligible | None = None
         self._version = -1
-        self._levels: dict[int, int] = {}
+        self._levels: dict[int, int] | None = None
+        self._least = _NONE
+        self._counted_domains: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
         self.array: NDArray[np.float64] = np.zeros(1)
         """Sum by domain id; the last entry, reached by the id of absence, stays zero."""
         self.values = _view(self.array)
         self.counted = 0
         """How many domains have an eligible node."""
-        self.least = _NONE
-        """The least sum over those domains."""
         self.total = 0
         """The sum over all domains."""
         self.occupied = 0
@@ -128,11 +129,9 @@ class DomainCounts:
         size = len(column.texts) + 1
         self.array = np.bincount(ids, weights=self.counts.array[mask], minlength=size).astype(np.float64, copy=False)
         self.values = _view(self.array)
-        counted = np.flatnonzero(np.bincount(ids, minlength=size))
-        levels, numbers = np.unique(self.array[counted], return_counts=True)
-        self._levels = dict(zip(levels.astype(int).tolist(), numbers.tolist(), strict=True))
-        self.counted = len(counted)
-        self.least = min(self._levels, default=_NONE)
+        self._counted_domains = np.flatnonzero(np.bincount(ids, minlength=size))
+        self._levels = None
+        self.counted = len(self._counted_domains)
         self.total = int(self.array.sum())
         self.occupied = sum(1 << d for d in np.flatnonzero(self.array).tolist() if column.sizes[d] != 1)
         self.stamp = next(_stamps)
@@ -152,7 +151,17 @@ class DomainCounts:
         self.revision += 1
         if (before == 0) != (after == 0) and column.sizes[domain] != 1:
             self.occupied ^= 1 << domain
-        self._move(before, after)
+        if self._levels is not None:
+            self._move(self._levels, before, after)
+
+    @property
+    def least(self) -> int:
+        """The least sum over the domains that have an eligible node; tracked from the first time on it is asked for."""
+        if self._levels is None:
+            levels, numbers = np.unique(self.array[self._counted_domains], return_counts=True)
+            self._levels = dict(zip(levels.astype(int).tolist(), numbers.tolist(), strict=True))
+            self._least = min(self._levels, default=_NONE)
+        return self._least
 
     def of(self, slot: int) -> float:
         """The sum in the node's own domain; 0 where it has none."""
@@ -162,19 +171,18 @@ class DomainCounts:
         """The sum in each node's domain; 0 where the node has none."""
         return self.array[self.column.array[index]]
 
-    def _move(self, before: int, after: int) -> None:
+    def _move(self, levels: dict[int, int], before: int, after: int) -> None:
         """One domain's sum went from one level to another."""
-        levels = self._levels
         levels[after] = levels.get(after, 0) + 1
         left = levels[before] - 1
         if left:
             levels[before] = left
         else:
             del levels[before]
-        if after < self.least:
-            self.least = after
-        elif before == self.least and not left:
-            self.least = min(levels)
+        if after < self._least:
+            self._least = after
+        elif before == self._least and not left:
+            self._least = min(levels)
 
 
 def _view(array: NDArray[np.float64]) -> memoryview[float]:

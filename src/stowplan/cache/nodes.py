@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stowplan import api
 from stowplan.api.quantity import milli_value, value
-from stowplan.cache.columns import ChangeLog, Column
+from stowplan.cache.columns import ChangeLog, Column, Sheet
 from stowplan.cache.images import ImageTable
 from stowplan.cache.labels import LabelColumn
 from stowplan.cache.requests import is_schedulable_resource
@@ -31,19 +31,21 @@ class NodeTable:
         self._free: list[int] = []
         self.alive: NDArray[np.bool_] = np.zeros(_INITIAL, dtype=np.bool_)
         self.unschedulable: NDArray[np.bool_] = np.zeros(_INITIAL, dtype=np.bool_)
-        self.allocatable: dict[str, Column] = {}
-        self.requested: dict[str, Column] = {}
-        for name in ("cpu", "memory", "ephemeral-storage"):
-            self.resource(name)
-        self.allowed_pods = Column(_INITIAL)
-        self.pod_count = Column(_INITIAL)
-        self.non_zero_cpu = Column(_INITIAL)
-        self.non_zero_memory = Column(_INITIAL)
+        self.sheet = Sheet(_INITIAL)
+        sheet = self.sheet
+        self.allocatable: dict[str, Column] = {"cpu": sheet.allocatable_cpu, "memory": sheet.allocatable_memory}
+        self.requested: dict[str, Column] = {"cpu": sheet.requested_cpu, "memory": sheet.requested_memory}
+        self.resource("ephemeral-storage")
+        self.allowed_pods = sheet.allowed_pods
+        self.pod_count = sheet.pod_count
+        self.non_zero_cpu = sheet.non_zero_cpu
+        self.non_zero_memory = sheet.non_zero_memory
         self.taint_set: NDArray[np.intp] = np.zeros(_INITIAL, dtype=np.intp)
         self.taint_sets: list[tuple[api.Taint, ...]] = [()]
         self._taint_ids: dict[tuple[api.Taint, ...], int] = {(): 0}
         self.images = ImageTable()
         self._label_columns: dict[str, LabelColumn] = {}
+        self._everywhere: dict[int, tuple[int, bool]] = {}
         self.node_log = ChangeLog(_INITIAL)
         """Slots whose node object changed, came or went."""
         self.log = ChangeLog(_INITIAL)
@@ -61,8 +63,23 @@ class NodeTable:
             holes.sort()
         return Nodes(slice(0, self.high), self.high, self.infos, holes)
 
-    def subset(self, slots: NDArray[np.intp]) -> Nodes:
-        return Nodes(slots, len(slots), self.infos)
+    def subset(self, slots: NDArray[np.intp], *, fleeting: bool = False) -> Nodes:
+        """Some nodes; `fleeting` where the cluster does not change while the subset is in use."""
+        return Nodes(slots, len(slots), self.infos, fleeting=fleeting)
+
+    def where(self, mask: NDArray[np.bool_]) -> Nodes:
+        """The nodes at slots where the mask holds.
+
+        Vectors over a slice cost little, so nodes that are not meant become holes; only where few are left does it pay
+        to gather them.
+        """
+        high = self.high
+        left = int(np.count_nonzero(mask))
+        if left == high:
+            return Nodes(slice(0, high), high, self.infos)
+        if left * 8 > high:
+            return Nodes(slice(0, high), high, self.infos, np.flatnonzero(~mask))
+        return Nodes(np.flatnonzero(mask), left, self.infos)
 
     def get(self, name: str) -> NodeInfo | None:
         slot = self.slot_of.get(name)
@@ -88,6 +105,14 @@ class NodeTable:
                 column.put(info.slot, info.labels)
         return column
 
+    def everywhere(self, column: Column) -> bool:
+        """Whether every node has some of what the column counts. Empty slots do not matter: they hold 1 there."""
+        known = self._everywhere.get(id(column))
+        if known is None or known[0] != self.node_log.position:
+            known = (self.node_log.position, bool(column.array[: self.high].min(initial=1.0) > 0))
+            self._everywhere[id(column)] = known
+        return known[1]
+
     def put(self, node: api.Node, source: Any = None) -> NodeInfo:
         """Add a node or take over its new state."""
         slot = self.slot_of.get(node.metadata.name)
@@ -99,8 +124,10 @@ class NodeTable:
             found = self.infos[slot]
             assert found is not None
             info, old_images = found, found.node.status.images
-            info.node = node
+            before, info.node = info.node, node
             info.labels = node.metadata.labels
+            if source is None and _looks_alike(before, node):
+                return info
         info.source = source
         self._fill(slot, node)
         self.images.replace(slot, old_images, node.status.images)
@@ -113,6 +140,8 @@ class NodeTable:
         assert info is not None
         self.images.replace(slot, info.node.status.images, ())
         self._fill(slot, api.Node())
+        for column in self.allocatable.values():
+            column.array[slot] = 1.0
         self.infos[slot] = None
         self.alive[slot] = False
         self._free.append(slot)
@@ -171,11 +200,24 @@ class NodeTable:
         self.alive = np.concatenate([self.alive, flags])
         self.unschedulable = np.concatenate([self.unschedulable, flags])
         self.taint_set = np.concatenate([self.taint_set, np.zeros(more, dtype=np.intp)])
-        for column in (self.allowed_pods, self.pod_count, self.non_zero_cpu, self.non_zero_memory):
-            column.grow(size)
+        self.sheet.grow(size)
         for column in (*self.allocatable.values(), *self.requested.values()):
-            column.grow(size)
+            if column not in self.sheet.columns:
+                column.grow(size)
         for label in self._label_columns.values():
             label.grow(size)
         self.node_log.grow(size)
         self.log.grow(size)
+
+
+def _looks_alike(before: api.Node, after: api.Node) -> bool:
+    """Whether nothing changed that a plugin of the tree reads: most updates of a node are heartbeats."""
+    old, new = before.status, after.status
+    return (
+        before.spec == after.spec
+        and before.metadata.labels == after.metadata.labels
+        and before.metadata.annotations == after.metadata.annotations
+        and old.allocatable == new.allocatable
+        and old.images == new.images
+        and old.declared_features == new.declared_features
+    )

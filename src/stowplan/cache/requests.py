@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from stowplan.api import Container, PodSpec, PodStatus, ResourceList
 from stowplan.api.quantity import Exact, parse, round_up
+from stowplan.framework import PodTemplate
 
 DEFAULT_MILLI_CPU = 100
 DEFAULT_MEMORY = 200 * 1024 * 1024
@@ -24,19 +25,38 @@ def scheduling_requests(spec: PodSpec, status: PodStatus | None = None) -> tuple
 
     With a status, the resources that a running pod really has count where in-place resize holds them apart.
     """
-    amounts = pod_requests(spec, status=status)
-    missing = _DEFAULTS
-    if _pod_level_requests(spec):
-        missing = {name: amount for name, amount in _DEFAULTS.items() if name not in amounts}
-    padded = pod_requests(spec, status=status, missing=missing) if missing else amounts
+    if status is None and not spec.init_containers and spec.resources is None and not spec.overhead:
+        amounts, padded = _plain_requests(spec)
+    else:
+        amounts = pod_requests(spec, status=status)
+        missing = _DEFAULTS
+        if _pod_level_requests(spec):
+            missing = {name: amount for name, amount in _DEFAULTS.items() if name not in amounts}
+        padded = pod_requests(spec, status=status, missing=missing) if missing else amounts
     requests = {name: round_up(name, amount) for name, amount in amounts.items() if is_schedulable_resource(name)}
     return requests, (round_up("cpu", padded.get("cpu", 0)), round_up("memory", padded.get("memory", 0)))
 
 
-def scoring_requests(spec: PodSpec) -> dict[str, int]:
+def scoring_requests(template: PodTemplate) -> dict[str, int]:
     """Requests as NodeResourcesFit scores an incoming pod: defaults per container, pod-level requests ignored."""
-    amounts = pod_requests(spec, missing=_DEFAULTS, pod_level=False)
+    if template.spec.resources is None:
+        cpu, memory = template.non_zero_requests
+        return {**template.requests, "cpu": cpu, "memory": memory}
+    amounts = pod_requests(template.spec, missing=_DEFAULTS, pod_level=False)
     return {name: round_up(name, amount) for name, amount in amounts.items()}
+
+
+def _plain_requests(spec: PodSpec) -> tuple[Amounts, Amounts]:
+    """(sums, sums with defaults) for the common pod, which has nothing but containers."""
+    amounts: Amounts = {}
+    absent = {"cpu": 0, "memory": 0}
+    for container in spec.containers:
+        requests = container.resources.requests
+        for name, quantity in requests.items():
+            amounts[name] = amounts.get(name, 0) + parse(quantity)
+        for name in absent:
+            absent[name] += name not in requests
+    return amounts, {name: amounts.get(name, 0) + absent[name] * _DEFAULTS[name] for name in absent}
 
 
 def pod_requests(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
-from weakref import WeakValueDictionary, ref
+from weakref import ref
 
 from stowplan.api import PodAffinity, PodAffinityTerm, PodAntiAffinity, WeightedPodAffinityTerm
 from stowplan.api.selectors import Selector, SelectorError, compile_label_selector
 from stowplan.cache.counts import SlotCounts
+from stowplan.cache.interning import WeakTable
 from stowplan.framework import PodTemplate
 
 
@@ -129,9 +130,9 @@ class Selection:
 
     def __init__(self) -> None:
         self.size = 0
-        self._classes: WeakValueDictionary[tuple[str, frozenset[tuple[str, str]]], PodClass] = WeakValueDictionary()
-        self._counts: WeakValueDictionary[PodSelector, SlotCounts] = WeakValueDictionary()
-        self._terms: WeakValueDictionary[TermKind, SlotCounts] = WeakValueDictionary()
+        self._classes: WeakTable[tuple[str, frozenset[tuple[str, str]]], PodClass] = WeakTable()
+        self._counts: WeakTable[PodSelector, SlotCounts] = WeakTable()
+        self._terms: WeakTable[TermKind, SlotCounts] = WeakTable()
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self.rules_version = 0
         """Grows with everything but pods and nodes that may give a plugin something to say about a template it had
@@ -146,7 +147,8 @@ class Selection:
         key = (namespace, frozenset(labels.items()))
         pod_class = self._classes.get(key)
         if pod_class is None:
-            pod_class = self._classes[key] = PodClass(namespace, dict(labels))
+            pod_class = PodClass(namespace, dict(labels))
+            self._classes.put(key, pod_class)
             pod_class.selectors = [(s, ref(counts)) for s, counts in self._counts.items() if s.matches(pod_class)]
             pod_class.meet(self._matching_terms(pod_class))
         return pod_class
@@ -155,7 +157,8 @@ class Selection:
         """The live counts of the pods that a selector matches, for as long as the caller keeps them."""
         counts = self._counts.get(selector)
         if counts is None:
-            counts = self._counts[selector] = SlotCounts(self.size)
+            counts = SlotCounts(self.size)
+            self._counts.put(selector, counts)
             for pod_class in self._classes.values():
                 if selector.matches(pod_class):
                     pod_class.selectors.append((selector, ref(counts)))
@@ -169,7 +172,8 @@ class Selection:
         """The live counts of the pods that carry a term, for as long as the caller keeps them."""
         counts = self._terms.get(kind)
         if counts is None:
-            counts = self._terms[kind] = SlotCounts(self.size)
+            counts = SlotCounts(self.size)
+            self._terms.put(kind, counts)
             self.rules_version += 1
             for pod_class in self._classes.values():
                 if self._term_matches(kind, pod_class):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from weakref import WeakValueDictionary
 
 from msgspec.msgpack import Encoder
 from msgspec.structs import replace
 
 from stowplan import api
+from stowplan.cache.interning import WeakTable
 from stowplan.cache.requests import scheduling_requests
 from stowplan.framework import Pod, PodTemplate
 
@@ -30,16 +30,18 @@ class Templates:
     """Equal templates are one object for as long as any pod uses it."""
 
     def __init__(self) -> None:
-        self._known: WeakValueDictionary[tuple[object, ...], PodTemplate] = WeakValueDictionary()
+        self._known: WeakTable[tuple[object, ...], PodTemplate] = WeakTable()
         self._ignored = set(PER_REPLICA_LABELS)
         self._latest: tuple[object, PodTemplate] = (None, _NO_TEMPLATE)
         """The template asked for last: replicas come in rows."""
 
     def reads(self, keys: frozenset[str]) -> bool:
         """A selector reads these label keys; whether that changes what makes templates differ."""
-        found = self._ignored & keys
-        self._ignored -= found
-        return bool(found)
+        if self._ignored.isdisjoint(keys):
+            return False
+        self._ignored -= keys
+        self._latest = (None, _NO_TEMPLATE)
+        return True
 
     def pod(self, source: api.Pod) -> Pod:
         """The pod of an API object, on its interned template."""
@@ -89,7 +91,7 @@ class Templates:
         if template is None:
             requests, non_zero = scheduling_requests(spec)
             template = PodTemplate(namespace, labels, spec, controller, claims, requests, non_zero)
-            self._known[key] = template
+            self._known.put(key, template)
         self._latest = (key, template)
         return template
 

@@ -25,7 +25,7 @@ from stowplan.framework.events import (
 )
 from stowplan.framework.handle import Handle, WaitingPod
 from stowplan.framework.node import NodeInfo
-from stowplan.framework.plugin import Normalizer, Plugin, PostFilterResult, Scope, implements
+from stowplan.framework.plugin import Demand, Normalizer, Plugin, PostFilterResult, Scope, implements
 from stowplan.framework.pod import Pod, PodTemplate
 from stowplan.framework.queued import QueuedPodInfo
 from stowplan.framework.state import PODS_TO_ACTIVATE, CycleState, StateNotFoundError
@@ -43,31 +43,32 @@ from stowplan.framework.status import (
 from stowplan.framework.vector import Mask, Nodes, Scores, Slots
 
 __all__ = [
-    "Rejection",
-    "PreemptionRecord",
-    "PluginScore",
-    "FunnelStage",
-    "DecisionRecord",
-    "CandidateRecord",
     "ALL_EVENTS",
     "PODS_TO_ACTIVATE",
     "Action",
+    "CandidateRecord",
     "ClusterEvent",
     "ClusterEventWithHint",
     "Code",
     "CycleState",
+    "DecisionRecord",
+    "Demand",
     "EventResource",
+    "FunnelStage",
     "Handle",
     "Mask",
     "NodeInfo",
     "Nodes",
     "Normalizer",
     "Plugin",
+    "PluginScore",
     "Pod",
     "PodTemplate",
     "PostFilterResult",
+    "PreemptionRecord",
     "QueuedPodInfo",
     "QueueingHint",
+    "Rejection",
     "Scope",
     "Scores",
     "Slots",

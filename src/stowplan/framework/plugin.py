@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,15 @@ or anything at all. The first two are cached for each template and asked again o
 Normalizer = Literal["default", "default-reverse", "min-max", "reverse"]
 """Ready normalisers: kube-scheduler's own (100 x raw / max, or reversed), and linear stretching of the range that
 occurs to 0..100 (or 100..0)."""
+
+
+class Demand(NamedTuple):
+    """An amount of a resource that a pod wants left on its node; of "pods" there are as many as a node may hold."""
+
+    resource: str
+    amount: int
+    reason: str
+    """What to say of a node that has less."""
 
 
 class PostFilterResult:
@@ -83,7 +92,7 @@ class Plugin:
         return ()
 
     def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
-        """The nodes that `filter_nodes` rejects for no reason; override where that is cheaper to say than the reasons."""
+        """The nodes that `filter_nodes` does not reject; override where that is cheaper to say than the reasons."""
         rejected: Mask = np.zeros(len(nodes), dtype=np.bool_)
         for mask, _ in self.filter_nodes(state, pod, nodes):
             rejected |= mask
@@ -141,6 +150,11 @@ class Plugin:
 
     def slot_scorer(self, template: PodTemplate) -> Callable[[int], int] | None:
         """`score` bound to a template and asked by slot, for plugins whose answer needs nothing else; else None."""
+        return None
+
+    def demands(self, template: PodTemplate) -> tuple[Demand, ...] | None:
+        """For a plugin of scope "node+pods": all that `filter` looks at, where that is whether the amounts are left
+        between what the node offers and what its pods request. None where there is more to it."""
         return None
 
     def idle_filter(self, pod: Pod) -> bool:

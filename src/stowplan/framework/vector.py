@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.framework.node import NodeInfo
+
+T = TypeVar("T", bound=np.generic)
 
 Mask = NDArray[np.bool_]
 """One truth value for each node of the subset that was asked about."""
@@ -26,10 +28,16 @@ class Nodes:
     as `extremes` does.
     """
 
-    __slots__ = ("_infos", "count", "derived", "holes", "index", "meant")
+    __slots__ = ("_infos", "_read", "count", "derived", "holes", "index", "meant")
 
     def __init__(
-        self, index: slice | Slots, count: int, infos: Sequence[NodeInfo | None], holes: Slots | None = None
+        self,
+        index: slice | Slots,
+        count: int,
+        infos: Sequence[NodeInfo | None],
+        holes: Slots | None = None,
+        *,
+        fleeting: bool = False,
     ) -> None:
         self.index = index
         self.count = count
@@ -40,9 +48,36 @@ class Nodes:
         self.derived: dict[Hashable, Any] = {}
         """For plugins to keep what follows from the subset alone: the runtime passes the same object while it can."""
         self._infos = infos
+        # A subset that is used for one look at the cluster gathers each column once, whoever asks.
+        self._read: dict[int, tuple[NDArray[Any], NDArray[Any]]] | None = {} if fleeting else None
 
     def __len__(self) -> int:
         return self.count
+
+    def read(self, column: NDArray[T]) -> NDArray[T]:
+        """A column's values for this subset, not to be written to."""
+        index = self.index
+        if isinstance(index, slice):
+            return column[index]
+        if self._read is None:
+            return column.take(index)
+        known = self._read.get(id(column))
+        if known is None:
+            # The column is kept along, so that its id cannot become another's.
+            known = self._read[id(column)] = (column, column.take(index))
+        return known[1]
+
+    def read_rows(self, sheet: NDArray[T]) -> NDArray[T]:
+        """As `read`, for several columns at once, which are the rows of an array."""
+        index = self.index
+        if isinstance(index, slice):
+            return sheet[:, index]
+        if self._read is None:
+            return sheet.take(index, axis=1)
+        known = self._read.get(id(sheet))
+        if known is None:
+            known = self._read[id(sheet)] = (sheet, sheet.take(index, axis=1))
+        return known[1]
 
     def slots(self) -> Slots:
         """The slots that are meant, in order."""

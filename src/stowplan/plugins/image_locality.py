@@ -6,6 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from stowplan.cache.columns import Floats
 from stowplan.framework import CycleState, NodeInfo, Nodes, Pod, PodTemplate, Scores
 from stowplan.plugins.base import InTreePlugin
 
@@ -53,23 +54,28 @@ class ImageLocality(InTreePlugin):
             image = self.nodes.images.get(name)
             if image is not None and node.slot in image.slots:
                 total += self._scaled(image.size, len(image.slots))
-        return 100 * (min(max(total, LEAST), wanted.most) - LEAST) // (wanted.most - LEAST)
+        return _score(total, wanted.most)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         wanted = self._wanted(pod.template)
-        total = np.zeros(self.nodes.capacity, dtype=np.int64)
-        for name in wanted.images:
-            image = self.nodes.images.get(name)
-            if image is not None:
-                total[image.slot_array()] += self._scaled(image.size, len(image.slots))
-        total = total[nodes.index]
-        if not total.any():
-            return total
-        np.clip(total, LEAST, wanted.most, out=total)
+        found = [image for name in wanted.images if (image := self.nodes.images.get(name)) is not None]
+        if not found:
+            return np.zeros(len(nodes), dtype=np.int64)
+        if len(found) == 1:
+            (image,) = found
+            one: Scores = np.zeros(self.nodes.high, dtype=np.int64)
+            one[image.slot_array()] = _score(self._scaled(image.size, len(image.slots)), wanted.most)
+            return one[nodes.index]
+        sizes = np.zeros(self.nodes.high)
+        for image in found:
+            sizes[image.slot_array()] += self._scaled(image.size, len(image.slots))
+        # Sums and products stay far below what a float holds exactly, and the quotient is at most 100.
+        total: Floats = np.minimum(sizes[nodes.index], wanted.most)
+        np.maximum(total, LEAST, out=total)
         total -= LEAST
-        total *= 100
-        total //= wanted.most - LEAST
-        return total
+        total *= 100.0
+        total /= wanted.most - LEAST
+        return total.astype(np.int64)
 
     def _wanted(self, template: PodTemplate) -> Wanted:
         return template.derive(ImageLocality, Wanted)
@@ -77,3 +83,8 @@ class ImageLocality(InTreePlugin):
     def _scaled(self, size: int, nodes_with_image: int) -> int:
         """An image that few nodes have counts less, lest those nodes attract every pod that needs it."""
         return int(size * (nodes_with_image / len(self.nodes)))
+
+
+def _score(size: int, most: int) -> int:
+    """0 to 100 for what of the images is there, between what is too little to matter and what is all one can want."""
+    return 100 * (min(max(size, LEAST), most) - LEAST) // (most - LEAST)

@@ -9,13 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.cache.columns import Column
+from stowplan.cache.columns import ALLOCATABLE, REQUESTED, Column, Floats
+from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource
 from stowplan.config.args import NodeResourcesBalancedAllocationArgs
 from stowplan.framework import CycleState, Handle, NodeInfo, Nodes, Pod, PodTemplate, Scores, Status, error, skip
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "NodeResourcesBalancedAllocation"
+
+_FEW = 16
+"""Up to so many nodes plain ints are cheaper than vectors."""
 
 
 class Part(NamedTuple):
@@ -54,9 +58,8 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         parts = self._parts(pod.template)
-        after = _balance_of_nodes(parts, nodes, with_pod=True)
-        after -= self._before_of(parts).scores(nodes)
-        after += 50
+        after = _balance_of_nodes(self.nodes, parts, nodes, with_pod=True)
+        after += self._before_of(parts).handicaps(nodes)
         after >>= 1
         after += 50
         return after
@@ -105,16 +108,27 @@ class Before:
         self._position = 0
         self._scores: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-    def scores(self, nodes: Nodes) -> NDArray[np.int64]:
+    def handicaps(self, nodes: Nodes) -> NDArray[np.int64]:
+        """50 less the balance, which is what the balance with the pod is set against."""
         log = self._nodes.log
         if len(self._scores) != self._nodes.capacity:
             self._scores = np.zeros(self._nodes.capacity, dtype=np.int64)
             self._position = 0
-        if self._position != log.position:
+        recent = log.since(self._position)
+        if recent is not None and len(recent) <= _FEW:
+            for slot in recent:
+                self._scores[slot] = 50 - self._score(slot)
+        else:
             changed = log.changed_since(self._position) if self._position else np.arange(self._nodes.high)
-            self._scores[changed] = _balance_of_nodes(self._parts, self._nodes.subset(changed), with_pod=False)
-            self._position = log.position
-        return self._scores[nodes.index]
+            self._scores[changed] = 50 - _balance_of_nodes(
+                self._nodes, self._parts, self._nodes.subset(changed), with_pod=False
+            )
+        self._position = log.position
+        return nodes.read(self._scores)
+
+    def _score(self, slot: int) -> int:
+        amounts = ((part.requested.values[slot], part.allocatable.values[slot]) for part in self._parts)
+        return _balance([min(used / capacity, 1.0) for used, capacity in amounts if capacity])
 
 
 def _balance(fractions: list[float]) -> int:
@@ -128,36 +142,45 @@ def _balance(fractions: list[float]) -> int:
     return int((1 - deviation) * 100)
 
 
-def _balance_of_nodes(parts: tuple[Part, ...], nodes: Nodes, *, with_pod: bool) -> NDArray[np.int64]:
-    index = nodes.index
-    fractions = []
-    complete = True
+def _balance_of_nodes(table: NodeTable, parts: tuple[Part, ...], nodes: Nodes, *, with_pod: bool) -> NDArray[np.int64]:
+    if [part.allocatable for part in parts] == [*table.sheet.columns[ALLOCATABLE]] and all(
+        table.everywhere(part.allocatable) for part in parts
+    ):
+        return _balance_of_cpu_and_memory(table, parts, nodes, with_pod)
+    fractions: list[tuple[Floats, Floats]] = []
     for allocatable, requested, request in parts:
-        capacity = allocatable.array[index]
-        used = requested.array[index]
-        if with_pod and request:
-            used = used + request
-        if capacity.min(initial=1) == 0:
-            complete = False
-            fraction = np.divide(used, capacity, out=np.zeros(nodes.count), where=capacity != 0)
+        capacity = nodes.read(allocatable.array)
+        used = nodes.read(requested.array) + (request if with_pod else 0)
+        if table.everywhere(allocatable):
+            used /= capacity
         else:
-            fraction = used / capacity
-        if fraction.max(initial=0.0) > 1:
-            np.minimum(fraction, 1.0, out=fraction)
-        fractions.append((fraction, capacity))
-    if complete and len(fractions) == 2:
-        deviation = fractions[0][0]
-        deviation -= fractions[1][0]
-        deviation *= 0.5
-        np.abs(deviation, out=deviation)
-    else:
-        deviation = _deviation(fractions, nodes.count)
+            used = np.divide(used, capacity, out=np.zeros(nodes.count), where=capacity > 0)
+        np.minimum(used, 1.0, out=used)
+        fractions.append((used, capacity))
+    deviation = _deviation(fractions, nodes.count)
     np.subtract(1.0, deviation, out=deviation)
     deviation *= 100.0
     return deviation.astype(np.int64)
 
 
-def _deviation(fractions: list[tuple[NDArray[np.float64], NDArray[np.int64]]], count: int) -> NDArray[np.float64]:
+def _balance_of_cpu_and_memory(
+    table: NodeTable, parts: tuple[Part, ...], nodes: Nodes, with_pod: bool
+) -> NDArray[np.int64]:
+    """The default pair of resources, both at once."""
+    sheet = nodes.read_rows(table.sheet.data)
+    fractions = sheet[REQUESTED] + np.array([[part.request if with_pod else 0] for part in parts], dtype=np.float64)
+    fractions /= sheet[ALLOCATABLE]
+    np.minimum(fractions, 1.0, out=fractions)
+    deviation: Floats = fractions[0]
+    deviation -= fractions[1]
+    deviation *= 0.5
+    np.abs(deviation, out=deviation)
+    np.subtract(1.0, deviation, out=deviation)
+    deviation *= 100.0
+    return deviation.astype(np.int64)
+
+
+def _deviation(fractions: list[tuple[Floats, Floats]], count: int) -> Floats:
     """The general case: any number of resources, some of which some nodes do not have."""
     total = np.zeros(count)
     present = np.zeros(count)
@@ -170,12 +193,12 @@ def _deviation(fractions: list[tuple[NDArray[np.float64], NDArray[np.int64]]], c
     for fraction, capacity in fractions:
         distance = fraction - mean
         squares += np.where(capacity != 0, distance * distance, 0.0)
-    deviation: NDArray[np.float64] = np.sqrt(squares / some)
+    deviation: Floats = np.sqrt(squares / some)
     pair = _pair_deviation(fractions, count)
     return np.where(present == 2, pair, np.where(present > 2, deviation, 0.0))
 
 
-def _pair_deviation(fractions: list[tuple[NDArray[np.float64], NDArray[np.int64]]], count: int) -> NDArray[np.float64]:
+def _pair_deviation(fractions: list[tuple[Floats, Floats]], count: int) -> Floats:
     """|first - second| / 2 over the two resources that a node has, computed in upstream's own order of operations."""
     first = np.zeros(count)
     second = np.zeros(count)
@@ -185,5 +208,5 @@ def _pair_deviation(fractions: list[tuple[NDArray[np.float64], NDArray[np.int64]
         np.copyto(first, fraction, where=has & (seen == 0))
         np.copyto(second, fraction, where=has & (seen == 1))
         seen += has
-    difference: NDArray[np.float64] = np.abs((first - second) / 2)
+    difference: Floats = np.abs((first - second) / 2)
     return difference

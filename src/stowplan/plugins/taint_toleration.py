@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stowplan import api
 from stowplan.api.tolerations import PREFER_NO_SCHEDULE, find_untolerated, tolerated
@@ -34,14 +33,14 @@ UNTOLERATED = Status(Code.UnschedulableAndUnresolvable, "node(s) had untolerated
 class Tables:
     """What a pod's tolerations mean for every distinct set of taints that nodes have."""
 
-    __slots__ = ("_preferring", "_tolerations", "array", "counts", "repelled")
+    __slots__ = ("_preferring", "_tolerations", "any_counts", "any_repelled", "counts", "repelled")
 
     def __init__(self, template: PodTemplate) -> None:
         self._tolerations = template.spec.tolerations
         self._preferring = [t for t in self._tolerations if t.effect in ("", PREFER_NO_SCHEDULE)]
         self.repelled: list[bool] = []
         self.counts: list[int] = []
-        self.array: NDArray[np.int64] = np.zeros((2, 0), dtype=np.int64)
+        self.any_repelled = self.any_counts = False
 
     def extend(self, taint_sets: list[tuple[api.Taint, ...]]) -> Tables:
         if len(self.repelled) < len(taint_sets):
@@ -49,7 +48,7 @@ class Tables:
                 self.repelled.append(find_untolerated(taints, self._tolerations) is not None)
                 soft = (taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE)
                 self.counts.append(sum(not tolerated(taint, self._preferring) for taint in soft))
-            self.array = np.array([self.repelled, self.counts], dtype=np.int64)
+            self.any_repelled, self.any_counts = any(self.repelled), any(self.counts)
         return self
 
 
@@ -69,8 +68,8 @@ class TaintToleration(InTreePlugin):
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
         tables = self._tables(pod.template)
-        if any(tables.repelled):
-            yield tables.array[0].astype(np.bool_)[self.nodes.taint_set[nodes.index]], UNTOLERATED
+        if tables.any_repelled:
+            yield np.array(tables.repelled)[nodes.read(self.nodes.taint_set)], UNTOLERATED
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
         return None
@@ -80,9 +79,9 @@ class TaintToleration(InTreePlugin):
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         tables = self._tables(pod.template)
-        if not any(tables.counts):
+        if not tables.any_counts:
             return np.zeros(len(nodes), dtype=np.int64)
-        counts: Scores = tables.array[1][self.nodes.taint_set[nodes.index]]
+        counts: Scores = np.array(tables.counts, dtype=np.int64)[nodes.read(self.nodes.taint_set)]
         return counts
 
     def events_to_register(self) -> Iterable[ClusterEventWithHint]:

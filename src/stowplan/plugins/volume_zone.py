@@ -72,33 +72,37 @@ class VolumeZone(InTreePlugin):
         return any(volume.persistent_volume_claim is not None for volume in template.spec.volumes)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        found: list[Topology] = []
-        for name in claim_names(pod):
-            topologies = self._topologies_of_claim(pod, name)
-            if isinstance(topologies, str):
-                return Status(Code.UnschedulableAndUnresolvable, topologies, plugin=NAME)
-            found += topologies
+        found = self._topologies(pod)
+        if isinstance(found, Status):
+            return found
         if not found:
             return skip()
         state.write(STATE, found)
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        required = self._required(state, pod)
+        if isinstance(required, Status):
+            return required
         labels = node.labels
         if not any(key in labels for key in TOPOLOGY_LABELS):
             return None  # a cluster of a single zone need not label its nodes
-        for key, values in state.read(STATE):
+        for key, values in required:
             if labels.get(key, labels.get(TOPOLOGY_LABELS[key])) not in values:
                 return ZONE_CONFLICT
         return None
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        required = self._required(state, pod)
+        if isinstance(required, Status):
+            yield np.ones(len(nodes), dtype=np.bool_), required
+            return
         present = {key: self.nodes.label(key).array[nodes.index] != ABSENT for key in TOPOLOGY_LABELS}
         labelled = np.logical_or.reduce(list(present.values()))
         if not labelled.any():
             return
         fits = np.ones(len(nodes), dtype=np.bool_)
-        for key, values in state.read(STATE):
+        for key, values in required:
             matches = self._matching(key, values, nodes)
             if (instead := TOPOLOGY_LABELS[key]) != key:
                 matches = np.where(present[key], matches, self._matching(instead, values, nodes))
@@ -112,6 +116,20 @@ class VolumeZone(InTreePlugin):
             on(EventResource.PersistentVolumeClaim, Action.Add | Action.Update, self._after_claim_event),
             on(EventResource.PersistentVolume, Action.Add | Action.Update, self._after_volume_event),
         )
+
+    def _required(self, state: CycleState, pod: Pod) -> list[Topology] | Status:
+        """What PreFilter found out; in a profile without it, Filter does so itself."""
+        known: list[Topology] | None = state.get(STATE)
+        return self._topologies(pod) if known is None else known
+
+    def _topologies(self, pod: Pod) -> list[Topology] | Status:
+        found: list[Topology] = []
+        for name in claim_names(pod):
+            topologies = self._topologies_of_claim(pod, name)
+            if isinstance(topologies, str):
+                return Status(Code.UnschedulableAndUnresolvable, topologies, plugin=NAME)
+            found += topologies
+        return found
 
     def _topologies_of_claim(self, pod: Pod, name: str) -> list[Topology] | str:
         """The topology labels of the volume that a claim is bound to, or what is wrong with the claim."""

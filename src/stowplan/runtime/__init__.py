@@ -2,7 +2,7 @@
 
 Belongs here: building profiles, one runner for each shape of extension point, the plain pass over all nodes (`survey`)
 and the fast one that remembers (`plan`), host selection, nominated pods, the preemption search, care with plugins that
-are not ours. Does not belong here: queues, binding, I/O, and any rule about pods and nodes. May import everything below.
+are not ours. Does not belong here: queues, binding, I/O, any rule about pods and nodes. May import everything below.
 """
 
 from stowplan.runtime.build import Factory, Registry, build_profiles, enable_everywhere

@@ -201,7 +201,9 @@ class Authored(Plugin):
             self._on_uncacheable()
 
     def _vector_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
-        answers = self._call("filter_nodes", lambda *a: list(self.inner.filter_nodes(*a)), state, self._shown(pod), nodes)
+        answers = self._call(
+            "filter_nodes", lambda *a: list(self.inner.filter_nodes(*a)), state, self._shown(pod), nodes
+        )
         if isinstance(answers, Status):
             yield np.ones(len(nodes), dtype=np.bool_), answers
             return

@@ -20,6 +20,7 @@ from stowplan.runtime.authored import Authored
 from stowplan.runtime.handle import ProfileHandle
 from stowplan.runtime.points import METHODS, implements_point
 from stowplan.runtime.profile import Profile
+from stowplan.runtime.sampling import Rotation, Sampler
 
 Factory = Callable[[Any, Handle], Plugin]
 Registry = Mapping[str, Factory]
@@ -45,13 +46,15 @@ def build_profiles(
         return any(name in plugins and implements_point(type(plugins[name]), point) for plugins in instances.values())
 
     expanded = expand_profiles(config, implements, registry)
+    rotation = Rotation(cluster.nodes)
     profiles = {}
     for configured in config.profiles:
         name = configured.scheduler_name
         percentage = configured.percentage_of_nodes_to_score
         if percentage is None:
             percentage = config.percentage_of_nodes_to_score
-        profiles[name] = _profile(name, expanded[name], instances[name], cluster, nominator, rng, percentage or 0)
+        sampler = Sampler(percentage, rotation) if percentage and percentage < 100 else None
+        profiles[name] = _profile(name, expanded[name], instances[name], cluster, nominator, rng, sampler)
     return profiles
 
 
@@ -62,7 +65,7 @@ def _profile(
     cluster: Cluster,
     nominator: Nominator,
     rng: random.Random,
-    percentage: int,
+    sampler: Sampler | None,
 ) -> Profile:
     built: list[Profile] = []
 
@@ -76,7 +79,7 @@ def _profile(
     }
     points = {point: tuple(wrapped[e.name] for e in expanded.get(point, ())) for point in METHODS}
     weights = {enabled.name: enabled.weight for enabled in expanded["score"]}
-    built.append(Profile(name, cluster, nominator, points, weights, rng, percentage))
+    built.append(Profile(name, cluster, nominator, points, weights, rng, sampler))
     return built[0]
 
 
@@ -127,4 +130,3 @@ def _decode_args(factory: Factory, name: str, args: Any) -> Any:
         return msgspec.convert(given, wanted)
     except msgspec.ValidationError as problem:
         raise ConfigError(f'pluginConfig of "{name}": {problem}') from problem
-

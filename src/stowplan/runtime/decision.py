@@ -49,17 +49,24 @@ class Decision:
         self.survey: Survey | None = None
 
     @classmethod
-    def on_best(cls, survey: Survey) -> Decision:
-        """A node that is alone needs no scores."""
+    def of(cls, survey: Survey) -> Decision:
+        """What follows from a survey."""
+        if not len(survey.feasible):
+            return cls._unschedulable(survey)
+        profile = survey.profile
+        if profile.sampler is not None:
+            survey.sample(profile.sampler)
+        # A node that is alone needs no scores.
         slot = int(survey.feasible[0] if len(survey.feasible) == 1 else best_slots(survey.score())[0])
-        info = survey.profile.cluster.nodes.infos[slot]
+        info = profile.cluster.nodes.infos[slot]
         assert info is not None
-        decision = cls(survey.profile, survey.pod, info.name, len(survey.feasible), len(survey.examined))
+        evaluated = survey.evaluated or len(survey.examined)
+        decision = cls(profile, survey.pod, info.name, len(survey.feasible), evaluated)
         decision.survey = survey
         return decision
 
     @classmethod
-    def unschedulable(cls, survey: Survey) -> Decision:
+    def _unschedulable(cls, survey: Survey) -> Decision:
         decision = cls(survey.profile, survey.pod, "", 0, len(survey.examined))
         decision.survey = survey
         message, decision.preemption = run_post_filters(survey)
@@ -113,7 +120,7 @@ def record_of(survey: Survey, preemption: Preemption | None, **told: Any) -> Dec
         nodes=len(survey.profile.cluster.nodes),
         pre_filter=None if pre.status is None else rejection(pre.status),
         pre_filter_nodes=None if pre.names is None or pre.status is not None else tuple(sorted(pre.names)),
-        funnel=tuple(FunnelStage(stage.plugin, stage.remaining) for stage in survey.funnel),
+        funnel=tuple(FunnelStage(stage.plugin, stage.remaining) for stage in survey.funnel()),
         rejected={name: rejection(status) for name, status in statuses if status is not None},
         feasible=tuple(sorted(names[slot] for slot in survey.feasible.tolist())),
         preemption=None if preemption is None else preemption_record(preemption),

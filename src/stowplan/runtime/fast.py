@@ -9,10 +9,10 @@ import numpy as np
 from stowplan.framework import Code, CycleState, Mask, Nodes, Pod
 from stowplan.runtime.authored import Authored
 from stowplan.runtime.decision import Decision
-from stowplan.runtime.filtering import filter_node, nominated_rivals, run_pre_filters
+from stowplan.runtime.filtering import NO_OBJECTION, Answers, ask_authored, leave_out_crowded, run_pre_filters
 from stowplan.runtime.outcomes import failed_at
 from stowplan.runtime.scoring import normalize
-from stowplan.runtime.survey import Answers, Survey
+from stowplan.runtime.survey import Survey
 from stowplan.runtime.ties import TIE_BITS
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
     if plan.pre_filters:
         state.skip_filter |= plan.skipped
         pre = run_pre_filters(plan.pre_filters, state, pod, plan.everything())
-        if pre.status is not None or pre.names is not None:
-            return profile.decide_afresh(pod)
+        if pre is not NO_OBJECTION:
+            return Decision.of(Survey(profile, pod).resume(state, pre, {}))
     plan.sync(state, pod)
     answers: Answers = {}
     allowed: Mask | None = None
@@ -39,7 +39,15 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
     feasible = plan.feasible if allowed is None else int(np.count_nonzero(plan.ok & allowed))
     if not feasible:
         state.skip_filter |= plan.skipped
-        return Decision.unschedulable(Survey(profile, pod).resume(state, answers))
+        return Decision.of(Survey(profile, pod).resume(state, NO_OBJECTION, answers))
+    evaluated = len(plan.table)
+    if profile.sampler is not None:
+        open_ = plan.ok if allowed is None else plan.ok & allowed
+        found, evaluated = profile.sampler.pick(np.flatnonzero(open_), evaluated)
+        if len(found) < feasible:
+            feasible = len(found)
+            allowed = np.zeros(len(plan.ok), dtype=np.bool_)
+            allowed[found] = True
     slot = -1
     if plan.live_scorers or plan.pre_scores or (allowed is not None and plan.normalized):
         slot = _best_by_scores(profile, plan, state, pod, allowed)
@@ -47,43 +55,26 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
         slot = int((plan.key if allowed is None else plan.key * allowed).argmax())
     info = plan.table.infos[slot]
     assert info is not None
-    return Decision(profile, pod, info.name, feasible, len(plan.table))
+    return Decision(profile, pod, info.name, feasible, evaluated)
 
 
 def _live_mask(profile: Profile, plan: Plan, state: CycleState, pod: Pod, answers: Answers) -> Mask | None:
-    """Nodes that pass the filters which have to be asked in every cycle; None where they reject none."""
+    """Nodes that pass the filters which have to be asked in every cycle; None where nothing restricts them."""
     allowed: Mask | None = None
     for plugin in plan.live_filters:
         if plugin.name in state.skip_filter:
             continue
-        nodes = plan.everything()
         if isinstance(plugin, Authored):
-            # Somebody's own code is asked about no more nodes than kube-scheduler would ask it about.
-            nodes = plan.table.subset(np.flatnonzero(plan.ok if allowed is None else plan.ok & allowed))
-            answers[plugin.name] = (nodes, list(plugin.filter_nodes(state, pod, nodes)))
-            passing = np.zeros(len(plan.ok), dtype=np.bool_)
-            passing[nodes.index] = True
-            for mask, status in answers[plugin.name][1]:
-                if not status.rejected and mask.any():
-                    raise failed_at("filter", plugin.name, status.message)
-                passing[nodes.slots()[mask]] = False
+            open_ = plan.ok if allowed is None else plan.ok & allowed
+            passing = ask_authored(profile, plugin, state, pod, plan.everything(), open_, answers)
         else:
-            passing = np.zeros(len(plan.ok), dtype=np.bool_)
-            passing[nodes.index] = plugin.passing_nodes(state, pod, nodes)
+            passing = plugin.passing_nodes(state, pod, plan.everything())
         allowed = passing if allowed is None else allowed & passing
-    return _without_crowded(profile, plan, state, pod, allowed)
-
-
-def _without_crowded(profile: Profile, plan: Plan, state: CycleState, pod: Pod, allowed: Mask | None) -> Mask | None:
-    """Exclude nodes where the pod would not fit beside the pods nominated to them."""
-    for name in profile.nominator.by_node:
-        info = plan.table.get(name)
-        if info is None or not plan.ok[info.slot] or not nominated_rivals(profile, pod, info):
-            continue
-        if filter_node(profile, state, pod, info) is not None:
-            if allowed is None:
-                allowed = np.ones(len(plan.ok), dtype=np.bool_)
-            allowed[info.slot] = False
+    if profile.nominator.by_node:
+        open_ = plan.ok if allowed is None else plan.ok & allowed
+        left = leave_out_crowded(profile, state, pod, plan.everything(), open_)
+        if left is not open_:
+            return left
     return allowed
 
 
@@ -93,12 +84,12 @@ def _best_by_scores(profile: Profile, plan: Plan, state: CycleState, pod: Pod, a
     scorers = _active_scorers(plan, state, pod, nodes)
     index = nodes.index
     if plan.normalized and allowed is not None:
-        total = plan.base[index]
+        total = plan.totals(nodes, normalized=False)
         for part in plan.normalized:
             raw = part.raw[index].copy()
             total = total + part.over(raw, *nodes.extremes(raw))
     elif scorers:
-        total = plan.total[index]
+        total = plan.totals(nodes, normalized=True)
     else:
         return -1
     for plugin, weight in scorers:

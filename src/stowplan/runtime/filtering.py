@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from stowplan.framework import Code, CycleState, NodeInfo, Nodes, Pod, Status
+import numpy as np
+
+from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Status
 from stowplan.runtime.outcomes import failed_at
 from stowplan.runtime.suppose import Supposition
 
 if TYPE_CHECKING:
     from stowplan.framework import Plugin
+    from stowplan.runtime.authored import Authored
     from stowplan.runtime.profile import Profile
+
+Answers = dict[str, tuple[Nodes, list[tuple[Mask, Status]]]]
+"""Filter answers of users' plugins by name, with the nodes that they were asked about: they are asked but once."""
 
 
 class PreFiltered(NamedTuple):
@@ -23,6 +29,9 @@ class PreFiltered(NamedTuple):
     """The only nodes that may be looked at, or None for all."""
     restricting: frozenset[str]
     """The plugins that named nodes."""
+
+
+NO_OBJECTION = PreFiltered(None, None, frozenset())
 
 
 def run_pre_filters(plugins: Iterable[Plugin], state: CycleState, pod: Pod, nodes: Nodes) -> PreFiltered:
@@ -48,6 +57,8 @@ def run_pre_filters(plugins: Iterable[Plugin], state: CycleState, pod: Pod, node
         names = frozenset(answer) if names is None else names & frozenset(answer)
         if not names:
             return PreFiltered(_no_common_node(restricting), names, frozenset(restricting))
+    if rejection is None and names is None:
+        return NO_OBJECTION
     return PreFiltered(rejection, names, frozenset(restricting))
 
 
@@ -102,3 +113,37 @@ def filter_node(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -
         if status is not None:
             return status
     return run_filters(profile.filters, state, pod, info)
+
+
+def ask_authored(
+    profile: Profile, plugin: Authored, state: CycleState, pod: Pod, nodes: Nodes, open_: Mask, answers: Answers
+) -> Mask:
+    """Ask a user's plugin about those of the nodes that are still open, and about no others; which stay open."""
+    positions = np.flatnonzero(open_)
+    asked = profile.cluster.nodes.subset(nodes.slots_at(positions))
+    given = list(plugin.filter_nodes(state, pod, asked))
+    answers[plugin.name] = (asked, given)
+    passing = open_.copy()
+    for mask, status in given:
+        if not status.rejected and mask.any():
+            raise failed_at("filter", plugin.name, status.message)
+        passing[positions[mask]] = False
+    return passing
+
+
+def leave_out_crowded(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes, passing: Mask) -> Mask:
+    """Leave out nodes where the pod would not fit beside the pods nominated to them."""
+    crowded = []
+    for name in profile.nominator.by_node:
+        info = profile.cluster.nodes.get(name)
+        if info is not None and nominated_rivals(profile, pod, info):
+            crowded.append(info)
+    if not crowded:
+        return passing
+    passing = passing.copy()
+    slots = nodes.slots_at(np.arange(len(nodes)))
+    for info in crowded:
+        position = int(np.searchsorted(slots, info.slot))
+        if position < len(slots) and slots[position] == info.slot and passing[position]:
+            passing[position] = filter_node(profile, state, pod, info) is None
+    return passing

@@ -17,13 +17,20 @@ Raw = NDArray[Any]
 def _share_of_max(raw: Raw, least: float, most: float) -> Scores:
     if most == 0:
         return raw.astype(np.int64)
-    return (100 * raw.astype(np.int64)) // int(most)
+    return _percent_of(raw, most)
 
 
 def _reversed_share_of_max(raw: Raw, least: float, most: float) -> Scores:
     if most == 0:
         return np.full(len(raw), 100, dtype=np.int64)
-    return 100 - (100 * raw.astype(np.int64)) // int(most)
+    return 100 - _percent_of(raw, most)
+
+
+def _percent_of(raw: Raw, most: float) -> Scores:
+    """100 x raw / most, cut to integers: exact in floats for all that a plugin might count."""
+    shares = raw * 100.0
+    shares /= float(most)
+    return shares.astype(np.int64)
 
 
 def _stretched(raw: Raw, least: float, most: float) -> Scores:

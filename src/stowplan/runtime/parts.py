@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from stowplan.runtime.normalizing import NORMALIZERS, Raw
 from stowplan.runtime.outcomes import failed_at
 
 Ints = NDArray[np.int64]
+Ranks = NDArray[np.signedinteger[Any]]
+"""What nodes are ranked by: int32 where the weights allow it, which halves the memory of a plan."""
 
 
 class Weighted(NamedTuple):
@@ -25,7 +27,7 @@ class Weighted(NamedTuple):
 class Normalized:
     """A node-scoped plugin whose scores are normalised over the feasible nodes."""
 
-    __slots__ = ("least", "most", "plugin", "raw", "share", "weight")
+    __slots__ = ("least", "most", "plugin", "raw", "weight")
 
     def __init__(self, plugin: Plugin, weight: int, raw: Raw) -> None:
         self.plugin = plugin
@@ -33,15 +35,13 @@ class Normalized:
         self.raw = raw
         self.least: float = 0
         self.most: float = 0
-        self.share: Ints = np.zeros(0, dtype=np.int64)
-        """Weighted normalised scores by slot, valid where `least` and `most` are those of the feasible nodes."""
 
-    def spread(self, feasible: Mask) -> None:
-        """Normalise over these nodes."""
+    def spread(self, feasible: Mask) -> Ints:
+        """Weighted scores of all nodes, normalised over these."""
         raw = self.raw[feasible]
         if len(raw):
             self.least, self.most = raw.min(), raw.max()
-        self.share = self.over(self.raw, self.least, self.most)
+        return self.over(self.raw, self.least, self.most)
 
     def over(self, raw: Raw, least: float, most: float) -> Ints:
         """Weighted scores where these are the extremes."""

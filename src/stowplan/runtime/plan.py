@@ -7,6 +7,7 @@ more than one node at a time. `Survey` is the definition of what must come out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, Status
 from stowplan.runtime.normalizing import Raw
 from stowplan.runtime.outcomes import failed_at
-from stowplan.runtime.parts import Ints, Normalized, TokenFilter, Weighted, passes_filter, score_of
+from stowplan.runtime.parts import Ints, Normalized, Ranks, TokenFilter, passes_filter, score_of
 from stowplan.runtime.ties import TIE_BITS
 
 if TYPE_CHECKING:
@@ -32,24 +33,22 @@ class Plan:
     def __init__(self, profile: Profile, pod: Pod) -> None:
         self.profile = profile
         self.table = profile.cluster.nodes
-        template = pod.template
         self._membership = -1
         self._restless: set[str] = set()
-        self._inert = {p.name for p in profile.filters if not p.concerns(template)}
+        shape, template = profile.shape, pod.template
+        self._unconcerned = {p.name for p in shape.plugins if not p.concerns(template)}
+        self._inert = set(self._unconcerned)
         self.plain = self._settle_pre_filter(pod)
         """Whether such pods are better judged without a plan, because PreFilter names the few nodes to look at."""
-        active = [p for p in profile.filters if p.name not in self._inert]
-        self._node_filters = [p for p in active if p.scope == "node"]
-        self._pod_filters = [p for p in active if p.scope == "node+pods"]
-        self._sort_scorers(pod)
-        bound = [p.slot_filter(template) for p in self._pod_filters]
-        self._slot_filters = [check for check in bound if check is not None]
-        self._unbound_filters = [p for p, check in zip(self._pod_filters, bound, strict=True) if check is None]
-        scorers = [(s.plugin.slot_scorer(template), s) for s in self._pod_scorers]
-        self._slot_scorers = [(score, s.weight) for score, s in scorers if score is not None]
-        self._unbound_scorers = [s for score, s in scorers if score is None]
+        self._node_filters = [p for p in shape.node_filters if p.name not in self._inert]
+        self._pod_filters = [p for p in shape.pod_filters if p.name not in self._inert]
+        unscored = self._settle_pre_score(pod)
+        self._node_scorers = [s for s in shape.node_scorers if s.plugin.name not in unscored]
+        self._pod_scorers = [s for s in shape.pod_scorers if s.plugin.name not in unscored]
+        self._normalized_scorers = [s for s in shape.normalized_scorers if s.plugin.name not in unscored]
+        self._slot_filters: list[Callable[[int], Status | None]] | None = None
         self.rules_version = -1
-        self._capacity = -1
+        self._size = -1
         self._node_position = self._position = 0
         self._feasible_nodes: Nodes | None = None
         self.normalized: list[Normalized] = []
@@ -57,8 +56,8 @@ class Plan:
     def _settle_pre_filter(self, pod: Pod) -> bool:
         """PreFilter of plugins that look at the template alone, once for all its pods."""
         scratch = CycleState()
-        for plugin in self.profile.pre_filters:
-            if plugin.template_only and plugin.name not in self._inert:
+        for plugin in self.profile.shape.constant_pre_filters:
+            if plugin.name not in self._inert:
                 answer = plugin.pre_filter(scratch, pod, self.everything())
                 if isinstance(answer, Status) and answer.code == Code.Skip:
                     self._inert.add(plugin.name)
@@ -66,41 +65,45 @@ class Plan:
                     return True
         return False
 
-    def _sort_scorers(self, pod: Pod) -> None:
-        template, profile = pod.template, self.profile
-        skipped = {p.name for p in profile.pre_scores if not p.concerns(template)}
+    def _settle_pre_score(self, pod: Pod) -> set[str]:
+        """The same for PreScore: the plugins that do not score such pods."""
+        unscored = set(self._unconcerned)
         scratch = CycleState()
-        for plugin in profile.pre_scores:
-            if plugin.template_only and plugin.name not in skipped:
+        for plugin in self.profile.shape.constant_pre_scores:
+            if plugin.name not in unscored:
                 status = plugin.pre_score(scratch, pod, self.everything())
                 if status is not None and status.code == Code.Skip:
-                    skipped.add(plugin.name)
+                    unscored.add(plugin.name)
                 elif status is not None and status.code:
                     raise failed_at("preScore", plugin.name, status.message)
-        active = [Weighted(p, w) for p, w in profile.scorers if p.name not in skipped and p.concerns(template)]
-        foldable = [s for s in active if not profile.scores_by_cycle(s.plugin)]
-        plain = [s for s in foldable if s.plugin.normalize is None]
-        self._node_scorers = [s for s in plain if s.plugin.scope == "node"]
-        self._pod_scorers = [s for s in plain if s.plugin.scope == "node+pods"]
-        self._normalized_scorers = [s for s in foldable if s.plugin.normalize is not None and s.plugin.scope == "node"]
-        known = (*self._node_scorers, *self._pod_scorers, *self._normalized_scorers)
-        self._other_scorers = [s for s in active if s not in known]
+        return unscored
+
+    def _bind_slots(self, pod: Pod) -> list[Callable[[int], Status | None]]:
+        """Plugins bound to the template, for the nodes that change one at a time."""
+        template = pod.template
+        checks = [(p.slot_filter(template), p) for p in self._pod_filters]
+        scorers = [(s.plugin.slot_scorer(template), s) for s in self._pod_scorers]
+        self._unbound_filters = [p for check, p in checks if check is None]
+        self._slot_scorers = [(score, s.weight) for score, s in scorers if score is not None]
+        self._unbound_scorers = [s for score, s in scorers if score is None]
+        self._slot_filters = [check for check, _ in checks if check is not None]
+        return self._slot_filters
 
     def apply_rules(self, pod: Pod) -> None:
         """Find out which plugins of cluster scope have something to say about such pods at present."""
-        profile, template = self.profile, pod.template
-        self.rules_version = profile.cluster.selection.rules_version
-        nothing = {p.name for p in profile.cluster_plugins if not p.concerns(template)} | self._inert
-        self.skipped = nothing | {p.name for p in profile.cluster_plugins if p.idle_filter(pod)}
-        self.pre_filters = [p for p in profile.pre_filters if not p.template_only and p.name not in self.skipped]
-        filters = [p for p in profile.filters if p.scope == "cluster" and p.name not in self.skipped]
+        shape = self.profile.shape
+        self.rules_version = self.profile.cluster.selection.rules_version
+        concerned = [p for p in shape.cluster_plugins if p.name not in self._unconcerned]
+        self.skipped = self._inert | {p.name for p in concerned if p.idle_filter(pod)}
+        self.pre_filters = [p for p in shape.cycle_pre_filters if p.name not in self.skipped]
+        filters = [p for p in shape.cluster_filters if p.name not in self.skipped]
         calm = [p for p in filters if p.name not in self._restless and p.filter_token(pod) is not None]
         self.token_filters = [TokenFilter(p) for p in calm]
         self.live_filters = [p for p in filters if p not in calm]
-        unscored = nothing | {p.name for p in profile.cluster_plugins if p.idle_score(pod)}
-        self.live_scorers = [s for s in self._other_scorers if s.plugin.name not in unscored]
-        self.pre_scores = [p for p in profile.pre_scores if not p.template_only and p.name not in unscored]
-        self._capacity = -1
+        unscored = self._unconcerned | {p.name for p in concerned if p.idle_score(pod)}
+        self.live_scorers = [s for s in shape.other_scorers if s.plugin.name not in unscored]
+        self.pre_scores = [p for p in shape.cycle_pre_scores if p.name not in unscored]
+        self._size = -1
 
     def everything(self) -> Nodes:
         """All nodes; the same object while no node comes or goes."""
@@ -109,28 +112,27 @@ class Plan:
             self._everything = self.table.everything()
         return self._everything
 
+    def totals(self, nodes: Nodes, *, normalized: bool) -> Ints:
+        """What the nodes score by all that is remembered, with or without what is normalised over all feasible ones."""
+        total: Ints = self.earned[nodes.index].astype(np.int64)
+        if normalized:
+            total += (self._offset[nodes.index] >> TIE_BITS) - 1
+        elif self._node_score is not None:
+            total += self._node_score[nodes.index]
+        return total
+
     def nodes_allowed(self, allowed: Mask | None) -> Nodes:
         """The feasible nodes, less those that are not allowed. The same object while nothing about it changes."""
         if allowed is not None:
-            return self._nodes_where(self.ok & allowed)
+            return self.table.where(self.ok & allowed)
         if self._feasible_nodes is None:
-            self._feasible_nodes = self._nodes_where(self.ok)
+            self._feasible_nodes = self.table.where(self.ok)
         return self._feasible_nodes
-
-    def _nodes_where(self, mask: Mask) -> Nodes:
-        """Over a whole slice with few holes vectors are cheap; where most nodes drop out, only the rest is looked at."""
-        table = self.table
-        holes = np.flatnonzero(~mask[: table.high])
-        if not len(holes):
-            return Nodes(slice(0, table.high), table.high, table.infos)
-        if len(holes) * 4 < table.high:
-            return Nodes(slice(0, table.high), table.high, table.infos, holes)
-        return table.subset(np.flatnonzero(mask))
 
     def sync(self, state: CycleState, pod: Pod) -> None:
         """Take in every change of the cluster since the last pod of the template."""
         table = self.table
-        if self._capacity != table.capacity or self._node_position != table.node_log.position:
+        if self._size != table.high or self._node_position != table.node_log.position:
             self._rebuild(state, pod)
             return
         if self.token_filters:
@@ -151,25 +153,24 @@ class Plan:
         """Everything anew, since nodes came, went or changed."""
         table, template = self.table, pod.template
         everything = self.everything()
-        size = self._capacity = table.capacity
+        size = self._size = table.high
         self._node_position, self._position = table.node_log.position, table.log.position
         answers = self.profile.static_answers
-        self._node_ok: Mask = table.alive.copy()
+        self._node_ok: Mask = table.alive[:size].copy()
         for plugin in self._node_filters:
             key = (plugin, "filter", plugin.signature(template))
             self._node_ok &= answers.get(key, partial(plugin.passing_nodes, state, pod))
-        self._node_score: Ints = np.zeros(size, dtype=np.int64)
+        self._node_score: Ints | None = None
         for plugin, weight in self._node_scorers:
-            self._node_score += weight * self._static_scores(plugin, state, pod)
+            scores = weight * self._static_scores(plugin, state, pod)
+            self._node_score = scores if self._node_score is None else self._node_score + scores
         self.normalized = []
         for plugin, weight in self._normalized_scorers:
             raw = self._static_scores(plugin, state, pod)
-            alive = raw[: table.high] if everything.holes is None else raw[table.alive]
+            alive = raw if everything.holes is None else raw[table.alive[:size]]
             if len(alive) and alive.min() != alive.max():
                 self.normalized.append(Normalized(plugin, weight, raw))
-        self._pods_ok: Mask = np.zeros(size, dtype=np.bool_)
-        self.base: Ints = np.zeros(size, dtype=np.int64)
-        self._judge(state, pod, everything)
+        self._judge_all(state, pod)
         for part in self.token_filters:
             part.refresh(state, pod, everything, size)
         self._combine()
@@ -178,24 +179,37 @@ class Plan:
         key = (plugin, "score", plugin.signature(pod.template))
         return self.profile.static_answers.get(key, partial(plugin.score_nodes, state, pod))
 
-    def _judge(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+    def _judge_all(self, state: CycleState, pod: Pod) -> None:
+        """Nodes that the node object rules out are never looked at again until it changes."""
+        open_ = np.flatnonzero(self._node_ok)
+        if len(open_) * 2 > self._size:
+            self._pods_ok, earned = self._judge(state, pod, self.everything())
+            self.earned: Ranks = earned.astype(self.profile.rank_type)
+            return
+        self._pods_ok = np.zeros(self._size, dtype=np.bool_)
+        self.earned = np.zeros(self._size, dtype=self.profile.rank_type)
+        self._pods_ok[open_], self.earned[open_] = self._judge(state, pod, self.table.subset(open_, fleeting=True))
+
+    def _judge(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Mask, Ints]:
         """Filters and scores that depend on a node and its pods, for some nodes."""
-        index = nodes.index
         passing: Mask | None = None
         for plugin in self._pod_filters:
             mask = plugin.passing_nodes(state, pod, nodes)
             passing = mask if passing is None else passing & mask
-        self._pods_ok[index] = True if passing is None else passing
-        total = self._node_score[index]
+        earned: Ints | None = None
         for plugin, weight in self._pod_scorers:
             scores = plugin.score_nodes(state, pod, nodes)
-            total = total + (scores if weight == 1 else weight * scores)
-        self.base[index] = total
+            if weight != 1:
+                scores = weight * scores
+            earned = scores if earned is None else earned + scores
+        if passing is None:
+            passing = np.ones(len(nodes), dtype=np.bool_)
+        return passing, np.zeros(len(nodes), dtype=np.int64) if earned is None else earned
 
     def _check_tokens(self, state: CycleState, pod: Pod) -> None:
         stale = False
         for part in self.token_filters:
-            stale |= part.refresh(state, pod, self.everything(), self._capacity)
+            stale |= part.refresh(state, pod, self.everything(), self._size)
         if stale:
             restless = {part.plugin.name for part in self.token_filters if part.restless}
             if restless:
@@ -204,71 +218,71 @@ class Plan:
             self._combine()
 
     def _combine(self) -> None:
-        """Feasibility, totals and ranks of all slots from their parts."""
+        """Feasibility and ranks of all slots from their parts."""
         ok = self._node_ok & self._pods_ok
         for part in self.token_filters:
             ok &= part.ok
         self.ok = ok
         self.feasible = int(np.count_nonzero(ok))
-        self.total = self.base
-        if self.normalized:
-            self.total = self.base.copy()
-            for scorer in self.normalized:
-                scorer.spread(ok)
-                self.total += scorer.share
-        self._noise = self.profile.ties.noise
-        self.key: Ints = self.total + 1
-        self.key <<= TIE_BITS
-        self.key += self._noise
+        # Added to what a node's pods earn it, in ranks: all that does not depend on them. One more makes it positive.
+        offset: Ints = np.ones(self._size, dtype=np.int64)
+        if self._node_score is not None:
+            offset += self._node_score
+        for scorer in self.normalized:
+            offset += scorer.spread(ok)
+        offset <<= TIE_BITS
+        offset += self.profile.ties.noise[: self._size]
+        self._offset: Ranks = offset.astype(self.profile.rank_type)
+        self.key: Ranks = self.earned << TIE_BITS
+        self.key += self._offset
         self.key *= ok
         self._feasible_nodes = None
 
     def _update_many(self, state: CycleState, pod: Pod, changed: NDArray[np.intp]) -> None:
-        nodes = self.table.subset(changed)
-        self._judge(state, pod, nodes)
+        changed = changed[self._node_ok.take(changed)]
+        nodes = self.table.subset(changed, fleeting=True)
+        ok, earned = self._judge(state, pod, nodes)
+        self._pods_ok[changed] = ok
+        self.earned[changed] = earned
         for part in self.token_filters:
             part.update(state, pod, nodes)
-        ok = self._node_ok[changed] & self._pods_ok[changed]
-        for part in self.token_filters:
-            ok &= part.ok[changed]
-        flipped = ok != self.ok[changed]
+            ok = ok & part.ok[changed]
+        flipped = ok != self.ok.take(changed)
         if flipped.any() and self._flip(changed[flipped], ok[flipped]):
             return
-        total = self.base[changed]
-        if self.normalized:
-            for scorer in self.normalized:
-                total += scorer.share[changed]
-            self.total[changed] = total
-        total += 1
-        total <<= TIE_BITS
-        total += self._noise[changed]
-        total *= ok
-        self.key[changed] = total
+        ranks = earned << TIE_BITS
+        ranks += self._offset.take(changed)
+        ranks *= ok
+        self.key[changed] = ranks
 
     def _update_one(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> None:
-        passing = True
-        for check in self._slot_filters:
+        if not self._node_ok.item(slot):
+            return
+        ok = True
+        for check in self._slot_filters or self._bind_slots(pod):
             if check(slot) is not None:
-                passing = False
+                ok = False
                 break
         for plugin in self._unbound_filters:
-            passing = passing and passes_filter(plugin, state, pod, info)
-        self._pods_ok[slot] = passing
-        total = self._node_score.item(slot)
+            ok = ok and passes_filter(plugin, state, pod, info)
+        self._pods_ok[slot] = ok
+        earned = 0
         for score, weight in self._slot_scorers:
-            total += weight * score(slot)
+            earned += weight * score(slot)
         for plugin, weight in self._unbound_scorers:
-            total += weight * score_of(plugin, state, pod, info)
-        self.base[slot] = total
-        ok = passing and self._node_ok.item(slot)
+            earned += weight * score_of(plugin, state, pod, info)
+        self.earned[slot] = earned
         for part in self.token_filters:
             ok = part.update_one(state, pod, info) and ok
-        if ok != self.ok.item(slot) and self._flip(np.array([slot]), np.array([ok])):
-            return
-        if self.normalized:
-            total += sum(scorer.share.item(slot) for scorer in self.normalized)
-            self.total[slot] = total
-        self.key[slot] = ((total + 1) << TIE_BITS) + self._noise.item(slot) if ok else 0
+        if ok != self.ok.item(slot):
+            if self.normalized:
+                if self._flip(np.array([slot]), np.array([ok])):
+                    return
+            else:
+                self.ok[slot] = ok
+                self.feasible += 1 if ok else -1
+                self._feasible_nodes = None
+        self.key[slot] = (earned << TIE_BITS) + self._offset.item(slot) if ok else 0
 
     def _flip(self, slots: NDArray[np.intp], joins: Mask) -> bool:
         """Nodes became feasible or stopped being so; whether that changed so much that all was combined anew."""

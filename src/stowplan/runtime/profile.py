@@ -5,21 +5,21 @@ from __future__ import annotations
 import random
 from collections import OrderedDict
 from collections.abc import Mapping
-from weakref import WeakSet
 
 from stowplan.cache import Cluster
-from stowplan.framework import Plugin, Pod, PodTemplate, Status, implements
+from stowplan.framework import Plugin, Pod, PodTemplate, Status
 from stowplan.queue.nominator import Nominator
-from stowplan.runtime import fast
-from stowplan.runtime.authored import Authored
+from stowplan.runtime import fast, glance
 from stowplan.runtime.decision import Decision
 from stowplan.runtime.outcomes import CycleError
 from stowplan.runtime.plan import Plan
 from stowplan.runtime.preemption.victims import Budgets
+from stowplan.runtime.sampling import Sampler
+from stowplan.runtime.shape import Shape
 from stowplan.runtime.static import StaticAnswers
 from stowplan.runtime.suppose import has_extensions
-from stowplan.runtime.survey import Survey
-from stowplan.runtime.ties import Ties
+from stowplan.runtime.survey import NO_NODES, Survey
+from stowplan.runtime.ties import Ties, rank_type
 
 _PLANS_KEPT = 1024
 
@@ -39,13 +39,14 @@ class Profile:
         points: Mapping[str, tuple[Plugin, ...]],
         weights: Mapping[str, int],
         rng: random.Random,
-        percentage_of_nodes_to_score: int,
+        sampler: Sampler | None = None,
     ) -> None:
         self.name = name
         self.cluster = cluster
         self.nominator = nominator
         self.rng = rng
-        self.percentage_of_nodes_to_score = percentage_of_nodes_to_score
+        self.sampler = sampler
+        """Present where the configuration asks for less than all nodes to be looked at."""
         self.points = points
         self.pre_enqueues = points["preEnqueue"]
         self.pre_filters = points["preFilter"]
@@ -53,15 +54,15 @@ class Profile:
         self.post_filters = points["postFilter"]
         self.pre_scores = points["preScore"]
         self.scorers = tuple((plugin, weights[plugin.name]) for plugin in points["score"])
-        by_name = {plugin.name: plugin for point in points.values() for plugin in point}
-        self.cluster_plugins = tuple(plugin for plugin in by_name.values() if plugin.scope == "cluster")
         self.extensions = tuple(plugin for plugin in self.pre_filters if has_extensions(plugin))
+        self.shape = Shape(self)
         self.budgets = Budgets(cluster)
         self.ties = Ties(cluster.nodes, rng)
+        self.rank_type = rank_type(weight for _, weight in self.scorers)
         self.static_answers = StaticAnswers(cluster.nodes)
         self._plans: OrderedDict[PodTemplate, Plan] = OrderedDict()
-        self._seen_once: WeakSet[PodTemplate] = WeakSet()
-        self._plans_valid = True
+        self._epoch = 0
+        """Changes when all plans are forgotten. A template that was seen in this epoch has it among what it derived."""
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Why the pod may not enter the queue, or None."""
@@ -73,54 +74,50 @@ class Profile:
 
     def decide(self, pod: Pod) -> Decision:
         """Where the pod goes."""
+        decision = self._decide(pod)
+        if self.sampler is not None and not (decision.node_name and decision.node_name == pod.nominated_node_name):
+            self.sampler.rotation.advance(decision.evaluated)
+        return decision
+
+    def _decide(self, pod: Pod) -> Decision:
         if pod.nominated_node_name or pod.node_name:
             return self.decide_afresh(pod)
         try:
-            plan = self._plan(pod)
-            if plan is None or not len(self.cluster.nodes):
-                return self.decide_afresh(pod)
-            decision = fast.decide(self, plan, pod)
+            if not len(self.cluster.nodes):
+                raise CycleError(NO_NODES.message)
+            epoch = self._epoch
+            if pod.template.derived.get(self) != epoch:
+                pod.template.derived[self] = epoch
+                decision = glance.decide(self, pod)
+            else:
+                plan = self._plan(pod)
+                decision = self.decide_afresh(pod) if plan.plain else fast.decide(self, plan, pod)
         except CycleError as failure:
             return Decision.failed(self, pod, failure)
         # A plugin may have been found out, while it was asked, to answer for this pod only.
-        return decision if self._plans_valid else self.decide_afresh(pod)
+        return decision if epoch == self._epoch else self.decide_afresh(pod)
 
     def decide_afresh(self, pod: Pod) -> Decision:
         """The same decision made without anything remembered from earlier ones."""
         try:
-            survey = Survey(self, pod).run()
-            if not len(survey.feasible):
-                return Decision.unschedulable(survey)
-            return Decision.on_best(survey)
+            return Decision.of(Survey(self, pod).run())
         except CycleError as failure:
             return Decision.failed(self, pod, failure)
 
     def forget_plans(self) -> None:
         """Nothing remembered holds any longer."""
         self._plans.clear()
-        self._seen_once.clear()
         self.static_answers.clear()
-        self._plans_valid = False
+        self.shape = Shape(self)
+        self._epoch += 1
 
-    def scores_by_cycle(self, plugin: Plugin) -> bool:
-        """Whether scores need more than a node at a time: a normaliser of the plugin's own, or what PreScore found."""
-        if isinstance(plugin, Authored):
-            return plugin.has_normalize_nodes or plugin.has_normalize_score or plugin.has_pre_score
-        return implements(type(plugin), "normalize_nodes")
-
-    def _plan(self, pod: Pod) -> Plan | None:
-        """The plan of the pod's template, kept from its second pod on; None where none is of use."""
-        self._plans_valid = True
-        template = pod.template
-        plan = self._plans.get(template)
+    def _plan(self, pod: Pod) -> Plan:
+        """The plan of the pod's template, made when its second pod comes."""
+        plan = self._plans.get(pod.template)
         if plan is None:
-            plan = Plan(self, pod)
-            if template in self._seen_once:
-                self._plans[template] = plan
-                if len(self._plans) > _PLANS_KEPT:
-                    self._plans.popitem(last=False)
-            else:
-                self._seen_once.add(template)
+            plan = self._plans[pod.template] = Plan(self, pod)
+            if len(self._plans) > _PLANS_KEPT:
+                self._plans.popitem(last=False)
         elif len(self._plans) > 1:
-            self._plans.move_to_end(template)
-        return None if plan.plain else plan
+            self._plans.move_to_end(pod.template)
+        return plan

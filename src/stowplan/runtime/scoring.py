@@ -24,9 +24,7 @@ class PluginScores(NamedTuple):
     normalized: Scores
 
 
-def score_nodes(
-    profile: Profile, state: CycleState, pod: Pod, feasible: Slots
-) -> tuple[list[PluginScores], Scores]:
+def score_nodes(profile: Profile, state: CycleState, pod: Pod, feasible: Slots) -> tuple[list[PluginScores], Scores]:
     """The scores plugin by plugin, and their weighted sum, by position in `feasible`."""
     nodes = profile.cluster.nodes.subset(feasible)
     run_pre_scores(profile, state, pod, nodes)

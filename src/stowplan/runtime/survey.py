@@ -5,6 +5,7 @@ Explanations, diagnoses of pods that fit nowhere, and checks of the fast path ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,16 +14,22 @@ from numpy.typing import NDArray
 
 from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Scores, Slots, Status
 from stowplan.runtime.authored import Authored
-from stowplan.runtime.filtering import PreFiltered, absent_status, filter_node, nominated_rivals, run_pre_filters
+from stowplan.runtime.filtering import (
+    NO_OBJECTION,
+    Answers,
+    PreFiltered,
+    absent_status,
+    filter_node,
+    nominated_rivals,
+    run_pre_filters,
+)
 from stowplan.runtime.outcomes import CycleError, failed_at
 from stowplan.runtime.scoring import PluginScores, score_nodes
 
 if TYPE_CHECKING:
     from stowplan.framework import Plugin
     from stowplan.runtime.profile import Profile
-
-Answers = dict[str, tuple[Nodes, list[tuple[Mask, Status]]]]
-"""Filter answers of plugins by name, with the nodes that they were asked about."""
+    from stowplan.runtime.sampling import Sampler
 
 FEW = 16
 """Up to so many nodes the plain-int form is cheaper than the vector form."""
@@ -44,18 +51,19 @@ class Survey:
         self.profile = profile
         self.pod = pod
         self.state = CycleState()
-        self.pre_filtered = PreFiltered(None, None, frozenset())
+        self.pre_filtered: PreFiltered = NO_OBJECTION
         self.statuses: list[Status] = []
         self.verdicts: NDArray[np.intp] = np.full(profile.cluster.nodes.high, -1, dtype=np.intp)
         """By slot: -1 passes or was not looked at, else an index into `statuses`."""
         self.examined: Slots = np.zeros(0, dtype=np.intp)
         self.feasible: Slots = np.zeros(0, dtype=np.intp)
-        self.funnel: list[Stage] = []
         self.scores: list[PluginScores] = []
         self.total: Scores = np.zeros(0, dtype=np.int64)
         """By position in `feasible`."""
         self._known: dict[Status, int] = {}
         self._answers: Answers = {}
+        self.evaluated = 0
+        """How many nodes were looked at, where a search stopped early; else 0."""
 
     @property
     def absent(self) -> Status | None:
@@ -71,18 +79,37 @@ class Survey:
         nodes = self.profile.cluster.nodes
         if not len(nodes):
             raise CycleError(NO_NODES.message)
-        everything = nodes.everything()
-        self.pre_filtered = run_pre_filters(self.profile.pre_filters, self.state, self.pod, everything)
+        self.pre_filtered = run_pre_filters(self.profile.pre_filters, self.state, self.pod, nodes.everything())
+        return self._examine()
+
+    def resume(self, state: CycleState, pre_filtered: PreFiltered, answers: Answers) -> Survey:
+        """As `run`, where PreFilter was run already, and perhaps some filters: users' plugins are asked but once.
+
+        `state` must know the plugins that have nothing to say; those after the one that refused the pod never ran.
+        """
+        self.state = state
+        self.pre_filtered = pre_filtered
+        self._answers = answers
+        refusal = pre_filtered.status
+        if refusal is not None and refusal.code == Code.UnschedulableAndUnresolvable:
+            order = [plugin.name for plugin in self.profile.pre_filters]
+            refusing = {refusal.plugin, *pre_filtered.restricting}
+            last = max((i for i, name in enumerate(order) if name in refusing), default=len(order))
+            state.skip_filter.difference_update(order[last + 1 :])
+        return self._examine()
+
+    def _examine(self) -> Survey:
+        nodes = self.profile.cluster.nodes
         if self.pre_filtered.status is not None:
             return self
         if self.pod.nominated_node_name and self._try_nominated():
             return self
-        candidates = everything
+        candidates = nodes.everything()
         if self.pre_filtered.names is not None:
             slots = sorted(nodes.slot_of[name] for name in self.pre_filtered.names if name in nodes.slot_of)
             candidates = nodes.subset(np.array(slots, dtype=np.intp))
         self.examined = candidates.slots()
-        if len(self.examined) <= FEW:
+        if len(self.examined) <= FEW and not self._answers:
             self._filter_one_by_one()
         else:
             self._filter_vectors(candidates)
@@ -90,16 +117,24 @@ class Survey:
         self.feasible = self.examined[self.verdicts[self.examined] < 0]
         return self
 
-    def resume(self, state: CycleState, answers: Answers) -> Survey:
-        """As `run`, but PreFilter has been run and found nothing against it, and some filters have answered already."""
-        self.state = state
-        self._answers = answers
-        candidates = self.profile.cluster.nodes.everything()
-        self.examined = candidates.slots()
-        self._filter_vectors(candidates)
-        self._recheck_nominated()
-        self.feasible = self.examined[self.verdicts[self.examined] < 0]
-        return self
+    def funnel(self) -> list[Stage]:
+        """How many nodes were left after each step that rejected any."""
+        remaining = len(self.profile.cluster.nodes)
+        stages = []
+        if self.pre_filtered is not NO_OBJECTION:
+            remaining = len(self.examined)
+            stages.append(Stage("PreFilter", remaining))
+        rejected = Counter(self.statuses[verdict].plugin for verdict in self.verdicts[self.verdicts >= 0].tolist())
+        for plugin in self.profile.filters:
+            if plugin.name in rejected:
+                remaining -= rejected[plugin.name]
+                stages.append(Stage(plugin.name, remaining))
+        return stages
+
+    def sample(self, sampler: Sampler) -> None:
+        """Keep only those feasible nodes that a search which stops early would have found."""
+        if len(self.feasible) > 1:
+            self.feasible, self.evaluated = sampler.pick(self.feasible, len(self.examined))
 
     def score(self) -> Survey:
         self.scores, self.total = score_nodes(self.profile, self.state, self.pod, self.feasible)
@@ -150,10 +185,7 @@ class Survey:
         for plugin in self.profile.filters:
             if plugin.name in self.state.skip_filter or not remaining:
                 continue
-            rejected = self._ask(plugin, candidates, open_, verdicts)
-            if rejected:
-                remaining -= rejected
-                self.funnel.append(Stage(plugin.name, remaining))
+            remaining -= self._ask(plugin, candidates, open_, verdicts)
         self.verdicts[candidates.index] = verdicts
 
     def _ask(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_], verdicts: NDArray[np.intp]) -> int:

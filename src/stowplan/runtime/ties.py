@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,11 @@ from numpy.typing import NDArray
 from stowplan.cache import NodeTable
 
 TIE_BITS = 16
+
+
+def rank_type(weights: Iterable[int]) -> type[np.int32] | type[np.int64]:
+    """The integers that nodes can be ranked by: totals of up to 100 times all weights, shifted past the tie bits."""
+    return np.int32 if (100 * sum(weights) + 2) << TIE_BITS < 1 << 31 else np.int64
 
 
 class Ties:

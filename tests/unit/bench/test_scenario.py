@@ -18,6 +18,7 @@ FLOORS = {
     "antiaffinity": 15000,
     "templates": 4000,
     "unique": 1500,
+    "unique-rich": None,
     "preemption": 300,
     "preemption-unique": 150,
     "user-plugin": 15000,
@@ -61,7 +62,7 @@ def test_templates_share_neither_requests_nor_tolerations_nor_affinity_nor_image
 
 
 def test_a_scenario_like_another_changes_what_it_says_and_keeps_the_rest() -> None:
-    templates, unique = load_scenario("templates"), load_scenario("unique")
+    templates, unique = load_scenario("templates"), load_scenario("unique-rich")
     assert unique.cluster == templates.cluster
     assert unique.incoming.pod == templates.incoming.pod
     assert (templates.incoming.templates, unique.incoming.templates) == (1000, 0)

@@ -111,7 +111,7 @@ def defined_scores(
                 count = sum(
                     counted(rule, newcomer, pods, host["metadata"]["name"])
                     for host in nodes
-                    if labels[host["metadata"]["name"]].get(key) == labels[name][key]
+                    if labels[host["metadata"]["name"]].get(key, "") == labels[name][key]
                     and (not all_keys or all(k in host["metadata"]["labels"] for k in keys))
                     and included(rule, newcomer, host)
                 )

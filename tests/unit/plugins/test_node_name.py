@@ -37,11 +37,9 @@ def test_both_forms_leave_the_requested_node(plugin: NodeName, wanted: str, reje
         assert names == rejected & {info.name for _, info in nodes.infos()}
 
 
-def test_pods_of_one_template_are_told_apart_by_their_token(plugin: NodeName) -> None:
-    first, second = asking_for(plugin, "a"), asking_for(plugin, "b")
-    assert first.template is second.template
-    assert plugin.filter_token(first) != plugin.filter_token(second)
-    assert plugin.filter_token(asking_for(plugin, "")) is not None
+def test_it_is_idle_for_pods_that_name_no_node(plugin: NodeName) -> None:
+    assert plugin.idle_filter(asking_for(plugin, ""))
+    assert not plugin.idle_filter(asking_for(plugin, "a"))
 
 
 def test_any_new_node_is_worth_an_attempt(plugin: NodeName) -> None:

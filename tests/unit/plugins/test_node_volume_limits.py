@@ -94,6 +94,11 @@ def test_attached_volumes_count(attachments: list[api.VolumeAttachment], fits: b
     assert answer == ({} if fits else {"a": TOO_MANY})
 
 
+def test_filter_gets_along_without_pre_filter() -> None:
+    world = world_with(csi("x"), claim("x", "x"), limit=0)
+    assert world.filter(world.plugin(NodeVolumeLimits), world.pod(pvc("x")), CycleState()) == {"a": TOO_MANY}
+
+
 def test_an_attached_volume_in_use_counts_once() -> None:
     world = world_with(csi("x"), csi("y"), claim("x", "x"), claim("y", "y"), attachment("1", "a", "y"), limit=2)
     world.pod(pvc("y"), name="other", on="a")

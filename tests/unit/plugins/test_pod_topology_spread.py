@@ -121,7 +121,7 @@ def _reason(status: Status | None) -> str:
 def random_nodes(random: Random) -> list[Json]:
     nodes = []
     for i in range(random.randint(1, 12)):
-        zone = random.choice(["z1", "z2", "z3", "z3", None]) if random.random() < 0.5 else f"z{i % 3}"
+        zone = random.choice(["z1", "z2", "z3", "", None]) if random.random() < 0.5 else f"z{i % 3}"
         host = random.choice(["", "", "", "", "shared", None])
         taints = [{"key": "t", "effect": "NoSchedule"}] if random.random() < 0.2 else []
         nodes.append(node(f"n{i}", zone, host=host, taints=taints, disk=random.choice(["ssd", "hdd"])))

@@ -104,6 +104,20 @@ def test_a_cluster_without_zone_labels_rejects_nothing() -> None:
     assert world.judge(world.plugin(VolumeZone), world.pod(pvc("c")), CycleState()) == {}
 
 
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([claim("c", "pv"), in_zones("pv", **{ZONE: "a"})], {"b": CONFLICT}),
+        ([claim("c"), storage_class()], {}),
+        ([], dict.fromkeys(("a", "b", "bare"), ('persistentvolumeclaim "c" not found',))),
+    ],
+    ids=["zone", "unbound", "no claim"],
+)
+def test_filter_gets_along_without_pre_filter(items: list[Any], expected: dict[str, tuple[str]]) -> None:
+    world = World(node("a", **{ZONE: "a"}), node("b", **{ZONE: "b"}), node("bare"), *items)
+    assert reasons(world.filter(world.plugin(VolumeZone), world.pod(pvc("c")), CycleState())) == expected
+
+
 def test_hints() -> None:
     world = World()
     plugin, pod = world.plugin(VolumeZone), world.pod(pvc("c"))

@@ -53,6 +53,11 @@ class World:
         if answer is not None:
             assert isinstance(answer, Status)
             return answer
+        return self.filter(plugin, pod, state)
+
+    def filter(self, plugin: InTreePlugin, pod: Pod, state: CycleState) -> dict[str, Status]:
+        """Filter's answer by node, PreFilter having run or not; the vector form must agree."""
+        nodes = self.cluster.nodes.everything()
         vector: dict[str, Status] = {}
         for mask, status in plugin.filter_nodes(state, pod, nodes):
             for slot in np.flatnonzero(mask).tolist():

@@ -87,7 +87,7 @@ class InterPodAffinity(InTreePlugin):
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         rules = self._score_rules(pod.template)
         weighing = None if rules is None or rules.heedless else rules.weighing()
-        if not weighing:
+        if not weighing or scoring.indifferent(weighing, nodes):
             return _SKIP
         state.write(_SCORE, weighing)
         return None

@@ -50,6 +50,20 @@ class ScoreRules(TemplateSums):
         return [entry for many in (self.own, self.others) for entry in many if entry[1].total]
 
 
+def indifferent(weighing: Weighted, nodes: Nodes) -> bool:
+    """Whether the nodes are all in the same domains, so that their scores are equal and come to nothing."""
+    return all(_in_one_domain(domains.column, nodes) for _, domains in weighing)
+
+
+def _in_one_domain(column: LabelColumn, nodes: Nodes) -> bool:
+    known: tuple[int, bool] | None = nodes.derived.get((indifferent, column.key))
+    if known is None or known[0] != column.version:
+        ids = column.array[nodes.index].copy()
+        least, greatest = nodes.extremes(ids)
+        known = nodes.derived[indifferent, column.key] = (column.version, bool(least == greatest))
+    return known[1]
+
+
 def score(weighing: Weighted, slot: int) -> int:
     """The raw score of one node."""
     return int(sum(weight * domains.of(slot) for weight, domains in weighing))

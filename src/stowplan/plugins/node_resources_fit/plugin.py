@@ -6,7 +6,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from stowplan.cache.columns import Column
+import numpy as np
+
+from stowplan.cache.columns import ALLOCATABLE, ALLOWED_PODS, POD_COUNT, REQUESTED, Column, Floats
 from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
 from stowplan.cache.requests import is_extended_resource
 from stowplan.config.args import NodeResourcesFitArgs
@@ -15,6 +17,7 @@ from stowplan.framework import (
     ClusterEventWithHint,
     Code,
     CycleState,
+    Demand,
     EventResource,
     Handle,
     Mask,
@@ -72,25 +75,33 @@ class NodeResourcesFit(InTreePlugin):
     def slot_filter(self, template: PodTemplate) -> Callable[[int], Status | None]:
         return template.derive((self, "filter"), self._make_filter)
 
+    def demands(self, template: PodTemplate) -> tuple[Demand, ...] | None:
+        checks = self._checks(template)
+        if any(check.delegable and backing_device_class(self.cluster, check.resource) for check in checks):
+            return None
+        amounts = (Demand(check.resource, check.amount, f"Insufficient {check.resource}") for check in checks)
+        return (Demand("pods", 1, TOO_MANY_PODS), *amounts)
+
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         return self.slot_filter(pod.template)(node.slot)
 
     def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
-        index = nodes.index
-        passing: Mask = self.nodes.pod_count.array[index] < self.nodes.allowed_pods.array[index]
-        for check in self._checks(pod.template):
-            short = self._short(check, nodes)
-            passing &= ~short
+        pair = pod.template.derive((self, "pair"), self._cpu_and_memory)
+        if pair is None:
+            return super().passing_nodes(state, pod, nodes)
+        sheet = nodes.read_rows(self.nodes.sheet.data)
+        enough = sheet[ALLOCATABLE] - sheet[REQUESTED] >= pair
+        passing: Mask = sheet[POD_COUNT] < sheet[ALLOWED_PODS]
+        passing &= enough[0]
+        passing &= enough[1]
         return passing
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
-        index = nodes.index
-        yield self.nodes.pod_count.array[index] >= self.nodes.allowed_pods.array[index], _status(
-            Code.Unschedulable, TOO_MANY_PODS
-        )
+        full: Mask = nodes.read(self.nodes.pod_count.array) >= nodes.read(self.nodes.allowed_pods.array)
+        yield full, _status(Code.Unschedulable, TOO_MANY_PODS)
         for check in self._checks(pod.template):
             short = self._short(check, nodes)
-            hopeless = short & (check.allocatable.array[index] < check.amount)
+            hopeless = short & (nodes.read(check.allocatable.array) < check.amount)
             yield short & ~hopeless, _status(Code.Unschedulable, f"Insufficient {check.resource}")
             yield hopeless, _status(Code.UnschedulableAndUnresolvable, f"Insufficient {check.resource}")
 
@@ -114,8 +125,8 @@ class NodeResourcesFit(InTreePlugin):
         )
 
     def _short(self, check: Check, nodes: Nodes) -> Mask:
-        allocatable = check.allocatable.array[nodes.index]
-        short: Mask = allocatable - check.requested.array[nodes.index] < check.amount
+        allocatable = nodes.read(check.allocatable.array)
+        short: Mask = allocatable - nodes.read(check.requested.array) < check.amount
         if check.delegable and backing_device_class(self.cluster, check.resource) is not None:
             short &= allocatable > 0
         return short
@@ -134,6 +145,12 @@ class NodeResourcesFit(InTreePlugin):
                 delegable = is_extended_resource(name) or name.startswith(IMPLICIT_PREFIX)
                 checks.append(Check(name, template.requests[name], allocatable, requested, delegable))
         return tuple(checks)
+
+    def _cpu_and_memory(self, template: PodTemplate) -> Floats | None:
+        """Requests for cpu and memory as a column vector, for pods that ask for nothing else; else None."""
+        amounts = {check.resource: check.amount for check in self._checks(template)}
+        pair = [[amounts.pop("cpu", -np.inf)], [amounts.pop("memory", -np.inf)]]
+        return None if amounts else np.array(pair)
 
     def _is_ignored(self, resource: str) -> bool:
         if not is_extended_resource(resource):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.cache.columns import Column
+from stowplan.cache.columns import ALLOCATABLE, NON_ZERO, Column, Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource, scoring_requests
 from stowplan.config.args import LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrategy
 from stowplan.framework import Nodes, PodTemplate, Scores
 
 EXACT_IN_FLOAT = 1 << 46
-"""Up to here 100 x amount and the quotient of two amounts, cut to an integer, are exact in a float."""
+"""Below this, 100 x amount and its quotient by an amount, cut to an integer, are exact in a float; else ints are used."""
 
 Ints = NDArray[np.int64]
 
@@ -37,26 +37,25 @@ def most_allocated(requested: int, allocatable: int) -> int:
     return min(requested, allocatable) * 100 // allocatable
 
 
-def least_allocated_nodes(requested: Ints, allocatable: Ints) -> Ints:
-    free = allocatable - requested
-    free *= 100
-    return _percent(free, allocatable)
+def least_allocated_nodes(requested: Floats, allocatable: Floats, everywhere: bool) -> Ints:
+    np.subtract(allocatable, requested, out=requested)
+    np.maximum(requested, 0.0, out=requested)
+    return _percent(requested, allocatable, everywhere)
 
 
-def most_allocated_nodes(requested: Ints, allocatable: Ints) -> Ints:
-    return _percent(np.minimum(requested, allocatable) * 100, allocatable)
+def most_allocated_nodes(requested: Floats, allocatable: Floats, everywhere: bool) -> Ints:
+    np.minimum(requested, allocatable, out=requested)
+    return _percent(requested, allocatable, everywhere)
 
 
-def _percent(amounts: Ints, allocatable: Ints) -> Ints:
-    """amounts / allocatable, cut to integers; negative amounts count as zero, and so does a node that has nothing."""
-    if int(allocatable.max(initial=0)) < EXACT_IN_FLOAT:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            quotients = amounts / allocatable
-        if amounts.min(initial=0) < 0 or allocatable.min(initial=1) == 0:
-            np.copyto(quotients, 0.0, where=(amounts < 0) | (allocatable == 0))
-        return quotients.astype(np.int64)
-    safe = np.maximum(allocatable, 1)
-    return np.maximum(amounts, 0) // safe * (allocatable > 0)
+def _percent(amounts: Floats, allocatable: Floats, everywhere: bool) -> Ints:
+    """100 x amount / allocatable, cut to integers; 0 where nothing is allocatable. Overwrites the amounts."""
+    amounts *= 100.0
+    if everywhere:
+        amounts /= allocatable
+    else:
+        amounts = np.divide(amounts, allocatable, out=np.zeros(len(amounts)), where=allocatable > 0)
+    return amounts.astype(np.int64)
 
 
 class Shape:
@@ -71,9 +70,8 @@ class Shape:
     def score(self, requested: int, allocatable: int) -> int:
         return self.values[100 if requested > allocatable else requested * 100 // allocatable]
 
-    def score_nodes(self, requested: Ints, allocatable: Ints) -> Ints:
-        percent = _percent(np.minimum(requested, allocatable) * 100, allocatable)
-        return self.array[percent]
+    def score_nodes(self, requested: Floats, allocatable: Floats, everywhere: bool) -> Ints:
+        return self.array[most_allocated_nodes(requested, allocatable, everywhere)]
 
 
 def _on_line(points: list[tuple[int, int]], percent: int) -> int:
@@ -94,8 +92,11 @@ class Strategy:
         self._config = config
         self._nodes = nodes
         self._shape: Shape | None = None
+        resources = [(spec.name, spec.weight) for spec in config.resources]
+        self._usual = config.type == LEAST_ALLOCATED and resources == [("cpu", 1), ("memory", 1)]
+        """Whether this is kube-scheduler's default, which has a short way of its own."""
         self._one: Callable[[int, int], int]
-        self._many: Callable[[Ints, Ints], Ints]
+        self._many: Callable[[Floats, Floats, bool], Ints]
         if config.type == LEAST_ALLOCATED:
             self._one, self._many = least_allocated, least_allocated_nodes
         elif config.type == MOST_ALLOCATED:
@@ -132,24 +133,49 @@ class Strategy:
         return score
 
     def score_nodes(self, template: PodTemplate, nodes: Nodes) -> Scores:
-        index = nodes.index
-        total: Ints = np.zeros(nodes.count, dtype=np.int64)
+        parts = self._parts(template)
+        if any(part.allocatable.widest >= EXACT_IN_FLOAT for part in parts):
+            score = self.scorer(template)
+            return np.array([score(slot) for slot in _slots(nodes)], dtype=np.int64)
+        if self._usual and all(self._nodes.everywhere(part.allocatable) for part in parts):
+            return self._least_cpu_and_memory(parts, nodes)
+        total: Ints | None = None
         weights: Ints | int = 0
-        for part in self._parts(template):
-            allocatable = part.allocatable.array[index]
-            scores = self._many(part.allocated.array[index] + part.request, allocatable)
+        for part in parts:
+            allocatable = nodes.read(part.allocatable.array)
+            everywhere = self._nodes.everywhere(part.allocatable)
+            scores = self._many(nodes.read(part.allocated.array) + part.request, allocatable, everywhere)
             if self._shape is not None:
                 scores *= allocatable > 0
                 weights = weights + part.weight * (scores > 0)
-            elif allocatable.min(initial=1) > 0:
+            elif everywhere:
                 weights = weights + part.weight
             else:
                 weights = weights + part.weight * (allocatable > 0)
-            total += scores * part.weight if part.weight != 1 else scores
+            if part.weight != 1:
+                scores *= part.weight
+            total = scores if total is None else total + scores
+        if total is None:
+            return np.zeros(nodes.count, dtype=np.int64)
         if isinstance(weights, int):
             return total // weights if weights not in (1, 2) else total >> (weights - 1)
         quotients = total / np.maximum(weights, 1)
         return (quotients if self._shape is None else np.floor(quotients + 0.5)).astype(np.int64)
+
+    def _least_cpu_and_memory(self, parts: tuple[Part, ...], nodes: Nodes) -> Scores:
+        """LeastAllocated of cpu and memory alike, both at once."""
+        sheet = nodes.read_rows(self._nodes.sheet.data)
+        allocatable = sheet[ALLOCATABLE]
+        free = allocatable - sheet[NON_ZERO]
+        free -= np.array([[parts[0].request], [parts[1].request]], dtype=np.float64)
+        np.maximum(free, 0.0, out=free)
+        free *= 100.0
+        free /= allocatable
+        scores = free.astype(np.int64)
+        total: Scores = scores[0]
+        total += scores[1]
+        total >>= 1
+        return total
 
     def _parts(self, template: PodTemplate) -> tuple[Part, ...]:
         return template.derive(self, self._make_parts)
@@ -157,7 +183,7 @@ class Strategy:
     def _make_parts(self, template: PodTemplate) -> tuple[Part, ...]:
         nodes = self._nodes
         allocated = {"cpu": nodes.non_zero_cpu, "memory": nodes.non_zero_memory}
-        requests = scoring_requests(template.spec)
+        requests = scoring_requests(template)
         parts = []
         for spec in self._config.resources:
             request = requests.get(spec.name, 0)
@@ -166,3 +192,8 @@ class Strategy:
             allocatable, requested = nodes.resource(spec.name)
             parts.append(Part(allocatable, allocated.get(spec.name, requested), request, spec.weight))
         return tuple(parts)
+
+
+def _slots(nodes: Nodes) -> Iterable[int]:
+    """All slots of a subset, holes included."""
+    return range(nodes.index.start or 0, nodes.index.stop) if isinstance(nodes.index, slice) else nodes.index.tolist()

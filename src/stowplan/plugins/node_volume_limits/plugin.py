@@ -32,6 +32,9 @@ from stowplan.plugins.node_volume_limits.bounds import Bounds, limits_of
 
 STATE = "PreFilter" + NAME
 
+Wanted = tuple[set[Attachable] | Status, set[Attachable] | Status]
+"""What a pod brings to a node without and to one with a CSINode: in-tree volumes count on the latter alone."""
+
 TOO_MANY = Status(Code.Unschedulable, "node(s) exceed max volume count", plugin=NAME)
 
 
@@ -51,21 +54,19 @@ class NodeVolumeLimits(InTreePlugin):
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         if not attachable_volumes(pod.template):
             return skip()
-        # What the pod brings to a node without and with a CSINode: in-tree volumes count on the latter alone.
-        wanted = [self.attachable.of_pod(pod, migrated=migrated, new=True) for migrated in (False, True)]
-        state.write(STATE, wanted)
+        state.write(STATE, self._volumes(pod))
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         limits = self.bounds.limits().get(node.name)
-        wanted: set[Attachable] | Status = state.read(STATE)[limits is not None]
+        wanted: set[Attachable] | Status = self._wanted(state, pod)[limits is not None]
         if isinstance(wanted, Status):
             return wanted
         return self._check(wanted, limits, node) if wanted and limits else None
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
         found: dict[Status, Mask] = {}
-        for position, node in self._doubtful(state.read(STATE), nodes):
+        for position, node in self._doubtful(self._wanted(state, pod), nodes):
             status = self.filter(state, pod, node)
             if status is not None:
                 found.setdefault(status, np.zeros(len(nodes), dtype=np.bool_))[position] = True
@@ -80,7 +81,16 @@ class NodeVolumeLimits(InTreePlugin):
             on(EventResource.VolumeAttachment, Action.Delete, self._after_attachment_delete),
         )
 
-    def _doubtful(self, wanted: list[set[Attachable] | Status], nodes: Nodes) -> Iterable[tuple[int, NodeInfo]]:
+    def _wanted(self, state: CycleState, pod: Pod) -> Wanted:
+        """What PreFilter found out; in a profile without it, Filter does so itself."""
+        known: Wanted | None = state.get(STATE)
+        return self._volumes(pod) if known is None else known
+
+    def _volumes(self, pod: Pod) -> Wanted:
+        without, volumes = (self.attachable.of_pod(pod, migrated=migrated, new=True) for migrated in (False, True))
+        return without, volumes
+
+    def _doubtful(self, wanted: Wanted, nodes: Nodes) -> Iterable[tuple[int, NodeInfo]]:
         """The nodes that need a close look, each with its position; bounds know nothing of pods that are supposed."""
         without, volumes = wanted
         if isinstance(without, Status) or isinstance(volumes, Status) or self.cluster.journal.active:

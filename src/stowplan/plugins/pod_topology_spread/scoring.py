@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +20,21 @@ _Floats = NDArray[np.float64]
 class SoftConstraint:
     """One constraint with its live counts: those of the node itself for the hostname, sums by domain for other keys."""
 
-    __slots__ = ("_eligibility", "column", "counts", "domains", "slack")
+    __slots__ = ("_eligibility", "_lenient", "blank", "column", "counts", "domains", "slack", "strays")
 
     def __init__(
-        self, cluster: Cluster, template: PodTemplate, constraint: Constraint, keys: Iterable[str], known: Eligibilities
+        self,
+        cluster: Cluster,
+        template: PodTemplate,
+        constraint: Constraint,
+        keys: tuple[str, ...],
+        known: Eligibilities,
     ) -> None:
+        self._lenient = not keys
+        self.blank = ABSENT
+        """The domain of the empty value, where nodes without the label count as part of it; else -1."""
+        self.strays = 0.0
+        """Matching pods on those nodes."""
         self.column: LabelColumn = cluster.nodes.label(constraint.topology_key)
         self.counts: SlotCounts = constraint.counts(cluster, template.namespace)
         self.slack = float(constraint.max_skew - 1)
@@ -36,14 +45,24 @@ class SoftConstraint:
 
     def refresh(self) -> None:
         """Bring the sums up to date with the nodes."""
-        if self.domains is not None:
-            self.domains.refresh(self._eligible())
+        if self.domains is None:
+            return
+        eligible = self._eligible()
+        self.domains.refresh(eligible)
+        blank = self.column.find("") if self._lenient else ABSENT
+        self.blank = blank if blank >= 0 and self.column.sizes[blank] else ABSENT
+        if self.blank != ABSENT:
+            without = self.column.array == ABSENT
+            self.strays = float(self.counts.array[without if eligible is None else without & eligible].sum())
 
     def points(self, slot: int, weight: float) -> float:
         """What the constraint adds to a node's raw score."""
-        if self.column.values[slot] == ABSENT:
+        domain = self.column.values[slot]
+        if domain == ABSENT:
             return 0.0
         matching = self.counts.values[slot] if self.domains is None else self.domains.of(slot)
+        if domain == self.blank:
+            matching += self.strays
         return matching * weight + self.slack
 
     def points_of_nodes(self, index: slice | NDArray[np.intp], weight: float, everywhere: bool, out: _Floats) -> None:
@@ -54,7 +73,10 @@ class SoftConstraint:
             if not everywhere:
                 out *= self.column.array[index] != ABSENT
         else:
-            table = self.domains.array * weight
+            table = self.domains.array.copy()
+            if self.blank != ABSENT:
+                table[self.blank] += self.strays
+            table *= weight
             table += self.slack
             table[ABSENT] = 0.0
             table.take(self.column.array[index], mode="wrap", out=out)
@@ -95,7 +117,7 @@ class ScoreRules:
         known: Weighing | None = nodes.derived.get(self._sort)
         if known is None or known.versions != versions:
             ignored = self._ignored(nodes)
-            sizes = (self._domains_among(part.column, nodes, ignored, part.domains is None) for part in self.parts)
+            sizes = (self._domains_among(part, nodes, ignored) for part in self.parts)
             known = Weighing(versions, tuple(math.log(size + 2) for size in sizes), ignored)
             nodes.derived[self._sort] = known
         return known
@@ -155,18 +177,21 @@ class ScoreRules:
             ignored |= part.column.array[nodes.index] == ABSENT
         return ignored
 
-    def _domains_among(self, column: LabelColumn, nodes: Nodes, ignored: Mask | None, each: bool) -> int:
-        """How many domains nodes are in, lack of the label being one; with `each`, how many nodes there are."""
+    def _domains_among(self, part: SoftConstraint, nodes: Nodes, ignored: Mask | None) -> int:
+        """How many domains nodes are in, lack of the label being one; for the hostname, how many nodes there are."""
+        column = part.column
         judged = None if ignored is None else ~ignored
         if judged is not None and nodes.holes is not None:
             judged[nodes.holes] = False
-        if each:
+        if part.domains is None:
             return nodes.meant if judged is None else int(np.count_nonzero(judged))
-        if judged is None and isinstance(nodes.index, slice):
+        if judged is None and isinstance(nodes.index, slice) and part.blank == ABSENT:
             absent = len(self._nodes) - column.present
             if len(self._nodes) - nodes.meant < min(size for size in (*column.sizes, absent) if size):
                 return column.occupied + (absent > 0)  # too few nodes are left out for a domain to be gone
         ids = column.array[nodes.index] + 1
+        if part.blank != ABSENT:
+            ids[ids == 0] = part.blank + 1
         if judged is not None:
             return int(np.count_nonzero(np.bincount(ids[judged])))
         numbers = np.bincount(ids)
