@@ -40,7 +40,7 @@ from stowplan.framework.status import (
     skip,
     wait,
 )
-from stowplan.framework.vector import Mask, Nodes, Scores, Slots
+from stowplan.framework.vector import Mask, Nodes, Scores, Slots, uniform
 
 __all__ = [
     "ALL_EVENTS",
@@ -83,5 +83,6 @@ __all__ = [
     "reject",
     "reject_forever",
     "skip",
+    "uniform",
     "wait",
 ]

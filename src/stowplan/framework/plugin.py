@@ -93,10 +93,10 @@ class Plugin:
 
     def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
         """The nodes that `filter_nodes` does not reject; override where that is cheaper to say than the reasons."""
-        rejected: Mask = np.zeros(len(nodes), dtype=np.bool_)
+        rejected: Mask | None = None
         for mask, _ in self.filter_nodes(state, pod, nodes):
-            rejected |= mask
-        return ~rejected
+            rejected = mask if rejected is None else rejected | mask
+        return np.ones(len(nodes), dtype=np.bool_) if rejected is None else ~rejected
 
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]

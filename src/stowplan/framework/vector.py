@@ -19,6 +19,11 @@ Scores = NDArray[np.int64]
 Slots = NDArray[np.intp]
 
 
+def uniform(value: int, count: int) -> Scores:
+    """The same score for all nodes, at the cost of one; read-only."""
+    return np.broadcast_to(np.int64(value), count)
+
+
 class Nodes:
     """A subset of the cluster's nodes.
 
@@ -103,6 +108,8 @@ class Nodes:
 
     def extremes(self, values: NDArray[Any]) -> tuple[Any, Any]:
         """(least, greatest) value over the nodes that are meant; values at holes are overwritten."""
+        if len(values) and values.strides[0] == 0:
+            return values[0], values[0]
         if self.holes is not None and len(self.holes):
             if not self.meant:
                 return 0, 0

@@ -23,6 +23,7 @@ from stowplan.framework import (
     Scores,
     Status,
     on,
+    uniform,
 )
 from stowplan.plugins.base import InTreePlugin
 
@@ -80,7 +81,7 @@ class TaintToleration(InTreePlugin):
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         tables = self._tables(pod.template)
         if not tables.any_counts:
-            return np.zeros(len(nodes), dtype=np.int64)
+            return uniform(0, len(nodes))
         counts: Scores = np.array(tables.counts, dtype=np.int64)[nodes.read(self.nodes.taint_set)]
         return counts
 

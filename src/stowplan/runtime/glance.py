@@ -86,7 +86,7 @@ def _best(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> int:
             skipped.add(plugin.name)
     rank = np.zeros(len(nodes), dtype=np.int64)
     for plugin, weight in profile.scorers:
-        if plugin.name not in skipped:
+        if plugin.name not in skipped and plugin.concerns(pod.template):
             scores = plugin.score_nodes(state, pod, nodes)
             if plugin.normalize is not None:
                 least, most = nodes.extremes(scores)
