@@ -91,6 +91,14 @@ class Authored(Plugin):
         for status, mask in masks.items():
             yield mask, status
 
+    def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
+        passing: Mask = np.ones(len(nodes), dtype=np.bool_)
+        for mask, status in self.filter_nodes(state, pod, nodes):
+            if not status.rejected and mask.any():
+                raise failed_at("filter", self.name, status.message)
+            passing &= ~mask
+        return passing
+
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> Status | PostFilterResult | None:

@@ -26,10 +26,12 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
     if plan.rules_version != profile.cluster.selection.rules_version:
         plan.apply_rules(pod)
     state = CycleState()
-    if plan.pre_filters:
+    if plan.pre_filters or profile.nominator.by_node:
         state.skip_filter |= plan.skipped
+    if plan.pre_filters:
         pre = run_pre_filters(plan.pre_filters, state, pod, plan.everything())
-        if pre is not NO_OBJECTION:
+        # Or a user's plugin stands aside for this pod, although its answers for the template are remembered.
+        if pre is not NO_OBJECTION or not plan.folded.isdisjoint(state.skip_filter):
             return Decision.of(Survey(profile, pod).resume(state, pre, {}))
     plan.sync(state, pod)
     answers: Answers = {}

@@ -42,6 +42,8 @@ class Plan:
         """Whether such pods are better judged without a plan, because PreFilter names the few nodes to look at."""
         self._node_filters = [p for p in shape.node_filters if p.name not in self._inert]
         self._pod_filters = [p for p in shape.pod_filters if p.name not in self._inert]
+        self.folded = frozenset(p.name for p in (*self._node_filters, *self._pod_filters))
+        """The filters whose answers are part of the ranks."""
         unscored = self._settle_pre_score(pod)
         self._node_scorers = [s for s in shape.node_scorers if s.plugin.name not in unscored]
         self._pod_scorers = [s for s in shape.pod_scorers if s.plugin.name not in unscored]
@@ -259,7 +261,7 @@ class Plan:
         if not self._node_ok.item(slot):
             return
         ok = True
-        for check in self._slot_filters or self._bind_slots(pod):
+        for check in self._bind_slots(pod) if self._slot_filters is None else self._slot_filters:
             if check(slot) is not None:
                 ok = False
                 break

@@ -92,8 +92,9 @@ class Profile:
             else:
                 plan = self._plan(pod)
                 decision = self.decide_afresh(pod) if plan.plain else fast.decide(self, plan, pod)
-        except CycleError as failure:
-            return Decision.failed(self, pod, failure)
+        except CycleError:
+            # Nodes may have been asked about that kube-scheduler would not have come to: the plain pass has the last word.
+            return self.decide_afresh(pod)
         # A plugin may have been found out, while it was asked, to answer for this pod only.
         return decision if epoch == self._epoch else self.decide_afresh(pod)
 
