@@ -169,9 +169,12 @@ class Cluster:
             if info is None or pod.uid not in info.pods:
                 self.retemplate(pod)
                 continue
+            order = dict(info.pods)
             self._settle(pod, info, -1)
             self.retemplate(pod)
             self._settle(pod, info, 1)
+            info.pods.clear()
+            info.pods.update(order)
         return True
 
     def retemplate(self, pod: Pod) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec.msgpack import Encoder
+from msgspec.json import Encoder
 from msgspec.structs import replace
 
 from stowplan import api

@@ -1,13 +1,14 @@
 """`stowplan config`: the scheduler configuration with all defaults, and what is wrong with one."""
 
 import json
-import sys
 
 import click
 
+from stowplan.cli.files import read, shown
+from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration, dump, load
 from stowplan.config.types import API_VERSION, KIND
-from stowplan.errors import ConfigError
+from stowplan.errors import ConfigError, InputError, PluginError
 
 
 @click.group()
@@ -35,33 +36,34 @@ def default(output: str) -> None:
     "known_plugins",
     metavar="NAME",
     multiple=True,
-    help="A plugin of your own that the configuration may name; may be given several times.",
+    help="A plugin that the configuration may name, where its code is not at hand for --plugin; may be given again.",
 )
-def check(files: tuple[str, ...], known_plugins: tuple[str, ...]) -> None:
+@plugin_option
+def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple[str, ...]) -> None:
     """Say whether each FILE ('-' for standard input) is a valid configuration, and all that is wrong where it is not.
+
+    Beyond the fields themselves, the profiles are put together: the plugins must exist, implement the extension points
+    at which they are enabled, and accept their arguments.
 
     Exit status: 0 all are valid, 2 some are not.
     """
-    known = IN_TREE_PLUGINS.union(known_plugins)
+    from stowplan.cli.profiles import try_profiles
+
+    registered = load_plugins(plugins)
+    known = IN_TREE_PLUGINS.union(known_plugins, registered)
     problems: list[str] = []
     for file in files:
-        source = "<stdin>" if file == "-" else file
+        source = shown(file)
         try:
-            click.echo(f"{source}: valid ({_describe(load(_read(file), source, known))})")
+            checked = load(read(file), source, known)
+            try_profiles(checked, registered, source, known_plugins)
+            click.echo(f"{source}: valid ({_describe(checked)})")
         except ConfigError as error:
             problems += error.problems
+        except (InputError, PluginError) as error:
+            problems.append(str(error))
     if problems:
         raise ConfigError(problems)
-
-
-def _read(file: str) -> bytes:
-    if file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        with open(file, "rb") as stream:
-            return stream.read()
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from error
 
 
 def _describe(checked: KubeSchedulerConfiguration) -> str:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+import sys
+import traceback
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
+from stowplan.cli.files import STDIN, opened, read, shown
 from stowplan.cli.plugins import load_plugins, plugin_option
+from stowplan.cli.verbosity import tracebacks_wanted
 from stowplan.errors import InputError
+
+if TYPE_CHECKING:
+    from stowplan.evaluation import Evaluator
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @click.command()
@@ -18,46 +27,67 @@ from stowplan.errors import InputError
 def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str, ...]) -> None:
     """Say what kube-scheduler would say about each node, for each case given.
 
-    Reads a case a line (JSON: `pod`, `nodes`, `pods`, and where they matter `config`, `services`, `pvcs`, `pvs`,
-    `storageclasses`, `pdbs`, ...) from the FILEs or standard input, and writes a verdict a line in the same order:
-    rejections by node with plugin and reasons, feasible nodes, scores, the message, victims. A broken line yields
-    {"id": ..., "error": ...} in its place.
+    Reads a case a line (JSON) from the FILEs or standard input, and writes a verdict a line (JSON) in the same order:
+    rejections by node with plugin and reasons, feasible nodes, scores, the message, victims. A broken case yields
+    {"id": ..., "error": ...} in its place and spoils no other.
+
+    \b
+    The fields of a case, all but `pod` optional:
+      id              comes back with the verdict
+      pod             the pending pod
+      nodes, pods     the cluster: nodes, and running pods with their spec.nodeName
+      nominatedPods   other pending pods, with status.nominatedNodeName
+      config          KubeSchedulerConfiguration for this case, instead of --config
+      namespaces services replicasets replicationcontrollers statefulsets pdbs pvcs pvs
+      storageclasses csinodes csidrivers csistoragecapacities volumeattachments
+      resourceclaims resourceclaimtemplates deviceclasses resourceslices
 
     \b
     Examples:
       stowplan evaluate cases.jsonl
-      stowplan evaluate --plugin ./colour.py:FavouriteColour - < cases.jsonl
-    """
-    import msgspec
+      stowplan evaluate --plugin ./rack_care.py:RackCare - < cases.jsonl
 
-    from stowplan.config import load
+    Exit status: 0 every case was answered, errors included; 2 a file, the configuration or a plugin cannot be used.
+    """
+    evaluator = _evaluator(config_file, plugins)
+    unreadable: list[str] = []
+    asked = False
+    for line in _lines(files or (STDIN,), unreadable):
+        asked = True
+        sys.stdout.buffer.write(evaluator.answer(line))
+        sys.stdout.buffer.flush()
+    if unreadable:
+        raise InputError("\n".join(unreadable))
+    if not asked:
+        click.echo("stowplan: the input is empty: no cases", err=True)
+
+
+def _evaluator(config_file: str | None, plugins: tuple[str, ...]) -> Evaluator:
+    from stowplan.cli.profiles import try_profiles
+    from stowplan.config import IN_TREE_PLUGINS, load
     from stowplan.evaluation import Evaluator
 
     registered = load_plugins(plugins)
-    evaluator = Evaluator(plugins=registered)
+    config = None
     if config_file is not None:
-        config = load(_read(config_file), config_file, evaluator.known_plugins)
-        evaluator = Evaluator(config, registered)
-    encode = msgspec.json.Encoder().encode
-    out = click.get_binary_stream("stdout")
-    for line in _lines(files or ("-",)):
-        out.write(encode(evaluator.line(line)) + b"\n")
-        out.flush()
+        source = shown(config_file)
+        config = load(read(config_file), source, IN_TREE_PLUGINS.union(registered))
+        try_profiles(config, registered, source)
+    return Evaluator(config, registered, _on_bug)
 
 
-def _read(name: str) -> bytes:
-    try:
-        return click.get_binary_stream("stdin").read() if name == "-" else Path(name).read_bytes()
-    except OSError as problem:
-        raise InputError(f"{name}: {problem.strerror}") from problem
-
-
-def _lines(files: Iterable[str]) -> Iterator[bytes]:
-    """Lines that are not blank, file after file."""
+def _lines(files: tuple[str, ...], unreadable: list[str]) -> Iterator[bytes]:
+    """Lines that are not blank, file after file; one that cannot be read keeps nobody from the others."""
     for name in files:
         try:
-            stream = click.get_binary_stream("stdin") if name == "-" else Path(name).open("rb")
-        except OSError as problem:
-            raise InputError(f"{name}: {problem.strerror}") from problem
-        with stream:
-            yield from (line for line in stream if line.strip())
+            with opened(name) as stream:
+                for line in stream:
+                    if not line.isspace():
+                        yield line.removeprefix(_BYTE_ORDER_MARK)
+        except InputError as problem:
+            unreadable.append(str(problem))
+
+
+def _on_bug(bug: Exception) -> None:
+    if tracebacks_wanted():
+        traceback.print_exception(bug)

@@ -1,15 +1,17 @@
 """The `stowplan` command: finds the subcommand, imports only that, and turns errors into a line and an exit status."""
 
 import importlib
+import os
 import sys
 import traceback
+from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
 import click
 
+from stowplan.cli.verbosity import TRACEBACKS_FROM, parse_verbosity, tracebacks_wanted
 from stowplan.errors import StowplanError
 
-TRACEBACK_VERBOSITY = 5
 EXIT_INTERRUPTED = 130
 
 
@@ -24,7 +26,7 @@ class Entry(NamedTuple):
 COMMANDS = {
     "evaluate": Entry("stowplan.cli.evaluate", "evaluate", "Say what the scheduler decides: a case in, a verdict out."),
     "bench": Entry("stowplan.cli.bench", "bench", "Measure how fast decisions are made."),
-    "config": Entry("stowplan.cli.config", "config", "Convert, check and complete scheduler configuration."),
+    "config": Entry("stowplan.cli.config", "config", "Check and complete scheduler configuration."),
     "version": Entry("stowplan.cli.version", "version", "Print versions."),
 }
 
@@ -37,14 +39,6 @@ class Failure(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         for line in self.message.splitlines():
             click.echo(f"stowplan: {line}", file=file, err=True)
-
-
-def parse_verbosity(ctx: click.Context, param: click.Parameter, value: str) -> int:
-    """Read a klog level. Kubernetes' programs also take `-v=5`, of which click leaves `=5`."""
-    level = value.removeprefix("=")
-    if not level.isdecimal():
-        raise click.BadParameter(f"{level!r} is not a whole number from 0 up.")
-    return int(level)
 
 
 class LazyGroup(click.Group):
@@ -68,7 +62,7 @@ class LazyGroup(click.Group):
         try:
             super().invoke(ctx)
         except StowplanError as error:
-            if ctx.params["verbosity"] >= TRACEBACK_VERBOSITY:
+            if tracebacks_wanted():
                 traceback.print_exc()
             raise Failure(str(error)) from error
         finally:
@@ -84,7 +78,7 @@ class LazyGroup(click.Group):
     default="0",
     callback=parse_verbosity,
     metavar="LEVEL",
-    help=f"Verbosity. From {TRACEBACK_VERBOSITY} on, errors come with a traceback.",
+    help=f"Verbosity. From {TRACEBACKS_FROM} on, errors come with a traceback.",
 )
 def cli(verbosity: int) -> None:
     """Stowplan decides where pods go, as kube-scheduler does: same filters, same scores, same words.
@@ -98,8 +92,9 @@ def cli(verbosity: int) -> None:
         stowplan evaluate cases.jsonl
       The same with your own scheduler configuration, from a pipe:
         stowplan evaluate --config scheduler.yaml - < cases.jsonl
-      Bring an old configuration to kubescheduler.config.k8s.io/v1:
-        stowplan config convert old.yaml
+      What is wrong with a configuration? And what is the default one?
+        stowplan config check scheduler.yaml
+        stowplan config default
       How many pods are decided in a second on this machine?
         stowplan bench decisions
 
@@ -116,4 +111,16 @@ def main() -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
+    except OSError as error:
+        # Of a reader that went away click has taken care: this is a full disk and its like.
+        _drop_output()
+        failure = Failure(error.strerror or str(error))
+        failure.show()
+        return failure.exit_code
     return status or 0
+
+
+def _drop_output() -> None:
+    """Let what could not be written go, or the interpreter would try it once more when it ends."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,11 +9,16 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from stowplan.errors import PluginError
+
+if TYPE_CHECKING:
+    from stowplan.runtime import Factory
+
+T = TypeVar("T")
 
 GROUP = "stowplan.plugins"
 
@@ -22,59 +27,68 @@ plugin_option: Callable[[Any], Any] = click.option(
     "plugins",
     multiple=True,
     metavar="MODULE:CLASS",
-    help="Add a plugin: package.module:Class or ./file.py:Class. One that the configuration names nowhere is enabled "
-    "at every extension point that it implements.",
+    help="Add a plugin: package.module:Class or ./file.py:Class; may be given again. One that the configuration names "
+    "nowhere is enabled at every extension point that it implements.",
 )
 
 
-def load_plugins(specifications: tuple[str, ...]) -> dict[str, Any]:
+def load_plugins(specifications: tuple[str, ...]) -> dict[str, Factory]:
     """Factories by plugin name, installed ones included."""
-    from stowplan.plugins.registry import REGISTRY
-
-    found: dict[str, Any] = {}
+    found: dict[str, Factory] = {}
     for entry in entry_points(group=GROUP):
-        _register(found, entry.name, entry.load(), REGISTRY)
+        origin = f'installed plugin "{entry.name}" ({entry.value})'
+        _register(found, origin, entry.name, _attempt(origin, entry.load))
     for specification in specifications:
-        factory = _load(specification)
-        _register(found, getattr(factory, "name", "") or getattr(factory, "__name__", specification), factory, REGISTRY)
+        origin = f"--plugin {specification}"
+        factory = _load(origin, specification)
+        _register(found, origin, getattr(factory, "name", "") or getattr(factory, "__name__", ""), factory)
     return found
 
 
-def _register(found: dict[str, Any], name: str, factory: Any, taken: Any) -> None:
-    if name in found or name in taken:
-        raise PluginError(f'a plugin named "{name}" already exists')
+def _register(found: dict[str, Factory], origin: str, name: object, factory: Any) -> None:
+    from stowplan.framework import Plugin
+    from stowplan.plugins.registry import REGISTRY
+
+    if not callable(factory):
+        raise PluginError(f"{origin}: neither a class nor a factory")
+    if isinstance(factory, type) and not issubclass(factory, Plugin):
+        raise PluginError(f"{origin}: class {factory.__name__} is not derived from stowplan.Plugin")
+    if not isinstance(name, str) or not name:
+        raise PluginError(f"{origin}: its name must be a string, not {name!r}")
+    if name in found or name in REGISTRY:
+        raise PluginError(f'{origin}: a plugin named "{name}" already exists')
     found[name] = factory
 
 
-def _load(specification: str) -> Any:
+def _load(origin: str, specification: str) -> Any:
     where, separator, name = specification.rpartition(":")
     if not separator or not where or not name:
-        raise PluginError(f"--plugin {specification}: expected package.module:Class or ./file.py:Class")
-    module = _load_file(specification, Path(where)) if where.endswith(".py") else _import(specification, where)
-    factory = getattr(module, name, None)
-    if not callable(factory):
-        raise PluginError(f'--plugin {specification}: {where} has no class or factory "{name}"')
-    return factory
+        raise PluginError(f"{origin}: expected package.module:Class or ./file.py:Class")
+    if where.endswith(".py"):
+        module = _load_file(origin, Path(where))
+    else:
+        module = _attempt(origin, lambda: importlib.import_module(where))
+    if not hasattr(module, name):
+        raise PluginError(f'{origin}: {where} has no "{name}"')
+    return getattr(module, name)
 
 
-def _import(specification: str, module: str) -> ModuleType:
-    try:
-        return importlib.import_module(module)
-    except Exception as problem:
-        raise PluginError(f"--plugin {specification}: {type(problem).__name__}: {problem}") from problem
-
-
-def _load_file(specification: str, path: Path) -> ModuleType:
+def _load_file(origin: str, path: Path) -> ModuleType:
     if not path.is_file():
-        raise PluginError(f"--plugin {specification}: no such file: {path}")
-    name = f"stowplan_plugin_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
+        raise PluginError(f"{origin}: no such file: {path}")
+    spec = importlib.util.spec_from_file_location(f"stowplan_plugin_{path.stem}", path)
     assert spec is not None
-    assert spec.loader is not None
+    loader = spec.loader
+    assert loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as problem:
-        raise PluginError(f"--plugin {specification}: {type(problem).__name__}: {problem}") from problem
+    sys.modules[spec.name] = module
+    _attempt(origin, lambda: loader.exec_module(module))
     return module
+
+
+def _attempt(origin: str, run: Callable[[], T]) -> T:
+    """Run somebody else's code: whatever it raises, or that it wants to end the program, is told in a line."""
+    try:
+        return run()
+    except (Exception, SystemExit) as problem:
+        raise PluginError(f"{origin}: {type(problem).__name__}: {' '.join(str(problem).split())}") from problem

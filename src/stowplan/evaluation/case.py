@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.api import codec
 from stowplan.api.kinds import CASE_LISTS
 from stowplan.api.validation import validate
+from stowplan.config.errors import InvalidConfiguration
+from stowplan.config.strict import suggestion
+from stowplan.config.text import parse as parse_config
 from stowplan.errors import InputError
+from stowplan.evaluation.fields import fields_of
 
 _FINISHED = ("Succeeded", "Failed")
+_TOLD = 3
+_LONGEST_NAME = 100
+_LARGEST_CONFIG = 1 << 20
 
 
-class Case(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class Case(msgspec.Struct, kw_only=True):
     """One question. Every object is as the API server stores it: no defaulting is left to do."""
 
     id: str | int | None = None
@@ -56,44 +64,88 @@ class Case(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         return sorted(alive, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
 
 
+_FIELDS = {field.encode_name: field for field in msgspec.structs.fields(Case)}
+
+
 def read_case(line: bytes) -> Case:
-    """Decode and check one case; everything that is wrong with it is told in one line."""
-    case = codec.decode(Case, line)
-    problems = list(_problems(case))
+    """Decode and check one case; what is wrong with it is told in one line, where there is much the first of it."""
+    try:
+        given = _decode_fields(line)
+    except RecursionError as error:
+        raise InputError("nested too deeply") from error
+    if "pod" not in given:
+        raise InputError("$.pod: required")
+    case = Case(**given)
+    problems = list(islice(_problems(case), _TOLD + 1))
     if problems:
-        more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
-        raise InputError("; ".join(problems[:3]) + more)
+        raise InputError("; ".join(problems[:_TOLD] + ["and more"] * (len(problems) > _TOLD)))
+    case.pod = _with_uid(case.pod)
+    case.pods = tuple(map(_with_uid, case.pods))
+    case.nominated_pods = tuple(map(_with_uid, case.nominated_pods))
     return case
 
 
-def case_id(line: bytes) -> Any:
-    """The id of a case that may otherwise be broken; None where there is none to be found."""
+def _decode_fields(line: bytes) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name, value in fields_of(line).items():
+        if name not in _FIELDS:
+            raise InputError(f"$.{name}: unknown field{suggestion(name[:_LONGEST_NAME], _FIELDS)}")
+        given[_FIELDS[name].name] = _decode_config(value) if name == "config" else _decode(name, value)
+    return given
+
+
+def _decode(name: str, value: Any) -> Any:
     try:
-        return msgspec.json.decode(line, type=_Identified).id
-    except msgspec.MsgspecError:
-        found = re.search(rb'"id"\s*:\s*"([^"\\]{1,200})"', line[:4096])
-        return found[1].decode(errors="replace") if found else None
+        return codec.decode(_FIELDS[name].type, value)
+    except codec.DecodeError as error:
+        raise InputError(str(error).replace("$", f"$.{name}", 1)) from error
 
 
-class _Identified(msgspec.Struct):
-    id: str | int | None = None
+def _decode_config(value: Any) -> dict[str, Any]:
+    text = bytes(value)
+    if len(text) > _LARGEST_CONFIG:
+        raise InputError("$.config: larger than 1 MiB")
+    config, repeated = parse_config(text, "config")
+    if repeated:
+        raise InvalidConfiguration("config", repeated)
+    return config
+
+
+def _with_uid(pod: api.Pod) -> api.Pod:
+    """Pods are told apart by uid, which is easily left out where a case is written by hand."""
+    meta = pod.metadata
+    return pod if meta.uid else replace(pod, metadata=replace(meta, uid=f"{meta.namespace}/{meta.name}"))
 
 
 def _problems(case: Case) -> Iterator[str]:
     yield from validate("Pod", case.pod, "$.pod")
+    for index, pod in enumerate(case.nominated_pods):
+        yield from validate("Pod", pod, f"$.nominatedPods[{index}]")
+        if pod.spec.node_name or not pod.status.nominated_node_name:
+            yield f"$.nominatedPods[{index}]: must have status.nominatedNodeName and no spec.nodeName"
     for field, kind in CASE_LISTS.items():
         names: set[tuple[str, str]] = set()
         for index, item in enumerate(getattr(case, field)):
             path = f"$.{field}[{index}]"
             yield from validate(kind.name, item, path)
             name = (item.metadata.namespace, item.metadata.name)
-            if name in names:
+            if name in names and name[1]:
                 yield f'{path}.metadata.name: duplicate {kind.name} "{"/".join(filter(None, name))}"'
             names.add(name)
     for index, pod in enumerate(case.pods):
         if not pod.spec.node_name:
             yield f"$.pods[{index}].spec.nodeName: required, since these pods run"
-    for index, pod in enumerate(case.nominated_pods):
-        yield from validate("Pod", pod, f"$.nominatedPods[{index}]")
-        if pod.spec.node_name or not pod.status.nominated_node_name:
-            yield f"$.nominatedPods[{index}]: must have status.nominatedNodeName and no spec.nodeName"
+    yield from _repeated_uids(case)
+
+
+def _repeated_uids(case: Case) -> Iterable[str]:
+    seen: set[str] = set()
+    for field, pods in (("pods", case.pods), ("nominatedPods", case.nominated_pods)):
+        for index, pod in enumerate(pods):
+            uid = pod.metadata.uid
+            if uid in seen:
+                yield f'$.{field}[{index}].metadata.uid: duplicate "{uid}"'
+            elif uid:
+                seen.add(uid)
+    if case.pod.metadata.uid in seen:
+        yield f'$.pod.metadata.uid: duplicate "{case.pod.metadata.uid}"'

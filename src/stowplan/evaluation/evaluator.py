@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import msgspec
 
 from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.config.types import KubeSchedulerConfiguration
-from stowplan.errors import InputError, StowplanError
-from stowplan.evaluation.case import Case, case_id, read_case
+from stowplan.errors import ConfigError, InputError, StowplanError
+from stowplan.evaluation.case import Case, read_case
+from stowplan.evaluation.fields import id_of
 from stowplan.evaluation.verdict import verdict_of
 from stowplan.framework import DecisionRecord, Pod
 from stowplan.plugins.registry import REGISTRY
@@ -22,36 +25,64 @@ from stowplan.runtime.fit_error import fit_error
 from stowplan.runtime.preemption import eligibility, search
 from stowplan.runtime.survey import Survey
 
+_LONGEST = 1000
+_encode = msgspec.json.Encoder().encode
+
 
 class Evaluator:
-    """Judges cases one by one; each is a cluster of its own, so one cannot spoil another."""
+    """Judges cases one by one; each is a cluster of its own, so one cannot spoil another.
+
+    `on_bug` is shown exceptions that should not have been: the case gets an error that says so, and the rest goes on.
+    """
 
     def __init__(
-        self, config: KubeSchedulerConfiguration | None = None, plugins: Mapping[str, Factory] | None = None
+        self,
+        config: KubeSchedulerConfiguration | None = None,
+        plugins: Mapping[str, Factory] | None = None,
+        on_bug: Callable[[Exception], None] = lambda bug: None,
     ) -> None:
         self._plugins = dict(plugins or {})
         self._registry: dict[str, Factory] = {**REGISTRY, **self._plugins}
         self._config = config or default_configuration()
         self._needs_objects = any(getattr(factory, "needs_objects", False) for factory in self._plugins.values())
+        self._on_bug = on_bug
 
     @property
     def known_plugins(self) -> frozenset[str]:
         return frozenset(IN_TREE_PLUGINS) | frozenset(self._plugins)
+
+    def answer(self, line: bytes) -> bytes:
+        """The verdict on one line of input as a line of output."""
+        try:
+            return _encode(self.line(line)) + b"\n"
+        except Exception as bug:
+            return _encode(self._failure(line, bug)) + b"\n"
 
     def line(self, line: bytes) -> dict[str, Any]:
         """The verdict on one line of input, or what is wrong with it."""
         try:
             case = read_case(line)
             return {"id": case.id, **verdict_of(self.record(case, line))}
-        except StowplanError as problem:
-            return {"id": case_id(line), "error": " ".join(str(problem).split("\n"))}
+        except Exception as problem:
+            return self._failure(line, problem)
+
+    def _failure(self, line: bytes, problem: Exception) -> dict[str, Any]:
+        if isinstance(problem, ConfigError):
+            text = "; ".join(problem.problems)
+        elif isinstance(problem, StowplanError):
+            text = str(problem)
+        else:
+            self._on_bug(problem)
+            what = "a number is too large" if isinstance(problem, OverflowError) else "internal error"
+            text = f"{what}: {type(problem).__name__}: {problem}"
+        return {"id": id_of(line), "error": _one_line(text)}
 
     def record(self, case: Case, line: bytes = b"") -> DecisionRecord:
         """The whole decision about a case."""
         whole = codec.whole(line) if self._needs_objects else None
         cluster = Cluster(keep_objects=self._needs_objects)
         nominator = Nominator()
-        pod = _load(case, cluster, nominator, whole)
+        pod, waiting = _load(case, cluster, whole)
         config = self._config
         if case.config is not None:
             config = from_builtins(case.config, "config", self.known_plugins)
@@ -62,7 +93,17 @@ class Evaluator:
         profile = profiles.get(case.pod.spec.scheduler_name)
         if profile is None:
             raise InputError(f'no profile for schedulerName "{case.pod.spec.scheduler_name}"')
+        for other in waiting:
+            responsible = profiles.get(other.spec.scheduler_name)
+            if responsible is not None and responsible.pre_enqueue(other) is None:
+                nominator.add(other)
         return judge(profile, pod)
+
+
+def _one_line(text: str) -> str:
+    """A text of any length and content as one that can be printed; what a case says must not drown what is wrong."""
+    text = " ".join(text.split()) if len(text) <= _LONGEST else " ".join(text[:_LONGEST].split()) + "…"
+    return text.encode(errors="replace").decode()
 
 
 def judge(profile: Profile, pod: Pod) -> DecisionRecord:
@@ -82,8 +123,8 @@ def judge(profile: Profile, pod: Pod) -> DecisionRecord:
     return record_of(survey, search(survey, None), message=message)
 
 
-def _load(case: Case, cluster: Cluster, nominator: Nominator, whole: dict[str, Any] | None) -> Pod:
-    """Put the case into the cache; the pending pod comes back."""
+def _load(case: Case, cluster: Cluster, whole: dict[str, Any] | None) -> tuple[Pod, list[Pod]]:
+    """Put the case into the cache; (the pending pod, the nominated pods) come back."""
 
     def source(field: str, index: int) -> Any:
         return None if whole is None else whole[field][index]
@@ -96,6 +137,5 @@ def _load(case: Case, cluster: Cluster, nominator: Nominator, whole: dict[str, A
     positions = {id(pod): index for index, pod in enumerate(case.pods)}
     for running in case.running():
         cluster.add_pod(cluster.pod(running, source("pods", positions[id(running)])))
-    for index, pending in enumerate(case.nominated_pods):
-        nominator.add(cluster.pod(pending, source("nominatedPods", index)))
-    return cluster.pod(case.pod, None if whole is None else whole["pod"])
+    waiting = [cluster.pod(pod, source("nominatedPods", index)) for index, pod in enumerate(case.nominated_pods)]
+    return cluster.pod(case.pod, None if whole is None else whole["pod"]), waiting

@@ -17,8 +17,7 @@ def verdict_of(record: DecisionRecord) -> dict[str, Any]:
         "preFilterNodes": record.pre_filter_nodes,
         "filter": record.rejected,
         "scores": {
-            node: {plugin: score.weighted for plugin, score in scores.items()}
-            for node, scores in record.scores.items()
+            node: {plugin: score.weighted for plugin, score in scores.items()} for node, scores in record.scores.items()
         },
         "total": record.totals,
         "message": record.message,

@@ -217,20 +217,26 @@ class Survey:
         return self._index(status)
 
     def _answers_of(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_]) -> list[tuple[Mask, Status]]:
-        """A plugin's rejections as masks over the nodes. A user's plugin is asked once, and about open nodes only."""
+        """A plugin's rejections as masks over the nodes. A user's plugin is asked about open nodes only, each once."""
         if not isinstance(plugin, Authored):
             return list(plugin.filter_nodes(self.state, self.pod, nodes))
-        if plugin.name not in self._answers:
-            asked = self.profile.cluster.nodes.subset(nodes.slots_at(np.flatnonzero(open_)))
-            self._answers[plugin.name] = (asked, list(plugin.filter_nodes(self.state, self.pod, asked)))
-        asked, answers = self._answers[plugin.name]
-        position_of = np.zeros(self.profile.cluster.nodes.high, dtype=np.intp)
+        table = self.profile.cluster.nodes
+        segments = [self._answers[plugin.name]] if plugin.name in self._answers else []
+        unasked = np.zeros(table.high, dtype=np.bool_)
+        unasked[nodes.slots_at(np.flatnonzero(open_))] = True
+        for asked, _ in segments:
+            unasked[asked.slots()] = False
+        if unasked.any():
+            more = table.subset(np.flatnonzero(unasked))
+            segments.append((more, list(plugin.filter_nodes(self.state, self.pod, more))))
+        position_of = np.zeros(table.high, dtype=np.intp)
         position_of[nodes.index] = np.arange(len(nodes))
         widened = []
-        for mask, status in answers:
-            whole = np.zeros(len(nodes), dtype=np.bool_)
-            whole[position_of[asked.slots()[mask]]] = True
-            widened.append((whole, status))
+        for asked, answers in segments:
+            for mask, status in answers:
+                whole = np.zeros(len(nodes), dtype=np.bool_)
+                whole[position_of[asked.slots()[mask]]] = True
+                widened.append((whole, status))
         return widened
 
     def _recheck_nominated(self) -> None:

@@ -2,41 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from stowplan.runtime.preemption.dry_run import Candidate
-from stowplan.runtime.preemption.victims import NOT_STARTED
+import numpy as np
+from numpy.typing import NDArray
 
-_PRIORITY_OFFSET = 1 << 31
+from stowplan.runtime.preemption.victims import started
+
+if TYPE_CHECKING:
+    from stowplan.runtime.preemption.dry_run import Candidate
+
+Costs = NDArray[np.int64]
+"""[criterion, candidate]. Of each the least is best, and each decides only between those that the ones before it left
+equal: violated budgets, the highest priority, the sum of priorities, the number of victims, and how long the longest
+running of the victims of the highest priority has been running."""
+
+CRITERIA = 5
+
+PRIORITY_OFFSET = 1 << 31
 """Makes every priority positive, so that a sum over victims grows with their number."""
 
 
-def _earliest_start(candidate: Candidate) -> str:
-    """When the longest running of the most important victims started."""
-    highest = candidate.victims[0].priority
-    return min(victim.start_time or NOT_STARTED for victim in candidate.victims if victim.priority == highest)
-
-
-CRITERIA: tuple[Callable[[Candidate], int], ...] = (
-    lambda candidate: candidate.violations,
-    lambda candidate: candidate.victims[0].priority,
-    lambda candidate: sum(victim.priority + _PRIORITY_OFFSET for victim in candidate.victims),
-    lambda candidate: len(candidate.victims),
-)
-"""The smaller, the better; each decides only between those that the ones before it left equal."""
-
-
-def best(candidates: Sequence[Candidate]) -> list[Candidate]:
+def best(costs: Costs) -> list[int]:
     """The candidates that kube-scheduler might choose: one, or several that tie in everything."""
-    left = list(candidates)
-    for criterion in CRITERIA:
+    left = np.arange(costs.shape[1])
+    for values in costs:
         if len(left) < 2:
-            return left
-        values = [criterion(candidate) for candidate in left]
-        least = min(values)
-        left = [candidate for candidate, value in zip(left, values, strict=True) if value == least]
-    if len(left) < 2:
-        return left
-    starts = [_earliest_start(candidate) for candidate in left]
-    latest = max(starts)
-    return [candidate for candidate, start in zip(left, starts, strict=True) if start == latest]
+            break
+        values = values[left]
+        left = left[values == values.min()]
+    positions: list[int] = left.tolist()
+    return positions
+
+
+def costs_of(candidates: Sequence[Candidate]) -> Costs:
+    rows = [
+        (
+            candidate.violations,
+            candidate.victims[0].priority + PRIORITY_OFFSET,
+            sum(victim.priority + PRIORITY_OFFSET for victim in candidate.victims),
+            len(candidate.victims),
+            -_earliest_start(candidate),
+        )
+        for candidate in candidates
+    ]
+    return np.array(rows, dtype=np.int64).reshape(-1, CRITERIA).T
+
+
+def _earliest_start(candidate: Candidate) -> int:
+    highest = candidate.victims[0].priority
+    return min(started(victim.start_time) for victim in candidate.victims if victim.priority == highest)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from stowplan.framework import Code, CycleState, NodeInfo, Pod, Status
 from stowplan.runtime.filtering import nominated_rivals, run_filters
 from stowplan.runtime.outcomes import CycleError
-from stowplan.runtime.preemption.victims import importance
+from stowplan.runtime.preemption.victims import by_importance
 from stowplan.runtime.suppose import Supposition
 
 if TYPE_CHECKING:
@@ -25,9 +26,31 @@ class Candidate(NamedTuple):
     """How many victims a PodDisruptionBudget would have protected."""
 
 
+class Candidates(Sequence[Candidate]):
+    """Candidates that are put together when somebody looks at them."""
+
+    def __init__(self, keys: Sequence[int], make: Callable[[int], Candidate]) -> None:
+        self._keys = keys
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, position: int) -> Candidate: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> Candidates: ...
+
+    def __getitem__(self, position: int | slice) -> Candidate | Candidates:
+        if isinstance(position, slice):
+            return Candidates(self._keys[position], self._make)
+        return self._make(self._keys[position])
+
+
 def dry_run(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> Candidate | Status:
     """The least costly victims on one node, or why none help there."""
-    potential = sorted((p for p in info.pods.values() if p.priority < pod.priority), key=importance)
+    potential = by_importance(info.pods.values(), pod.priority)
     if not potential:
         return NO_VICTIMS
     with Supposition(profile, state, pod) as supposed:
@@ -36,19 +59,23 @@ def dry_run(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> Ca
         status = _fits(profile, supposed, pod, info)
         if status is not None:
             return status
-        violating, others = profile.budgets.split(potential)
+        pods, protected = profile.budgets.protected_first(potential)
         victims = []
         violations = 0
-        for protected, group in ((True, violating), (False, others)):
-            for other in group:
-                supposed.add(other, info)
-                if _fits(profile, supposed, pod, info) is not None:
-                    supposed.remove(other, info)
-                    victims.append(other)
-                    violations += protected
+        for place, other in enumerate(pods):
+            supposed.add(other, info)
+            if _fits(profile, supposed, pod, info) is not None:
+                supposed.remove(other, info)
+                victims.append(other)
+                violations += place < protected
     if not victims:
         raise CycleError(f'expected at least one victim pod on node "{info.name}"')
-    return Candidate(info, tuple(sorted(victims, key=importance)), violations)
+    return Candidate(info, in_order(victims, 0 < protected < len(pods)), violations)
+
+
+def in_order(victims: list[Pod], of_both_groups: bool) -> tuple[Pod, ...]:
+    """Sorted again only where some were protected and some not; to sort twice is not the same as to sort once."""
+    return tuple(by_importance(victims) if of_both_groups else victims)
 
 
 def _fits(profile: Profile, supposed: Supposition, pod: Pod, info: NodeInfo) -> Status | None:

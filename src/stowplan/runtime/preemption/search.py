@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stowplan.framework import Code, NodeInfo, Pod, Status
+from stowplan.framework import Code, Pod, Slots, Status
 from stowplan.runtime.fit_error import histogram
-from stowplan.runtime.outcomes import CycleError
 from stowplan.runtime.preemption.choice import best
-from stowplan.runtime.preemption.dry_run import Candidate, dry_run
+from stowplan.runtime.preemption.dry_run import Candidate, Candidates
+from stowplan.runtime.preemption.room import demands_of
+from stowplan.runtime.preemption.walk import one_by_one, together
 
 if TYPE_CHECKING:
     from stowplan.runtime.profile import Profile
@@ -25,8 +27,8 @@ TERMINATING = "not eligible due to a terminating pod on the nominated node."
 class Preemption(NamedTuple):
     """What a search found."""
 
-    candidates: tuple[Candidate, ...]
-    tied: tuple[Candidate, ...]
+    candidates: Sequence[Candidate]
+    tied: Sequence[Candidate]
     """The best candidates; which of them is chosen does not matter to any rule."""
     chosen: Candidate | None
     message: str
@@ -65,44 +67,32 @@ def search(survey: Survey, limit: tuple[int, int] | None) -> Preemption:
     every node.
     """
     profile = survey.profile
-    infos = promising_nodes(survey)
-    enough = len(infos)
-    if limit is not None and infos:
-        enough = min(len(infos), max(len(infos) * limit[0] // 100, limit[1]))
-        start = profile.rng.randrange(len(infos))
-        infos = infos[start:] + infos[:start]
-    candidates: list[Candidate] = []
-    failures: Counter[str] = Counter()
-    errors: list[CycleError] = []
-    for info in infos:
-        try:
-            outcome = dry_run(profile, survey.state, survey.pod, info)
-        except CycleError as failure:
-            errors.append(failure)
-            continue
-        if isinstance(outcome, Candidate):
-            candidates.append(outcome)
-            if len(candidates) >= enough and any(not c.violations for c in candidates):
-                break
-        else:
-            failures.update(outcome.reasons)
-    if not candidates:
-        if errors:
-            raise errors[0]
-        return Preemption((), (), None, _no_candidates(profile, len(infos), failures))
-    tied = best(candidates)
-    return Preemption(tuple(candidates), tuple(tied), profile.rng.choice(tied), "")
+    slots = promising_nodes(survey)
+    tried = enough = len(slots)
+    demands = None
+    if limit is not None and tried:
+        enough = min(tried, max(tried * limit[0] // 100, limit[1]))
+        start = profile.rng.randrange(tried)
+        slots = np.concatenate((slots[start:], slots[:start]))
+        demands = demands_of(profile, survey.state, survey.pod)
+    found = one_by_one(survey, slots, enough) if demands is None else together(survey, demands, slots, enough)
+    if not found.candidates:
+        if found.errors:
+            raise found.errors[0]
+        return Preemption((), (), None, _no_candidates(profile, tried, found.failures))
+    tied = best(found.costs)
+    chosen = found.candidates[profile.rng.choice(tied)]
+    return Preemption(found.candidates, Candidates(tied, found.candidates.__getitem__), chosen, "")
 
 
-def promising_nodes(survey: Survey) -> list[NodeInfo]:
+def promising_nodes(survey: Survey) -> Slots:
     """Nodes that rejected the pod in a way that evictions may cure."""
-    infos = survey.profile.cluster.nodes.infos
-    curable = [index for index, status in enumerate(survey.statuses) if status.code == Code.Unschedulable]
-    mask = np.isin(survey.verdicts, curable)
     absent = survey.absent
-    if absent is not None and absent.code == Code.Unschedulable:
-        mask |= survey.verdicts < 0
-    return [info for slot in np.flatnonzero(mask).tolist() if (info := infos[slot]) is not None]
+    curable = [status.code == Code.Unschedulable for status in survey.statuses]
+    # Where a slot has no verdict, -1 looks up the last entry.
+    curable.append(absent is not None and absent.code == Code.Unschedulable)
+    mask = np.array(curable).take(survey.verdicts) & survey.profile.cluster.nodes.alive[: len(survey.verdicts)]
+    return np.flatnonzero(mask)
 
 
 def _no_candidates(profile: Profile, tried: int, failures: Counter[str]) -> str:

@@ -2,20 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from stowplan import api
 from stowplan.api.selectors import Selector, compile_label_selector
 from stowplan.cache import Cluster
 from stowplan.framework import Pod
+from stowplan.runtime.preemption.go_sort import SHORT, sort_slice
 
-NOT_STARTED = "~"
-"""Sorts after every timestamp: a pod that has not started counts as started now."""
+if TYPE_CHECKING:
+    from stowplan.runtime.preemption.roster import Roster
+
+NOT_STARTED = 1 << 62
+"""Later than every time: a pod that has not started counts as started now."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def importance(pod: Pod) -> tuple[int, str]:
-    """Sort key, most important first: higher priority, then longer running."""
-    return (-pod.priority, pod.start_time or NOT_STARTED)
+@lru_cache(1 << 14)
+def started(start_time: str) -> int:
+    """When a pod started, in microseconds."""
+    try:
+        return (datetime.fromisoformat(start_time) - _EPOCH) // timedelta(microseconds=1)
+    except (ValueError, TypeError):
+        return NOT_STARTED
+
+
+Rank = tuple[int, int, int, Pod]
+"""(negative priority, start, turn, pod): the least is the most important. The turn tells between equals."""
+
+
+def ranked(pods: Iterable[Pod], below: int) -> list[Rank]:
+    """The pods below a priority as kube-scheduler sorts them: higher priority first, then longer running.
+
+    Of two pods that have not started, it takes whichever it asks about first for the older one, since it looks at the
+    clock for each. So up to a dozen pods, which are sorted by insertion, such pods end up in reverse.
+    """
+    ranks = []
+    for turn, pod in enumerate(pods):
+        priority = pod.template.priority
+        if priority < below:
+            start = started(pod.start_time)
+            ranks.append((-priority, start, turn if start != NOT_STARTED else -turn, pod))
+    if len(ranks) > SHORT and len({rank[:2] for rank in ranks}) < len(ranks):
+        sort_slice(ranks, _more_important)
+    else:
+        ranks.sort()
+    return ranks
+
+
+def by_importance(pods: Iterable[Pod], below: int = 1 << 31) -> list[Pod]:
+    """The same, as pods."""
+    return [rank[3] for rank in ranked(pods, below)]
+
+
+def _more_important(a: Rank, b: Rank) -> bool:
+    return a[0] < b[0] or (a[0] == b[0] and (a[1] < b[1] or a[1] == b[1] == NOT_STARTED))
 
 
 class Budgets:
@@ -25,13 +71,19 @@ class Budgets:
         self._store = cluster.stores.of(api.PodDisruptionBudget)
         self._version = -1
         self._by_namespace: dict[str, list[tuple[api.PodDisruptionBudget, Selector]]] = {}
+        self.rosters: OrderedDict[int, Roster] = OrderedDict()
+        """Pods already split by these budgets, by the priority that they are below; see `roster`."""
 
-    def __len__(self) -> int:
-        return len(self._store)
+    @property
+    def version(self) -> int:
+        """Changes with every budget."""
+        return self._store.version
 
-    def split(self, pods: Sequence[Pod]) -> tuple[list[Pod], list[Pod]]:
-        """(pods whose eviction would violate a budget, the others), each in the order given."""
+    def protected_first(self, pods: list[Pod]) -> tuple[list[Pod], int]:
+        """(pods whose eviction would violate a budget, then the others, each in the order given; how many violate)."""
         self._refresh()
+        if not self._by_namespace:
+            return pods, 0
         allowed: dict[int, int] = {}
         violating: list[Pod] = []
         others: list[Pod] = []
@@ -42,7 +94,7 @@ class Budgets:
                 allowed[id(budget)] = left
                 violates = violates or left < 0
             (violating if violates else others).append(pod)
-        return violating, others
+        return violating + others, len(violating)
 
     def _matching(self, pod: Pod) -> Iterable[api.PodDisruptionBudget]:
         if not pod.labels:

@@ -1,0 +1,43 @@
+"""Whether the profiles of a configuration can be built from the plugins that there are."""
+
+import random
+from collections.abc import Iterable, Mapping
+
+from stowplan.cache import Cluster
+from stowplan.config import KubeSchedulerConfiguration
+from stowplan.errors import ConfigError, PluginError
+from stowplan.framework import Plugin
+from stowplan.plugins.registry import REGISTRY
+from stowplan.queue.nominator import Nominator
+from stowplan.runtime import Factory, build_profiles, enable_everywhere
+from stowplan.runtime.points import METHODS
+
+
+def try_profiles(
+    config: KubeSchedulerConfiguration, plugins: Mapping[str, Factory], source: str, promised: Iterable[str] = ()
+) -> None:
+    """Build the profiles on an empty cluster, as a scheduler does when it starts. Errors open with the source.
+
+    Plugins that are only promised have a name and no code: they pass for implementing what the configuration says.
+    """
+    stand_ins: dict[str, Factory] = {name: _stand_in(config, name) for name in promised}
+    registry: dict[str, Factory] = {**stand_ins, **REGISTRY, **plugins}
+    try:
+        build_profiles(enable_everywhere(config, plugins), registry, Cluster(), Nominator(), random.Random(0))
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
+    except PluginError as error:
+        raise PluginError(f"{source}: {error}") from error
+
+
+def _stand_in(config: KubeSchedulerConfiguration, name: str) -> type[Plugin]:
+    points = [
+        point
+        for point in METHODS
+        if any(plugin.name == name for profile in config.profiles for plugin in profile.plugins.at(point).enabled)
+    ]
+    return type(name, (Plugin,), {"name": name, **{METHODS[point][0]: _nothing for point in points}})
+
+
+def _nothing(*args: object) -> None:
+    return None

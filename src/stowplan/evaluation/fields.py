@@ -1,0 +1,77 @@
+"""A case as text: its fields, none of them decoded yet."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from stowplan.errors import InputError
+
+Fields = dict[str, msgspec.Raw]
+
+_split = msgspec.json.Decoder(Fields).decode
+_decode_id: Callable[[Any], str | int | None] = msgspec.json.Decoder(str | int | None).decode
+_next_name = re.compile(rb'[\s,]*"([^"\\]*)"\s*:\s*').match
+_find_id = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18}\b)').search
+
+_SEARCHED = 4096
+_CUT_OFF = "Input data was truncated"
+
+
+def fields_of(line: bytes) -> Fields:
+    """The fields of the JSON object that the line holds. Null is the same as not given."""
+    try:
+        if not line.isascii():
+            line.decode()
+        fields = _split(line)
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except msgspec.DecodeError as error:
+        hint = ": a case is one JSON object on one line" if str(error) == _CUT_OFF else ""
+        raise InputError(f"$: {error}{hint}") from error
+    if not _one_after_another(line, fields):
+        _refuse_repeated(line)
+    return {name: value for name, value in fields.items() if bytes(memoryview(value)[:5]) != b"null"}
+
+
+def id_of(line: bytes) -> str | int | None:
+    """The id of a case that may otherwise be broken; None where there is none to be found."""
+    try:
+        return _decode_id(_split(line)["id"])
+    except (KeyError, msgspec.ValidationError):
+        return None
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        found = _find_id(line[:_SEARCHED])
+    try:
+        return _decode_id(found[1]) if found else None
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+
+
+def _one_after_another(line: bytes, fields: Fields) -> bool:
+    """Whether the line is just these fields in this order. If so none was given twice, which decoding does not tell."""
+    at = line.index(b"{") + 1
+    for name, value in fields.items():
+        found = _next_name(line, at)
+        text = bytes(value)
+        if found is None or found[1] != name.encode() or not line.startswith(text, found.end()):
+            return False
+        at = found.end() + len(text)
+    return line[at : at + _SEARCHED].lstrip().startswith(b"}")
+
+
+def _refuse_repeated(line: bytes) -> None:
+    """The exact check, by a parser that is slower and takes more memory."""
+    names: Any = json.loads(line, object_pairs_hook=_names, parse_int=len, parse_float=len)
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise InputError(f"$.{name}: given more than once")
+
+
+def _names(pairs: list[tuple[str, Any]]) -> list[str]:
+    return [name for name, _ in pairs]

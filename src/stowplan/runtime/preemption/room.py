@@ -1,0 +1,101 @@
+"""Pods to which nothing about other pods matters but the room that they leave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stowplan.framework import CycleState, Demand, Mask, Pod, Slots
+from stowplan.runtime.filtering import nominated_rivals
+from stowplan.runtime.preemption.clearing import Arithmetic, Cleared, candidate_of, way_to_clear
+from stowplan.runtime.preemption.dry_run import NO_VICTIMS, Candidate, Candidates
+from stowplan.runtime.preemption.roster import Ints, Roster, requested
+
+if TYPE_CHECKING:
+    from stowplan.runtime.profile import Profile
+
+
+def demands_of(profile: Profile, state: CycleState, pod: Pod) -> tuple[Demand, ...] | None:
+    """All that the pod's filters ask of the pods on a node, as amounts; None where they ask for more than that."""
+    skipped, template = state.skip_filter, pod.template
+    if any(plugin.name not in skipped for plugin in profile.extensions):
+        return None
+    found: tuple[Demand, ...] = ()
+    for plugin in profile.filters:
+        if plugin.name in skipped or plugin.scope == "node" or not plugin.concerns(template):
+            continue
+        if plugin.scope == "cluster":
+            if not plugin.idle_filter(pod):
+                return None
+            continue
+        demands = plugin.demands(template)
+        if demands is None:
+            return None
+        found += demands
+    return found or None
+
+
+class Room:
+    """What one pod needs, compared with what nodes would have without their potential victims."""
+
+    def __init__(self, profile: Profile, state: CycleState, pod: Pod, demands: tuple[Demand, ...]) -> None:
+        self._profile = profile
+        self._pod = pod
+        self._demands = demands
+        self._roster = Roster.of(profile, pod.priority)
+        self._way = way_to_clear(self._roster, demands)
+        self._open = self._open_nodes(state)
+        self._nominated = self._nominated_amounts()
+
+    def clear(self, slots: Slots) -> Cleared:
+        """Those of the nodes where evictions make room."""
+        return self._way.clear(slots[self._open[slots]], self._nominated)
+
+    def candidates(self, cleared: Cleared) -> Candidates:
+        """The nodes as candidates. They are put together later, when the cluster may have changed."""
+        rows = self._roster.rows[cleared.slots]
+
+        def make(position: int) -> Candidate:
+            return candidate_of(rows[position], np.flatnonzero(cleared.victims[:, position]).tolist())
+
+        return Candidates(range(len(rows)), make)
+
+    def reasons(self, slots: Slots) -> tuple[Counter[str], Slots]:
+        """Why nodes cannot be cleared, as far as it is for lack of room or victims; and the nodes where it is not."""
+        counts: Counter[str] = Counter()
+        spare = Arithmetic(self._roster, self._demands).spare(slots, self._nominated)
+        empty = self._roster.count[slots] == 0
+        judged = self._open[slots] & ~empty
+        short = np.zeros(len(slots), dtype=np.bool_)
+        for demand, left in zip(self._demands, spare, strict=True):
+            lacking = judged & (left < 0)
+            counts[demand.reason] += int(np.count_nonzero(lacking))
+            short |= lacking
+        counts[NO_VICTIMS.message] += int(np.count_nonzero(empty))
+        return counts, slots[~empty & ~short]
+
+    def _open_nodes(self, state: CycleState) -> Mask:
+        """By slot: which nodes pass the filters that do not look at pods."""
+        profile, pod = self._profile, self._pod
+        mask = profile.cluster.nodes.alive[: profile.cluster.nodes.high].copy()
+        for plugin in profile.filters:
+            if plugin.scope == "node" and plugin.name not in state.skip_filter and plugin.concerns(pod.template):
+                key = (plugin, "filter", plugin.signature(pod.template))
+                mask &= profile.static_answers.get(key, partial(plugin.passing_nodes, state, pod))
+        return mask
+
+    def _nominated_amounts(self) -> Ints | None:
+        """[demand, slot]: what pods nominated to nodes will take; they have to find room as well."""
+        table = self._profile.cluster.nodes
+        demands = self._demands
+        amounts: Ints | None = None
+        for name in self._profile.nominator.by_node:
+            info = table.get(name)
+            for rival in nominated_rivals(self._profile, self._pod, info) if info is not None else ():
+                if amounts is None:
+                    amounts = np.zeros((len(demands), table.high), dtype=np.int64)
+                amounts[:, table.slot_of[name]] += [requested([rival], demand.resource)[0] for demand in demands]
+        return amounts

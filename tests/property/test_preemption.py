@@ -1,0 +1,166 @@
+"""The search for victims by arithmetic finds what the filters find, node by node, whatever happened before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.builders import World, node, pod, selector
+
+from stowplan import api
+from stowplan.framework import Pod
+from stowplan.runtime.preemption.choice import best
+from stowplan.runtime.preemption.room import demands_of
+from stowplan.runtime.preemption.search import promising_nodes
+from stowplan.runtime.preemption.walk import Found, one_by_one, together
+
+NODES: tuple[dict[str, Any], ...] = (
+    {"cpu": 4},
+    {"cpu": 4, "pods": 5},
+    {"cpu": 8, "memory": "4Gi"},
+    {"cpu": 4, "extra": {"example.com/gpu": "3"}},
+    {"cpu": 30, "memory": "30Gi", "pods": 20},
+    {"cpu": 4, "unschedulable": True},
+    {"cpu": 1, "memory": str(2**53 + 1)},
+)
+
+RUNNING: tuple[dict[str, Any], ...] = (
+    {"requests": {"cpu": "1"}},
+    {"requests": {"cpu": "1", "memory": "1Gi"}, "labels": {"app": "a"}},
+    {"requests": {"cpu": "1500m"}, "labels": {"app": "b"}, "metadata": {"deletionTimestamp": "2026-01-02T00:00:00Z"}},
+    {"requests": {"memory": "512Mi"}, "labels": {"app": "a"}},
+    {"requests": {"cpu": "300m", "example.com/gpu": 1}, "labels": {"app": "b"}},
+    {"labels": {"app": "a"}},
+    {
+        "requests": {"cpu": "500m"},
+        "status": {"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "2", "memory": "1Gi"}}}]},
+    },
+    {"requests": {"memory": str(2**52 + 1)}},
+)
+
+PREEMPTORS: tuple[dict[str, Any], ...] = (
+    {"requests": {"cpu": "3"}},
+    {"requests": {"cpu": "3", "memory": "2Gi"}},
+    {"requests": {"cpu": "500m", "example.com/gpu": 2}},
+    {"requests": {"cpu": "12", "memory": "3Gi"}},
+    {"requests": {"memory": str(2**53)}},
+    {},
+)
+
+STARTS = ("", "", "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z", "2026-01-01T02:30:00+02:00")
+
+
+class Story:
+    """A cluster in which things happen by chance, with names given by number."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.world = World()
+        self.names: list[str] = []
+        self.running: list[Pod] = []
+        self._number = 0
+        self._priorities = random.choice(((0,), (0, 5), (0, 5, 10, -3, 100)))
+        self._starts = random.choice((STARTS, STARTS[:1], STARTS[2:]))
+        for _ in range(random.randint(1, 20)):
+            self.node_comes()
+            self.pods_come(self.names[-1])
+        for _ in range(random.randint(0, 2)):
+            self.budget_comes()
+
+    def name(self, letter: str) -> str:
+        self._number += 1
+        return f"{letter}{self._number}"
+
+    def node_comes(self) -> None:
+        self.names.append(self.name("n"))
+        self.world.put_node(node(self.names[-1], **self.random.choice(NODES)))
+
+    def node_changes(self) -> None:
+        self.world.put_node(node(self.random.choice(self.names), **self.random.choice(NODES)))
+
+    def node_goes(self) -> None:
+        if len(self.names) > 1:
+            self.world.cluster.remove_node(self.names.pop(self.random.randrange(len(self.names))))
+
+    def pods_come(self, on: str = "") -> None:
+        for _ in range(self.random.choice((1, 4, 8, 16))):
+            shape = {**self.random.choice(RUNNING), "priority": self.random.choice(self._priorities)}
+            start = self.random.choice(self._starts)
+            status = {**shape.get("status", {}), **({"startTime": start} if start else {})}
+            item = pod(self.name("p"), on or self.random.choice(self.names), **{**shape, "status": status})
+            self.running.append(self.world.add_pod(item))
+
+    def pod_goes(self) -> None:
+        if self.running:
+            gone = self.running.pop(self.random.randrange(len(self.running)))
+            self.world.cluster.remove_pod(gone.uid)
+
+    def budget_comes(self) -> None:
+        app = self.random.choice(("a", "b", ""))
+        spec = {"selector": selector(app=app) if app else {}}
+        disrupted = dict.fromkeys(self.random.sample(("p2", "p3", "p4"), 1), "2026-01-01T00:00:00Z")
+        status = {"disruptionsAllowed": self.random.randint(0, 2), "disruptedPods": disrupted}
+        name = self.random.choice("xy")
+        self.world.put("PodDisruptionBudget", name=name, namespace="default", spec=spec, status=status)
+
+    def pod_is_nominated(self) -> None:
+        shape = {**self.random.choice(PREEMPTORS), "priority": self.random.choice((0, 7, 50, 60))}
+        self.world.nominate(pod(self.name("q"), nominated=self.random.choice(self.names), **shape))
+
+    def device_class_comes(self) -> None:
+        self.world.put("DeviceClass", name="gpus", spec={"extendedResourceName": "example.com/gpu"})
+
+    def some_preempt(self) -> None:
+        """Several of a kind, each of which evicts."""
+        shape, priority = self.random.choice(PREEMPTORS), self.random.choice((7, 50, 50))
+        for _ in range(self.random.randint(1, 4)):
+            survey = self.world.survey(pod(self.name("w"), **shape, priority=priority))
+            slots = promising_nodes(survey)
+            demands = demands_of(self.world.profile, survey.state, survey.pod)
+            if demands is None:
+                assert len(self.world.cluster.stores.of(api.DeviceClass)), "nothing else needs more than amounts"
+            elif len(slots):
+                slots = np.roll(slots, self.random.randrange(len(slots)))
+                enough = self.random.randint(1, len(slots))
+                fast, exact = together(survey, demands, slots, enough), one_by_one(survey, slots, enough)
+                assert essence(fast) == essence(exact)
+                for candidate in fast.candidates[:1]:
+                    self.evict(candidate.victims)
+
+    def evict(self, victims: Iterable[Pod]) -> None:
+        for victim in victims:
+            self.running.remove(victim)
+            self.world.cluster.remove_pod(victim.uid)
+
+
+EVENTS = (
+    Story.pods_come,
+    Story.pod_goes,
+    Story.node_comes,
+    Story.node_changes,
+    Story.node_goes,
+    Story.budget_comes,
+    Story.pod_is_nominated,
+    Story.device_class_comes,
+    *[Story.some_preempt] * 6,
+)
+
+
+def essence(found: Found) -> tuple[Any, ...]:
+    """All that a search makes known; failures are told only where there are no candidates."""
+    if found.candidates:
+        return (*found.candidates, best(found.costs))
+    return (+found.failures, [str(problem) for problem in found.errors])
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 2**32))
+def test_arithmetic_is_what_the_filters_say(seed: int) -> None:
+    random = Random(seed)
+    story = Story(random)
+    for event in random.choices(EVENTS, k=8):
+        event(story)

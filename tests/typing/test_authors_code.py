@@ -1,0 +1,50 @@
+"""What mypy --strict says of a file that a user wrote."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mypy")
+
+ROOT = Path(__file__).parents[2]
+
+MISTAKES = """\
+from stowplan import CycleState, NodeInfo, Plugin, Pod, Status, reject, rejct
+
+
+class Mistaken(Plugin):
+    scope = "rack"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        return reject(node.labels.get("reason"))
+
+    def score(self, state: CycleState, pod: Pod, node: str) -> float:
+        return pod.priorities
+"""
+COMPLAINTS = {
+    1: "attr-defined",  # a name that does not exist
+    5: "assignment",  # a scope that does not exist
+    8: "arg-type",  # a reason that may be None
+    10: "override",  # a parameter of another type
+    11: "attr-defined",  # an attribute that does not exist
+}
+
+
+def plugin_in_readme() -> str:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    return str(block)
+
+
+@pytest.mark.slow
+def test_the_plugin_in_the_readme_is_typed_and_mistakes_are_found(tmp_path: Path) -> None:
+    (tmp_path / "rack_care.py").write_text(plugin_in_readme())
+    (tmp_path / "mistaken.py").write_text(MISTAKES)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context"]
+    command += ["--config-file=", f"--cache-dir={ROOT / '.mypy_cache' / 'authors'}", "rack_care.py", "mistaken.py"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    errors = [line for line in result.stdout.splitlines() if ": error: " in line]
+    found = {tuple(line.split(":")[:2]): line.rpartition("[")[2].rstrip("]") for line in errors}
+    assert found == {("mistaken.py", str(line)): code for line, code in COMPLAINTS.items()}, result.stdout

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from stowplan.cache.columns import ChangeLog, Column
+
+
+def test_a_column_is_a_list_and_an_array_of_equal_numbers() -> None:
+    column = Column(3)
+    column.set(1, 7)
+    column.grow(5)
+    column.set(4, 9)
+    assert column.values == [0, 7, 0, 0, 9]
+    assert column.array.tolist() == column.values
+
+
+def test_the_list_is_exact_beyond_what_floats_hold() -> None:
+    column = Column(1)
+    column.set(0, 2**53 + 1)
+    assert column.values == [2**53 + 1]
+
+
+def test_growing_keeps_the_list() -> None:
+    """Checks that were compiled for a template hold on to it."""
+    column = Column(2)
+    values = column.values
+    column.grow(4)
+    column.set(3, 1)
+    assert values[3] == 1
+
+
+class TestChangeLog:
+    def test_what_came_after_a_position(self) -> None:
+        log = ChangeLog(4)
+        log.append(2)
+        position = log.position
+        assert log.since(position) == []
+        log.append(1)
+        log.append(1)
+        assert log.since(position) == [1, 1]
+        assert log.changed_since(position).tolist() == [1]
+        assert log.position == position + 2
+
+    def test_slots_that_are_new(self) -> None:
+        log = ChangeLog(1)
+        start = log.position
+        log.append(0)
+        log.grow(3)
+        log.append(2)
+        assert log.since(start) == [0, 2]
+        assert log.changed_since(start).tolist() == [0, 2]
+
+    @pytest.mark.parametrize("readers", [range(0, 30_000, 777)])
+    def test_trimming_loses_nothing(self, readers: range) -> None:
+        """A reader who is too far behind is told so, and the array reaches back for ever."""
+        random = np.random.default_rng(0)
+        slots = random.integers(0, 9, 30_000).tolist()
+        log = ChangeLog(9)
+        positions = []
+        for slot in slots:
+            positions.append(log.position)
+            log.append(slot)
+        for reader in readers:
+            recent = log.since(positions[reader])
+            assert recent is None or recent == slots[reader:]
+            assert set(log.changed_since(positions[reader]).tolist()) == set(slots[reader:])
+        assert log.since(positions[0]) is None
+        assert log.since(positions[-100]) == slots[-100:]
+        kept = sum(log.since(position) is not None for position in positions)
+        assert 4000 < kept < 9000

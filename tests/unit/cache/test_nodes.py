@@ -1,0 +1,92 @@
+"""Nodes as slots."""
+
+import pytest
+from tests.builders import HOSTNAME, World, node
+
+from stowplan.cache import ABSENT
+
+
+def test_a_free_slot_is_taken_again_and_nothing_is_left_of_its_former_node() -> None:
+    taint = {"key": "k", "effect": "NoSchedule"}
+    images = [{"names": ["a"], "sizeBytes": 1}]
+    former = node("b", unschedulable=True, taints=[taint], images=images, extra={"example.com/x": "3"})
+    world = World([node("a"), former, node("c")])
+    table = world.cluster.nodes
+    host = table.label(HOSTNAME)
+    world.cluster.remove_node("b")
+    assert (len(table), table.high, list(table.slot_of)) == (2, 3, ["a", "c"])
+    assert table.everything().slots().tolist() == [0, 2]
+    assert [info.name for info in table] == ["a", "c"]
+    assert table.images.get("a") is None
+    assert host.values[1] == ABSENT
+    world.put_node({"metadata": {"name": "d"}})
+    assert table.slot_of["d"] == 1
+    info = table.infos[1]
+    assert info is not None
+    assert info.allocatable == {"pods": 0}
+    assert not table.unschedulable[1]
+    assert table.taint_sets[table.taint_set[1]] == ()
+    assert table.everything().holes is None
+
+
+def test_membership_and_logs() -> None:
+    world = World([node("a")])
+    table = world.cluster.nodes
+    membership, node_log, log = table.membership, table.node_log.position, table.log.position
+    world.put_node(node("a", cpu=1))
+    assert table.membership == membership
+    assert table.node_log.since(node_log) == table.log.since(log) == [0]
+    world.put_node(node("b"))
+    world.cluster.remove_node("a")
+    assert table.membership == membership + 2
+    assert table.node_log.since(node_log) == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (node("a"), False),
+        (node("a", status={"conditions": [{"type": "Ready", "status": "True"}]}), False),
+        (node("a", cpu=1), True),
+        (node("a", labels={"x": "y"}), True),
+        (node("a", annotations={"x": "y"}), True),
+        (node("a", unschedulable=True), True),
+        (node("a", taints=[{"key": "k", "effect": "NoSchedule"}]), True),
+        (node("a", images=[{"names": ["i"], "sizeBytes": 1}]), True),
+        (node("a", status={"declaredFeatures": ["F"]}), True),
+    ],
+)
+def test_heartbeats_change_nothing(changed: dict[str, object], told: bool) -> None:
+    world = World([node("a")])
+    table = world.cluster.nodes
+    position = table.node_log.position
+    world.put_node(changed)
+    assert bool(table.node_log.since(position)) is told
+    info = table.get("a")
+    assert info is not None
+    assert info.node.metadata.name == "a"
+
+
+def test_growing_past_the_first_capacity() -> None:
+    world = World([node(f"n{i}", cpu=i, zone=f"z{i % 3}") for i in range(40)])
+    table = world.cluster.nodes
+    zones = table.label("topology.kubernetes.io/zone")
+    first = table.capacity
+    for i in range(40, 300):
+        world.put_node(node(f"n{i}", cpu=i, zone=f"z{i % 3}", extra={"example.com/x": str(i)}))
+    assert table.capacity > first
+    for i in (0, 39, 63, 64, 128, 299):
+        slot = table.slot_of[f"n{i}"]
+        assert table.allocatable["cpu"].values[slot] == table.allocatable["cpu"].array[slot] == 1000 * i
+        assert zones.texts[zones.values[slot]] == f"z{i % 3}"
+        assert table.allocatable["example.com/x"].values[slot] == (i if i >= 40 else 0)
+    assert zones.sizes == [100, 100, 100]
+
+
+def test_labels_are_columns_once_somebody_selects_on_them() -> None:
+    world = World([node("a", labels={"x": "1"}), node("b")])
+    column = world.cluster.nodes.label("x")
+    assert [column.values[0], column.values[1]] == [0, ABSENT]
+    assert world.cluster.nodes.label("x") is column
+    world.put_node(node("b", labels={"x": "2"}))
+    assert column.texts == ["1", "2"]

@@ -1,0 +1,141 @@
+"""Which pods share a template."""
+
+import gc
+from typing import Any
+
+import pytest
+from tests.builders import HOSTNAME, Json, World, away, container, pod, selector, spread, term
+
+INDEX = "apps.kubernetes.io/pod-index"
+POD_NAME = "statefulset.kubernetes.io/pod-name"
+
+
+def owned(**changes: Any) -> Json:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "1", "controller": True, **changes}
+    return {"metadata": {"ownerReferences": [owner]}}
+
+
+def token(name: str) -> Json:
+    return {"name": f"kube-api-access-{name}", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+
+
+def templates(*items: Json, world: World | None = None) -> list[Any]:
+    world = world or World()
+    return [world.pod(item).template for item in items]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({}, {}),
+        ({"volumes": [token("x")]}, {"volumes": [token("y")]}),
+        ({"volumes": [token("x")]}, {}),
+        ({"volumes": [{"name": "c", "configMap": {"name": "m"}}]}, {"volumes": [{"name": "e", "emptyDir": {}}]}),
+        ({"labels": {"app": "a", INDEX: "0"}}, {"labels": {"app": "a", INDEX: "1"}}),
+        ({"labels": {POD_NAME: "w-0"}}, {"labels": {POD_NAME: "w-1"}}),
+        ({"status": {"startTime": "2026-01-01T00:00:00Z"}}, {"status": {"phase": "Running"}}),
+        ({"nominated": "n"}, {}),
+        ({"on": "n"}, {}),
+        ({"metadata": {"annotations": {"a": "1"}}}, {"metadata": {"annotations": {"a": "2"}}}),
+    ],
+)
+def test_differences_that_make_no_difference(a: Json, b: Json) -> None:
+    first, second = templates(pod("x", **a), pod("y", **b))
+    assert first is second
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({"labels": {"app": "a"}}, {"labels": {"app": "b"}}),
+        ({"namespace": "other"}, {}),
+        ({"requests": {"cpu": 1}}, {}),
+        ({"priority": 1}, {"priority": 2}),
+        ({"tolerations": [{"operator": "Exists"}]}, {}),
+        ({"containers": [container(image="b:1")]}, {}),
+        ({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}]}, {}),
+        ({"volumes": [{"name": "v", "ephemeral": {}}]}, {"volumes": [{"name": "w", "ephemeral": {}}]}),
+        (owned(), {}),
+        (owned(), owned(name="other")),
+        (owned(), owned(controller=False)),
+    ],
+)
+def test_differences_that_matter(a: Json, b: Json) -> None:
+    first, second = templates(pod("x", **a), pod("y", **b))
+    assert first is not second
+
+
+def indexed(number: int, **more: Any) -> Json:
+    return pod(f"w-{number}", labels={"app": "a", INDEX: str(number)}, **more)
+
+
+READERS: dict[str, Any] = {
+    "anti-affinity": lambda world: world.pod(
+        pod("reader", affinity=away({"topologyKey": HOSTNAME, "labelSelector": selector(**{INDEX: "1"})}))
+    ),
+    "spread": lambda world: world.pod(
+        pod("reader", topologySpreadConstraints=[spread(labelSelector=selector(**{INDEX: "1"}))])
+    ),
+    "matchLabelKeys": lambda world: world.pod(
+        pod("reader", topologySpreadConstraints=[spread(matchLabelKeys=[INDEX])])
+    ),
+    "service": lambda world: world.put(
+        "Service", name="s", namespace="default", spec={"selector": {INDEX: "1"}}
+    ),
+    "stateful set": lambda world: world.put(
+        "StatefulSet", name="s", namespace="default", spec={"selector": selector(**{INDEX: "1"})}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_labels_of_replicas_split_templates_once_somebody_reads_them(reader: str) -> None:
+    world = World()
+    running = [world.add_pod(indexed(i, on="n")) for i in range(2)]
+    assert running[0].template is running[1].template
+    assert INDEX not in running[0].template.labels
+    READERS[reader](world)
+    assert running[0].template is not running[1].template
+    assert running[1].template.labels[INDEX] == "1"
+    assert world.pod(indexed(1)).template is running[1].template
+
+
+def test_a_pod_that_waits_is_given_its_new_template_by_its_keeper() -> None:
+    world = World()
+    waiting = world.pod(indexed(1))
+    READERS["service"](world)
+    assert INDEX not in waiting.template.labels
+    world.cluster.retemplate(waiting)
+    assert waiting.template.labels[INDEX] == "1"
+
+
+def test_affinity_that_reads_other_labels_splits_nothing() -> None:
+    world = World()
+    first, second = templates(indexed(0, affinity=away(term())), indexed(1, affinity=away(term())), world=world)
+    assert first is second
+
+
+def test_templates_are_dropped_with_their_last_pod() -> None:
+    world = World()
+    first = world.pod(pod("x", labels={"app": "a"}))
+    world.pod(pod("y", labels={"app": "b"}))
+    marker = first.template.derived.setdefault("marker", object())
+    assert world.pod(pod("z", labels={"app": "a"})).template.derived["marker"] is marker
+    del first
+    world.pod(pod("y", labels={"app": "b"}))
+    gc.collect()
+    assert "marker" not in world.pod(pod("z", labels={"app": "a"})).template.derived
+
+
+def test_what_a_pod_keeps_to_itself() -> None:
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    item = pod("p", "n", nominated="m", status={"startTime": "2026-01-01T00:00:00Z", "conditions": [condition]})
+    made = World().pod(item)
+    assert (made.node_name, made.nominated_node_name, made.start_time) == ("n", "m", "2026-01-01T00:00:00Z")
+    assert not made.terminating
+    assert not made.being_preempted
+    item["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    made = World().pod(item)
+    assert made.terminating
+    assert made.being_preempted
+    assert made.template.spec.node_name == ""

@@ -1,0 +1,363 @@
+"""The command `stowplan evaluate`: what good and, above all, bad input comes to."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from stowplan.cli.main import cli
+from stowplan.evaluation import evaluator
+
+Json = dict[str, Any]
+
+POD: Json = {"metadata": {"name": "p", "namespace": "default"}, "spec": {"containers": [{"name": "c"}]}}
+NODE: Json = {"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "2", "memory": "8Gi", "pods": "10"}}}
+GOOD = json.dumps({"id": "good", "pod": POD, "nodes": [NODE]})
+HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+def run(*arguments: str, text: str | bytes = "", verbosity: str = "0") -> Result:
+    return CliRunner().invoke(cli, ["-v", verbosity, "evaluate", *arguments], input=text)
+
+
+def case(**fields: Any) -> str:
+    return json.dumps({"id": "x", "pod": POD, "nodes": [NODE], **fields})
+
+
+def pod(name: str = "p", metadata: Mapping[str, Any] = {}, **spec: Any) -> Json:
+    return {"metadata": {**POD["metadata"], "name": name, **metadata}, "spec": {**POD["spec"], **spec}}
+
+
+def node(name: str = "a", **allocatable: Any) -> Json:
+    return {"metadata": {"name": name}, "status": {"allocatable": {**NODE["status"]["allocatable"], **allocatable}}}
+
+
+def requesting(**amounts: Any) -> Json:
+    return pod(containers=[{"name": "c", "resources": {"requests": amounts}}])
+
+
+def config(**plugins: Any) -> Json:
+    return {**HEAD, "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}]}
+
+
+def answers(text: str | bytes, *arguments: str) -> list[Json]:
+    result = run(*arguments, text=text)
+    assert result.exit_code == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def error_of(line: str | bytes) -> str:
+    """What is said about a broken case, which must not keep the ones around it from being answered."""
+    text = line.encode() if isinstance(line, str) else line
+    before, broken, after = answers(b"\n".join([GOOD.encode(), text, GOOD.encode()]))
+    assert before == after
+    assert before["feasible"] == ["a"]
+    assert set(broken) == {"id", "error"}
+    error: str = broken["error"]
+    assert "\n" not in error
+    return error
+
+
+FOO = {"matchExpressions": [{"key": "k", "operator": "Foo"}]}
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("nonsense", "$: JSON is malformed: invalid character (byte 4)"),
+        ('{"id": 1', "$: Input data was truncated: a case is one JSON object on one line"),
+        ("[]", "$: Expected `object`, got `array`"),
+        ("17", "$: Expected `object`, got `int`"),
+        ("null", "$: Expected `object`, got `null`"),
+        ("{}", "$.pod: required"),
+        (case(pod=None), "$.pod: required"),
+        (case(pod=[]), "$.pod: Expected `object`, got `array`"),
+        (case(nodes=NODE), "$.nodes: Expected `array`, got `object`"),
+        (case(nodes=[NODE, None]), "$.nodes[1]: Expected `object`, got `null`"),
+        (case(nodes=[{"metadata": {"name": 5}}]), "$.nodes[0].metadata.name: Expected `str`, got `int`"),
+        (case(nodez=[]), '$.nodez: unknown field (did you mean "nodes"?)'),
+        (GOOD[:-1] + ', "nodes": []}', "$.nodes: given more than once"),
+        (GOOD[:-1] + ',"nodes":null}', "$.nodes: given more than once"),
+        (GOOD[:-1] + ', "i\\u0064": "x"}', "$.id: given more than once"),
+        (b'{"pod": "\xff"}', "not UTF-8 text: invalid start byte at byte 9"),
+        (b'{"pod": {"unread": "\xff"}}', "not UTF-8 text: invalid start byte at byte 20"),
+        ('{"x":' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
+        ('{"pod":' + '{"x":' * 100_000, "nested too deeply"),
+        (case(nodes=[]), "no nodes available to schedule pods"),
+        (case(nodes=None), "no nodes available to schedule pods"),
+        (case(nodes=[NODE, NODE]), '$.nodes[1].metadata.name: duplicate Node "a"'),
+        (case(nodes=[{}]), "$.nodes[0].metadata.name: must not be empty"),
+        (
+            case(nodes=[{}] * 5),
+            "; ".join(f"$.nodes[{i}].metadata.name: must not be empty" for i in range(3)) + "; and more",
+        ),
+        (case(pods=[POD]), "$.pods[0].spec.nodeName: required, since these pods run"),
+        (
+            case(pod=pod(metadata={"uid": "u"}), pods=[pod("q", {"uid": "u"}, nodeName="a")]),
+            '$.pod.metadata.uid: duplicate "u"',
+        ),
+        (
+            case(pods=[pod("q", {"uid": "u"}, nodeName="a"), pod("r", {"uid": "u"}, nodeName="a")]),
+            '$.pods[1].metadata.uid: duplicate "u"',
+        ),
+        (case(pod=pod(schedulerName="other")), 'no profile for schedulerName "other"'),
+        (case(pod=pod(priority=2**31)), "$.pod.spec.priority: Expected `int` <= 2147483647"),
+        (case(pod=pod(priority=-(2**70))), "$.pod.spec.priority: Expected `int` >= -2147483648"),
+        (
+            case(pod=requesting(cpu="-1")),
+            '$.pod.spec.containers[0].resources.requests.cpu: must not be negative: "-1"',
+        ),
+        (case(nodes=[node(memory=-1)]), '$.nodes[0].status.allocatable.memory: must not be negative: "-1"'),
+        (
+            case(pod=pod(tolerations=[{"operator": "Foo"}])),
+            '$.pod.spec.tolerations[0].operator: must be one of "Equal", "Exists", "Gt", "Lt": "Foo"',
+        ),
+        (
+            case(pdbs=[{"metadata": {"name": "b"}, "spec": {"selector": FOO}}]),
+            '$.pdbs[0].spec.selector: "Foo" is not a valid label selector operator',
+        ),
+    ],
+)
+def test_a_broken_case_is_told_in_one_line_and_spoils_no_other(line: str | bytes, error: str) -> None:
+    assert error_of(line) == error
+
+
+@pytest.mark.parametrize("amount", ["", "much", "1" * 2000, "NaN", "1EiB", [], True])
+def test_amounts_that_are_none(amount: Any) -> None:
+    assert error_of(case(pod=requesting(cpu=amount))).startswith("$.pod.spec.containers[0].resources.requests")
+    assert error_of(case(nodes=[node(cpu=amount)])).startswith("$.nodes[0].status.allocatable")
+
+
+@pytest.mark.parametrize("amount", ["9999999999999999999999", "1e999999", "16Ei", 1e300])
+def test_absurd_amounts_are_counted_as_far_as_they_can_be(amount: Any) -> None:
+    running = [pod(f"r{i}", nodeName="a", **requesting(cpu=amount, memory=amount)["spec"]) for i in range(3)]
+    nodes = [node("a"), node("b", cpu=amount, memory=amount, pods=amount)]
+    (verdict,) = answers(case(pod=requesting(cpu="1", memory="1Gi"), nodes=nodes, pods=running))
+    assert verdict["feasible"] == ["b"]
+    (verdict,) = answers(case(pod=requesting(cpu=amount), nodes=nodes[:1], pods=running))
+    assert verdict["feasible"] == []
+    assert verdict["filter"]["a"]["reasons"] == ["Insufficient cpu"]
+
+
+@pytest.mark.parametrize("amount", [10**30, 10**25])
+def test_a_whole_number_beyond_all_bounds_is_no_internal_error(amount: int) -> None:
+    (verdict,) = answers(case(pod=requesting(cpu=amount)))
+    assert not verdict.get("error", "").startswith("internal error")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({}, "config: $.kind: Required value: must be KubeSchedulerConfiguration"),
+        ([], "config: expected an object, got a list"),
+        ("text", "config: expected an object, got a string"),
+        (
+            config(filter={"enabled": [{"name": "NodeAfinity"}, {"name": "Nobody"}]}),
+            "config: $.profiles[0].plugins.filter.enabled[0].name: "
+            'unknown plugin "NodeAfinity" (did you mean "NodeAffinity"?); '
+            'config: $.profiles[0].plugins.filter.enabled[1].name: unknown plugin "Nobody"',
+        ),
+        (
+            config(filter={"enabled": [{"name": "ImageLocality"}]}),
+            'profile "default-scheduler": $.plugins.filter: plugin "ImageLocality" does not extend FilterPlugin plugin',
+        ),
+        (
+            config(score={"enabled": [{"name": "ImageLocality", "weight": 2**31}]}),
+            "config: $.profiles[0].plugins.score.enabled[0].weight: "
+            "2147483648 is not between -2147483648 and 2147483647",
+        ),
+        ({**HEAD, "extenders": [{"urlPrefix": "http://x"}]}, "config: $.extenders: extenders are not called"),
+        ({"x" * 2_000_000: 1}, "$.config: larger than 1 MiB"),
+    ],
+)
+def test_a_broken_configuration_in_a_case(settings: Any, error: str) -> None:
+    assert error_of(case(config=settings)).startswith(error)
+
+
+def test_a_field_of_the_configuration_given_twice() -> None:
+    line = case(config=config()).replace('"schedulerName"', '"plugins": {}, "schedulerName"')
+    assert error_of(line) == "config: $.profiles[0].plugins: given more than once"
+
+
+@pytest.mark.parametrize("depth", [300, 900])
+def test_a_configuration_nested_too_deeply(depth: int) -> None:
+    line = case(config="here").replace('"here"', '{"x":' * depth + "1" + "}" * depth)
+    assert error_of(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"id": "a\\"b", oops', 'a"b'),
+        ('{"id": 7, "pod": 1}', 7),
+        ('{"pod": 1, "id": -7}', -7),
+        ('{"id": 99999999999999999999999999, "pod": 1}', 99999999999999999999999999),
+        ('{"id": 1.5}', None),
+        ('{"id": true}', None),
+        ('{"id": ["a"]}', None),
+        (b'{"id": "\xff"}', None),
+        (b'{"id": "far", "pod": "\xff"}', "far"),
+        ("{" + " " * 5000 + '"id": "too far to look for", oops', None),
+    ],
+)
+def test_a_broken_case_keeps_its_id_where_it_can_be_found(line: str | bytes, expected: Any) -> None:
+    (verdict,) = answers(line)
+    assert verdict["id"] == expected
+    assert verdict["error"]
+
+
+def test_null_is_the_same_as_not_given() -> None:
+    spec = ("affinity", "volumes", "tolerations", "nodeSelector", "overhead", "resources", "priority", "schedulerName")
+    nulls = case(
+        pod={**pod(**dict.fromkeys(spec)), "status": None},
+        nodes=[{**NODE, "spec": None}],
+        **dict.fromkeys(("pods", "nominatedPods", "config", "services", "pvcs", "pdbs", "resourceslices")),
+    )
+    assert answers(nulls) == answers(case())
+
+
+def test_a_claim_that_does_not_exist_is_a_verdict() -> None:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]
+    (verdict,) = answers(case(pod=pod(volumes=volumes)))
+    assert verdict["message"] == '0/1 nodes are available: persistentvolumeclaim "missing" not found.'
+
+
+def test_pods_need_no_uid() -> None:
+    running = [pod(name, nodeName="a", **requesting(cpu="1")["spec"]) for name in ("q", "r")]
+    (verdict,) = answers(case(pod=requesting(cpu="1"), pods=running))
+    assert verdict["filter"]["a"]["reasons"] == ["Insufficient cpu"]
+
+
+def test_keys_may_be_written_with_escapes_and_spaces() -> None:
+    line = case().replace('"pod"', ' "p\\u006fd" ').replace('"nodes":', '"nodes" : ') + "  "
+    assert answers(line) == answers(case())
+
+
+@pytest.mark.parametrize("filler", ["x" * 5_000_000, '{"id":"' + "x" * 5_000_000, '{"' + "x" * 5_000_000 + '":1}'])
+def test_what_is_wrong_with_a_huge_line_stays_short(filler: str) -> None:
+    assert len(error_of(filler)) < 1100
+
+
+def test_a_bug_in_one_case_is_told_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = evaluator.judge
+
+    def stumble(profile: Any, asked: Any) -> Any:
+        if asked.name == "unlucky":
+            raise ZeroDivisionError("of all\nthings")
+        return judge(profile, asked)
+
+    monkeypatch.setattr(evaluator, "judge", stumble)
+    text = "\n".join([GOOD, case(pod=pod("unlucky")), GOOD])
+    quiet, loud = run(text=text), run(text=text, verbosity="5")
+    assert quiet.stdout == loud.stdout
+    first, second, third = map(json.loads, quiet.stdout.splitlines())
+    assert first == third
+    assert second == {"id": "x", "error": "internal error: ZeroDivisionError: of all things"}
+    assert quiet.stderr == ""
+    assert loud.stderr.startswith("Traceback (most recent call last):\n")
+    assert "ZeroDivisionError: of all\nthings\n" in loud.stderr
+
+
+@pytest.mark.parametrize("text", ["", "\n \n\t\r\n"])
+def test_input_without_cases(text: str) -> None:
+    result = run(text=text)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "stowplan: the input is empty: no cases\n"
+
+
+def test_files_are_read_in_turn_and_one_that_cannot_be_read_keeps_nobody_from_the_others(tmp_path: Path) -> None:
+    one = tmp_path / "one.jsonl"
+    one.write_bytes(b"\xef\xbb\xbf" + case(id=1).encode() + b"\r\n\n" + case(id=2).encode())
+    result = run(str(tmp_path / "missing"), str(one), "-", str(tmp_path), str(one), text=case(id=3))
+    assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == [1, 2, 3, 1, 2]
+    assert result.exit_code == 2
+    assert result.stderr.splitlines() == [
+        f"stowplan: {tmp_path / 'missing'}: No such file or directory",
+        f"stowplan: {tmp_path}: Is a directory",
+    ]
+
+
+def test_the_configuration_of_a_case_wins_over_the_one_given(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    file.write_text(json.dumps(config(filter={"disabled": [{"name": "*"}]})))
+    own, given = answers(
+        case(pod=requesting(cpu="99"), config=HEAD) + "\n" + case(pod=requesting(cpu="99")), "--config", str(file)
+    )
+    assert own["feasible"] == []
+    assert given["feasible"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "errors"),
+    [
+        ({"kind": "Deployment"}, ['$.kind: Invalid value: "Deployment": must be KubeSchedulerConfiguration']),
+        (
+            {**config(filter={"enabled": [{"name": "Nobody"}]}), "parallelism": 0},
+            [
+                '$.profiles[0].plugins.filter.enabled[0].name: unknown plugin "Nobody"',
+                "$.parallelism: Invalid value: 0: should be an integer value greater than zero",
+            ],
+        ),
+        (
+            config(bind={"disabled": [{"name": "*"}]}),
+            [
+                'profile "default-scheduler": $.plugins.bind: '
+                'at least one bind plugin is needed for profile with scheduler name "default-scheduler"'
+            ],
+        ),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_ends_it_at_once(settings: Json, errors: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    file.write_text(json.dumps(settings))
+    result = run("--config", str(file), text=GOOD)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines() == [f"stowplan: {file}: {error}" for error in errors]
+
+
+def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
+    result = run("--config", str(tmp_path / "no.yaml"), text=GOOD)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"stowplan: {tmp_path / 'no.yaml'}: No such file or directory\n"
+
+
+class TestAsAProcess:
+    """What only a real process shows."""
+
+    COMMAND = (sys.executable, "-m", "stowplan", "evaluate")
+
+    def start(self, **streams: Any) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(self.COMMAND, stdin=subprocess.PIPE, stderr=subprocess.PIPE, **streams)
+
+    def test_verdicts_come_as_cases_go(self) -> None:
+        with self.start(stdout=subprocess.PIPE) as process:
+            assert process.stdin
+            assert process.stdout
+            for number in range(2):
+                process.stdin.write(case(id=number).encode() + b"\n")
+                process.stdin.flush()
+                assert json.loads(process.stdout.readline())["id"] == number
+            process.send_signal(signal.SIGINT)
+            _, stderr = process.communicate()
+        assert process.returncode == 130
+        assert stderr.strip() == b""
+
+    def test_a_reader_that_goes_away_ends_it_quietly(self) -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as stdout, self.start(stdout=stdout) as process:
+            _, stderr = process.communicate(GOOD.encode())
+        assert (process.returncode, stderr) == (1, b"")
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+    def test_a_full_disk_is_told_in_one_line(self) -> None:
+        with open("/dev/full", "wb") as stdout, self.start(stdout=stdout) as process:
+            _, stderr = process.communicate(GOOD.encode())
+        assert (process.returncode, stderr) == (2, b"stowplan: No space left on device\n")

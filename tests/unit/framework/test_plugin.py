@@ -1,0 +1,86 @@
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stowplan.framework import ALL_EVENTS, CycleState, Nodes, Plugin, PostFilterResult, Status, implements, reject
+
+POINTS = ("pre_filter", "filter", "filter_nodes", "score", "reserve", "bind", "less")
+
+
+class Base(Plugin):
+    name = "base"
+
+    def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
+        return None
+
+
+class Derived(Base):
+    def score(self, state: Any, pod: Any, node: Any) -> int:
+        return 1
+
+
+class Mixin:
+    def reserve(self, state: Any, pod: Any, node_name: str) -> None:
+        return None
+
+
+class Mixed(Mixin, Base):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [(Plugin, set()), (Base, {"filter"}), (Derived, {"filter", "score"}), (Mixed, {"filter", "reserve"})],
+)
+def test_a_class_implements_what_it_overrides(kind: type[Plugin], expected: set[str]) -> None:
+    assert {point for point in POINTS if implements(kind, point)} == expected
+
+
+def plugin(kind: type[Plugin] = Plugin) -> Plugin:
+    return kind({"k": 1}, SimpleNamespace())  # type: ignore[arg-type]
+
+
+def test_a_plugin_without_methods_has_nothing_to_say() -> None:
+    silent: Any = plugin()
+    assert silent.args == {"k": 1}
+    assert silent.scope == "cluster"
+    assert silent.filter(None, None, None) is None
+    assert silent.pre_filter(None, None, None) is None
+    assert silent.post_filter(None, None, {}) is None
+    assert silent.score(None, None, None) == 0
+    assert list(silent.filter_nodes(None, None, None)) == []
+    assert silent.concerns(None)
+    assert silent.slot_filter(None) is silent.slot_scorer(None) is silent.filter_token(None) is None
+    assert not silent.idle_filter(None)
+    assert not silent.idle_score(None)
+    assert silent.events_to_register() is ALL_EVENTS
+    assert silent.less(None, None) is False
+
+
+def test_vector_scores_have_to_be_written() -> None:
+    silent: Any = plugin()
+    for method, arguments in (("score_nodes", 3), ("normalize_nodes", 4)):
+        with pytest.raises(NotImplementedError):
+            getattr(silent, method)(*[None] * arguments)
+
+
+class Reasons(Plugin):
+    def filter_nodes(self, state: Any, pod: Any, nodes: Nodes) -> Any:
+        yield np.array([True, False, False, True]), reject("a")
+        yield np.array([True, True, False, False]), reject("b")
+
+
+def test_passing_nodes_are_those_without_a_reason() -> None:
+    nodes = Nodes(slice(0, 4), 4, [None] * 4)
+    assert plugin(Reasons).passing_nodes(CycleState(), None, nodes).tolist() == [False, False, True, False]  # type: ignore[arg-type]
+
+
+def test_victims_are_left_as_they_are() -> None:
+    victims: Any = {"n": ()}
+    assert plugin().select_victims(CycleState(), None, victims) is victims  # type: ignore[arg-type]
+
+
+def test_post_filter_result() -> None:
+    assert PostFilterResult("n").nominated_node_name == "n"

@@ -1,0 +1,60 @@
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from tests.builders import World, node, pod, profile_config
+
+from stowplan.config.args import DefaultPreemptionArgs
+from stowplan.framework import Action, Code, CycleState, EventResource, PostFilterResult, QueueingHint, Status
+from stowplan.plugins.default_preemption import DefaultPreemption
+
+
+class Searching:
+    """A handle that keeps what it is asked, and answers what it is told to."""
+
+    def __init__(self, outcome: PostFilterResult | str) -> None:
+        self.outcome = outcome
+        self.limit: tuple[int, int] | None = None
+        self.cluster = SimpleNamespace(nodes=None)
+
+    def preempt(self, state: Any, pod: Any, statuses: Any, limit: tuple[int, int]) -> PostFilterResult | str:
+        self.limit = limit
+        return self.outcome
+
+
+def plugin(handle: Searching, **args: int) -> DefaultPreemption:
+    return DefaultPreemption(DefaultPreemptionArgs(**args), cast(Any, handle))
+
+
+def test_a_nomination_is_passed_on() -> None:
+    found = PostFilterResult("n")
+    handle = Searching(found)
+    made = plugin(handle, min_candidate_nodes_percentage=20, min_candidate_nodes_absolute=7)
+    assert made.post_filter(CycleState(), cast(Any, None), {}) is found
+    assert handle.limit == (20, 7)
+
+
+def test_a_failure_is_told_in_its_name() -> None:
+    status = plugin(Searching("no luck.")).post_filter(CycleState(), cast(Any, None), {})
+    assert status == Status(Code.Unschedulable, "preemption: no luck.", plugin="DefaultPreemption")
+
+
+def test_events() -> None:
+    (entry,) = plugin(Searching("")).events_to_register()
+    assert (entry.event.resource, entry.event.action) == (EventResource.Pod, Action.Delete)
+    assert entry.hint is not None
+    assert entry.hint(cast(Any, None), None, None) is QueueingHint.QueueSkip
+
+
+def test_pods_may_be_queued() -> None:
+    assert plugin(Searching("")).pre_enqueue(cast(Any, None)) is None
+
+
+@pytest.mark.parametrize(("absolute", "candidates"), [(1, 1), (3, 3), (100, 6)])
+def test_enough_candidates_are_enough(absolute: int, candidates: int) -> None:
+    args = {"DefaultPreemption": {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": absolute}}
+    running = [pod(f"r{i}", f"n{i}", requests={"cpu": 4}, priority=-1) for i in range(6)]
+    world = World([node(f"n{i}") for i in range(6)], running, config=profile_config(args=args))
+    preemption = world.decide(pod("p", requests={"cpu": 1})).preemption
+    assert preemption is not None
+    assert len(preemption.candidates) == candidates

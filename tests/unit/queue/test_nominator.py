@@ -1,0 +1,46 @@
+from tests.builders import World, pod
+
+from stowplan.queue.nominator import Nominator
+
+
+def names(nominator: Nominator, node: str) -> list[str]:
+    return [pod.name for pod in nominator.on_node(node)]
+
+
+def test_by_status_or_by_decision() -> None:
+    world, nominator = World(), Nominator()
+    by_status, decided = world.pod(pod("a", nominated="n")), world.pod(pod("b", nominated="n"))
+    nominator.add(by_status)
+    nominator.add(decided, "m")
+    assert (names(nominator, "n"), names(nominator, "m")) == (["a"], ["b"])
+    assert (nominator.node_of(by_status), nominator.node_of(decided)) == ("n", "m")
+
+
+def test_a_pod_is_nominated_to_one_node_at_most() -> None:
+    world, nominator = World(), Nominator()
+    made = world.pod(pod("a"))
+    nominator.add(made, "n")
+    nominator.add(made, "m")
+    assert nominator.by_node.keys() == {"m"}
+    nominator.add(made)
+    assert nominator.by_node == {}
+    assert nominator.node_of(made) == ""
+
+
+def test_pods_that_run_are_not_nominated() -> None:
+    nominator = Nominator()
+    nominator.add(World().pod(pod("a", "n", nominated="n")))
+    assert not nominator.by_node
+
+
+def test_removing() -> None:
+    world, nominator = World(), Nominator()
+    first, second = world.pod(pod("a", nominated="n")), world.pod(pod("b", nominated="n"))
+    nominator.add(first)
+    nominator.add(second)
+    nominator.remove(first)
+    nominator.remove(first)
+    assert names(nominator, "n") == ["b"]
+    nominator.remove(second)
+    assert nominator.by_node == {}
+    assert list(nominator.on_node("n")) == []
