@@ -15,6 +15,7 @@ from stowplan.framework import (
     Pod,
     Scores,
     Status,
+    error,
     reject,
     reject_forever,
     skip,
@@ -153,6 +154,29 @@ class Counting(Plugin):
         return reject("node(s) saw too many pods") if state.read(self.name).number > 12 else None
 
 
+class Fragile(Plugin):
+    """Breaks on some nodes, by error and by exception, whether or not other plugins let the pod go there."""
+
+    name = "fragile"
+    scope = "node"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        return error("cannot tell") if node.labels.get("rack") == "12" else None
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        return 10 * len(node.labels["topology.kubernetes.io/zone"])
+
+
+class Excessive(Plugin):
+    """Gives crowded nodes more than there is to give."""
+
+    name = "excessive"
+    scope = "node+pods"
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        return 30 * len(node.pods)
+
+
 class Count:
     def __init__(self, number: int) -> None:
         self.number = number
@@ -162,5 +186,6 @@ class Count:
 
 
 AUTHORS: dict[str, type[Plugin]] = {
-    plugin.name: plugin for plugin in (Racks, Crowds, Namesakes, Columns, Nominees, Absentee, Gossip, Counting)
+    plugin.name: plugin
+    for plugin in (Racks, Crowds, Namesakes, Columns, Nominees, Absentee, Gossip, Counting, Fragile, Excessive)
 }

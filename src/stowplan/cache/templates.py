@@ -32,6 +32,8 @@ class Templates:
     def __init__(self) -> None:
         self._known: WeakTable[tuple[object, ...], PodTemplate] = WeakTable()
         self._ignored = set(PER_REPLICA_LABELS)
+        self.version = 0
+        """Grows when labels begin to matter that templates made before leave out."""
         self._latest: tuple[object, PodTemplate] = (None, _NO_TEMPLATE)
         """The template asked for last: replicas come in rows."""
 
@@ -40,6 +42,7 @@ class Templates:
         if self._ignored.isdisjoint(keys):
             return False
         self._ignored -= keys
+        self.version += 1
         self._latest = (None, _NO_TEMPLATE)
         return True
 

@@ -10,6 +10,7 @@ import msgspec
 
 from stowplan.api import codec
 from stowplan.cache import Cluster
+from stowplan.cache.templates import PER_REPLICA_LABELS
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.errors import ConfigError, InputError, StowplanError
@@ -81,6 +82,8 @@ class Evaluator:
         """The whole decision about a case."""
         whole = codec.whole(line) if self._needs_objects else None
         cluster = Cluster(keep_objects=self._needs_objects)
+        # Nominated pods are in no counts, so nobody would tell replicas among them apart later on.
+        cluster.reads_labels(PER_REPLICA_LABELS)
         nominator = Nominator()
         pod, waiting = _load(case, cluster, whole)
         config = self._config

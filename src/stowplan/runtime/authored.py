@@ -91,14 +91,6 @@ class Authored(Plugin):
         for status, mask in masks.items():
             yield mask, status
 
-    def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
-        passing: Mask = np.ones(len(nodes), dtype=np.bool_)
-        for mask, status in self.filter_nodes(state, pod, nodes):
-            if not status.rejected and mask.any():
-                raise failed_at("filter", self.name, status.message)
-            passing &= ~mask
-        return passing
-
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> Status | PostFilterResult | None:
@@ -120,9 +112,9 @@ class Authored(Plugin):
             if isinstance(answer, Status) or np.shape(answer) != (len(nodes),):
                 problem = self._nonsense("score_nodes", answer, f"a vector of {len(nodes)} scores")
                 raise failed_at("score", self.name, problem.message)
-            given = np.asarray(answer)
+            given = np.asarray(answer).tolist()
             for position, _ in nodes.infos():
-                raw[position] = self._checked(given[position].item())
+                raw[position] = self._checked(given[position])
             return raw
         shown = self._shown(pod)
         for position, info in nodes.infos():
@@ -144,9 +136,13 @@ class Authored(Plugin):
             scores = scores.copy()
             for position, info in nodes.infos():
                 scores[position] = by_name[info.name]
+        values = scores.tolist()
         for position, _ in nodes.infos():
-            if not 0 <= scores[position] <= 100:
-                raise failed_at("weigh", self.name, int(scores[position]))
+            value = values[position]
+            if not isinstance(value, int | float) or not isfinite(value):
+                raise failed_at("normalize", self.name, self._nonsense("normalize_nodes", value, "numbers").message)
+            if not 0 <= value <= 100:
+                raise failed_at("weigh", self.name, value)
         return scores.astype(np.int64)
 
     def signature(self, template: PodTemplate) -> Hashable:

@@ -108,7 +108,9 @@ def record_of(survey: Survey, preemption: Preemption | None, **told: Any) -> Dec
     infos = survey.profile.cluster.nodes.infos
     names = {slot: info.name for slot in survey.examined.tolist() if (info := infos[slot]) is not None}
     pre = survey.pre_filtered
-    statuses = ((name, survey.status_of(slot)) for slot, name in names.items())
+    # The pod's own nominated node may have been looked at although PreFilter left it out.
+    rejected = [info for slot in np.flatnonzero(survey.verdicts >= 0).tolist() if (info := infos[slot]) is not None]
+    statuses = ((info.name, survey.status_of(info.slot)) for info in rejected)
     if len(survey.total):
         told["totals"], told["scores"] = _scores(survey, names)
         tied = best_slots(survey).tolist()

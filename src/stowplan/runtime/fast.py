@@ -9,7 +9,14 @@ import numpy as np
 from stowplan.framework import Code, CycleState, Mask, Nodes, Pod
 from stowplan.runtime.authored import Authored
 from stowplan.runtime.decision import Decision
-from stowplan.runtime.filtering import NO_OBJECTION, Answers, ask_authored, leave_out_crowded, run_pre_filters
+from stowplan.runtime.filtering import (
+    NO_OBJECTION,
+    Answers,
+    ask_authored,
+    leave_out_crowded,
+    passing_nodes,
+    run_pre_filters,
+)
 from stowplan.runtime.outcomes import failed_at
 from stowplan.runtime.scoring import normalize
 from stowplan.runtime.survey import Survey
@@ -70,7 +77,7 @@ def _live_mask(profile: Profile, plan: Plan, state: CycleState, pod: Pod, answer
             open_ = plan.ok if allowed is None else plan.ok & allowed
             passing = ask_authored(profile, plugin, state, pod, plan.everything(), open_, answers)
         else:
-            passing = plugin.passing_nodes(state, pod, plan.everything())
+            passing = passing_nodes(plugin, state, pod, plan.everything())
         allowed = passing if allowed is None else allowed & passing
     if profile.nominator.by_node:
         open_ = plan.ok if allowed is None else plan.ok & allowed

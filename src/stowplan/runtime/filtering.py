@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Status
+from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Status, implements
 from stowplan.runtime.outcomes import failed_at
 from stowplan.runtime.suppose import Supposition
 
@@ -113,6 +113,18 @@ def filter_node(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -
         if status is not None:
             return status
     return run_filters(profile.filters, state, pod, info)
+
+
+def passing_nodes(plugin: Plugin, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
+    """The nodes that a plugin does not reject; an error about any of them breaks the cycle."""
+    if implements(type(plugin), "passing_nodes"):
+        return plugin.passing_nodes(state, pod, nodes)
+    passing: Mask = np.ones(len(nodes), dtype=np.bool_)
+    for mask, status in plugin.filter_nodes(state, pod, nodes):
+        if not status.rejected and mask.any():
+            raise failed_at("filter", plugin.name, status.message)
+        passing &= ~mask
+    return passing
 
 
 def ask_authored(

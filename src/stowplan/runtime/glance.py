@@ -12,7 +12,14 @@ import numpy as np
 from stowplan.framework import Code, CycleState, Mask, Nodes, Pod
 from stowplan.runtime.authored import Authored
 from stowplan.runtime.decision import Decision
-from stowplan.runtime.filtering import NO_OBJECTION, Answers, ask_authored, leave_out_crowded, run_pre_filters
+from stowplan.runtime.filtering import (
+    NO_OBJECTION,
+    Answers,
+    ask_authored,
+    leave_out_crowded,
+    passing_nodes,
+    run_pre_filters,
+)
 from stowplan.runtime.normalizing import NORMALIZERS
 from stowplan.runtime.outcomes import failed_at
 from stowplan.runtime.survey import Survey
@@ -46,7 +53,7 @@ def decide(profile: Profile, pod: Pod) -> Decision:
             if isinstance(plugin, Authored):
                 passing = ask_authored(profile, plugin, state, pod, nodes, passing, answers)
             else:
-                passing = passing & plugin.passing_nodes(state, pod, nodes)
+                passing = passing & passing_nodes(plugin, state, pod, nodes)
         if nodes is everything and int(np.count_nonzero(passing)) * 2 < len(passing):
             nodes = table.subset(np.flatnonzero(passing), fleeting=True)
             passing = np.ones(len(nodes), dtype=np.bool_)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, Status
+from stowplan.runtime.filtering import passing_nodes
 from stowplan.runtime.normalizing import NORMALIZERS, Raw
 from stowplan.runtime.outcomes import failed_at
 
@@ -72,6 +73,10 @@ class TokenFilter:
         """Whether the token changes in most cycles, so that remembering answers is wasted effort."""
         return self._changes > 8 and self._changes * 2 > self._cycles
 
+    def forget(self) -> None:
+        """The next `refresh` asks about all nodes, whatever the token says."""
+        self.ok = self.ok[:0]
+
     def refresh(self, state: CycleState, pod: Pod, nodes: Nodes, size: int) -> bool:
         """Ask about all nodes again if the token changed; whether it did."""
         skipped = self.plugin.name in state.skip_filter
@@ -79,16 +84,16 @@ class TokenFilter:
         self._cycles += 1
         if token == self.token and len(self.ok) == size:
             return False
-        self._changes += 1
+        self._changes += token != self.token
         self.token = token
         self.ok = np.zeros(size, dtype=np.bool_)
-        self.ok[nodes.index] = True if skipped else self.plugin.passing_nodes(state, pod, nodes)
+        self.ok[nodes.index] = True if skipped else passing_nodes(self.plugin, state, pod, nodes)
         return True
 
     def update(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
         """Ask about some nodes again."""
         skipped = self.plugin.name in state.skip_filter
-        self.ok[nodes.index] = True if skipped else self.plugin.passing_nodes(state, pod, nodes)
+        self.ok[nodes.index] = True if skipped else passing_nodes(self.plugin, state, pod, nodes)
 
     def update_one(self, state: CycleState, pod: Pod, info: NodeInfo) -> bool:
         passes = self.plugin.name in state.skip_filter or passes_filter(self.plugin, state, pod, info)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, Status
+from stowplan.runtime.filtering import passing_nodes
 from stowplan.runtime.normalizing import Raw
 from stowplan.runtime.outcomes import failed_at
 from stowplan.runtime.parts import Ints, Normalized, Ranks, TokenFilter, passes_filter, score_of
@@ -133,23 +134,32 @@ class Plan:
 
     def sync(self, state: CycleState, pod: Pod) -> None:
         """Take in every change of the cluster since the last pod of the template."""
+        try:
+            self._catch_up(state, pod)
+        except Exception:
+            self._size = -1  # what was taken in by half is made anew
+            raise
+
+    def _catch_up(self, state: CycleState, pod: Pod) -> None:
         table = self.table
         if self._size != table.high or self._node_position != table.node_log.position:
             self._rebuild(state, pod)
             return
         if self.token_filters:
             self._check_tokens(state, pod)
-        changed = table.log.since(self._position)
-        if changed is not None and len(changed) <= FEW:
-            self._position += len(changed)
-            for slot in set(changed) if len(changed) > 1 else changed:
-                info = table.infos[slot]
-                if info is not None:
-                    self._update_one(state, pod, slot, info)
-        else:
-            slots = table.log.changed_since(self._position)
-            self._position = table.log.position
+        log = table.log
+        behind = log.position - self._position
+        recent = log.since(self._position) if behind <= FEW else None
+        if recent is None:
+            slots = log.changed_since(self._position)
+            self._position = log.position
             self._update_many(state, pod, slots)
+            return
+        self._position += behind
+        for slot in set(recent) if behind > 1 else recent:
+            info = table.infos[slot]
+            if info is not None:
+                self._update_one(state, pod, slot, info)
 
     def _rebuild(self, state: CycleState, pod: Pod) -> None:
         """Everything anew, since nodes came, went or changed."""
@@ -161,7 +171,7 @@ class Plan:
         self._node_ok: Mask = table.alive[:size].copy()
         for plugin in self._node_filters:
             key = (plugin, "filter", plugin.signature(template))
-            self._node_ok &= answers.get(key, partial(plugin.passing_nodes, state, pod))
+            self._node_ok &= answers.get(key, partial(passing_nodes, plugin, state, pod))
         self._node_score: Ints | None = None
         for plugin, weight in self._node_scorers:
             scores = weight * self._static_scores(plugin, state, pod)
@@ -174,6 +184,7 @@ class Plan:
                 self.normalized.append(Normalized(plugin, weight, raw))
         self._judge_all(state, pod)
         for part in self.token_filters:
+            part.forget()
             part.refresh(state, pod, everything, size)
         self._combine()
 
@@ -196,7 +207,7 @@ class Plan:
         """Filters and scores that depend on a node and its pods, for some nodes."""
         passing: Mask | None = None
         for plugin in self._pod_filters:
-            mask = plugin.passing_nodes(state, pod, nodes)
+            mask = passing_nodes(plugin, state, pod, nodes)
             passing = mask if passing is None else passing & mask
         earned: Ints | None = None
         for plugin, weight in self._pod_scorers:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from stowplan.cache import Cluster
-from stowplan.framework import Plugin, Pod, PodTemplate, Status
+from stowplan.framework import Plugin, Pod, PodTemplate, StateNotFoundError, Status
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import fast, glance
 from stowplan.runtime.decision import Decision
@@ -61,6 +61,7 @@ class Profile:
         self.rank_type = rank_type(weight for _, weight in self.scorers)
         self.static_answers = StaticAnswers(cluster.nodes)
         self._plans: OrderedDict[PodTemplate, Plan] = OrderedDict()
+        self._templates_version = 0
         self._epoch = 0
         """Changes when all plans are forgotten. A template that was seen in this epoch has it among what it derived."""
 
@@ -80,6 +81,8 @@ class Profile:
         return decision
 
     def _decide(self, pod: Pod) -> Decision:
+        if self.cluster.templates.version:
+            self._renew_templates(pod)
         if pod.nominated_node_name or pod.node_name:
             return self.decide_afresh(pod)
         try:
@@ -92,8 +95,8 @@ class Profile:
             else:
                 plan = self._plan(pod)
                 decision = self.decide_afresh(pod) if plan.plain else fast.decide(self, plan, pod)
-        except CycleError:
-            # Nodes may have been asked about that kube-scheduler would not have come to: the plain pass has the last word.
+        except (CycleError, StateNotFoundError):
+            # Perhaps about a node that kube-scheduler would not have come to: the plain pass has the last word.
             return self.decide_afresh(pod)
         # A plugin may have been found out, while it was asked, to answer for this pod only.
         return decision if epoch == self._epoch else self.decide_afresh(pod)
@@ -104,6 +107,19 @@ class Profile:
             return Decision.of(Survey(self, pod).run())
         except CycleError as failure:
             return Decision.failed(self, pod, failure)
+        except StateNotFoundError as missing:
+            # The configuration runs a plugin at a point without the one before it that prepares its state.
+            return Decision.failed(self, pod, CycleError(str(missing)))
+
+    def _renew_templates(self, pod: Pod) -> None:
+        """Pods that wait may have been made before a label began to matter that their template leaves out."""
+        waiting = [pod]
+        if self._templates_version != self.cluster.templates.version:
+            self._templates_version = self.cluster.templates.version
+            waiting += [other for pods in self.nominator.by_node.values() for other in pods.values()]
+        for other in waiting:
+            if len(other.labels) != len(other.template.labels):
+                self.cluster.retemplate(other)
 
     def forget_plans(self) -> None:
         """Nothing remembered holds any longer."""

@@ -136,7 +136,7 @@ def test_an_error_about_one_node_fails_the_attempt(scope: str, nodes: int) -> No
         ("pre_score", reject("no")),
         ("filter_nodes", None),
         ("filter_nodes", [True, False, False]),
-        ("filter_nodes", [(np.array([True]), reject("x"))]),
+        ("filter_nodes", [(np.array([True, False]), reject("x"))]),
         ("filter_nodes", [(np.ones(3, dtype=np.bool_), "x")]),
         ("filter_nodes", [(np.ones((3, 2)), reject("x"))]),
         ("score", None),

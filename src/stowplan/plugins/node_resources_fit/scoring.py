@@ -15,7 +15,7 @@ from stowplan.config.args import LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrateg
 from stowplan.framework import Nodes, PodTemplate, Scores
 
 EXACT_IN_FLOAT = 1 << 46
-"""Below this, 100 x amount and its quotient by an amount, cut to an integer, are exact in a float; else ints are used."""
+"""Below this, 100 x amount and its quotient, cut to an integer, are exact in a float; from here on ints are used."""
 
 Ints = NDArray[np.int64]
 

@@ -6,10 +6,7 @@ comparison that contradicts itself for pods which have not started. Both are det
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence
-from typing import Generic, TypeVar
-
-T = TypeVar("T")
+from collections.abc import Sequence
 
 SHORT = 12
 """Up to so many elements are sorted by insertion."""
@@ -21,27 +18,31 @@ _ALL_SWAPPED = 12
 _WORD = (1 << 64) - 1
 
 
-def sort_slice(data: MutableSequence[T], less: Callable[[T, T], bool]) -> None:
-    """Sort in place."""
-    _Slice(data, less).quicksort(0, len(data), len(data).bit_length())
+def sorted_positions(keys: Sequence[int]) -> list[int]:
+    """Positions of the keys once they are sorted. Elements that share an odd key claim to be less than each other."""
+    data = _Slice(keys)
+    data.quicksort(0, len(keys), len(keys).bit_length())
+    return data.positions
 
 
-class _Slice(Generic[T]):
-    """The range being sorted. Positions are absolute, ends exclusive."""
+class _Slice:
+    """The elements being sorted. Ends of ranges are exclusive."""
 
-    __slots__ = ("_data", "_less", "_swaps")
+    __slots__ = ("_keys", "_swaps", "positions")
 
-    def __init__(self, data: MutableSequence[T], less: Callable[[T, T], bool]) -> None:
-        self._data = data
-        self._less = less
+    def __init__(self, keys: Sequence[int]) -> None:
+        self._keys = list(keys)
+        self.positions = list(range(len(keys)))
         self._swaps = 0
 
     def less(self, i: int, j: int) -> bool:
-        return self._less(self._data[i], self._data[j])
+        a, b = self._keys[i], self._keys[j]
+        return a < b or (a == b and a & 1 == 1)
 
     def swap(self, i: int, j: int) -> None:
-        data = self._data
-        data[i], data[j] = data[j], data[i]
+        keys, positions = self._keys, self.positions
+        keys[i], keys[j] = keys[j], keys[i]
+        positions[i], positions[j] = positions[j], positions[i]
 
     def quicksort(self, first: int, end: int, bad_pivots: int) -> None:
         balanced = in_place = True
@@ -88,7 +89,8 @@ class _Slice(Generic[T]):
             places = [self._median(place - 1, place, place + 1) for place in places]
         pivot = self._median(*places)
         if self._swaps == _ALL_SWAPPED:
-            self._data[first:end] = self._data[first:end][::-1]
+            self._keys[first:end] = self._keys[first:end][::-1]
+            self.positions[first:end] = self.positions[first:end][::-1]
             return end - 1 - (pivot - first), True
         return pivot, not self._swaps
 

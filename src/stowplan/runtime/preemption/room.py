@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stowplan.framework import CycleState, Demand, Mask, Pod, Slots
-from stowplan.runtime.filtering import nominated_rivals
-from stowplan.runtime.preemption.clearing import Arithmetic, Cleared, candidate_of, way_to_clear
+from stowplan.runtime.authored import Authored
+from stowplan.runtime.filtering import nominated_rivals, run_filters
+from stowplan.runtime.outcomes import CycleError
+from stowplan.runtime.preemption.arithmetic import Arithmetic, Cleared, candidate_of
+from stowplan.runtime.preemption.clearings import way_to_clear
 from stowplan.runtime.preemption.dry_run import NO_VICTIMS, Candidate, Candidates
 from stowplan.runtime.preemption.roster import Ints, Roster, requested
 
 if TYPE_CHECKING:
+    from stowplan.framework import Plugin
     from stowplan.runtime.profile import Profile
 
 
@@ -43,23 +47,35 @@ class Room:
 
     def __init__(self, profile: Profile, state: CycleState, pod: Pod, demands: tuple[Demand, ...]) -> None:
         self._profile = profile
+        self._state = state
         self._pod = pod
         self._demands = demands
         self._roster = Roster.of(profile, pod.priority)
         self._way = way_to_clear(self._roster, demands)
-        self._open = self._open_nodes(state)
+        skipped = state.skip_filter
+        static = [
+            p for p in profile.filters if p.scope == "node" and p.name not in skipped and p.concerns(pod.template)
+        ]
+        self._open = self._open_nodes([plugin for plugin in static if not isinstance(plugin, Authored)])
+        self.authored = [plugin for plugin in static if isinstance(plugin, Authored)]
+        """Filters of users that do not look at pods."""
         self._nominated = self._nominated_amounts()
 
     def clear(self, slots: Slots) -> Cleared:
         """Those of the nodes where evictions make room."""
-        return self._way.clear(slots[self._open[slots]], self._nominated)
+        cleared = self._way.clear(slots[self._open[slots]], self._nominated)
+        if self.authored and len(cleared.slots):
+            return cleared.where(np.array([self._accepted(slot) for slot in cleared.slots.tolist()]))
+        return cleared
 
     def candidates(self, cleared: Cleared) -> Candidates:
         """The nodes as candidates. They are put together later, when the cluster may have changed."""
-        rows = self._roster.rows[cleared.slots]
+        rows = tuple(map(self._roster.rows.__getitem__, cleared.slots.tolist()))
 
         def make(position: int) -> Candidate:
-            return candidate_of(rows[position], np.flatnonzero(cleared.victims[:, position]).tolist())
+            row = rows[position]
+            assert row is not None
+            return candidate_of(row, np.flatnonzero(cleared.victims[:, position]).tolist())
 
         return Candidates(range(len(rows)), make)
 
@@ -77,15 +93,23 @@ class Room:
         counts[NO_VICTIMS.message] += int(np.count_nonzero(empty))
         return counts, slots[~empty & ~short]
 
-    def _open_nodes(self, state: CycleState) -> Mask:
-        """By slot: which nodes pass the filters that do not look at pods."""
+    def _open_nodes(self, filters: list[Plugin]) -> Mask:
+        """By slot: which nodes pass filters that do not look at pods."""
         profile, pod = self._profile, self._pod
         mask = profile.cluster.nodes.alive[: profile.cluster.nodes.high].copy()
-        for plugin in profile.filters:
-            if plugin.scope == "node" and plugin.name not in state.skip_filter and plugin.concerns(pod.template):
-                key = (plugin, "filter", plugin.signature(pod.template))
-                mask &= profile.static_answers.get(key, partial(plugin.passing_nodes, state, pod))
+        for plugin in filters:
+            key = (plugin, "filter", plugin.signature(pod.template))
+            mask &= profile.static_answers.get(key, partial(plugin.passing_nodes, self._state, pod))
         return mask
+
+    def _accepted(self, slot: int) -> bool:
+        """Whether users' plugins accept a node. Each is asked about no more nodes than kube-scheduler would ask it."""
+        info = self._profile.cluster.nodes.infos[slot]
+        assert info is not None
+        try:
+            return run_filters(self.authored, self._state, self._pod, info) is None
+        except CycleError:
+            return False
 
     def _nominated_amounts(self) -> Ints | None:
         """[demand, slot]: what pods nominated to nodes will take; they have to find room as well."""

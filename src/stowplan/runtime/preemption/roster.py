@@ -15,7 +15,7 @@ from stowplan.runtime.preemption.choice import PRIORITY_OFFSET
 from stowplan.runtime.preemption.victims import by_importance, started
 
 if TYPE_CHECKING:
-    from stowplan.runtime.preemption.clearing import Clearings
+    from stowplan.runtime.preemption.clearings import Clearings
     from stowplan.runtime.profile import Profile
 
 Ints = NDArray[np.int64]
@@ -94,56 +94,51 @@ class Roster:
     def refresh(self, slots: Slots) -> None:
         """Bring the rows of some nodes up to date."""
         stale = slots[self.stale(slots, self._made)]
-        if len(stale):
-            self._fill(stale)
-            self._made[stale] = self.position
+        for slot in stale.tolist():
+            self._fill(slot)
+        self._made[stale] = self.position
 
     def make_row(self, slot: int) -> Row:
         """A row alone, without the facts, which are of use only where many nodes are looked at."""
         info = self._table.infos[slot]
         assert info is not None
         pods, protected = self._budgets.protected_first(by_importance(info.pods.values(), self._below))
-        row = self.rows[slot] = Row(info, pods, protected)
+        self.rows[slot] = row = Row(info, pods, protected)
         return row
 
     def _clear(self, width: int) -> None:
         """Every row is still to be made."""
         size = self._table.capacity
-        self.rows: NDArray[np.object_] = np.full(size, None)
+        self.rows: list[Row | None] = [None] * size
         self.count: NDArray[np.intp] = np.zeros(size, dtype=np.intp)
         self.facts: Ints = np.zeros((AMOUNTS + len(self.columns), width, size), dtype=np.int64)
         self.free: Ints = np.zeros((len(self.columns), size), dtype=np.int64)
         """[resource, slot]: what the node would have left if all pods of the row were gone."""
         self.clearings: OrderedDict[tuple[Demand, ...], Clearings | None] = OrderedDict()
-        """What was found out with these rows, by what was asked for; see `clearing`."""
+        """What was found out with these rows, by what was asked for; see `clearings`."""
         self._made: NDArray[np.int64] = np.zeros(size, dtype=np.int64)
 
-    def _fill(self, slots: Slots) -> None:
-        rows = [self.make_row(slot) for slot in slots.tolist()]
-        width, had = max(len(row.pods) for row in rows), self.facts.shape[1]
-        if width > had:
-            self.facts = np.pad(self.facts, ((0, 0), (0, max(width, 2 * had) - had), (0, 0)))
-        facts = np.array([self._facts_of(row, width) for row in rows], dtype=np.int64).transpose(1, 2, 0)
-        self.facts[:, :width, slots] = facts
-        self.facts[:, width:, slots] = 0
-        self.free[:, slots] = facts[AMOUNTS:].sum(axis=1)
-        for free, (offered, taken) in zip(self.free, self.columns.values(), strict=True):
-            free[slots] += [max(offered.values[slot] - taken.values[slot], _LEAST) for slot in slots.tolist()]
-        self.count[slots] = [len(row.pods) for row in rows]
-
-    def _facts_of(self, row: Row, width: int) -> list[list[int]]:
-        """The facts about the pods of a row, filled up with zeros."""
-        pods, missing = row.pods, [0] * (width - len(row.pods))
-        return [
-            [pod.template.priority + PRIORITY_OFFSET for pod in pods] + missing,
-            [started(pod.start_time) for pod in pods] + missing,
-            [1] * row.protected + [0] * (width - row.protected),
-            *(requested(pods, name) + missing for name in self.columns),
+    def _fill(self, slot: int) -> None:
+        pods, protected = self.make_row(slot)[1:]
+        count, width = len(pods), self.facts.shape[1]
+        if count > width:
+            self.facts = np.pad(self.facts, ((0, 0), (0, max(count, 2 * width) - width), (0, 0)))
+        facts = [
+            [pod.template.priority + PRIORITY_OFFSET for pod in pods],
+            [started(pod.start_time) for pod in pods],
+            [1] * protected + [0] * (count - protected),
         ]
+        for i, (name, (offered, taken)) in enumerate(self.columns.items()):
+            amounts = requested(pods, name)
+            facts.append(amounts)
+            self.free[i, slot] = max(offered.values[slot] - taken.values[slot] + sum(amounts), _LEAST)
+        self.facts[:, :count, slot] = facts
+        self.facts[:, count:, slot] = 0
+        self.count[slot] = count
 
 
 def requested(pods: list[Pod], resource: str) -> list[int]:
     """What each pod takes of a resource."""
     if resource == PODS:
         return [1] * len(pods)
-    return [(pod.template.requests if pod.used is None else pod.used[0]).get(resource, 0) for pod in pods]
+    return [(pod.used[0] if pod.used else pod.template.requests).get(resource, 0) for pod in pods]

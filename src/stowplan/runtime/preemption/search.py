@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stowplan.framework import Code, Pod, Slots, Status
+from stowplan.framework import Code, Pod, Slots
 from stowplan.runtime.fit_error import histogram
 from stowplan.runtime.preemption.choice import best
 from stowplan.runtime.preemption.dry_run import Candidate, Candidates
@@ -101,7 +101,3 @@ def _no_candidates(profile: Profile, tried: int, failures: Counter[str]) -> str:
     if total > tried:
         counts[NOT_HELPFUL] += total - tried
     return f"0/{total} nodes are available: {histogram(counts)}."
-
-
-def ineligible(reason: str) -> Status:
-    return Status(Code.Unschedulable, f"preemption: {reason}")

@@ -12,7 +12,7 @@ from stowplan import api
 from stowplan.api.selectors import Selector, compile_label_selector
 from stowplan.cache import Cluster
 from stowplan.framework import Pod
-from stowplan.runtime.preemption.go_sort import SHORT, sort_slice
+from stowplan.runtime.preemption.go_sort import SHORT, sorted_positions
 
 if TYPE_CHECKING:
     from stowplan.runtime.preemption.roster import Roster
@@ -32,11 +32,7 @@ def started(start_time: str) -> int:
         return NOT_STARTED
 
 
-Rank = tuple[int, int, int, Pod]
-"""(negative priority, start, turn, pod): the least is the most important. The turn tells between equals."""
-
-
-def ranked(pods: Iterable[Pod], below: int) -> list[Rank]:
+def by_importance(pods: Iterable[Pod], below: int = 1 << 31) -> list[Pod]:
     """The pods below a priority as kube-scheduler sorts them: higher priority first, then longer running.
 
     Of two pods that have not started, it takes whichever it asks about first for the older one, since it looks at the
@@ -48,20 +44,13 @@ def ranked(pods: Iterable[Pod], below: int) -> list[Rank]:
         if priority < below:
             start = started(pod.start_time)
             ranks.append((-priority, start, turn if start != NOT_STARTED else -turn, pod))
-    if len(ranks) > SHORT and len({rank[:2] for rank in ranks}) < len(ranks):
-        sort_slice(ranks, _more_important)
-    else:
-        ranks.sort()
-    return ranks
-
-
-def by_importance(pods: Iterable[Pod], below: int = 1 << 31) -> list[Pod]:
-    """The same, as pods."""
-    return [rank[3] for rank in ranked(pods, below)]
-
-
-def _more_important(a: Rank, b: Rank) -> bool:
-    return a[0] < b[0] or (a[0] == b[0] and (a[1] < b[1] or a[1] == b[1] == NOT_STARTED))
+    if len(ranks) > SHORT:
+        levels = sorted({rank[:2] for rank in ranks})
+        if len(levels) < len(ranks):
+            keys = {level: 2 * i + (level[1] == NOT_STARTED) for i, level in enumerate(levels)}
+            return [ranks[i][3] for i in sorted_positions([keys[rank[:2]] for rank in ranks])]
+    ranks.sort()
+    return [rank[3] for rank in ranks]
 
 
 class Budgets:

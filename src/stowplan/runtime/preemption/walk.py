@@ -10,8 +10,8 @@ import numpy as np
 
 from stowplan.framework import Demand, Slots
 from stowplan.runtime.outcomes import CycleError
+from stowplan.runtime.preemption.arithmetic import Cleared
 from stowplan.runtime.preemption.choice import Costs, costs_of
-from stowplan.runtime.preemption.clearing import Cleared
 from stowplan.runtime.preemption.dry_run import Candidate, dry_run
 from stowplan.runtime.preemption.room import Room
 
@@ -72,6 +72,8 @@ def together(survey: Survey, demands: tuple[Demand, ...], slots: Slots, enough: 
             break
         wanted -= len(part.slots)
     cleared = Cleared.joined(parts)
+    if not len(cleared.slots) and room.authored:
+        return one_by_one(survey, slots, enough)
     if not len(cleared.slots):
         failures, others = room.reasons(slots)
         rest = one_by_one(survey, others, enough)

@@ -1,0 +1,50 @@
+"""The classic first plugin: it looks on at PreFilter, Filter and PreBind, and logs what it sees."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Any
+
+import msgspec
+
+from stowplan import CycleState, NodeInfo, Nodes, Plugin, Pod, Status, error
+
+log = logging.getLogger("sample-plugin")
+
+
+class SamplePlugin(Plugin):
+    """Accepts every pod and every node."""
+
+    name = "sample-plugin"
+    needs_objects = True
+
+    class Args(msgspec.Struct):
+        """As `pluginConfig` spells them."""
+
+        favorite_color: str = ""
+        favorite_number: int = 0
+        thanks_to: str = ""
+
+    args: Args
+
+    def __init__(self, args: Args, handle: Any) -> None:
+        super().__init__(args, handle)
+        if not log.handlers:
+            log.addHandler(logging.StreamHandler(sys.stderr))
+            log.setLevel(logging.INFO)
+        log.info("args: %s, %d, thanks to %s", args.favorite_color, args.favorite_number, args.thanks_to)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        log.info("prefilter pod: %s", pod.name)
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> None:
+        log.info("filter pod: %s, node: %s", pod.name, node.name)
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        info = self.handle.node_info(node_name)
+        if info is None:
+            return error(f"prebind get node info error: {node_name}")
+        log.info("prebind node info: %s", json.dumps(info.object))
+        return None

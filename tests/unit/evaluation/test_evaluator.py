@@ -1,0 +1,124 @@
+"""Cases in, verdicts out, and no case that stops another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from tests.builders import HOSTNAME, Json, away, node, only, pod, profile_config, selector
+
+from stowplan.config import from_builtins
+from stowplan.evaluation import Evaluator
+from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, reject
+
+INDEX = "apps.kubernetes.io/pod-index"
+
+
+def ask(evaluator: Evaluator, **case: Any) -> Json:
+    answer: Json = msgspec.json.decode(evaluator.answer(msgspec.json.encode(case)))
+    return answer
+
+
+class Curious(Plugin):
+    name = "curious"
+    needs_objects = True
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        others = [other.object["spec"]["note"] for other in node.pods.values()]
+        return reject(f"{pod.object['spec']['note']} {node.object['status']['note']} {others}")
+
+
+def test_the_id_comes_back() -> None:
+    evaluator = Evaluator()
+    for given in ("x", 7, None):
+        assert ask(evaluator, id=given, pod=pod("p"), nodes=[node("n")])["id"] == given
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (b"{", "$: Input data was truncated"),
+        (b"[1]", "$: "),
+        (b'{"id": "x"}', "$.pod: required"),
+        (b"[" * 5000, "$: "),
+    ],
+)
+def test_broken_lines_are_answered(line: bytes, error: str) -> None:
+    answer = msgspec.json.decode(Evaluator().answer(line))
+    assert answer["error"].startswith(error)
+    assert set(answer) == {"id", "error"}
+
+
+@pytest.mark.parametrize(
+    ("case", "error"),
+    [
+        ({"pod": pod("p", schedulerName="nobody"), "nodes": [node("n")]}, 'no profile for schedulerName "nobody"'),
+        ({"pod": pod("p"), "nodes": []}, "no nodes available to schedule pods"),
+        ({"pod": pod("p"), "config": {"kind": "Pod"}, "nodes": [node("n")]}, "config"),
+        (
+            {"pod": pod("p"), "nodes": [node("n")], "config": {**profile_config(), "extenders": [{"urlPrefix": "http://x"}]}},
+            "extenders",
+        ),
+    ],
+)  # fmt: skip
+def test_cases_without_a_verdict(case: Json, error: str) -> None:
+    answer = ask(Evaluator(), **case)
+    assert error in answer["error"]
+    assert "\n" not in answer["error"]
+
+
+def test_a_case_brings_its_own_configuration() -> None:
+    config = from_builtins(profile_config(only("filter", "NodeUnschedulable")), "c", frozenset({"NodeUnschedulable"}))
+    evaluator = Evaluator(config)
+    case = {"pod": pod("p", requests={"cpu": 99}), "nodes": [node("n")]}
+    assert ask(evaluator, **case)["feasible"] == ["n"]
+    assert ask(evaluator, **case, config=profile_config())["feasible"] == []
+
+
+def test_one_case_does_not_know_of_another() -> None:
+    evaluator = Evaluator()
+    full = {"pod": pod("p", requests={"cpu": 4}), "nodes": [node("n")], "pods": [pod("r", "n", requests={"cpu": 1})]}
+    assert ask(evaluator, **full)["feasible"] == []
+    assert ask(evaluator, **{**full, "pods": []})["feasible"] == ["n"]
+
+
+def test_plugins_of_users_see_whole_objects() -> None:
+    evaluator = Evaluator(plugins={"curious": Curious})
+    nodes = [node("n", status={"note": 2})]
+    told = ask(evaluator, pod=pod("p", note=1), nodes=nodes, pods=[pod("r", "n", note=3)])
+    assert told["filter"]["n"]["reasons"] == ["1 2 [3]"]
+    assert evaluator.known_plugins >= {"curious", "NodeName"}
+
+
+def test_bugs_are_shown_and_stop_nothing() -> None:
+    class Buggy(Plugin):
+        name = "buggy"
+
+        def concerns(self, template: object) -> bool:
+            raise ZeroDivisionError
+
+        def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+            raise ZeroDivisionError
+
+    shown: list[Exception] = []
+    evaluator = Evaluator(plugins={"buggy": Buggy}, on_bug=shown.append)
+    answer = ask(evaluator, pod=pod("p"), nodes=[node("n")])
+    assert "ZeroDivisionError" in answer["error"]
+    assert ask(Evaluator(), pod=pod("p"), nodes=[node("n")])["feasible"] == ["n"]
+
+
+def test_labels_that_nobody_but_the_pending_pod_reads() -> None:
+    """Replicas share what is known about them until a selector tells them apart, wherever they wait or run."""
+    term = {"topologyKey": HOSTNAME, "labelSelector": selector(**{INDEX: "1"})}
+    newcomer = pod("p", affinity=away(term))
+
+    def replica(index: str, **more: Any) -> Json:
+        return pod(f"w-{index}", labels={"app": "w", INDEX: index}, **more)
+
+    nodes = [node("a"), node("b"), node("c")]
+    evaluator = Evaluator()
+    running = [replica("0", on="a"), replica("1", on="b")]
+    assert ask(evaluator, pod=newcomer, nodes=nodes, pods=running)["feasible"] == ["a", "c"]
+    waiting = [replica("0", nominated="a"), replica("1", nominated="b")]
+    assert ask(evaluator, pod=newcomer, nodes=nodes, nominatedPods=waiting)["feasible"] == ["a", "c"]
