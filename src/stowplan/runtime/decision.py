@@ -18,6 +18,7 @@ from stowplan.framework import (
     Status,
 )
 from stowplan.runtime.fit_error import fit_error
+from stowplan.runtime.handle import Evictions
 from stowplan.runtime.outcomes import CycleError
 from stowplan.runtime.post_filtering import run_post_filters
 from stowplan.runtime.preemption import Preemption
@@ -33,7 +34,18 @@ class Decision:
     `record()` tells all of it. For a pod that fits it is worked out then, so call it before the cluster changes.
     """
 
-    __slots__ = ("error", "evaluated", "feasible", "message", "node_name", "pod", "preemption", "profile", "survey")
+    __slots__ = (
+        "error",
+        "evaluated",
+        "feasible",
+        "message",
+        "node_name",
+        "nominated_node_name",
+        "pod",
+        "preemption",
+        "profile",
+        "survey",
+    )
 
     def __init__(self, profile: Profile, pod: Pod, node_name: str, feasible: int, evaluated: int) -> None:
         self.profile = profile
@@ -46,6 +58,8 @@ class Decision:
         self.message = ""
         self.error: Status | None = None
         self.preemption: Preemption | None = None
+        self.nominated_node_name: str | None = None
+        """The node that PostFilter proposes for a later attempt; "" clears a nomination, None leaves it as it is."""
         self.survey: Survey | None = None
 
     @classmethod
@@ -69,8 +83,12 @@ class Decision:
     def _unschedulable(cls, survey: Survey) -> Decision:
         decision = cls(survey.profile, survey.pod, "", 0, len(survey.examined))
         decision.survey = survey
-        message, decision.preemption = run_post_filters(survey)
+        message, result = run_post_filters(survey)
         decision.message = fit_error(survey, message)
+        if result is not None:
+            decision.nominated_node_name = result.nominated_node_name
+        if isinstance(result, Evictions):
+            decision.preemption = result.preemption
         return decision
 
     @classmethod
