@@ -69,7 +69,7 @@ class Runner:
             agreed = trial.checked - len(trial.disagreements)
             result = _result(scenario, size, trial.latencies, trial.cpu, calibration, rss_mib())
             results.append(replace(result, checked=trial.checked, agreed=agreed, unplaced=trial.unplaced))
-        del trials
+        del trials, trial
         gc.unfreeze()
         gc.collect()
         return results

@@ -84,7 +84,7 @@ class Profile:
         if self.cluster.templates.version:
             self._renew_templates(pod)
         if pod.nominated_node_name or pod.node_name:
-            return self.decide_afresh(pod)
+            return self._survey(pod, plain=False)
         try:
             if not len(self.cluster.nodes):
                 raise CycleError(NO_NODES.message)
@@ -94,17 +94,20 @@ class Profile:
                 decision = glance.decide(self, pod)
             else:
                 plan = self._plan(pod)
-                decision = self.decide_afresh(pod) if plan.plain else fast.decide(self, plan, pod)
+                decision = self._survey(pod, plain=False) if plan.plain else fast.decide(self, plan, pod)
         except (CycleError, StateNotFoundError):
             # Perhaps about a node that kube-scheduler would not have come to: the plain pass has the last word.
-            return self.decide_afresh(pod)
+            return self._survey(pod, plain=False)
         # A plugin may have been found out, while it was asked, to answer for this pod only.
-        return decision if epoch == self._epoch else self.decide_afresh(pod)
+        return decision if epoch == self._epoch else self._survey(pod, plain=False)
 
     def decide_afresh(self, pod: Pod) -> Decision:
         """The same decision made without anything remembered from earlier ones."""
+        return self._survey(pod, plain=True)
+
+    def _survey(self, pod: Pod, *, plain: bool) -> Decision:
         try:
-            return Decision.of(Survey(self, pod).run())
+            return Decision.of(Survey(self, pod, plain=plain).run())
         except CycleError as failure:
             return Decision.failed(self, pod, failure)
         except StateNotFoundError as missing:

@@ -47,9 +47,11 @@ class Stage(NamedTuple):
 class Survey:
     """All that the plugins of a profile say about a pod, node by node."""
 
-    def __init__(self, profile: Profile, pod: Pod) -> None:
+    def __init__(self, profile: Profile, pod: Pod, *, plain: bool = False) -> None:
         self.profile = profile
         self.pod = pod
+        self.plain = plain
+        """Whether what follows, such as the search for victims, is to be made without anything remembered, too."""
         self.state = CycleState()
         self.pre_filtered: PreFiltered = NO_OBJECTION
         self.statuses: list[Status] = []
@@ -190,22 +192,20 @@ class Survey:
 
     def _ask(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_], verdicts: NDArray[np.intp]) -> int:
         """Record a plugin's rejections among the nodes still open, merging reasons; how many there were."""
-        answers = self._answers_of(plugin, nodes, open_)
-        if not answers:
-            return 0
-        first = np.full(len(nodes), -1, dtype=np.intp)
-        several: dict[int, list[Status]] = {}
-        for i, (mask, status) in enumerate(answers):
+        groups: list[tuple[Mask, list[Status]]] = []
+        rejected = np.zeros(len(nodes), dtype=np.bool_)
+        for mask, status in self._answers_of(plugin, nodes, open_):
             hit = mask & open_
-            again = hit & (first >= 0)
-            for position in np.flatnonzero(again).tolist() if again.any() else ():
-                several.setdefault(position, [answers[int(first[position])][1]]).append(status)
-            first[hit & ~again] = i
-        for i in np.unique(first[first >= 0]).tolist():
-            verdicts[first == i] = self._rejection(plugin, answers[i][1])
-        for position, parts in several.items():
-            verdicts[position] = self._rejection(plugin, _merge(parts))
-        rejected = first >= 0
+            if not hit.any():
+                continue
+            if (hit & rejected).any():
+                groups = [part for group in groups for part in _split(*group, hit, status)]
+                hit &= ~rejected
+            groups.append((hit, [status]))
+            rejected |= hit
+        for mask, parts in groups:
+            if mask.any():
+                verdicts[mask] = self._rejection(plugin, _merge(parts))
         open_ &= ~rejected
         return int(np.count_nonzero(rejected))
 
@@ -250,6 +250,16 @@ class Survey:
                 self.verdicts[info.slot] = -1
                 if status is not None:
                     self.reject(info.slot, status)
+
+
+def _split(known: Mask, parts: list[Status], hit: Mask, status: Status) -> Iterator[tuple[Mask, list[Status]]]:
+    """A group of nodes with the same reasons, some of which get one more."""
+    both = known & hit
+    if both.any():
+        yield both, [*parts, status]
+        yield known & ~both, parts
+    else:
+        yield known, parts
 
 
 def _merge(parts: list[Status]) -> Status:

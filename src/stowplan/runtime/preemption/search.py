@@ -74,7 +74,8 @@ def search(survey: Survey, limit: tuple[int, int] | None) -> Preemption:
         enough = min(tried, max(tried * limit[0] // 100, limit[1]))
         start = profile.rng.randrange(tried)
         slots = np.concatenate((slots[start:], slots[:start]))
-        demands = demands_of(profile, survey.state, survey.pod)
+        if not survey.plain:
+            demands = demands_of(profile, survey.state, survey.pod)
     found = one_by_one(survey, slots, enough) if demands is None else together(survey, demands, slots, enough)
     if not found.candidates:
         if found.errors:
