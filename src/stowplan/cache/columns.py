@@ -79,22 +79,21 @@ class ChangeLog:
     reader from before them learns that it must look at everything.
     """
 
-    __slots__ = ("_first", "_slots", "changed")
+    __slots__ = ("_first", "_slots", "changed", "position")
 
     def __init__(self, size: int) -> None:
         self.changed: NDArray[np.int64] = np.zeros(size, dtype=np.int64)
         self._slots: list[int] = []
         self._first = 1
-
-    @property
-    def position(self) -> int:
-        return self._first + len(self._slots)
+        self.position = 1
+        """Where the next change will be noted."""
 
     def grow(self, size: int) -> None:
         self.changed = np.concatenate([self.changed, np.zeros(size - len(self.changed), dtype=np.int64)])
 
     def append(self, slot: int) -> None:
-        self.changed[slot] = self._first + len(self._slots)
+        self.changed[slot] = self.position
+        self.position += 1
         self._slots.append(slot)
         if len(self._slots) > 8192:
             self._first += 4096

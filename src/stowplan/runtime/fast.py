@@ -33,21 +33,24 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
     if plan.rules_version != profile.cluster.selection.rules_version:
         plan.apply_rules(pod)
     state = CycleState()
-    if plan.pre_filters or profile.nominator.by_node:
+    crowded = bool(profile.nominator.by_node)
+    undisturbed = not crowded and plan.undisturbed(pod)
+    if not undisturbed:
         state.skip_filter |= plan.skipped
-    if plan.pre_filters:
         pre = run_pre_filters(plan.pre_filters, state, pod, plan.everything())
         # Or a user's plugin stands aside for this pod, although its answers for the template are remembered.
         if pre is not NO_OBJECTION or not plan.folded.isdisjoint(state.skip_filter):
             return Decision.of(Survey(profile, pod).resume(state, pre, {}))
-    plan.sync(state, pod)
+    plan.sync(state, pod, undisturbed=undisturbed)
     answers: Answers = {}
     allowed: Mask | None = None
-    if plan.live_filters or profile.nominator.by_node:
+    if plan.live_filters or crowded:
         allowed = _live_mask(profile, plan, state, pod, answers)
     feasible = plan.feasible if allowed is None else int(np.count_nonzero(plan.ok & allowed))
     if not feasible:
-        state.skip_filter |= plan.skipped
+        if undisturbed:
+            state.skip_filter |= plan.skipped
+            run_pre_filters(plan.pre_filters, state, pod, plan.everything())
         return Decision.of(Survey(profile, pod).resume(state, NO_OBJECTION, answers))
     evaluated = len(plan.table)
     if profile.sampler is not None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, Status
+from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, PodTemplate, Status
 from stowplan.runtime.filtering import passing_nodes
 from stowplan.runtime.normalizing import NORMALIZERS, Raw
 from stowplan.runtime.outcomes import failed_at
@@ -59,10 +59,11 @@ class Normalized:
 class TokenFilter:
     """A filter of cluster scope that says when its answers may have changed elsewhere than on changed nodes."""
 
-    __slots__ = ("_changes", "_cycles", "ok", "plugin", "token")
+    __slots__ = ("_changes", "_cycles", "check", "ok", "plugin", "token")
 
-    def __init__(self, plugin: Plugin) -> None:
+    def __init__(self, plugin: Plugin, template: PodTemplate) -> None:
         self.plugin = plugin
+        self.check = plugin.slot_filter(template)
         self.token: Hashable = None
         self.ok: Mask = np.zeros(0, dtype=np.bool_)
         self._cycles = 0
@@ -95,7 +96,16 @@ class TokenFilter:
         skipped = self.plugin.name in state.skip_filter
         self.ok[nodes.index] = True if skipped else passing_nodes(self.plugin, state, pod, nodes)
 
+    def holds(self, pod: Pod) -> bool:
+        """Whether the token is the one that the answers were given for."""
+        self._cycles += 1
+        return self.plugin.filter_token(pod) == self.token
+
     def update_one(self, state: CycleState, pod: Pod, info: NodeInfo) -> bool:
+        if self.check is not None:
+            passes = self.check(info.slot) is None
+            self.ok[info.slot] = passes
+            return passes
         passes = self.plugin.name in state.skip_filter or passes_filter(self.plugin, state, pod, info)
         self.ok[info.slot] = passes
         return passes

@@ -101,8 +101,10 @@ class Plan:
         self.pre_filters = [p for p in shape.cycle_pre_filters if p.name not in self.skipped]
         filters = [p for p in shape.cluster_filters if p.name not in self.skipped]
         calm = [p for p in filters if p.name not in self._restless and p.filter_token(pod) is not None]
-        self.token_filters = [TokenFilter(p) for p in calm]
+        self.token_filters = [TokenFilter(p, pod.template) for p in calm]
         self.live_filters = [p for p in filters if p not in calm]
+        bound = {part.plugin.name for part in self.token_filters if part.check is not None}
+        self._calm = all(p.name in bound for p in self.pre_filters)
         unscored = self._unconcerned | {p.name for p in concerned if p.idle_score(pod)}
         self.live_scorers = [s for s in shape.other_scorers if s.plugin.name not in unscored]
         self.pre_scores = [p for p in shape.cycle_pre_scores if p.name not in unscored]
@@ -132,21 +134,40 @@ class Plan:
             self._feasible_nodes = self.table.where(self.ok)
         return self._feasible_nodes
 
-    def sync(self, state: CycleState, pod: Pod) -> None:
+    def undisturbed(self, pod: Pod) -> bool:
+        """Whether nothing happened since the last pod but changes of a few nodes that can be judged by themselves.
+
+        PreFilter need not be run then: it would find what it found before.
+        """
+        table = self.table
+        if (
+            not self._calm
+            or self._size != table.high
+            or self._node_position != table.node_log.position
+            or table.log.position - self._position > FEW
+        ):
+            return False
+        for part in self.token_filters:  # noqa: SIM110 (a generator would cost as much as the rest of this)
+            if not part.holds(pod):
+                return False
+        return True
+
+    def sync(self, state: CycleState, pod: Pod, *, undisturbed: bool) -> None:
         """Take in every change of the cluster since the last pod of the template."""
         try:
-            self._catch_up(state, pod)
+            self._catch_up(state, pod, undisturbed)
         except Exception:
             self._size = -1  # what was taken in by half is made anew
             raise
 
-    def _catch_up(self, state: CycleState, pod: Pod) -> None:
+    def _catch_up(self, state: CycleState, pod: Pod, undisturbed: bool) -> None:
         table = self.table
-        if self._size != table.high or self._node_position != table.node_log.position:
-            self._rebuild(state, pod)
-            return
-        if self.token_filters:
-            self._check_tokens(state, pod)
+        if not undisturbed:
+            if self._size != table.high or self._node_position != table.node_log.position:
+                self._rebuild(state, pod)
+                return
+            if self.token_filters:
+                self._check_tokens(state, pod)
         log = table.log
         behind = log.position - self._position
         recent = log.since(self._position) if behind <= FEW else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from stowplan.cache import Cluster
@@ -75,6 +75,10 @@ class InterPodAffinity(InTreePlugin):
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         rules: FilterRules = state.read(_FILTER)
         return rules.judge(node.slot)
+
+    def slot_filter(self, template: PodTemplate) -> Callable[[int], Status | None] | None:
+        rules = self._filter_rules(template)
+        return None if rules is None else rules.judge
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterable[tuple[Mask, Status]]:
         rules: FilterRules = state.read(_FILTER)
