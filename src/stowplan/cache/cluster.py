@@ -11,7 +11,7 @@ from stowplan.cache.columns import Column
 from stowplan.cache.counts import SlotCounts
 from stowplan.cache.journal import Journal
 from stowplan.cache.nodes import NodeTable
-from stowplan.cache.ports import HostPort, PortTable, host_ports
+from stowplan.cache.ports import HostPort, PortTable, wanted_ports
 from stowplan.cache.selection import PodClass, PodSelector, Selection, carried_terms
 from stowplan.cache.stores import ApiObject, Stores, key_of
 from stowplan.cache.templates import Templates
@@ -32,7 +32,7 @@ class Footprint:
         self.deltas = cluster.deltas(template.requests, template.non_zero_requests)
         self.pod_class: PodClass = cluster.selection.class_of(template.namespace, template.labels)
         self.terms: list[SlotCounts] = [cluster.selection.term_counts(kind) for kind in carried_terms(template)]
-        self.ports: tuple[HostPort, ...] = host_ports(template.spec)
+        self.ports: tuple[HostPort, ...] = wanted_ports(template)
         self.claims: tuple[str, ...] = tuple(
             f"{template.namespace}/{volume.persistent_volume_claim.claim_name}"
             for volume in template.spec.volumes

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.api import PodSpec
+from stowplan.framework import PodTemplate
 
 ANY_IP = "0.0.0.0"
 
@@ -29,6 +30,11 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
         for port in container.ports
         if port.host_port > 0
     )
+
+
+def wanted_ports(template: PodTemplate) -> tuple[HostPort, ...]:
+    """The host ports of a template's pods, worked out once."""
+    return template.derive(host_ports, lambda template: host_ports(template.spec))
 
 
 class PortTable:

@@ -40,7 +40,7 @@ from stowplan.framework.status import (
     skip,
     wait,
 )
-from stowplan.framework.vector import Mask, Nodes, Scores, Slots, uniform
+from stowplan.framework.vector import Mask, Nodes, Scores, Slots, no_scores
 
 __all__ = [
     "ALL_EVENTS",
@@ -78,11 +78,11 @@ __all__ = [
     "accept",
     "error",
     "implements",
+    "no_scores",
     "on",
     "pending",
     "reject",
     "reject_forever",
     "skip",
-    "uniform",
     "wait",
 ]

@@ -19,9 +19,12 @@ Scores = NDArray[np.int64]
 Slots = NDArray[np.intp]
 
 
-def uniform(value: int, count: int) -> Scores:
-    """The same score for all nodes, at the cost of one; read-only."""
-    return np.broadcast_to(np.int64(value), count)
+_ZERO = bytes(8)
+
+
+def no_scores(count: int) -> Scores:
+    """Zero for every node, at the cost of one; read-only."""
+    return np.ndarray(count, dtype=np.int64, buffer=_ZERO, strides=(0,))
 
 
 class Nodes:

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from stowplan.cache.columns import Floats
-from stowplan.framework import CycleState, NodeInfo, Nodes, Pod, PodTemplate, Scores, uniform
+from stowplan.framework import CycleState, NodeInfo, Nodes, Pod, PodTemplate, Scores, no_scores
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "ImageLocality"
@@ -60,7 +60,7 @@ class ImageLocality(InTreePlugin):
         wanted = self._wanted(pod.template)
         found = [image for name in wanted.images if (image := self.nodes.images.get(name)) is not None]
         if not found:
-            return uniform(0, len(nodes))
+            return no_scores(len(nodes))
         if len(found) == 1:
             (image,) = found
             one: Scores = np.zeros(self.nodes.high, dtype=np.int64)

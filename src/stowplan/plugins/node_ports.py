@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
-from stowplan.cache.ports import HostPort, PortTable, host_ports
+from stowplan.cache.ports import HostPort, PortTable, wanted_ports
 from stowplan.framework import (
     Action,
     ClusterEventWithHint,
@@ -36,24 +36,24 @@ class NodePorts(InTreePlugin):
     scope = "node+pods"
 
     def concerns(self, template: PodTemplate) -> bool:
-        return bool(_wanted(template))
+        return bool(wanted_ports(template))
 
     def signature(self, template: PodTemplate) -> Hashable:
-        return _wanted(template)
+        return wanted_ports(template)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        return None if _wanted(pod.template) else skip()
+        return None if wanted_ports(pod.template) else skip()
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         conflicts, slot = self.cluster.ports.conflicts, node.slot
-        for port in _wanted(pod.template):
+        for port in wanted_ports(pod.template):
             if conflicts(port, slot):
                 return TAKEN
         return None
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
         taken = np.zeros(self.nodes.capacity, dtype=np.bool_)
-        for port in _wanted(pod.template):
+        for port in wanted_ports(pod.template):
             taken[self.cluster.ports.conflicting_slots(port)] = True
         yield taken[nodes.index], TAKEN
 
@@ -64,15 +64,11 @@ class NodePorts(InTreePlugin):
         )
 
 
-def _wanted(template: PodTemplate) -> tuple[HostPort, ...]:
-    return template.derive(NAME, lambda t: host_ports(t.spec))
-
-
 def _after_pod_deletion(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
     """A pod that was on a node, or had one reserved, helps if it gave back a port that is wanted."""
     if old is None or not (old.node_name or old.nominated_node_name):
         return QueueingHint.QueueSkip
     freed = PortTable()
-    freed.shift(_wanted(old.template), 0, 1)
-    helps = any(freed.conflicts(port, 0) for port in _wanted(pod.template))
+    freed.shift(wanted_ports(old.template), 0, 1)
+    helps = any(freed.conflicts(port, 0) for port in wanted_ports(pod.template))
     return QueueingHint.Queue if helps else QueueingHint.QueueSkip

@@ -22,8 +22,8 @@ from stowplan.framework import (
     QueueingHint,
     Scores,
     Status,
+    no_scores,
     on,
-    uniform,
 )
 from stowplan.plugins.base import InTreePlugin
 
@@ -81,7 +81,7 @@ class TaintToleration(InTreePlugin):
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         tables = self._tables(pod.template)
         if not tables.any_counts:
-            return uniform(0, len(nodes))
+            return no_scores(len(nodes))
         counts: Scores = np.array(tables.counts, dtype=np.int64)[nodes.read(self.nodes.taint_set)]
         return counts
 

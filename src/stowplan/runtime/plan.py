@@ -53,6 +53,8 @@ class Plan:
         self.rules_version = -1
         self._size = -1
         self._node_position = self._position = 0
+        self._unscored: set[int] = set()
+        """Slots that were found infeasible when they changed, so that `earned` is out of date there."""
         self._feasible_nodes: Nodes | None = None
         self.normalized: list[Normalized] = []
 
@@ -187,6 +189,7 @@ class Plan:
         table, template = self.table, pod.template
         everything = self.everything()
         size = self._size = table.high
+        self._unscored.clear()
         self._node_position, self._position = table.node_log.position, table.log.position
         answers = self.profile.static_answers
         self._node_ok: Mask = table.alive[:size].copy()
@@ -207,7 +210,7 @@ class Plan:
         for part in self.token_filters:
             part.forget()
             part.refresh(state, pod, everything, size)
-        self._combine()
+        self._combine(state, pod)
 
     def _static_scores(self, plugin: Plugin, state: CycleState, pod: Pod) -> Raw:
         key = (plugin, "score", plugin.signature(pod.template))
@@ -249,10 +252,14 @@ class Plan:
             if restless:
                 self._restless |= restless
                 self.rules_version = -1
-            self._combine()
+            self._combine(state, pod)
 
-    def _combine(self) -> None:
+    def _combine(self, state: CycleState, pod: Pod) -> None:
         """Feasibility and ranks of all slots from their parts."""
+        if self._unscored:
+            slots = np.array(sorted(self._unscored), dtype=np.intp)
+            self._unscored.clear()
+            self.earned[slots] = self._judge(state, pod, self.table.subset(slots, fleeting=True))[1]
         ok = self._node_ok & self._pods_ok
         for part in self.token_filters:
             ok &= part.ok
@@ -278,11 +285,13 @@ class Plan:
         ok, earned = self._judge(state, pod, nodes)
         self._pods_ok[changed] = ok
         self.earned[changed] = earned
+        if self._unscored:
+            self._unscored.difference_update(changed.tolist())
         for part in self.token_filters:
             part.update(state, pod, nodes)
             ok = ok & part.ok[changed]
         flipped = ok != self.ok.take(changed)
-        if flipped.any() and self._flip(changed[flipped], ok[flipped]):
+        if flipped.any() and self._flip(state, pod, changed[flipped], ok[flipped]):
             return
         ranks = earned << TIE_BITS
         ranks += self._offset.take(changed)
@@ -300,17 +309,18 @@ class Plan:
         for plugin in self._unbound_filters:
             ok = ok and passes_filter(plugin, state, pod, info)
         self._pods_ok[slot] = ok
-        earned = 0
-        for score, weight in self._slot_scorers:
-            earned += weight * score(slot)
-        for plugin, weight in self._unbound_scorers:
-            earned += weight * score_of(plugin, state, pod, info)
-        self.earned[slot] = earned
         for part in self.token_filters:
             ok = part.update_one(state, pod, info) and ok
+        earned = 0
+        if ok:
+            earned = self._earned_by(state, pod, slot, info)
+            self.earned[slot] = earned
+            self._unscored.discard(slot)
+        else:
+            self._unscored.add(slot)
         if ok != self.ok.item(slot):
             if self.normalized:
-                if self._flip(np.array([slot]), np.array([ok])):
+                if self._flip(state, pod, np.array([slot]), np.array([ok])):
                     return
             else:
                 self.ok[slot] = ok
@@ -318,13 +328,22 @@ class Plan:
                 self._feasible_nodes = None
         self.key[slot] = (earned << TIE_BITS) + self._offset.item(slot) if ok else 0
 
-    def _flip(self, slots: NDArray[np.intp], joins: Mask) -> bool:
+    def _earned_by(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> int:
+        """What the pods on a node earn it."""
+        earned = 0
+        for score, weight in self._slot_scorers:
+            earned += weight * score(slot)
+        for plugin, weight in self._unbound_scorers:
+            earned += weight * score_of(plugin, state, pod, info)
+        return earned
+
+    def _flip(self, state: CycleState, pod: Pod, slots: NDArray[np.intp], joins: Mask) -> bool:
         """Nodes became feasible or stopped being so; whether that changed so much that all was combined anew."""
         self.ok[slots] = joins
         joined = int(np.count_nonzero(joins))
         self.feasible += 2 * joined - len(slots)
         self._feasible_nodes = None
         if any(scorer.moved_by(slots, joins) for scorer in self.normalized):
-            self._combine()
+            self._combine(state, pod)
             return True
         return False
