@@ -12,7 +12,7 @@ from stowplan.bench.memory import load_apart, rss_mib
 from stowplan.bench.result import Result
 from stowplan.bench.scenario import Scenario
 from stowplan.bench.stage import Stage, build_stage
-from stowplan.bench.trial import Trial
+from stowplan.bench.trial import CHECKS, Trial
 
 _TURN = 1000
 """Pods that a cluster is given before it is the next one's turn; the machine's speed may drift meanwhile."""
@@ -46,7 +46,9 @@ class Runner:
         sizes = (self._nodes,) if self._nodes and len(scenario.nodes) == 1 else scenario.nodes
         if scenario.kind == "memory":
             return [self._memory(scenario, sizes[0])]
+        thresholds = gc.get_threshold()
         results = self._decisions(scenario, sizes)
+        gc.set_threshold(*thresholds)
         if scenario.kind == "scaling":
             least = results[0].cpu_us_per_pod
             results = [replace(result, cost_ratio=result.cpu_us_per_pod / least) for result in results]
@@ -55,7 +57,7 @@ class Runner:
     def _decisions(self, scenario: Scenario, sizes: Sequence[int]) -> list[Result]:
         """Decide on clusters of all sizes by turns, so that they meet the same machine."""
         count = self._pods or scenario.pods
-        trials = [self._trial(scenario, size, count) for size in sizes]
+        trials = [self._trial(scenario, size, count, checks=0) for size in sizes]
         self._progress(f"{scenario.name}: deciding {count:,} pods")
         before = self._calibrate()
         for _ in range(0, count, _TURN):
@@ -63,20 +65,36 @@ class Runner:
                 trial.advance(_TURN)
         calibration = fmean((before, self._calibrate()))
         gc.collect()
-        results = []
-        for size, trial in zip(sizes, trials, strict=True):
-            self.disagreements += trial.disagreements
-            agreed = trial.checked - len(trial.disagreements)
-            result = _result(scenario, size, trial.latencies, trial.cpu, calibration, rss_mib())
-            results.append(replace(result, checked=trial.checked, agreed=agreed, unplaced=trial.unplaced))
+        results = [
+            _result(scenario, size, trial.latencies, trial.cpu, calibration, rss_mib())
+            for size, trial in zip(sizes, trials, strict=True)
+        ]
+        placements = [trial.placements for trial in trials]
         del trials, trial
-        gc.unfreeze()
-        gc.collect()
-        return results
+        _thaw()
+        return [self._checked(scenario, result, placed) for result, placed in zip(results, placements, strict=True)]
 
-    def _trial(self, scenario: Scenario, size: int, count: int) -> Trial:
+    def _checked(self, scenario: Scenario, result: Result, placements: list[str]) -> Result:
+        """Decide all pods a second time, some of them without caches too, off the clock.
+
+        Decisions made without caches would slow down those that are measured right after them. All of them must be
+        the same as the first time.
+        """
+        self._progress(f"{scenario.name}: checking {result.pods:,} decisions")
+        trial = self._trial(scenario, result.nodes, result.pods, CHECKS)
+        trial.advance(result.pods)
+        self.disagreements += trial.disagreements
+        if trial.placements != placements:
+            self.disagreements.append(f"{scenario.name}: decisions differ between two runs with the same seed")
+        agreed = trial.checked - len(trial.disagreements)
+        result = replace(result, checked=trial.checked, agreed=agreed, unplaced=trial.unplaced)
+        del trial
+        _thaw()
+        return result
+
+    def _trial(self, scenario: Scenario, size: int, count: int, checks: int) -> Trial:
         self._progress(f"{scenario.name}: setting up {size:,} nodes")
-        return Trial(scenario, self._build_stage(scenario, size, self._seed), count, self._seed)
+        return Trial(scenario, self._build_stage(scenario, size, self._seed), count, self._seed, checks)
 
     def _memory(self, scenario: Scenario, size: int) -> Result:
         count = self._pods or scenario.pods
@@ -85,6 +103,12 @@ class Runner:
         loaded = load_apart(scenario, size, count, self._seed)
         calibration = fmean((before, self._calibrate()))
         return _result(scenario, size, loaded.latencies, loaded.cpu, calibration, loaded.rss_mib)
+
+
+def _thaw() -> None:
+    """What a trial froze can be collected, as far as nobody needs it any more."""
+    gc.unfreeze()
+    gc.collect()
 
 
 def _result(

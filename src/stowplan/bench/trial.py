@@ -30,6 +30,8 @@ class Trial:
         """Nanoseconds by pod."""
         self.cpu = 0
         self.unplaced = 0
+        self.placements: list[str] = []
+        """Where each pod went, by pod; empty for one that went nowhere."""
         self.disagreements: list[str] = []
         self._stage = stage
         self._pods: Iterator[api.Pod] = pods(scenario.incoming, scenario.warm + count)
@@ -66,6 +68,7 @@ class Trial:
             if not place(pod, decision):
                 self.unplaced += 1
             latencies.append(perf_counter_ns() - begin)
+            self.placements.append(pod.node_name)
         if clocked:
             self.cpu += process_time_ns() - start
             self.latencies += latencies

@@ -86,10 +86,24 @@ def test_progress_tells_what_is_going_on() -> None:
     messages: list[str] = []
     tell: Callable[[str], None] = messages.append
     quick(progress=tell).run(scenario())
-    assert messages == ["small: setting up 5 nodes", "small: deciding 30 pods"]
+    assert messages == [
+        "small: setting up 5 nodes",
+        "small: deciding 30 pods",
+        "small: checking 30 decisions",
+        "small: setting up 5 nodes",
+    ]
+
+
+def test_two_runs_with_one_seed_must_agree() -> None:
+    """The stage of the check decides otherwise than the one that was measured."""
+    stages = iter((fake_stage(scenario(), 5, 0)[0], fake_stage(scenario(), 2, 0)[0]))
+    runner = Runner(calibrate=lambda: 0.5, build_stage=lambda *_: next(stages))
+    runner.run(scenario())
+    assert any("differ between two runs" in text for text in runner.disagreements)
 
 
 def test_the_garbage_collector_is_left_as_it_was() -> None:
-    frozen = gc.get_freeze_count()
+    frozen, thresholds = gc.get_freeze_count(), gc.get_threshold()
     quick().run(scenario())
     assert gc.get_freeze_count() <= frozen
+    assert gc.get_threshold() == thresholds
