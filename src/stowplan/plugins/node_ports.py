@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
-from stowplan.cache.ports import HostPort, PortTable, wanted_ports
+from stowplan.cache.ports import PortTable, wanted_ports
 from stowplan.framework import (
     Action,
     ClusterEventWithHint,

@@ -96,7 +96,7 @@ def test_progress_tells_what_is_going_on() -> None:
 
 def test_two_runs_with_one_seed_must_agree() -> None:
     """The stage of the check decides otherwise than the one that was measured."""
-    stages = iter((fake_stage(scenario(), 5, 0)[0], fake_stage(scenario(), 2, 0)[0]))
+    stages = iter((fake_stage(scenario(), 5, 0)[0], fake_stage(scenario(), 5, 0, room=3)[0]))
     runner = Runner(calibrate=lambda: 0.5, build_stage=lambda *_: next(stages))
     runner.run(scenario())
     assert any("differ between two runs" in text for text in runner.disagreements)
