@@ -53,8 +53,6 @@ class Plan:
         self.rules_version = -1
         self._size = -1
         self._node_position = self._position = 0
-        self._unscored: set[int] = set()
-        """Slots that were found infeasible when they changed, so that `earned` is out of date there."""
         self._feasible_nodes: Nodes | None = None
         self.normalized: list[Normalized] = []
 
@@ -121,12 +119,11 @@ class Plan:
 
     def totals(self, nodes: Nodes, *, normalized: bool) -> Ints:
         """What the nodes score by all that is remembered, with or without what is normalised over all feasible ones."""
-        total: Ints = self.earned[nodes.index].astype(np.int64)
+        index = nodes.index
         if normalized:
-            total += (self._offset[nodes.index] >> TIE_BITS) - 1
-        elif self._node_score is not None:
-            total += self._node_score[nodes.index]
-        return total
+            return (self.key[index] >> TIE_BITS).astype(np.int64) - 1
+        earned: Ints = ((self.key[index] - self._offset[index]) >> TIE_BITS).astype(np.int64)
+        return earned if self._node_score is None else earned + self._node_score[index]
 
     def nodes_allowed(self, allowed: Mask | None) -> Nodes:
         """The feasible nodes, less those that are not allowed. The same object while nothing about it changes."""
@@ -189,7 +186,6 @@ class Plan:
         table, template = self.table, pod.template
         everything = self.everything()
         size = self._size = table.high
-        self._unscored.clear()
         self._node_position, self._position = table.node_log.position, table.log.position
         answers = self.profile.static_answers
         self._node_ok: Mask = table.alive[:size].copy()
@@ -206,26 +202,26 @@ class Plan:
             alive = raw if everything.holes is None else raw[table.alive[:size]]
             if len(alive) and alive.min() != alive.max():
                 self.normalized.append(Normalized(plugin, weight, raw))
-        self._judge_all(state, pod)
+        earned = self._judge_all(state, pod)
         for part in self.token_filters:
             part.forget()
             part.refresh(state, pod, everything, size)
-        self._combine(state, pod)
+        self._combine(state, pod, earned)
 
     def _static_scores(self, plugin: Plugin, state: CycleState, pod: Pod) -> Raw:
         key = (plugin, "score", plugin.signature(pod.template))
         return self.profile.static_answers.get(key, partial(plugin.score_nodes, state, pod))
 
-    def _judge_all(self, state: CycleState, pod: Pod) -> None:
-        """Nodes that the node object rules out are never looked at again until it changes."""
+    def _judge_all(self, state: CycleState, pod: Pod) -> Ranks:
+        """What each node's pods earn it. Nodes that the node object rules out are not looked at until it changes."""
         open_ = np.flatnonzero(self._node_ok)
         if len(open_) * 2 > self._size:
-            self._pods_ok, earned = self._judge(state, pod, self.everything())
-            self.earned: Ranks = earned.astype(self.profile.rank_type)
-            return
+            self._pods_ok, scores = self._judge(state, pod, self.everything())
+            return scores.astype(self.profile.rank_type)
         self._pods_ok = np.zeros(self._size, dtype=np.bool_)
-        self.earned = np.zeros(self._size, dtype=self.profile.rank_type)
-        self._pods_ok[open_], self.earned[open_] = self._judge(state, pod, self.table.subset(open_, fleeting=True))
+        earned: Ranks = np.zeros(self._size, dtype=self.profile.rank_type)
+        self._pods_ok[open_], earned[open_] = self._judge(state, pod, self.table.subset(open_, fleeting=True))
+        return earned
 
     def _judge(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Mask, Ints]:
         """Filters and scores that depend on a node and its pods, for some nodes."""
@@ -254,15 +250,13 @@ class Plan:
                 self.rules_version = -1
             self._combine(state, pod)
 
-    def _combine(self, state: CycleState, pod: Pod) -> None:
+    def _combine(self, state: CycleState, pod: Pod, earned: Ranks | None = None) -> None:
         """Feasibility and ranks of all slots from their parts."""
-        if self._unscored:
-            slots = np.array(sorted(self._unscored), dtype=np.intp)
-            self._unscored.clear()
-            self.earned[slots] = self._judge(state, pod, self.table.subset(slots, fleeting=True))[1]
         ok = self._node_ok & self._pods_ok
         for part in self.token_filters:
             ok &= part.ok
+        if earned is None:
+            earned = self._earned(state, pod, ok)
         self.ok = ok
         self.feasible = int(np.count_nonzero(ok))
         # Added to what a node's pods earn it, in ranks: all that does not depend on them. One more makes it positive.
@@ -274,29 +268,34 @@ class Plan:
         offset <<= TIE_BITS
         offset += self.profile.ties.noise[: self._size]
         self._offset: Ranks = offset.astype(self.profile.rank_type)
-        self.key: Ranks = self.earned << TIE_BITS
+        self.key: Ranks = earned << TIE_BITS
         self.key += self._offset
         self.key *= ok
         self._feasible_nodes = None
+
+    def _earned(self, state: CycleState, pod: Pod, ok: Mask) -> Ranks:
+        """What the pods on each of these nodes earn it: the ranks tell where there is one, the others are asked for."""
+        earned: Ranks = (self.key - self._offset) >> TIE_BITS
+        missing = np.flatnonzero(ok & (self.key == 0))
+        if len(missing):
+            earned[missing] = self._judge(state, pod, self.table.subset(missing, fleeting=True))[1]
+        return earned
 
     def _update_many(self, state: CycleState, pod: Pod, changed: NDArray[np.intp]) -> None:
         changed = changed[self._node_ok.take(changed)]
         nodes = self.table.subset(changed, fleeting=True)
         ok, earned = self._judge(state, pod, nodes)
         self._pods_ok[changed] = ok
-        self.earned[changed] = earned
-        if self._unscored:
-            self._unscored.difference_update(changed.tolist())
         for part in self.token_filters:
             part.update(state, pod, nodes)
             ok = ok & part.ok[changed]
-        flipped = ok != self.ok.take(changed)
-        if flipped.any() and self._flip(state, pod, changed[flipped], ok[flipped]):
-            return
         ranks = earned << TIE_BITS
         ranks += self._offset.take(changed)
         ranks *= ok
         self.key[changed] = ranks
+        flipped = ok != self.ok.take(changed)
+        if flipped.any():
+            self._flip(state, pod, changed[flipped], ok[flipped])
 
     def _update_one(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> None:
         if not self._node_ok.item(slot):
@@ -311,22 +310,16 @@ class Plan:
         self._pods_ok[slot] = ok
         for part in self.token_filters:
             ok = part.update_one(state, pod, info) and ok
-        earned = 0
-        if ok:
-            earned = self._earned_by(state, pod, slot, info)
-            self.earned[slot] = earned
-            self._unscored.discard(slot)
-        else:
-            self._unscored.add(slot)
-        if ok != self.ok.item(slot):
-            if self.normalized:
-                if self._flip(state, pod, np.array([slot]), np.array([ok])):
-                    return
-            else:
-                self.ok[slot] = ok
-                self.feasible += 1 if ok else -1
-                self._feasible_nodes = None
-        self.key[slot] = (earned << TIE_BITS) + self._offset.item(slot) if ok else 0
+        rank = (self._earned_by(state, pod, slot, info) << TIE_BITS) + self._offset.item(slot) if ok else 0
+        self.key[slot] = rank
+        if ok == self.ok.item(slot):
+            return
+        if self.normalized:
+            self._flip(state, pod, np.array([slot]), np.array([ok]))
+            return
+        self.ok[slot] = ok
+        self.feasible += 1 if ok else -1
+        self._feasible_nodes = None
 
     def _earned_by(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> int:
         """What the pods on a node earn it."""
@@ -337,13 +330,10 @@ class Plan:
             earned += weight * score_of(plugin, state, pod, info)
         return earned
 
-    def _flip(self, state: CycleState, pod: Pod, slots: NDArray[np.intp], joins: Mask) -> bool:
-        """Nodes became feasible or stopped being so; whether that changed so much that all was combined anew."""
+    def _flip(self, state: CycleState, pod: Pod, slots: NDArray[np.intp], joins: Mask) -> None:
+        """Nodes became feasible or stopped being so; where that moves what is normalised, all is combined anew."""
         self.ok[slots] = joins
-        joined = int(np.count_nonzero(joins))
-        self.feasible += 2 * joined - len(slots)
+        self.feasible += 2 * int(np.count_nonzero(joins)) - len(slots)
         self._feasible_nodes = None
-        if any(scorer.moved_by(slots, joins) for scorer in self.normalized):
+        if self.normalized and any(scorer.moved_by(slots, joins) for scorer in self.normalized):
             self._combine(state, pod)
-            return True
-        return False
