@@ -9,6 +9,8 @@ from stowplan.api import OwnerReference, PodResourceClaimStatus, PodSpec
 
 T = TypeVar("T")
 
+_MISSING = object()
+
 
 class PodTemplate:
     """All that plugins read of a pod except who it is, interned: replicas of one controller share one instance.
@@ -57,11 +59,10 @@ class PodTemplate:
 
     def derive(self, key: Hashable, make: Callable[[PodTemplate], T]) -> T:
         """The value of `make(self)`, computed at most once for this key."""
-        try:
-            return self.derived[key]  # type: ignore[no-any-return]
-        except KeyError:
+        value = self.derived.get(key, _MISSING)
+        if value is _MISSING:
             value = self.derived[key] = make(self)
-            return value
+        return value  # type: ignore[no-any-return]
 
 
 class Pod:

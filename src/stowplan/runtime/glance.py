@@ -35,9 +35,11 @@ def decide(profile: Profile, pod: Pod) -> Decision:
     everything = table.everything()
     state = CycleState()
     shape, template = profile.shape, pod.template
+    unconcerned = {plugin.name for plugin in shape.plugins if not plugin.concerns(template)}
     skipped = state.skip_filter
-    for plugin in shape.plugins:
-        if not plugin.concerns(template) or (plugin.scope == "cluster" and plugin.idle_filter(pod)):
+    skipped |= unconcerned
+    for plugin in shape.cluster_plugins:
+        if plugin.name not in unconcerned and plugin.idle_filter(pod):
             skipped.add(plugin.name)
     pre = run_pre_filters([p for p in profile.pre_filters if p.name not in skipped], state, pod, everything)
     if pre is not NO_OBJECTION:
@@ -66,6 +68,7 @@ def decide(profile: Profile, pod: Pod) -> Decision:
     if profile.sampler is not None:
         found, evaluated = profile.sampler.pick(nodes.slots(), evaluated)
         nodes = table.subset(found)
+    state.skip_score |= unconcerned
     slot = _best(profile, state, pod, nodes)
     info = table.infos[slot]
     assert info is not None
@@ -86,6 +89,8 @@ def _best(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> int:
         return int(nodes.slots()[0])
     skipped = state.skip_score
     for plugin in profile.pre_scores:
+        if plugin.name in skipped:
+            continue
         status = plugin.pre_score(state, pod, nodes)
         if status is not None and status.code:
             if status.code != Code.Skip:
@@ -93,7 +98,7 @@ def _best(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> int:
             skipped.add(plugin.name)
     rank = np.zeros(len(nodes), dtype=np.int64)
     for plugin, weight in profile.scorers:
-        if plugin.name not in skipped and plugin.concerns(pod.template):
+        if plugin.name not in skipped:
             scores = plugin.score_nodes(state, pod, nodes)
             if plugin.normalize is not None:
                 least, most = nodes.extremes(scores)
