@@ -167,10 +167,6 @@ class DomainCounts:
         """The sum in the node's own domain; 0 where it has none."""
         return self.values[self.column.values[slot]]
 
-    def spread_out(self, index: slice | NDArray[np.intp]) -> NDArray[np.float64]:
-        """The sum in each node's domain; 0 where the node has none."""
-        return self.array[self.column.array[index]]
-
     def _move(self, levels: dict[int, int], before: int, after: int) -> None:
         """One domain's sum went from one level to another."""
         levels[after] = levels.get(after, 0) + 1

@@ -28,7 +28,7 @@ def check(domains: DomainCounts, counts: list[int], column: LabelColumn, eligibl
     assert domains.total == sum(sums.values())
     several = [domain for domain, value in sums.items() if value and column.sizes[domain] != 1]
     assert domains.occupied == sum(1 << domain for domain in several)
-    everywhere = domains.spread_out(slice(0, SIZE)).tolist()
+    everywhere = [domains.of(slot) for slot in range(SIZE)]
     assert everywhere == [0 if d == ABSENT else sums.get(d, 0) for d in column.values]
     assert everywhere == [domains.of(slot) for slot in range(SIZE)]
 
