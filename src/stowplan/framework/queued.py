@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from stowplan.framework.pod import Pod
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class QueuedPodInfo:
     """A pod in the scheduling queue."""
 

@@ -14,3 +14,6 @@ class PrioritySort(InTreePlugin):
     def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
         mine, other = a.pod.priority, b.pod.priority
         return mine > other or (mine == other and a.timestamp < b.timestamp)
+
+    def sort_key(self, item: QueuedPodInfo) -> tuple[int, float]:
+        return -item.pod.template.priority, item.timestamp

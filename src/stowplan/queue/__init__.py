@@ -1,6 +1,22 @@
-"""The scheduling queue.
+"""The scheduling queue: who is tried next, who waits, and for what.
 
-Belongs here: who waits, and for what; today the nominator alone, later the active, backoff and unschedulable queues.
-Takes a clock where it needs one and reads none. Does not belong here: deciding where a pod goes. May import `framework`
-and `api`.
+Belongs here: the active queue, the two backoff heaps, the pool of unschedulable and gated pods, the record of what
+happened while pods are in flight, cluster events and who is woken by them, nominated pods. Takes a clock, asks plugins
+through functions that it is given, and never waits. Does not belong here: deciding where a pod goes, threads, timers,
+I/O. May import `framework` and `api`.
 """
+
+from stowplan.queue.heap import sort_key_of
+from stowplan.queue.hints import HintTable, Strategy
+from stowplan.queue.nominator import Nominator
+from stowplan.queue.scheduling_queue import SchedulingQueue
+from stowplan.queue.unit import Unit
+
+__all__ = [
+    "HintTable",
+    "Nominator",
+    "SchedulingQueue",
+    "Strategy",
+    "Unit",
+    "sort_key_of",
+]

@@ -22,6 +22,12 @@ class Nominator:
             self._node_of[pod.uid] = node_name
             self.by_node.setdefault(node_name, {})[pod.uid] = pod
 
+    def update(self, old: Pod, new: Pod) -> None:
+        """The pod has changed. A nomination that its status did not and does not name is one whose patch is still on
+        the way: it stays."""
+        unwritten = not old.nominated_node_name and not new.nominated_node_name
+        self.add(new, self._node_of.get(new.uid, "") if unwritten else "")
+
     def remove(self, pod: Pod) -> None:
         node_name = self._node_of.pop(pod.uid, None)
         if node_name is not None:

@@ -1,3 +1,4 @@
+import pytest
 from tests.builders import World, pod
 
 from stowplan.queue.nominator import Nominator
@@ -44,3 +45,25 @@ def test_removing() -> None:
     nominator.remove(second)
     assert nominator.by_node == {}
     assert list(nominator.on_node("n")) == []
+
+
+@pytest.mark.parametrize(
+    ("decided", "old", "new", "node"),
+    [
+        ("", "", "n", "n"),
+        ("", "n", "m", "m"),
+        ("", "n", "", ""),
+        ("", "", "", ""),
+        ("d", "", "", "d"),
+        ("d", "", "n", "n"),
+        ("d", "n", "", ""),
+        ("d", "n", "n", "n"),
+    ],
+)
+def test_updating(decided: str, old: str, new: str, node: str) -> None:
+    world, nominator = World(), Nominator()
+    before, after = (world.pod(pod("a", nominated=name)) for name in (old, new))
+    nominator.add(before, decided)
+    nominator.update(before, after)
+    assert nominator.node_of(after) == node
+    assert nominator.by_node == ({node: {after.uid: after}} if node else {})

@@ -1,0 +1,129 @@
+"""From a change of an object to the cluster events that it amounts to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from stowplan import api
+from stowplan.api.quantity import parse
+from stowplan.framework import Action, ClusterEvent, EventResource, Pod
+
+ASSIGNED_POD_ADD = ClusterEvent(EventResource.AssignedPod, Action.Add)
+ASSIGNED_POD_DELETE = ClusterEvent(EventResource.AssignedPod, Action.Delete)
+UNSCHEDULABLE_POD_ADD = ClusterEvent(EventResource.UnschedulablePod, Action.Add)
+UNSCHEDULABLE_POD_UPDATE = ClusterEvent(EventResource.UnschedulablePod, Action.Update)
+UNSCHEDULABLE_TIMEOUT = ClusterEvent(EventResource.Wildcard, Action.All, "UnschedulableTimeout")
+FORCE_ACTIVATE = ClusterEvent(EventResource.Wildcard, Action.All, "ForceActivate")
+
+_RESOURCES: dict[type, EventResource] = {
+    api.Node: EventResource.Node,
+    api.PersistentVolume: EventResource.PersistentVolume,
+    api.PersistentVolumeClaim: EventResource.PersistentVolumeClaim,
+    api.CSINode: EventResource.CSINode,
+    api.CSIDriver: EventResource.CSIDriver,
+    api.VolumeAttachment: EventResource.VolumeAttachment,
+    api.CSIStorageCapacity: EventResource.CSIStorageCapacity,
+    api.StorageClass: EventResource.StorageClass,
+    api.ResourceClaim: EventResource.ResourceClaim,
+    api.ResourceSlice: EventResource.ResourceSlice,
+    api.DeviceClass: EventResource.DeviceClass,
+}
+
+_EVENTS = {
+    (kind, action): ClusterEvent(resource, action)
+    for kind, resource in _RESOURCES.items()
+    for action in (Action.Add, Action.Update, Action.Delete)
+}
+
+
+def event_of(kind: type, action: Action) -> ClusterEvent | None:
+    """The event of adding, updating or deleting an object of any kind but Pod; None where no plugin can ask for it.
+
+    Updates of nodes are told apart further: see `node_events`.
+    """
+    return _EVENTS.get((kind, action))
+
+
+def node_events(old: api.Node, new: api.Node) -> list[ClusterEvent]:
+    """An event for each aspect of a node that changed. Uncordoning counts as a change of taints."""
+    return [event for changed, event in _NODE_CHANGES if changed(old, new)]
+
+
+def pod_events(old: Pod, new: Pod, assigned: bool) -> list[ClusterEvent]:
+    """An event for each aspect of a pod that changed, or the unspecific one."""
+    if old.template is new.template and old.labels == new.labels and old.used == new.used:
+        return [_POD_UPDATES[assigned]]
+    events = [events[assigned] for changed, events in _POD_CHANGES if changed(old, new)]
+    return events or [_POD_UPDATES[assigned]]
+
+
+def gives_up_nomination(old: Pod, new: Pod | None) -> bool:
+    """Whether a pending pod no longer holds the node to which it was nominated, by a change or because it is gone.
+
+    To pods of no higher priority that is as good as an assigned pod's end.
+    """
+    return old.nominated_node_name not in ("", new.nominated_node_name if new is not None else "")
+
+
+def _same_amounts(old: api.ResourceList, new: api.ResourceList) -> bool:
+    return old == new or {name: parse(q) for name, q in old.items()} == {name: parse(q) for name, q in new.items()}
+
+
+def _conditions(node: api.Node) -> dict[str, str]:
+    return {condition.type: condition.status for condition in node.status.conditions}
+
+
+def _requests(pod: Pod) -> Mapping[str, int]:
+    return pod.template.requests if pod.used is None else pod.used[0]
+
+
+def _scaled_down(old: Pod, new: Pod) -> bool:
+    now = _requests(new)
+    return any(name not in now or amount > now[name] for name, amount in _requests(old).items())
+
+
+def _on_node(action: Action) -> ClusterEvent:
+    return ClusterEvent(EventResource.Node, action)
+
+
+_NODE_CHANGES: tuple[tuple[Callable[[api.Node, api.Node], bool], ClusterEvent], ...] = (
+    (lambda old, new: old.spec.unschedulable and not new.spec.unschedulable, _on_node(Action.UpdateNodeTaint)),
+    (
+        lambda old, new: not _same_amounts(old.status.allocatable, new.status.allocatable),
+        _on_node(Action.UpdateNodeAllocatable),
+    ),
+    (lambda old, new: old.metadata.labels != new.metadata.labels, _on_node(Action.UpdateNodeLabel)),
+    (lambda old, new: old.spec.taints != new.spec.taints, _on_node(Action.UpdateNodeTaint)),
+    (lambda old, new: _conditions(old) != _conditions(new), _on_node(Action.UpdateNodeCondition)),
+    (lambda old, new: old.metadata.annotations != new.metadata.annotations, _on_node(Action.UpdateNodeAnnotation)),
+    (
+        lambda old, new: old.status.declared_features != new.status.declared_features,
+        _on_node(Action.UpdateNodeDeclaredFeature),
+    ),
+)
+
+
+def _on_pod(action: Action) -> tuple[ClusterEvent, ClusterEvent]:
+    """The event of an unscheduled and of an assigned pod."""
+    return ClusterEvent(EventResource.UnschedulablePod, action), ClusterEvent(EventResource.AssignedPod, action)
+
+
+_POD_UPDATES = _on_pod(Action.Update)
+
+_POD_CHANGES: tuple[tuple[Callable[[Pod, Pod], bool], tuple[ClusterEvent, ClusterEvent]], ...] = (
+    (lambda old, new: old.labels != new.labels, _on_pod(Action.UpdatePodLabel)),
+    (_scaled_down, _on_pod(Action.UpdatePodScaleDown)),
+    (
+        lambda old, new: bool(old.spec.scheduling_gates) and not new.spec.scheduling_gates,
+        _on_pod(Action.UpdatePodSchedulingGatesEliminated),
+    ),
+    (
+        # Tolerations can be added to a pod, and neither changed nor removed.
+        lambda old, new: len(old.spec.tolerations) != len(new.spec.tolerations),
+        _on_pod(Action.UpdatePodToleration),
+    ),
+    (
+        lambda old, new: old.template.claim_statuses != new.template.claim_statuses,
+        _on_pod(Action.UpdatePodGeneratedResourceClaim),
+    ),
+)

@@ -1,0 +1,101 @@
+"""Which cluster events are worth another attempt of a rejected pod, and how soon."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Any
+
+from stowplan.framework import (
+    Action,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    Pod,
+    QueueingHint,
+    on,
+)
+from stowplan.framework.events import HintFunction
+from stowplan.queue.unit import Unit
+
+log = logging.getLogger("stowplan.queue")
+
+Listener = tuple[str, HintFunction | None]
+"""A plugin's name, and its closer look at the event; None where every such event is worth an attempt."""
+
+
+class Strategy(Enum):
+    """What becomes of a unit after an event."""
+
+    Skip = 0
+    AfterBackoff = 1
+    Immediately = 2
+
+
+class HintTable:
+    """What the plugins of a profile registered for, by plugin name."""
+
+    def __init__(self, registrations: Mapping[str, Iterable[ClusterEventWithHint]]) -> None:
+        self._registrations = [
+            (plugin, registration)
+            for plugin, registered in registrations.items()
+            for registration in _with_taints(tuple(registered))
+        ]
+        self._listeners: dict[ClusterEvent, tuple[Listener, ...]] = {}
+
+    def listeners(self, event: ClusterEvent) -> tuple[Listener, ...]:
+        """Who wants to hear of an event, in the order of registration."""
+        found = self._listeners.get(event)
+        if found is None:
+            found = self._listeners[event] = tuple(
+                (plugin, registered.hint)
+                for plugin, registered in self._registrations
+                if registered.event.matches(event)
+            )
+        return found
+
+    def hears(self, plugin: str, event: ClusterEvent) -> bool:
+        """Whether a plugin wants to hear of an event."""
+        return any(name == plugin for name, _ in self.listeners(event))
+
+    def worth_retrying(self, unit: Unit, event: ClusterEvent, old: Any, new: Any) -> Strategy:
+        """Ask the plugins that rejected the unit. What a Pending plugin waited for makes backoff pointless."""
+        if not unit.rejected:
+            return Strategy.AfterBackoff
+        if event.wildcard:
+            # With a pod, it is meant for that pod alone.
+            for_all = new is None or (isinstance(new, Pod) and new.uid == unit.pod.uid)
+            return Strategy.AfterBackoff if for_all else Strategy.Skip
+        strategy = Strategy.Skip
+        for plugin, hint in self.listeners(event):
+            pending = plugin in unit.pending_plugins
+            if not pending and (strategy is not Strategy.Skip or plugin not in unit.unschedulable_plugins):
+                continue
+            if hint is None or _asks_for_retry(plugin, hint, unit.pod, old, new):
+                if pending:
+                    return Strategy.Immediately
+                strategy = Strategy.AfterBackoff
+                if not unit.pending_plugins:
+                    break
+        return strategy
+
+
+def _asks_for_retry(plugin: str, hint: HintFunction, pod: Pod, old: Any, new: Any) -> bool:
+    try:
+        return hint(pod, old, new) is not QueueingHint.QueueSkip
+    except Exception:
+        # A pod too many in the queue is harmless, one that is never tried again is not.
+        log.exception('plugin "%s": the queueing hint for pod %s failed', plugin, pod.key)
+        return True
+
+
+def _with_taints(registered: tuple[ClusterEventWithHint, ...]) -> tuple[ClusterEventWithHint, ...]:
+    """Who wants to hear of new nodes hears of changed taints too: a new node is often tainted until it is ready."""
+    actions = Action(0)
+    for registration in registered:
+        if registration.event.resource == EventResource.Node:
+            actions |= registration.event.action
+    if Action.Add in actions and Action.UpdateNodeTaint not in actions:
+        return (*registered, on(EventResource.Node, Action.UpdateNodeTaint))
+    return registered
