@@ -54,6 +54,11 @@ def encode(value: object) -> bytes:
     return msgspec.json.encode(value)
 
 
+def builtins(value: object) -> Any:
+    """A struct as plain dicts, lists and scalars, named as in JSON."""
+    return msgspec.to_builtins(value)
+
+
 def _decoder(struct: type[T]) -> msgspec.json.Decoder[T]:
     decoder = _decoders.get(struct)
     if decoder is None:

@@ -106,6 +106,9 @@ class Cluster:
         """A pod is on a node: seen there, or confirmed there after it was assumed."""
         known = self.pods.get(pod.uid)
         if known is not None:
+            if _counts_alike(known, pod):
+                self._replace(pod)
+                return
             self.remove_pod(known.uid)
         self.pods[pod.uid] = pod
         self._enter(pod)
@@ -205,6 +208,19 @@ class Cluster:
         else:
             self._settle(pod, info, 1)
 
+    def _replace(self, pod: Pod) -> None:
+        """Another version of a pod that counts as it did: only those who rank victims may have to look again."""
+        uid = pod.uid
+        self.assumed.discard(uid)
+        known, self.pods[uid] = self.pods[uid], pod
+        info = self.nodes.get(pod.node_name)
+        if info is None:
+            self._homeless[pod.node_name][uid] = pod
+            return
+        info.pods[uid] = pod
+        if known.start_time != pod.start_time:
+            self.nodes.log.append(info.slot)
+
     def _settle(self, pod: Pod, info: NodeInfo, sign: int) -> None:
         """Put a pod on a node (sign 1) or take it off (sign -1) for real."""
         self.shift(pod, info, sign, what_if=False)
@@ -235,6 +251,16 @@ class Cluster:
             info.pods[pod.uid] = pod
         else:
             info.pods.pop(pod.uid, None)
+
+
+def _counts_alike(old: Pod, new: Pod) -> bool:
+    """Whether two versions of a pod on a node add the same to every column and count."""
+    return (
+        old.template is new.template
+        and old.node_name == new.node_name
+        and old.terminating == new.terminating
+        and old.used == new.used
+    )
 
 
 def _label_keys_read(template: PodTemplate) -> frozenset[str]:

@@ -27,6 +27,7 @@ from stowplan.framework.handle import Handle, WaitingPod
 from stowplan.framework.instructions import (
     Bind,
     Call,
+    CancelledError,
     EmitEvent,
     Evict,
     Failure,
@@ -34,6 +35,7 @@ from stowplan.framework.instructions import (
     PatchStatus,
     Request,
     Sleep,
+    Together,
     Write,
 )
 from stowplan.framework.node import NodeInfo
@@ -60,6 +62,7 @@ __all__ = [
     "Action",
     "Bind",
     "Call",
+    "CancelledError",
     "CandidateRecord",
     "ClusterEvent",
     "ClusterEventWithHint",
@@ -95,6 +98,7 @@ __all__ = [
     "Slots",
     "StateNotFoundError",
     "Status",
+    "Together",
     "WaitingPod",
     "Write",
     "accept",

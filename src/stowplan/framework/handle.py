@@ -23,7 +23,8 @@ class WaitingPod(Protocol):
 
     def allow(self, plugin: str) -> None: ...
 
-    def reject(self, plugin: str, reason: str) -> None: ...
+    def reject(self, plugin: str, reason: str) -> bool:
+        """False where the pod had been allowed or rejected already."""
 
 
 class Handle(Protocol):
@@ -55,3 +56,8 @@ class Handle(Protocol):
     def activate(self, pods: Mapping[str, Pod]) -> None: ...
 
     def waiting_pods(self) -> Iterable[WaitingPod]: ...
+
+    def waiting_pod(self, uid: str) -> WaitingPod | None: ...
+
+    def is_preempting(self, pod: Pod) -> bool:
+        """Whether the evictions that are to make room for the pod are still under way."""

@@ -7,13 +7,14 @@ the answer in, so that no event loop is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from typing import Any, Literal
 
 from stowplan import api
+from stowplan.errors import StowplanError
 from stowplan.framework.pod import Pod
 
-Verb = Literal["create", "update", "updateStatus", "patch", "delete"]
+Verb = Literal["create", "patch", "delete"]
 
 
 class Failure:
@@ -101,14 +102,22 @@ class EmitEvent(Instruction):
 
 
 class Write(Request):
-    """Write any other object. Answered with the object as it is now stored, or a Failure."""
+    """Write any other object. Answered with the object as it is now stored, or a Failure.
 
-    __slots__ = ("item", "kind", "verb")
+    A patch names in `changes` what is to become different, as a JSON merge patch: objects are known here by the fields
+    that scheduling reads, so replacing them would lose the rest. It holds for the resourceVersion of `item` alone.
+    """
 
-    def __init__(self, verb: Verb, kind: str, item: Any) -> None:
+    __slots__ = ("changes", "item", "kind", "subresource", "verb")
+
+    def __init__(
+        self, verb: Verb, kind: str, item: Any, changes: dict[str, Any] | None = None, subresource: str = ""
+    ) -> None:
         self.verb = verb
         self.kind = kind
         self.item = item
+        self.changes = changes
+        self.subresource = subresource
 
 
 class Sleep(Request):
@@ -120,12 +129,36 @@ class Sleep(Request):
         self.seconds = seconds
 
 
+class Together(Request):
+    """Run coroutines of the tree side by side. Answered by the engine itself with the list of their results.
+
+    As soon as one ends with a result that `failed` holds of, the others are cancelled with the cause given; their
+    results are None then.
+    """
+
+    __slots__ = ("cause", "coroutines", "failed")
+
+    def __init__(
+        self,
+        coroutines: Sequence[Coroutine[Request, Any, Any]],
+        failed: Callable[[Any], bool] = lambda result: False,
+        cause: str = "",
+    ) -> None:
+        self.coroutines = coroutines
+        self.failed = failed
+        self.cause = cause
+
+
 class Call(Request):
     """Call a user's function where it may block, or await what it returns. Answered with its result, or a Failure."""
 
-    __slots__ = ("function", "name")
+    __slots__ = ("function", "plugin", "point")
 
-    def __init__(self, name: str, function: Callable[[], Any]) -> None:
-        self.name = name
-        """Plugin and point, for messages."""
+    def __init__(self, plugin: str, point: str, function: Callable[[], Any]) -> None:
+        self.plugin = plugin
+        self.point = point
         self.function = function
+
+
+class CancelledError(StowplanError):
+    """Thrown into a coroutine that waits for a request and is to end; the text is why."""

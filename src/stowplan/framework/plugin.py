@@ -61,6 +61,8 @@ class Plugin:
     needs_objects: ClassVar[bool] = False
     template_only: ClassVar[bool] = False
     """Whether PreFilter and PreScore answers follow from the pod's template alone, so that one answer does for all."""
+    parallel_pre_bind: ClassVar[bool] = False
+    """Whether PreBind may run beside that of neighbouring plugins which allow it, too."""
     Args: ClassVar[type | None] = None
     """A msgspec.Struct that `pluginConfig` args are decoded into, strictly; None leaves them a plain dict."""
 
@@ -73,6 +75,11 @@ class Plugin:
 
     def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
         return False
+
+    def sort_key(self, item: QueuedPodInfo) -> tuple[Any, ...] | None:
+        """Override beside `less`, for a faster queue: a key that orders like `less`, always of the same length; None
+        where there is none."""
+        return None
 
     def events_to_register(self) -> Iterable[ClusterEventWithHint]:
         return ALL_EVENTS

@@ -7,7 +7,7 @@ from typing import Any
 from stowplan.errors import StowplanError
 
 PODS_TO_ACTIVATE = "kubernetes.io/pods-to-activate"
-"""Reserved key: a dict "namespace/name" -> Pod whose pods are moved to the active queue after the cycle."""
+"""Reserved key, always there: a dict "namespace/name" -> Pod of pods to move to the active queue after the cycle."""
 
 
 class StateNotFoundError(StowplanError):
@@ -38,6 +38,8 @@ class CycleState:
         try:
             return self._values[key]
         except KeyError:
+            if key == PODS_TO_ACTIVATE:
+                return self._values.setdefault(key, {})
             raise StateNotFoundError from None
 
     def get(self, key: str) -> Any:

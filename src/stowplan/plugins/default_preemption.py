@@ -19,6 +19,9 @@ from stowplan.framework import (
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "DefaultPreemption"
+WAITING = Status(
+    Code.UnschedulableAndUnresolvable, "waiting for the preemption for this pod to be finished", plugin=NAME
+)
 
 
 def _not_by_itself(pod: Pod, old: object, new: object) -> QueueingHint:
@@ -32,7 +35,7 @@ class DefaultPreemption(InTreePlugin):
     name = NAME
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
-        return None
+        return WAITING if self.handle.is_preempting(pod) else None
 
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]

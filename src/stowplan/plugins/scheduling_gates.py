@@ -10,6 +10,7 @@ from stowplan.framework import (
     Code,
     EventResource,
     Pod,
+    PodTemplate,
     QueueingHint,
     Status,
     on,
@@ -23,6 +24,9 @@ class SchedulingGates(InTreePlugin):
     """Whoever put a gate on a pod takes it away when the pod may be scheduled."""
 
     name = NAME
+
+    def concerns(self, template: PodTemplate) -> bool:
+        return bool(template.spec.scheduling_gates)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         gates = pod.spec.scheduling_gates

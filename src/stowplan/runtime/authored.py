@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import partial
 from math import isfinite
 from typing import Any, TypeVar
 
 import numpy as np
 
 from stowplan.framework import (
+    ALL_EVENTS,
+    Call,
+    ClusterEventWithHint,
     Code,
     CycleState,
+    Failure,
     Mask,
     NodeInfo,
     Nodes,
@@ -22,6 +27,7 @@ from stowplan.framework import (
     Pod,
     PodTemplate,
     PostFilterResult,
+    QueuedPodInfo,
     Scores,
     Status,
     error,
@@ -46,6 +52,7 @@ class Authored(Plugin):
         self.name = inner.name  # type: ignore[misc]
         self.scope = inner.scope  # type: ignore[misc]
         self.normalize = inner.normalize  # type: ignore[misc]
+        self.parallel_pre_bind = inner.parallel_pre_bind  # type: ignore[misc]
         self._on_uncacheable = on_uncacheable
         kind = type(inner)
         self.has_filter_nodes = implements(kind, "filter_nodes")
@@ -90,6 +97,35 @@ class Authored(Plugin):
                 masks[status][position] = True
         for status, mask in masks.items():
             yield mask, status
+
+    def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
+        answer = self._call("less", self.inner.less, a, b)
+        return answer if isinstance(answer, bool) else False
+
+    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        answer = self._call("events_to_register", lambda: tuple(self.inner.events_to_register()))
+        return ALL_EVENTS if isinstance(answer, Status) else answer
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return self._status(self._call("reserve", self.inner.reserve, state, pod, node_name))
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        self._call("unreserve", self.inner.unreserve, state, pod, node_name)
+
+    async def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return await self._call_outside("permit", self.inner.permit, state, pod, node_name)
+
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return self._status(self._call("pre_bind_pre_flight", self.inner.pre_bind_pre_flight, state, pod, node_name))
+
+    async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return await self._call_outside("pre_bind", self.inner.pre_bind, state, pod, node_name)
+
+    async def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return await self._call_outside("bind", self.inner.bind, state, pod, node_name)
+
+    async def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        await self._call_outside("post_bind", self.inner.post_bind, state, pod, node_name)
 
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
@@ -161,6 +197,14 @@ class Authored(Plugin):
             text = f"{point} raised {type(problem).__name__}: {problem}"
             log.warning('plugin "%s": %s', self.name, text, exc_info=log.isEnabledFor(logging.DEBUG))
             return error(text)
+
+    async def _call_outside(self, point: str, method: Callable[..., Any], *args: Any) -> Status | None:
+        """Call a method that may block or be a coroutine, where that holds up nobody else."""
+        answer = await Call(self.name, point, partial(method, *args))
+        if isinstance(answer, Failure):
+            log.warning('plugin "%s": %s %s', self.name, point, answer.message)
+            return error(f"{point} {answer.message}")
+        return self._status(answer)
 
     def _status(self, answer: object) -> Status | None:
         if answer is None or isinstance(answer, Status):

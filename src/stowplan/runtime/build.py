@@ -14,6 +14,7 @@ from stowplan.config.types import KubeSchedulerConfiguration, Plugins
 from stowplan.config.types import Plugin as ConfiguredPlugin
 from stowplan.errors import ConfigError, PluginError
 from stowplan.framework import Handle, Plugin
+from stowplan.framework.extender import Extender
 from stowplan.plugins.base import InTreePlugin
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.authored import Authored
@@ -32,11 +33,16 @@ def build_profiles(
     cluster: Cluster,
     nominator: Nominator,
     rng: random.Random,
+    extenders: tuple[Extender, ...] = (),
 ) -> dict[str, Profile]:
-    """Profiles by schedulerName; what kube-scheduler would not start with raises ConfigError."""
+    """Profiles by schedulerName; what kube-scheduler would not start with raises ConfigError.
+
+    Where there are extenders, fewer nodes are looked at by default: each is sent to them.
+    """
     instances: dict[str, dict[str, Plugin]] = {}
+    handles: dict[str, ProfileHandle] = {}
     for configured in config.profiles:
-        handle = ProfileHandle(configured.scheduler_name, cluster, nominator)
+        handle = handles[configured.scheduler_name] = ProfileHandle(configured.scheduler_name, cluster, nominator)
         names = [name for name in _mentioned(configured.plugins) if name in registry]
         instances[configured.scheduler_name] = {
             name: _instantiate(registry[name], name, configured.args(name), handle) for name in names
@@ -53,8 +59,11 @@ def build_profiles(
         percentage = configured.percentage_of_nodes_to_score
         if percentage is None:
             percentage = config.percentage_of_nodes_to_score
-        sampler = Sampler(percentage, rotation) if percentage and percentage < 100 else None
+        samples = bool(percentage or extenders) and percentage < 100
+        sampler = Sampler(percentage, rotation) if samples else None
         profiles[name] = _profile(name, expanded[name], instances[name], cluster, nominator, rng, sampler)
+        profiles[name].handle = handles[name]
+        profiles[name].extenders = extenders
     return profiles
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from stowplan.framework import (
     CandidateRecord,
+    CycleState,
     DecisionRecord,
     FunnelStage,
     PluginScore,
@@ -44,10 +45,13 @@ class Decision:
         "pod",
         "preemption",
         "profile",
+        "state",
         "survey",
     )
 
-    def __init__(self, profile: Profile, pod: Pod, node_name: str, feasible: int, evaluated: int) -> None:
+    def __init__(
+        self, profile: Profile, pod: Pod, node_name: str, feasible: int, evaluated: int, state: CycleState
+    ) -> None:
         self.profile = profile
         self.pod = pod
         self.node_name = node_name
@@ -60,6 +64,8 @@ class Decision:
         self.preemption: Preemption | None = None
         self.nominated_node_name: str | None = None
         """The node that PostFilter proposes for a later attempt; "" clears a nomination, None leaves it as it is."""
+        self.state = state
+        """What the plugins of the cycle told each other, for the points that are still to come."""
         self.survey: Survey | None = None
 
     @classmethod
@@ -75,13 +81,13 @@ class Decision:
         info = profile.cluster.nodes.infos[slot]
         assert info is not None
         evaluated = survey.evaluated or len(survey.examined)
-        decision = cls(profile, survey.pod, info.name, len(survey.feasible), evaluated)
+        decision = cls(profile, survey.pod, info.name, len(survey.feasible), evaluated, survey.state)
         decision.survey = survey
         return decision
 
     @classmethod
     def _unschedulable(cls, survey: Survey) -> Decision:
-        decision = cls(survey.profile, survey.pod, "", 0, len(survey.examined))
+        decision = cls(survey.profile, survey.pod, "", 0, len(survey.examined), survey.state)
         decision.survey = survey
         message, result = run_post_filters(survey)
         decision.message = fit_error(survey, message)
@@ -93,10 +99,15 @@ class Decision:
 
     @classmethod
     def failed(cls, profile: Profile, pod: Pod, failure: CycleError) -> Decision:
-        decision = cls(profile, pod, "", 0, 0)
+        decision = cls(profile, pod, "", 0, 0, CycleState())
         decision.error = failure.status
         decision.message = failure.status.message
         return decision
+
+    @classmethod
+    def broken(cls, profile: Profile, pod: Pod, text: str) -> Decision:
+        """No decision, for a reason that is nobody's verdict."""
+        return cls.failed(profile, pod, CycleError(text))
 
     def record(self, attempt: int = 1) -> DecisionRecord:
         """The whole story as plain data."""

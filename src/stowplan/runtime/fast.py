@@ -37,7 +37,7 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
     undisturbed = not crowded and plan.undisturbed(pod)
     if not undisturbed:
         state.skip_filter |= plan.skipped
-        pre = run_pre_filters(plan.pre_filters, state, pod, plan.everything())
+        pre = run_pre_filters(plan.pre_filters, state, pod, plan.table.everything())
         # Or a user's plugin stands aside for this pod, although its answers for the template are remembered.
         if pre is not NO_OBJECTION or not plan.folded.isdisjoint(state.skip_filter):
             return Decision.of(Survey(profile, pod).resume(state, pre, {}))
@@ -50,7 +50,7 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
     if not feasible:
         if undisturbed:
             state.skip_filter |= plan.skipped
-            run_pre_filters(plan.pre_filters, state, pod, plan.everything())
+            run_pre_filters(plan.pre_filters, state, pod, plan.table.everything())
         return Decision.of(Survey(profile, pod).resume(state, NO_OBJECTION, answers))
     evaluated = len(plan.table)
     if profile.sampler is not None:
@@ -67,7 +67,7 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
         slot = int((plan.key if allowed is None else plan.key * allowed).argmax())
     info = plan.table.infos[slot]
     assert info is not None
-    return Decision(profile, pod, info.name, feasible, evaluated)
+    return Decision(profile, pod, info.name, feasible, evaluated, state)
 
 
 def _live_mask(profile: Profile, plan: Plan, state: CycleState, pod: Pod, answers: Answers) -> Mask | None:
@@ -78,13 +78,13 @@ def _live_mask(profile: Profile, plan: Plan, state: CycleState, pod: Pod, answer
             continue
         if isinstance(plugin, Authored):
             open_ = plan.ok if allowed is None else plan.ok & allowed
-            passing = ask_authored(profile, plugin, state, pod, plan.everything(), open_, answers)
+            passing = ask_authored(profile, plugin, state, pod, plan.table.everything(), open_, answers)
         else:
-            passing = passing_nodes(plugin, state, pod, plan.everything())
+            passing = passing_nodes(plugin, state, pod, plan.table.everything())
         allowed = passing if allowed is None else allowed & passing
     if profile.nominator.by_node:
         open_ = plan.ok if allowed is None else plan.ok & allowed
-        left = leave_out_crowded(profile, state, pod, plan.everything(), open_)
+        left = leave_out_crowded(profile, state, pod, plan.table.everything(), open_)
         if left is not open_:
             return left
     return allowed

@@ -72,7 +72,7 @@ def decide(profile: Profile, pod: Pod) -> Decision:
     slot = _best(profile, state, pod, nodes)
     info = table.infos[slot]
     assert info is not None
-    return Decision(profile, pod, info.name, nodes.meant, evaluated)
+    return Decision(profile, pod, info.name, nodes.meant, evaluated, state)
 
 
 def _narrowed(profile: Profile, nodes: Nodes, passing: Mask) -> Nodes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from stowplan.api.kinds import KINDS
 from stowplan.cache import Cluster
@@ -11,6 +11,7 @@ from stowplan.framework import CycleState, NodeInfo, Pod, PostFilterResult, Stat
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.preemption import eligibility, search
 from stowplan.runtime.survey import NodeStatuses
+from stowplan.runtime.waiting import WaitingPods
 
 if TYPE_CHECKING:
     from stowplan.runtime.preemption import Preemption
@@ -26,6 +27,20 @@ class Evictions(PostFilterResult):
         self.preemption = preemption
 
 
+class Services(Protocol):
+    """What an engine does for plugins."""
+
+    @property
+    def waiting_pods(self) -> WaitingPods: ...
+
+    def activate(self, pods: Mapping[str, Pod]) -> None: ...
+
+    @property
+    def preempting(self) -> Collection[str]: ...
+
+    def is_preempting(self, pod: Pod) -> bool: ...
+
+
 class ProfileHandle:
     """Reads of the cluster; what needs a running engine (waiting pods, activation) is empty until one attaches."""
 
@@ -33,6 +48,12 @@ class ProfileHandle:
         self.profile_name = profile_name
         self.cluster = cluster
         self._nominator = nominator
+        self._services: Services | None = None
+        self._preempting: Collection[str] = ()
+
+    def attach(self, services: Services) -> None:
+        self._services = services
+        self._preempting = services.preempting
 
     def node_infos(self) -> Iterable[NodeInfo]:
         return self.cluster.nodes
@@ -58,7 +79,15 @@ class ProfileHandle:
         return Evictions(preemption) if preemption.chosen is not None else preemption.message
 
     def activate(self, pods: Mapping[str, Pod]) -> None:
-        return None
+        if self._services is not None:
+            self._services.activate(pods)
 
     def waiting_pods(self) -> Iterable[WaitingPod]:
-        return ()
+        return () if self._services is None else self._services.waiting_pods
+
+    def waiting_pod(self, uid: str) -> WaitingPod | None:
+        return None if self._services is None else self._services.waiting_pods.get(uid)
+
+    def is_preempting(self, pod: Pod) -> bool:
+        # Asked about every pod that enters the queue, and hardly ever is there anything to look at closer.
+        return pod.uid in self._preempting and self._services is not None and self._services.is_preempting(pod)

@@ -9,9 +9,9 @@ from stowplan.framework import Code, Status
 class CycleError(StowplanError):
     """A plugin broke this pod's cycle. Raised inside the runtime and turned into the decision's error at its edge."""
 
-    def __init__(self, text: str, plugin: str = "") -> None:
+    def __init__(self, text: str, plugin: str = "", code: Code = Code.Error) -> None:
         super().__init__(text)
-        self.status = Status(Code.Error, text, plugin=plugin)
+        self.status = Status(code, text, plugin=plugin)
 
 
 TEXTS = {

@@ -34,7 +34,6 @@ class Plan:
     def __init__(self, profile: Profile, pod: Pod) -> None:
         self.profile = profile
         self.table = profile.cluster.nodes
-        self._membership = -1
         self._restless: set[str] = set()
         shape, template = profile.shape, pod.template
         self._unconcerned = {p.name for p in shape.plugins if not p.concerns(template)}
@@ -53,6 +52,7 @@ class Plan:
         self.rules_version = -1
         self._size = -1
         self._node_position = self._position = 0
+        self._ok: Mask | None = None
         self._feasible_nodes: Nodes | None = None
         self.normalized: list[Normalized] = []
 
@@ -61,7 +61,7 @@ class Plan:
         scratch = CycleState()
         for plugin in self.profile.shape.constant_pre_filters:
             if plugin.name not in self._inert:
-                answer = plugin.pre_filter(scratch, pod, self.everything())
+                answer = plugin.pre_filter(scratch, pod, self.table.everything())
                 if isinstance(answer, Status) and answer.code == Code.Skip:
                     self._inert.add(plugin.name)
                 elif answer is not None:
@@ -74,7 +74,7 @@ class Plan:
         scratch = CycleState()
         for plugin in self.profile.shape.constant_pre_scores:
             if plugin.name not in unscored:
-                status = plugin.pre_score(scratch, pod, self.everything())
+                status = plugin.pre_score(scratch, pod, self.table.everything())
                 if status is not None and status.code == Code.Skip:
                     unscored.add(plugin.name)
                 elif status is not None and status.code:
@@ -110,12 +110,12 @@ class Plan:
         self.pre_scores = [p for p in shape.cycle_pre_scores if p.name not in unscored]
         self._size = -1
 
-    def everything(self) -> Nodes:
-        """All nodes; the same object while no node comes or goes."""
-        if self._membership != self.table.membership:
-            self._membership = self.table.membership
-            self._everything = self.table.everything()
-        return self._everything
+    @property
+    def ok(self) -> Mask:
+        """The feasible nodes, by slot: those that have a rank."""
+        if self._ok is None:
+            self._ok = self.key != 0
+        return self._ok
 
     def totals(self, nodes: Nodes, *, normalized: bool) -> Ints:
         """What the nodes score by all that is remembered, with or without what is normalised over all feasible ones."""
@@ -171,9 +171,7 @@ class Plan:
         behind = log.position - self._position
         recent = log.since(self._position) if behind <= FEW else None
         if recent is None:
-            slots = log.changed_since(self._position)
-            self._position = log.position
-            self._update_many(state, pod, slots)
+            self._update_many(state, pod)
             return
         self._position += behind
         for slot in set(recent) if behind > 1 else recent:
@@ -184,7 +182,7 @@ class Plan:
     def _rebuild(self, state: CycleState, pod: Pod) -> None:
         """Everything anew, since nodes came, went or changed."""
         table, template = self.table, pod.template
-        everything = self.everything()
+        everything = self.table.everything()
         size = self._size = table.high
         self._node_position, self._position = table.node_log.position, table.log.position
         answers = self.profile.static_answers
@@ -206,7 +204,7 @@ class Plan:
         for part in self.token_filters:
             part.forget()
             part.refresh(state, pod, everything, size)
-        self._combine(state, pod, earned)
+        self._combine(earned, self._all_ok())
 
     def _static_scores(self, plugin: Plugin, state: CycleState, pod: Pod) -> Raw:
         key = (plugin, "score", plugin.signature(pod.template))
@@ -216,7 +214,7 @@ class Plan:
         """What each node's pods earn it. Nodes that the node object rules out are not looked at until it changes."""
         open_ = np.flatnonzero(self._node_ok)
         if len(open_) * 2 > self._size:
-            self._pods_ok, scores = self._judge(state, pod, self.everything())
+            self._pods_ok, scores = self._judge(state, pod, self.table.everything())
             return scores.astype(self.profile.rank_type)
         self._pods_ok = np.zeros(self._size, dtype=np.bool_)
         earned: Ranks = np.zeros(self._size, dtype=self.profile.rank_type)
@@ -242,22 +240,24 @@ class Plan:
     def _check_tokens(self, state: CycleState, pod: Pod) -> None:
         stale = False
         for part in self.token_filters:
-            stale |= part.refresh(state, pod, self.everything(), self._size)
+            stale |= part.refresh(state, pod, self.table.everything(), self._size)
         if stale:
             restless = {part.plugin.name for part in self.token_filters if part.restless}
             if restless:
                 self._restless |= restless
                 self.rules_version = -1
-            self._combine(state, pod)
+            ok = self._all_ok()
+            self._combine(self._earned(state, pod, ok), ok)
 
-    def _combine(self, state: CycleState, pod: Pod, earned: Ranks | None = None) -> None:
-        """Feasibility and ranks of all slots from their parts."""
+    def _all_ok(self) -> Mask:
+        """Feasibility of all slots from its parts."""
         ok = self._node_ok & self._pods_ok
         for part in self.token_filters:
             ok &= part.ok
-        if earned is None:
-            earned = self._earned(state, pod, ok)
-        self.ok = ok
+        return ok
+
+    def _combine(self, earned: Ranks, ok: Mask) -> None:
+        """Ranks of all slots from their parts."""
         self.feasible = int(np.count_nonzero(ok))
         # Added to what a node's pods earn it, in ranks: all that does not depend on them. One more makes it positive.
         offset: Ints = np.ones(self._size, dtype=np.int64)
@@ -271,7 +271,10 @@ class Plan:
         self.key: Ranks = earned << TIE_BITS
         self.key += self._offset
         self.key *= ok
-        self._feasible_nodes = None
+        self._forget_feasible()
+
+    def _forget_feasible(self) -> None:
+        self._ok = self._feasible_nodes = None
 
     def _earned(self, state: CycleState, pod: Pod, ok: Mask) -> Ranks:
         """What the pods on each of these nodes earn it: the ranks tell where there is one, the others are asked for."""
@@ -281,20 +284,26 @@ class Plan:
             earned[missing] = self._judge(state, pod, self.table.subset(missing, fleeting=True))[1]
         return earned
 
-    def _update_many(self, state: CycleState, pod: Pod, changed: NDArray[np.intp]) -> None:
-        changed = changed[self._node_ok.take(changed)]
+    def _update_many(self, state: CycleState, pod: Pod) -> None:
+        log = self.table.log
+        open_ = log.changed[: self._size] >= self._position
+        self._position = log.position
+        open_ &= self._node_ok
+        changed = open_.nonzero()[0]
         nodes = self.table.subset(changed, fleeting=True)
         ok, earned = self._judge(state, pod, nodes)
-        self._pods_ok[changed] = ok
-        for part in self.token_filters:
-            part.update(state, pod, nodes)
-            ok = ok & part.ok[changed]
-        ranks = earned << TIE_BITS
+        if self.token_filters:
+            self._pods_ok[changed] = ok
+            for part in self.token_filters:
+                part.update(state, pod, nodes)
+                ok = ok & part.ok.take(changed)
+        ranks: Ranks = earned.astype(self.key.dtype)
+        ranks <<= TIE_BITS
         ranks += self._offset.take(changed)
         ranks *= ok
+        flipped = ((self.key.take(changed) != 0) != ok).nonzero()[0]
         self.key[changed] = ranks
-        flipped = ok != self.ok.take(changed)
-        if flipped.any():
+        if len(flipped):
             self._flip(state, pod, changed[flipped], ok[flipped])
 
     def _update_one(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> None:
@@ -307,19 +316,20 @@ class Plan:
                 break
         for plugin in self._unbound_filters:
             ok = ok and passes_filter(plugin, state, pod, info)
-        self._pods_ok[slot] = ok
+        if self.token_filters:
+            self._pods_ok[slot] = ok
         for part in self.token_filters:
             ok = part.update_one(state, pod, info) and ok
         rank = (self._earned_by(state, pod, slot, info) << TIE_BITS) + self._offset.item(slot) if ok else 0
+        before = self.key.item(slot) != 0
         self.key[slot] = rank
-        if ok == self.ok.item(slot):
+        if ok == before:
             return
         if self.normalized:
             self._flip(state, pod, np.array([slot]), np.array([ok]))
-            return
-        self.ok[slot] = ok
-        self.feasible += 1 if ok else -1
-        self._feasible_nodes = None
+        else:
+            self.feasible += 1 if ok else -1
+            self._forget_feasible()
 
     def _earned_by(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> int:
         """What the pods on a node earn it."""
@@ -332,8 +342,7 @@ class Plan:
 
     def _flip(self, state: CycleState, pod: Pod, slots: NDArray[np.intp], joins: Mask) -> None:
         """Nodes became feasible or stopped being so; where that moves what is normalised, all is combined anew."""
-        self.ok[slots] = joins
         self.feasible += 2 * int(np.count_nonzero(joins)) - len(slots)
-        self._feasible_nodes = None
+        self._forget_feasible()
         if self.normalized and any(scorer.moved_by(slots, joins) for scorer in self.normalized):
-            self._combine(state, pod)
+            self._combine(self._earned(state, pod, self.ok), self.ok)

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 
 from stowplan.cache import Cluster
 from stowplan.framework import Plugin, Pod, PodTemplate, StateNotFoundError, Status
+from stowplan.framework.extender import Extender
 from stowplan.queue.nominator import Nominator
-from stowplan.runtime import fast, glance
+from stowplan.runtime import extended, fast, glance
 from stowplan.runtime.decision import Decision
+from stowplan.runtime.handle import ProfileHandle
+from stowplan.runtime.late_points import LatePoints
 from stowplan.runtime.outcomes import CycleError
 from stowplan.runtime.plan import Plan
 from stowplan.runtime.preemption.victims import Budgets
@@ -18,7 +21,7 @@ from stowplan.runtime.sampling import Sampler
 from stowplan.runtime.shape import Shape
 from stowplan.runtime.static import StaticAnswers
 from stowplan.runtime.suppose import has_extensions
-from stowplan.runtime.survey import NO_NODES, Survey
+from stowplan.runtime.survey import Survey, no_nodes
 from stowplan.runtime.ties import Ties, rank_type
 
 _PLANS_KEPT = 1024
@@ -48,6 +51,10 @@ class Profile:
         self.sampler = sampler
         """Present where the configuration asks for less than all nodes to be looked at."""
         self.points = points
+        self.handle: ProfileHandle | None = None
+        """What its plugins ask things of; set where profiles are built from a configuration."""
+        self.extenders: tuple[Extender, ...] = ()
+        """Where there are any, `decide_with_extenders` is to be used."""
         self.pre_enqueues = points["preEnqueue"]
         self.pre_filters = points["preFilter"]
         self.filters = points["filter"]
@@ -62,16 +69,30 @@ class Profile:
         self.static_answers = StaticAnswers(cluster.nodes)
         self._plans: OrderedDict[PodTemplate, Plan] = OrderedDict()
         self._templates_version = 0
+        self._late_key, self._enqueue_key = (self, "late"), (self, "pre_enqueue")
         self._epoch = 0
         """Changes when all plans are forgotten. A template that was seen in this epoch has it among what it derived."""
 
-    def pre_enqueue(self, pod: Pod) -> Status | None:
-        """Why the pod may not enter the queue, or None."""
-        for plugin in self.pre_enqueues:
+    def pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
+        """Why the pod may not enter the queue, or None. The plugin named `first` is asked before all others."""
+        plugins: tuple[Plugin, ...] | None = pod.template.derived.get(self._enqueue_key)
+        if plugins is None:
+            plugins = tuple(plugin for plugin in self.pre_enqueues if plugin.concerns(pod.template))
+            pod.template.derived[self._enqueue_key] = plugins
+        if first:
+            plugins = tuple(sorted(plugins, key=lambda plugin: plugin.name != first))
+        for plugin in plugins:
             status = plugin.pre_enqueue(pod)
             if status is not None and status.code:
                 return status.with_plugin(plugin.name)
         return None
+
+    def late_points(self, template: PodTemplate) -> LatePoints:
+        """The plugins that have something to do once a node is chosen for a pod of the template."""
+        found: LatePoints | None = template.derived.get(self._late_key)
+        if found is None:
+            found = template.derived[self._late_key] = LatePoints.of(self, template)
+        return found
 
     def decide(self, pod: Pod) -> Decision:
         """Where the pod goes."""
@@ -87,7 +108,7 @@ class Profile:
             return self._survey(pod, plain=False)
         try:
             if not len(self.cluster.nodes):
-                raise CycleError(NO_NODES.message)
+                raise no_nodes()
             epoch = self._epoch
             if pod.template.derived.get(self) != epoch:
                 pod.template.derived[self] = epoch
@@ -100,6 +121,15 @@ class Profile:
             return self._survey(pod, plain=False)
         # A plugin may have been found out, while it was asked, to answer for this pod only.
         return decision if epoch == self._epoch else self._survey(pod, plain=False)
+
+    async def decide_with_extenders(self, pod: Pod) -> Decision:
+        """Where the pod goes; suspends wherever an extender is asked. Nothing may change until it ends."""
+        if self.cluster.templates.version:
+            self._renew_templates(pod)
+        decision = await extended.decide(self, pod)
+        if self.sampler is not None and not (decision.survey is not None and decision.survey.on_nominated_node):
+            self.sampler.rotation.advance(decision.evaluated)
+        return decision
 
     def decide_afresh(self, pod: Pod) -> Decision:
         """The same decision made without anything remembered from earlier ones."""

@@ -19,6 +19,9 @@ LEAST = 100
 """So many feasible nodes are looked for at least."""
 
 
+_LEAST_PERCENTAGE = 5
+
+
 class Rotation:
     """Where the next search starts. All profiles share one."""
 
@@ -42,7 +45,7 @@ class Rotation:
 
 
 class Sampler:
-    """A profile's wish to look at some percentage of the nodes."""
+    """A profile's wish to look at some percentage of the nodes; 0 is the less, the more there are."""
 
     def __init__(self, percentage: int, rotation: Rotation) -> None:
         self._percentage = percentage
@@ -52,7 +55,8 @@ class Sampler:
         """How many feasible nodes are enough."""
         if candidates < LEAST:
             return candidates
-        return max(LEAST, candidates * self._percentage // 100)
+        percentage = self._percentage or max(_LEAST_PERCENTAGE, 50 - candidates // 125)
+        return max(LEAST, candidates * percentage // 100)
 
     def pick(self, feasible: Slots, candidates: int) -> tuple[Slots, int]:
         """(the feasible nodes that are found first, how many nodes were looked at for that)."""

@@ -34,7 +34,13 @@ if TYPE_CHECKING:
 FEW = 16
 """Up to so many nodes the plain-int form is cheaper than the vector form."""
 
-NO_NODES = Status(Code.UnschedulableAndUnresolvable, "no nodes available to schedule pods")
+
+EXTENDER = "Extender"
+"""Who is said to have rejected a pod where extenders did."""
+
+
+def no_nodes() -> CycleError:
+    return CycleError("no nodes available to schedule pods", code=Code.UnschedulableAndUnresolvable)
 
 
 class Stage(NamedTuple):
@@ -64,6 +70,9 @@ class Survey:
         """By position in `feasible`."""
         self._known: dict[Status, int] = {}
         self._answers: Answers = {}
+        self.on_nominated_node = False
+        """Whether the pod's nominated node alone was looked at, and passed."""
+        self.left_out_by_extenders = False
         self.evaluated = 0
         """How many nodes were looked at, where a search stopped early; else 0."""
 
@@ -80,7 +89,7 @@ class Survey:
         """PreFilter and Filter; scores are made apart, since many callers stop here."""
         nodes = self.profile.cluster.nodes
         if not len(nodes):
-            raise CycleError(NO_NODES.message)
+            raise no_nodes()
         self.pre_filtered = run_pre_filters(self.profile.pre_filters, self.state, self.pod, nodes.everything())
         return self._examine()
 
@@ -101,11 +110,20 @@ class Survey:
         return self._examine()
 
     def _examine(self) -> Survey:
-        nodes = self.profile.cluster.nodes
         if self.pre_filtered.status is not None:
             return self
         if self.pod.nominated_node_name and self._try_nominated():
+            self.on_nominated_node = True
             return self
+        return self.look_everywhere()
+
+    def look_everywhere(self) -> Survey:
+        """Filter all nodes that PreFilter left."""
+        nodes = self.profile.cluster.nodes
+        if self.on_nominated_node:
+            # Refused since, by somebody who will be asked again.
+            self.verdicts[self.examined] = -1
+            self.on_nominated_node = False
         candidates = nodes.everything()
         if self.pre_filtered.names is not None:
             slots = sorted(nodes.slot_of[name] for name in self.pre_filtered.names if name in nodes.slot_of)
@@ -132,6 +150,18 @@ class Survey:
                 remaining -= rejected[plugin.name]
                 stages.append(Stage(plugin.name, remaining))
         return stages
+
+    def rejectors(self) -> tuple[set[str], set[str]]:
+        """The plugins that refused the pod or a node: (those an event may change the mind of, those that wait for
+        something outside and are heard at once)."""
+        statuses = list(self.statuses)
+        if self.pre_filtered.status is not None:
+            statuses.append(self.pre_filtered.status)
+        pending = {status.plugin for status in statuses if status.code == Code.Pending}
+        others = {status.plugin for status in statuses if status.code != Code.Pending} | self.pre_filtered.restricting
+        if self.left_out_by_extenders:
+            others.add(EXTENDER)
+        return others - {""}, pending - {""}
 
     def sample(self, sampler: Sampler) -> None:
         """Keep only those feasible nodes that a search which stops early would have found."""

@@ -1,21 +1,20 @@
-from types import SimpleNamespace
-from typing import Any, cast
-
-from stowplan import api
-from stowplan.cache import Cluster
-from stowplan.framework import Code, CycleState, implements
-from stowplan.plugins.default_binder import DefaultBinder
+import pytest
+from stowplan.framework import Bind, CycleState, Failure
+from tests.builders import World, node, pod
 
 
-def test_without_a_cluster_there_is_nothing_to_bind_with() -> None:
-    cluster = Cluster()
-    pod = cluster.pod(api.Pod(metadata=api.ObjectMeta(name="p", namespace="ns")))
-    plugin = DefaultBinder(None, cast(Any, SimpleNamespace(cluster=cluster)))
-    status = plugin.bind(CycleState(), pod, "n1")
-    assert status.code is Code.Error
-    assert status.message == "binding pod ns/p to node n1 needs a connection to a cluster"
-
-
-def test_it_binds_and_nothing_else() -> None:
-    assert implements(DefaultBinder, "bind")
-    assert not implements(DefaultBinder, "pre_bind")
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [(None, None), (Failure("pod web is already assigned", "Conflict"), "pod web is already assigned")],
+)
+def test_asks_for_a_binding_and_reports_what_came_of_it(outcome: Failure | None, message: str | None) -> None:
+    world = World([node("n")])
+    binder = world.plugin("DefaultBinder")
+    running = binder.bind(CycleState(), world.pod(pod("web")), "n")
+    request = running.send(None)
+    assert isinstance(request, Bind)
+    assert (request.pod.name, request.node_name) == ("web", "n")
+    with pytest.raises(StopIteration) as end:
+        running.send(outcome)
+    status = end.value.value
+    assert (None if status is None else status.message) == message

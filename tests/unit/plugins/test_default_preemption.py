@@ -16,10 +16,14 @@ class Searching:
         self.outcome = outcome
         self.limit: tuple[int, int] | None = None
         self.cluster = SimpleNamespace(nodes=None)
+        self.under_way = False
 
     def preempt(self, state: Any, pod: Any, statuses: Any, limit: tuple[int, int]) -> PostFilterResult | str:
         self.limit = limit
         return self.outcome
+
+    def is_preempting(self, pod: Any) -> bool:
+        return self.under_way
 
 
 def plugin(handle: Searching, **args: int) -> DefaultPreemption:
@@ -46,8 +50,14 @@ def test_events() -> None:
     assert entry.hint(cast(Any, None), None, None) is QueueingHint.QueueSkip
 
 
-def test_pods_may_be_queued() -> None:
-    assert plugin(Searching("")).pre_enqueue(cast(Any, None)) is None
+@pytest.mark.parametrize(
+    ("under_way", "reason"), [(False, None), (True, "waiting for the preemption for this pod to be finished")]
+)
+def test_a_pod_waits_for_the_end_of_its_preemption(under_way: bool, reason: str | None) -> None:
+    handle = Searching("")
+    handle.under_way = under_way
+    status = plugin(handle).pre_enqueue(cast(Any, None))
+    assert (None if status is None else status.message) == reason
 
 
 @pytest.mark.parametrize(("absolute", "candidates"), [(1, 1), (3, 3), (100, 6)])

@@ -8,6 +8,7 @@ import numpy as np
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
+from stowplan.config.args import ARGS
 from stowplan.framework import Code, CycleState, Pod, Status
 from stowplan.plugins.base import InTreePlugin
 
@@ -43,7 +44,7 @@ class World:
         return pod
 
     def plugin(self, kind: type[P]) -> P:
-        return kind(None, cast(Any, SimpleNamespace(cluster=self.cluster)))
+        return kind(ARGS.get(kind.name, lambda: None)(), cast(Any, SimpleNamespace(cluster=self.cluster)))
 
     def judge(self, plugin: InTreePlugin, pod: Pod, state: CycleState | None = None) -> Status | dict[str, Status]:
         """PreFilter's answer where it has one, else Filter's by node; the vector form must agree."""

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 import numpy as np
 
 from stowplan.cache.node_matching import match_nodes
+from stowplan.config.args import VolumeBindingArgs
 from stowplan.framework import (
     ClusterEventWithHint,
     CycleState,
@@ -22,10 +23,11 @@ from stowplan.framework import (
 )
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.volume_binding.binder import Binder, Decision
+from stowplan.plugins.volume_binding.binding import VolumeWriter
 from stowplan.plugins.volume_binding.hints import EVENTS
 from stowplan.plugins.volume_binding.migration import migrated_plugins
 from stowplan.plugins.volume_binding.pod_volumes import PodVolumes
-from stowplan.plugins.volume_binding.verdicts import NAME, NODE_CONFLICT, VOLUME_MISSING, failure, rejection
+from stowplan.plugins.volume_binding.verdicts import NAME, NODE_CONFLICT, VOLUME_MISSING, rejection
 
 STATE = NAME
 
@@ -45,10 +47,12 @@ class VolumeBinding(InTreePlugin):
     """Nothing to score: kube-scheduler scores storage capacity behind a gate that is off."""
 
     name = NAME
+    parallel_pre_bind = True
 
-    def __init__(self, args: object, handle: Handle) -> None:
+    def __init__(self, args: VolumeBindingArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self.binder = Binder(self.cluster)
+        self._writer = VolumeWriter(self.cluster, self.binder, float(args.bind_timeout_seconds))
 
     def concerns(self, template: PodTemplate) -> bool:
         return any(v.persistent_volume_claim is not None or v.ephemeral is not None for v in template.spec.volumes)
@@ -111,11 +115,11 @@ class VolumeBinding(InTreePlugin):
         bookings: Bookings | None = state.get(STATE)
         return skip() if bookings is None or bookings.decision is None else None
 
-    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         bookings: Bookings | None = state.get(STATE)
         if bookings is None or bookings.decision is None:
             return None
-        return failure(f"binding the volumes of pod {pod.key} needs a connection to a cluster")
+        return await self._writer.carry_out(pod, node_name, bookings.decision)
 
     def events_to_register(self) -> Iterable[ClusterEventWithHint]:
         return EVENTS

@@ -1,0 +1,159 @@
+"""The engine's port."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
+
+from stowplan.cache import Cluster
+from stowplan.config.types import KubeSchedulerConfiguration
+from stowplan.engine.binding import Bindings
+from stowplan.engine.core import Core
+from stowplan.engine.cycle import Cycles
+from stowplan.engine.failure import Failures
+from stowplan.engine.intake import Intake
+from stowplan.engine.observer import Observer
+from stowplan.engine.preemptions import Preemptions
+from stowplan.framework import ALL_EVENTS, Instruction, Pod, Request
+from stowplan.framework.extender import CallExtender, Extender
+from stowplan.queue import HintTable, Nominator, SchedulingQueue, sort_key_of
+from stowplan.runtime import Profile, Registry, build_profiles
+from stowplan.runtime.survey import EXTENDER
+from stowplan.runtime.waiting import WaitingPods
+
+_HEARD_BY = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
+"""The points whose plugins can keep a pod waiting, and so want to hear of events."""
+
+UNSCHEDULABLE_TIMEOUT = 300.0
+
+
+class Engine:
+    """Events in, instructions out. All of it happens in the calls; in between nothing moves."""
+
+    def __init__(
+        self,
+        config: KubeSchedulerConfiguration,
+        registry: Registry,
+        *,
+        clock: Callable[[], float],
+        rng: random.Random,
+        observer: Observer | None = None,
+        unschedulable_timeout: float = UNSCHEDULABLE_TIMEOUT,
+        keep_objects: bool = False,
+        extenders: tuple[Extender, ...] = (),
+    ) -> None:
+        cluster, nominator = Cluster(keep_objects=keep_objects), Nominator()
+        profiles = build_profiles(config, registry, cluster, nominator, rng, extenders)
+        queue = _queue(config, profiles, nominator, clock, unschedulable_timeout)
+        self.core = core = Core(cluster, nominator, profiles, queue, clock, observer or Observer())
+        failures = Failures(core)
+        self._preemptions = Preemptions(core)
+        bindings = Bindings(core, failures, self._preemptions)
+        self._cycles = Cycles(core, bindings, failures, self._preemptions)
+        self._intake = Intake(core)
+        self._held: deque[Callable[[], None]] = deque()
+        for profile in profiles.values():
+            if profile.handle is not None:
+                profile.handle.attach(self)
+
+    # What a host tells
+    def put(self, item: Any, whole: Any = None) -> None:
+        """An object was added or changed; `whole` is all of its JSON, for plugins that want it."""
+        if self._cycles.suspended:
+            self._held.append(partial(self._intake.put, item, whole))
+        else:
+            self._intake.put(item, whole)
+
+    def remove(self, item: Any) -> None:
+        """An object is gone."""
+        if self._cycles.suspended:
+            self._held.append(partial(self._intake.remove, item))
+        else:
+            self._intake.remove(item)
+
+    def tick(self) -> None:
+        """Time has passed."""
+        if self._cycles.suspended:
+            return
+        self.core.timers.run_due()
+        self.core.queue.tick()
+
+    def next_deadline(self) -> float | None:
+        """When `tick` has something to do next, if nothing else happens."""
+        deadlines = (self.core.timers.next_deadline(), self.core.queue.next_deadline())
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    def answer(self, request: Request, outcome: Any) -> None:
+        """What came of a request; a Failure where it was not fulfilled."""
+        if not self._cycles.suspended:
+            request.on_answer(outcome)
+        elif isinstance(request, CallExtender) and request.verb != "bind":
+            request.on_answer(outcome)
+            self._release()
+        else:
+            self._held.append(partial(request.on_answer, outcome))
+
+    def _release(self) -> None:
+        """Take in what was held back while a cycle was suspended; it is over unless it asked again."""
+        while self._held and not self._cycles.suspended:
+            self._held.popleft()()
+
+    # What a host lets happen
+    def schedule_one(self) -> bool:
+        """One scheduling cycle; False where no pod is ready for it, or one is suspended until an extender answers."""
+        return not self._cycles.suspended and self._cycles.run_one()
+
+    def take(self) -> list[Instruction]:
+        """The instructions given since the last call, in order."""
+        outbox = self.core.outbox
+        taken = outbox.copy()
+        outbox.clear()
+        return taken
+
+    # What plugins ask for
+    @property
+    def waiting_pods(self) -> WaitingPods:
+        return self.core.waiting_pods
+
+    def activate(self, pods: Mapping[str, Pod]) -> None:
+        self.core.queue.activate(list(pods.values()))
+
+    @property
+    def preempting(self) -> Collection[str]:
+        """The uids of pods whose preemption may be under way; a live view."""
+        return self._preemptions.preemptors
+
+    def is_preempting(self, pod: Pod) -> bool:
+        return self._preemptions.is_running(pod)
+
+
+def _queue(
+    config: KubeSchedulerConfiguration,
+    profiles: Mapping[str, Profile],
+    nominator: Nominator,
+    clock: Callable[[], float],
+    unschedulable_timeout: float,
+) -> SchedulingQueue:
+    sort = next(iter(profiles.values())).points["queueSort"][0]
+    return SchedulingQueue(
+        clock=clock,
+        less=sort.less,
+        sort_key=sort_key_of(sort),
+        pre_enqueue=lambda pod, first: profiles[pod.template.spec.scheduler_name].pre_enqueue(pod, first),
+        hints={name: _hints(profile) for name, profile in profiles.items()},
+        nominator=nominator,
+        initial_backoff=float(config.pod_initial_backoff_seconds),
+        max_backoff=float(config.pod_max_backoff_seconds),
+        unschedulable_timeout=unschedulable_timeout,
+    )
+
+
+def _hints(profile: Profile) -> HintTable:
+    plugins = {plugin.name: plugin for point in _HEARD_BY for plugin in profile.points[point]}
+    registrations = {name: plugin.events_to_register() for name, plugin in plugins.items()}
+    if profile.extenders:
+        registrations[EXTENDER] = ALL_EVENTS
+    return HintTable(registrations)

@@ -1,0 +1,92 @@
+"""What becomes of a pod whose attempt failed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stowplan import api
+from stowplan.engine.core import Core
+from stowplan.framework import EmitEvent, PatchStatus, Pod, Status
+from stowplan.queue import Unit
+from stowplan.runtime.fit_error import histogram
+
+LONGEST_NOTE = 1024
+_CUT = " ..."
+
+
+class Failed(NamedTuple):
+    """Why an attempt failed, and what follows from it."""
+
+    status: Status
+    message: str
+    unschedulable_plugins: frozenset[str] = frozenset()
+    """Those that rejected the pod. Where there are none it is retried after a pause; else when something changes."""
+    pending_plugins: frozenset[str] = frozenset()
+    nominate: str | None = ""
+    """The node to nominate; "" clears a nomination, None leaves it as it is."""
+
+    @classmethod
+    def late(cls, status: Status) -> Failed:
+        """A failure after a node was chosen: a rejection reads like that of the only node there is."""
+        if not status.rejected:
+            return cls(status, status.message)
+        reasons = histogram(dict.fromkeys(status.reasons, 1))
+        return cls(status, f"0/1 nodes are available: {reasons}.", frozenset({status.plugin} - {""}))
+
+
+class Failures:
+    """Puts the pod back in line, nominates it, and tells about it: an event, and a condition in its status."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def handle(self, unit: Unit, failed: Failed) -> None:
+        core = self._core
+        uid = unit.pod.uid
+        core.observer.failed(unit, failed.status)
+        unit.unschedulable_plugins = set(failed.unschedulable_plugins)
+        unit.pending_plugins = set(failed.pending_plugins)
+        known = core.pending.get(uid)
+        if known is None:
+            # Deleted, or bound after all.
+            core.queue.done(uid)
+            return
+        unit.pod = known.pod
+        core.queue.add_unschedulable(unit)
+        core.queue.done(uid)
+        if failed.nominate == "":
+            core.nominator.remove(known.pod)
+        else:
+            core.nominator.add(known.pod, failed.nominate or "")
+        core.outbox.append(EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", _note(failed.message)))
+        self._patch(known.pod, failed)
+
+    def _patch(self, pod: Pod, failed: Failed) -> None:
+        """Write what the status does not say already."""
+        known = self._core.pending[pod.uid]
+        reason = "Unschedulable" if failed.status.rejected else "SchedulerError"
+        before = known.condition("PodScheduled")
+        condition: api.Condition | None = None
+        if before is None or (before.status, before.reason, before.message) != ("False", reason, failed.message):
+            same_status = before is not None and before.status == "False"
+            condition = api.Condition(
+                type="PodScheduled",
+                status="False",
+                reason=reason,
+                message=failed.message,
+                observed_generation=known.generation,
+                last_transition_time=before.last_transition_time
+                if before is not None and same_status
+                else self._core.timestamp(),
+            )
+        nominated = None if failed.nominate == pod.nominated_node_name else failed.nominate
+        if condition is not None or nominated is not None:
+            self._core.outbox.append(PatchStatus(pod, condition, nominated))
+
+
+def _note(message: str) -> str:
+    """An event's note has an upper limit, in bytes."""
+    encoded = message.encode()
+    if len(encoded) <= LONGEST_NOTE:
+        return message
+    return encoded[: LONGEST_NOTE - len(_CUT)].decode(errors="ignore") + _CUT

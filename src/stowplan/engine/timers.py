@@ -1,0 +1,45 @@
+"""Callbacks at a later time, on a clock that somebody else reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+
+
+class Timer:
+    """A callback that is due once; `cancel` makes it none."""
+
+    __slots__ = ("callback",)
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class Timers:
+    """Timers in the order in which they are due; those of one moment in the order in which they were set."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._heap: list[tuple[float, int, Timer]] = []
+        self._count = count()
+
+    def after(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        timer = Timer(callback)
+        heappush(self._heap, (self._clock() + seconds, next(self._count), timer))
+        return timer
+
+    def run_due(self) -> None:
+        now = self._clock()
+        while self._heap and self._heap[0][0] <= now:
+            callback = heappop(self._heap)[2].callback
+            if callback is not None:
+                callback()
+
+    def next_deadline(self) -> float | None:
+        while self._heap and self._heap[0][2].callback is None:
+            heappop(self._heap)
+        return self._heap[0][0] if self._heap else None

@@ -1,0 +1,107 @@
+"""A cycle that waits for an extender: nothing that happens meanwhile may change what it sees."""
+
+import random
+from typing import Any
+
+from tests.builders import node, pod
+from tests.extenders import FakeExtender
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.config import default_configuration
+from stowplan.engine import Engine
+from stowplan.framework import Bind, Failure, PatchStatus
+from stowplan.framework.extender import CallExtender, Filtered
+from stowplan.plugins.registry import REGISTRY
+
+
+def engine_with(*extenders: FakeExtender) -> Engine:
+    return Engine(default_configuration(), REGISTRY, clock=lambda: 1000.0, rng=random.Random(0), extenders=extenders)
+
+
+def put(engine: Engine, kind: Any, *items: dict[str, Any]) -> None:
+    for item in items:
+        engine.put(codec.convert(kind, item))
+
+
+def calls(engine: Engine) -> list[CallExtender]:
+    return [each for each in engine.take() if isinstance(each, CallExtender)]
+
+
+ALL = FakeExtender(filter=lambda pod, nodes: Filtered(list(nodes)))
+
+
+def test_events_wait_until_the_cycle_ends() -> None:
+    engine = engine_with(ALL)
+    put(engine, api.Node, node("a"))
+    put(engine, api.Pod, pod("p"), pod("q"))
+    assert engine.schedule_one()
+    (call,) = calls(engine)
+    assert not engine.schedule_one()
+    put(engine, api.Node, node("b"))
+    engine.remove(codec.convert(api.Node, node("a")))
+    engine.tick()
+    assert set(engine.core.cluster.nodes.slot_of) == {"a"}
+    engine.answer(call, ALL.answer(call))
+    assert set(engine.core.cluster.nodes.slot_of) == {"b"}
+    (bind,) = engine.take()
+    assert isinstance(bind, Bind)
+    assert (bind.pod.name, bind.node_name) == ("p", "a")
+
+
+def test_answers_to_others_wait_too() -> None:
+    engine = engine_with(ALL)
+    put(engine, api.Node, node("a"))
+    put(engine, api.Pod, pod("p"), pod("q"))
+    engine.schedule_one()
+    (call,) = calls(engine)
+    engine.answer(call, ALL.answer(call))
+    (bind,) = engine.take()
+    engine.schedule_one()
+    (call,) = calls(engine)
+    assert isinstance(bind, Bind)
+    engine.answer(bind, Failure("no", "Conflict"))
+    assert "default/p" in engine.core.cluster.assumed
+    engine.answer(call, ALL.answer(call))
+    assert set(engine.core.cluster.assumed) == {"default/q"}
+
+
+def test_a_pod_that_goes_meanwhile_is_let_go_when_its_cycle_ends() -> None:
+    engine = engine_with(ALL)
+    put(engine, api.Node, node("a"))
+    put(engine, api.Pod, pod("p"))
+    engine.schedule_one()
+    (call,) = calls(engine)
+    engine.remove(codec.convert(api.Pod, pod("p")))
+    engine.answer(call, ALL.answer(call))
+    assert not engine.core.cluster.pods
+    (bind,) = engine.take()
+    assert isinstance(bind, Bind)
+    engine.answer(bind, Failure('pods "p" not found', "NotFound"))
+    assert not engine.core.pending
+    assert len(engine.core.queue) == 0
+
+
+def test_an_extender_binds_in_place_of_the_plugins() -> None:
+    binder = FakeExtender(bind=lambda pod, node_name: None)
+    engine = engine_with(binder)
+    put(engine, api.Node, node("a"))
+    put(engine, api.Pod, pod("p"))
+    assert engine.schedule_one()
+    (call,) = calls(engine)
+    assert (call.verb, call.argument) == ("bind", "a")
+    engine.answer(call, None)
+    (event,) = engine.take()
+    assert getattr(event, "reason", "") == "Scheduled"
+
+
+def test_a_binder_that_fails_is_an_error_of_the_attempt() -> None:
+    engine = engine_with(FakeExtender(bind=lambda pod, node_name: None))
+    put(engine, api.Node, node("a"))
+    put(engine, api.Pod, pod("p"))
+    engine.schedule_one()
+    (call,) = calls(engine)
+    engine.answer(call, Failure("refused"))
+    patches = [each for each in engine.take() if isinstance(each, PatchStatus)]
+    assert [each.condition.message for each in patches if each.condition] == ["refused"]
+    assert [unit.pod.name for unit in engine.core.queue.error_backoff] == ["p"]
