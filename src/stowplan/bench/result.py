@@ -34,11 +34,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     cost_ratio: float | None = None
     """Cost of a decision against that on the smallest cluster of the scenario."""
     max_cost_ratio: float | None = None
+    min_rate_ratio: float | None = None
+    """What the ratio to the rate of bare decisions has to reach."""
 
     def to_json(self) -> bytes:
         """One line, without what does not apply to the scenario."""
         fields = msgspec.structs.asdict(self)
-        for name in ("max_rss_mib", "cost_ratio", "max_cost_ratio"):
+        for name in ("max_rss_mib", "cost_ratio", "max_cost_ratio", "min_rate_ratio"):
             if fields[name] is None:
                 del fields[name]
         rounded = {name: round(value, 3) if isinstance(value, float) else value for name, value in fields.items()}

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from stowplan.bench.calibration import calibrate
+from stowplan.bench.loop import LoopTrial
 from stowplan.bench.memory import load_apart, rss_mib
 from stowplan.bench.result import Result
 from stowplan.bench.scenario import Scenario
@@ -47,7 +48,7 @@ class Runner:
         if scenario.kind == "memory":
             return [self._memory(scenario, sizes[0])]
         thresholds = gc.get_threshold()
-        results = self._decisions(scenario, sizes)
+        results = [self._loop(scenario, sizes[0])] if scenario.kind == "loop" else self._decisions(scenario, sizes)
         gc.set_threshold(*thresholds)
         if scenario.kind == "scaling":
             least = results[0].cpu_us_per_pod
@@ -73,6 +74,26 @@ class Runner:
         del trials, trial
         _thaw()
         return [self._checked(scenario, result, placed) for result, placed in zip(results, placements, strict=True)]
+
+    def _loop(self, scenario: Scenario, size: int) -> Result:
+        """The same pods bare and through the loop by turns, on clusters alike."""
+        count = self._pods or scenario.pods
+        bare = self._trial(scenario, size, count, checks=0)
+        looped = LoopTrial(scenario, size, count, self._seed)
+        self._progress(f"{scenario.name}: scheduling {count:,} pods")
+        before = self._calibrate()
+        for _ in range(0, count, _TURN):
+            bare.advance(_TURN)
+            looped.advance(_TURN)
+        calibration = fmean((before, self._calibrate()))
+        peer, own = (
+            _result(scenario, size, trial.latencies, trial.cpu, calibration, rss_mib()) for trial in (bare, looped)
+        )
+        rates = {"per_second": peer.per_second, "cpu_us_per_pod": peer.cpu_us_per_pod}
+        ratios = {name: getattr(own, name) / value for name, value in rates.items()}
+        del bare, looped
+        _thaw()
+        return replace(own, peers={"decisions": rates}, ratios={"decisions": ratios})
 
     def _checked(self, scenario: Scenario, result: Result, placements: list[str]) -> Result:
         """Decide all pods a second time, some of them without caches too, off the clock.
@@ -134,4 +155,5 @@ def _result(
         unplaced=0,
         max_rss_mib=scenario.max_rss_mib,
         max_cost_ratio=scenario.max_cost_ratio,
+        min_rate_ratio=scenario.min_rate_ratio,
     )

@@ -23,12 +23,13 @@ NAMES = (
     "preemption",
     "preemption-unique",
     "user-plugin",
+    "loop",
     "scaling",
     "memory",
 )
 """Every scenario, in the order in which they run; each is a file of that name."""
 
-Kind = Literal["decisions", "scaling", "memory"]
+Kind = Literal["decisions", "loop", "scaling", "memory"]
 
 
 class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,6 +71,8 @@ class Scenario(_Data, frozen=True, kw_only=True):
     max_rss_mib: float | None = None
     max_cost_ratio: float | None = None
     """How much more a decision may cost on the largest of the `nodes` than on the smallest."""
+    min_rate_ratio: float | None = None
+    """How much of the rate of bare decisions has to be left."""
     nodes: tuple[int, ...] = (5000,)
     pods: int
     warm: int = 0

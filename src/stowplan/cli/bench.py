@@ -109,6 +109,9 @@ def _notes(result: Result) -> list[str]:
         notes.append(
             f"{result.nodes:,} nodes cost {result.cost_ratio:.2f} times as much, limit {result.max_cost_ratio}"
         )
+    if result.min_rate_ratio is not None:
+        ratio = result.ratios["decisions"]["per_second"]
+        notes.append(f"{ratio:.2f} of the rate of bare decisions, at least {result.min_rate_ratio}")
     if result.unplaced:
         notes.append(f"{result.unplaced:,} pods found no node")
     return [f"{result.scenario}: {note}" for note in notes]

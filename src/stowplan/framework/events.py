@@ -76,7 +76,7 @@ class ClusterEvent:
         """The text that metrics and logs use."""
         if self.custom_label:
             return self.custom_label
-        return f"{self.resource.rsplit('/', 1)[-1]}{self.action.name or 'Update'}"
+        return f"{self.resource}{self.action.name or 'Update'}"
 
     @property
     def wildcard(self) -> bool:

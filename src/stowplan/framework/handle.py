@@ -50,8 +50,9 @@ class Handle(Protocol):
     def preempt(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status], limit: tuple[int, int]
     ) -> PostFilterResult | str:
-        """Search for pods to evict; the text says why there is no point. `limit` is (percentage, absolute): how many
-        candidate nodes are enough to choose from."""
+        """Search for pods to evict; the text says why there is no point. A search that finds none gives a result with
+        a rejection, which clears a nomination. `limit` is (percentage, absolute): how many candidate nodes are enough
+        to choose from."""
 
     def activate(self, pods: Mapping[str, Pod]) -> None: ...
 

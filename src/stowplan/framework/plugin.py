@@ -39,12 +39,14 @@ class Demand(NamedTuple):
 
 
 class PostFilterResult:
-    """What PostFilter proposes: the node to nominate ("" clears a nomination)."""
+    """What PostFilter proposes: the node to nominate ("" clears a nomination). A rejection that goes with it lets the
+    plugins that follow have a try."""
 
-    __slots__ = ("nominated_node_name",)
+    __slots__ = ("nominated_node_name", "status")
 
-    def __init__(self, nominated_node_name: str) -> None:
+    def __init__(self, nominated_node_name: str, status: Status | None = None) -> None:
         self.nominated_node_name = nominated_node_name
+        self.status = status
 
 
 class Plugin:
@@ -59,6 +61,8 @@ class Plugin:
     score_range: ClassVar[tuple[float, float] | None] = None
     """Maps scores linearly from this range to 0..100, for authors whose scale is another."""
     needs_objects: ClassVar[bool] = False
+    reads: ClassVar[tuple[str, ...]] = ()
+    """The kinds, besides Pod and Node, whose objects the plugin looks up; no others are watched for it."""
     template_only: ClassVar[bool] = False
     """Whether PreFilter and PreScore answers follow from the pod's template alone, so that one answer does for all."""
     parallel_pre_bind: ClassVar[bool] = False

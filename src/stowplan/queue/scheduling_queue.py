@@ -309,14 +309,15 @@ class SchedulingQueue:
             return self._back_off(unit, label)
         return self._activate(unit, label, ask=True)
 
-    def _wake(self, units: Iterable[Unit], event: ClusterEvent, old: Any, new: Any) -> None:
+    def _wake(self, units: list[Unit], event: ClusterEvent, old: Any, new: Any) -> None:
+        label = event.label if units else ""
         for unit in units:
             if unit.gated and not event.wildcard and not self._opens_gate(unit, event):
                 continue
             strategy = self._strategy(unit, event, old, new)
             if strategy is not Strategy.Skip:
                 self._pool.discard(unit)
-                self._requeue(unit, strategy, event.label)
+                self._requeue(unit, strategy, label)
         if self._in_flight:
             self._in_flight.record(event, old, new)
 

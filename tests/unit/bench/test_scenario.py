@@ -22,6 +22,7 @@ FLOORS = {
     "preemption": 300,
     "preemption-unique": 150,
     "user-plugin": 15000,
+    "loop": None,
     "scaling": None,
     "memory": None,
 }

@@ -63,7 +63,7 @@ def test_updates_are_all_bits_between_delete_and_the_end() -> None:
     [
         (ClusterEvent(EventResource.Node, Action.Add), "NodeAdd"),
         (ClusterEvent(EventResource.AssignedPod, Action.Delete), "AssignedPodDelete"),
-        (ClusterEvent(EventResource.CSINode, Action.Update), "CSINodeUpdate"),
+        (ClusterEvent(EventResource.CSINode, Action.Update), "storage.k8s.io/CSINodeUpdate"),
         (ClusterEvent(EventResource.Node, LABEL), "NodeUpdateNodeLabel"),
         (ClusterEvent(EventResource.Wildcard, Action.All, "UnschedulableTimeout"), "UnschedulableTimeout"),
     ],

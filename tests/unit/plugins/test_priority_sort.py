@@ -30,3 +30,4 @@ def queued(priority: int | None, timestamp: float) -> QueuedPodInfo:
 )
 def test_priority_then_time(first: tuple[int | None, float], second: tuple[int | None, float], less: bool) -> None:
     assert PLUGIN.less(queued(*first), queued(*second)) is less
+    assert (PLUGIN.sort_key(queued(*first)) < PLUGIN.sort_key(queued(*second))) is less

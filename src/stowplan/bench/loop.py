@@ -1,0 +1,59 @@
+"""The same pods through the whole loop: told by a watch, queued, decided, assumed, and told to be bound."""
+
+from collections.abc import Iterator
+from itertools import islice
+from random import Random
+from time import perf_counter_ns, process_time_ns, time
+
+from stowplan import api, config
+from stowplan.bench.nodes import nodes
+from stowplan.bench.pods import pods
+from stowplan.bench.scenario import Scenario
+from stowplan.engine import Engine
+from stowplan.framework import Bind
+from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime.collector import settle_heap
+
+_AT_ONCE = 50
+"""Pods that a watch tells of in one go; cycles run back to back after that. Latencies are the means over such a lot."""
+
+
+class LoopTrial:
+    """One scenario through an engine. The clock runs from the news of a pod to the instruction to bind it.
+
+    Bindings are answered in between, off the clock, as they are by another thread or machine in real life.
+    """
+
+    def __init__(self, scenario: Scenario, size: int, count: int, seed: int) -> None:
+        self.latencies: list[int] = []
+        self.cpu = 0
+        self._engine = Engine(config.default_configuration(), REGISTRY, clock=time, rng=Random(seed))
+        for node in nodes(size, scenario.cluster, seed):
+            self._engine.put(node)
+        self._pods: Iterator[api.Pod] = pods(scenario.incoming, scenario.warm + count)
+        self._run(list(islice(self._pods, scenario.warm)))
+        self.latencies.clear()
+        self.cpu = 0
+        settle_heap()
+
+    def advance(self, count: int) -> None:
+        """Schedule so many more pods."""
+        self._run(list(islice(self._pods, count)))
+
+    def _run(self, batch: list[api.Pod]) -> None:
+        engine = self._engine
+        for at in range(0, len(batch), _AT_ONCE):
+            news = batch[at : at + _AT_ONCE]
+            start, begin = process_time_ns(), perf_counter_ns()
+            for source in news:
+                engine.put(source)
+            while engine.schedule_one():
+                pass
+            given = engine.take()
+            took = perf_counter_ns() - begin
+            self.cpu += process_time_ns() - start
+            self.latencies += [took // len(news)] * len(news)
+            for instruction in given:
+                if isinstance(instruction, Bind):
+                    engine.answer(instruction, None)
+            engine.take()
