@@ -5,17 +5,25 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+LIGHT  := $(VENV)/.runnable
 BENCH  ?= decisions
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check bench clean
+.PHONY: help setup control-plane demo test check bench clean
 
 help:  ## list the verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP)  ## make .venv with stowplan (editable), the tests' and the linters' tools
 
+control-plane: $(STAMP)  ## build etcd, kube-apiserver and kube-scheduler for the e2e tests, once, into ~/.cache; needs Go
+	$(BIN)/python -m stowplan.testing build $(ARGS)
+
+demo: $(LIGHT)  ## watch a scheduler fill a cluster, in under a minute; options in ARGS, e.g. ARGS="--speed 4"
+	@$(BIN)/stowplan demo $(ARGS)
+
 test: $(STAMP)  ## run all tests; pytest options in ARGS, e.g. ARGS="tests/unit/cli -x"
+	@$(BIN)/python -m stowplan.testing build --if-possible
 	$(BIN)/pytest $(ARGS)
 
 check: $(STAMP)  ## formatting, lint, types, import levels, spelling
@@ -32,10 +40,12 @@ clean:  ## remove .venv, caches and build results
 	rm -rf $(VENV) dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(STAMP): pyproject.toml
+$(STAMP): EXTRAS := [test,lint]
+$(STAMP) $(LIGHT): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "stowplan needs Python 3.11 or newer; '$(PYTHON) --version' says: $$($(PYTHON) --version 2>&1 | head -n 1)"; \
 	  echo "Name another interpreter: make setup PYTHON=python3.12"; exit 1; } >&2
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
-	@touch $(STAMP)
+	@test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing stowplan$(EXTRAS) into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.$(EXTRAS)'
+	@touch $@ $(LIGHT)

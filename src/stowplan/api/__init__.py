@@ -23,7 +23,18 @@ from stowplan.api.affinity import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from stowplan.api.apps import ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec
+from stowplan.api.apps import (
+    DaemonSet,
+    DaemonSetSpec,
+    Deployment,
+    DeploymentSpec,
+    ReplicaSet,
+    ReplicaSetSpec,
+    StatefulSet,
+    StatefulSetOrdinals,
+    StatefulSetSpec,
+)
+from stowplan.api.batch import CronJob, CronJobSpec, Job, JobSpec, JobStatus, JobTemplateSpec
 from stowplan.api.codec import DecodeError
 from stowplan.api.coordination import Lease, LeaseSpec
 from stowplan.api.core import Binding, Namespace, ReplicationController, ReplicationControllerSpec, Service, ServiceSpec
@@ -89,7 +100,12 @@ from stowplan.api.pod import (
     PodTemplateSpec,
     ResourceRequirements,
 )
-from stowplan.api.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
+from stowplan.api.policy import (
+    IntOrPercent,
+    PodDisruptionBudget,
+    PodDisruptionBudgetSpec,
+    PodDisruptionBudgetStatus,
+)
 from stowplan.api.quantity import QuantityError
 from stowplan.api.resource import (
     AllocatedDeviceStatus,
@@ -207,7 +223,13 @@ __all__ = [
     "ContainerStatus",
     "Counter",
     "CounterSet",
+    "CronJob",
+    "CronJobSpec",
+    "DaemonSet",
+    "DaemonSetSpec",
     "DecodeError",
+    "Deployment",
+    "DeploymentSpec",
     "Device",
     "DeviceAllocationConfiguration",
     "DeviceAllocationResult",
@@ -235,6 +257,11 @@ __all__ = [
     "ImageVolumeSource",
     "Int32",
     "Int64",
+    "IntOrPercent",
+    "Job",
+    "JobSpec",
+    "JobStatus",
+    "JobTemplateSpec",
     "Kind",
     "LabelSelector",
     "LabelSelectorRequirement",
@@ -303,6 +330,7 @@ __all__ = [
     "Service",
     "ServiceSpec",
     "StatefulSet",
+    "StatefulSetOrdinals",
     "StatefulSetSpec",
     "StorageClass",
     "Taint",

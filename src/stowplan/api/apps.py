@@ -2,6 +2,22 @@
 
 from stowplan.api.meta import Int32, LabelSelector, ObjectMeta, Wire
 from stowplan.api.pod import PodTemplateSpec
+from stowplan.api.volumes import PersistentVolumeClaim
+
+
+class DeploymentSpec(Wire, frozen=True, kw_only=True):
+    """The pods of a deployment."""
+
+    replicas: Int32 | None = None
+    selector: LabelSelector | None = None
+    template: PodTemplateSpec = PodTemplateSpec()
+
+
+class Deployment(Wire, frozen=True, kw_only=True):
+    """A deployment, which makes a replica set for each version of its template."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeploymentSpec = DeploymentSpec()
 
 
 class ReplicaSetSpec(Wire, frozen=True, kw_only=True):
@@ -19,12 +35,21 @@ class ReplicaSet(Wire, frozen=True, kw_only=True):
     spec: ReplicaSetSpec = ReplicaSetSpec()
 
 
+class StatefulSetOrdinals(Wire, frozen=True, kw_only=True):
+    """How the pods of a stateful set are numbered."""
+
+    start: Int32 = 0
+
+
 class StatefulSetSpec(Wire, frozen=True, kw_only=True):
-    """The pods of a stateful set."""
+    """The pods of a stateful set, and the claims that each of them gets."""
 
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
+    volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
+    pod_management_policy: str = ""
+    ordinals: StatefulSetOrdinals | None = None
 
 
 class StatefulSet(Wire, frozen=True, kw_only=True):
@@ -32,3 +57,17 @@ class StatefulSet(Wire, frozen=True, kw_only=True):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()
+
+
+class DaemonSetSpec(Wire, frozen=True, kw_only=True):
+    """The pod that every suitable node gets."""
+
+    selector: LabelSelector | None = None
+    template: PodTemplateSpec = PodTemplateSpec()
+
+
+class DaemonSet(Wire, frozen=True, kw_only=True):
+    """A daemon set."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DaemonSetSpec = DaemonSetSpec()

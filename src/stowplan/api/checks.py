@@ -4,6 +4,7 @@ A check yields problems as pairs of a path, relative to what was checked, and a 
 nothing is formatted, for a sound object.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
@@ -17,6 +18,9 @@ from stowplan.api.selectors import SelectorError, compile_label_selector, quoted
 from stowplan.api.volumes import PersistentVolumeClaimSpec
 
 Problems: TypeAlias = Iterator[tuple[str, str]]
+
+_is_percentage = re.compile(r"[0-9]+%").fullmatch
+_is_part = re.compile(r"0*(100|[0-9]{1,2})%").fullmatch
 
 
 def below(path: str, problems: Iterable[tuple[str, str]]) -> Problems:
@@ -35,6 +39,22 @@ def one_of(path: str, word: str, allowed: Collection[str]) -> Problems:
     """A word must be one of those allowed."""
     if word not in allowed:
         yield path, f"must be one of {', '.join(quoted(each) for each in allowed)}: {quoted(word)}"
+
+
+def not_negative(path: str, number: int | None) -> Problems:
+    """A number, where there is one, must be at least zero."""
+    if number is not None and number < 0:
+        yield path, f"must be greater than or equal to 0: {number}"
+
+
+def int_or_percent(path: str, amount: int | str | None) -> Problems:
+    """A number must be at least zero, a percentage at most the whole."""
+    if not isinstance(amount, str):
+        yield from not_negative(path, amount)
+    elif not _is_percentage(amount):
+        yield path, f"a valid percent string must be a numeric string followed by an ending '%': {quoted(amount)}"
+    elif not _is_part(amount):
+        yield path, f"must not be greater than 100%: {quoted(amount)}"
 
 
 def quantities(path: str, resources: ResourceList) -> Problems:

@@ -16,6 +16,9 @@ T = TypeVar("T")
 
 _decoders: dict[type, msgspec.json.Decoder[Any]] = {}
 
+_ANY_KEY = "[...]"
+_MOST_KEYS = 1000
+_steps = re.compile(r'\.(\w+)|\[("(?:[^"\\]|\\.)*")\]|\[(\d+)\]').findall
 _split_path = re.compile(r"(?P<problem>.*) - at `(?P<where>.*)`", re.DOTALL).fullmatch
 
 
@@ -74,10 +77,12 @@ def _parse(data: bytes | str) -> Any:
 
 
 def _convert_without_nulls(struct: type[T], value: object) -> T:
+    stripped: object = None
     try:
-        return msgspec.convert(_without_nulls(value), struct)
+        stripped = _without_nulls(value)
+        return msgspec.convert(stripped, struct)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise DecodeError(_one_line(error)) from error
+        raise DecodeError(_name_keys(struct, stripped, _one_line(error))) from error
 
 
 def _without_nulls(value: object) -> object:
@@ -86,6 +91,34 @@ def _without_nulls(value: object) -> object:
         return {key: _without_nulls(member) for key, member in value.items() if member is not None}
     if isinstance(value, list | tuple):
         return [_without_nulls(item) for item in value]
+    return value
+
+
+def _name_keys(struct: type[T], value: object, line: str) -> str:
+    """The error with the keys of maps in its path, which msgspec leaves out: they are found by trying each alone."""
+    while _ANY_KEY in line:
+        path, rest = line.split(_ANY_KEY, 1)
+        entries = _walk(value, path)
+        if not isinstance(entries, dict) or not 0 < len(entries) <= _MOST_KEYS:
+            break
+        for key, entry in list(entries.items()):
+            entries.clear()
+            entries[key] = entry
+            try:
+                msgspec.convert(value, struct)
+            except msgspec.ValidationError:
+                break
+        line = f"{path}.{key}{rest}" if str(key).isidentifier() else f"{path}[{encode(key).decode()}]{rest}"
+    return line
+
+
+def _walk(value: Any, path: str) -> Any:
+    """What stands at a path, None if nothing does."""
+    for name, quoted, index in _steps(path):
+        try:
+            value = value[int(index)] if index else value[name or msgspec.json.decode(quoted)]
+        except (LookupError, TypeError):
+            return None
     return value
 
 

@@ -1,8 +1,9 @@
-"""The kinds that the scheduler reads: their structs, and the names under which they are listed."""
+"""Kinds of objects, the scheduler's own and the workloads that pods come from: structs, and the names of lists."""
 
 from typing import NamedTuple
 
-from stowplan.api.apps import ReplicaSet, StatefulSet
+from stowplan.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from stowplan.api.batch import CronJob, Job
 from stowplan.api.coordination import Lease
 from stowplan.api.core import Namespace, ReplicationController, Service
 from stowplan.api.device import DeviceClass, ResourceSlice
@@ -67,6 +68,10 @@ _KINDS = (
     ),
     Kind("DeviceClass", DeviceClass, _RESOURCE, "deviceclasses", False, "deviceclasses"),
     Kind("ResourceSlice", ResourceSlice, _RESOURCE, "resourceslices", False, "resourceslices"),
+    Kind("Deployment", Deployment, "apps/v1", "deployments", True, None),
+    Kind("DaemonSet", DaemonSet, "apps/v1", "daemonsets", True, None),
+    Kind("Job", Job, "batch/v1", "jobs", True, None),
+    Kind("CronJob", CronJob, "batch/v1", "cronjobs", True, None),
     Kind("PriorityClass", PriorityClass, "scheduling.k8s.io/v1", "priorityclasses", False, None),
     Kind("Lease", Lease, "coordination.k8s.io/v1", "leases", True, None),
     Kind("Event", Event, "events.k8s.io/v1", "events", True, None),

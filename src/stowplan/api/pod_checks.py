@@ -1,4 +1,4 @@
-"""Checks of pods."""
+"""Checks of pods and of pod templates."""
 
 from stowplan.api import checks
 from stowplan.api.affinity import Affinity, NodeAffinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, Toleration
@@ -19,7 +19,12 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def pod_problems(pod: Pod) -> Problems:
     """All problems of a pod but those of its metadata."""
-    spec = pod.spec
+    yield from spec_problems(pod.spec)
+    yield from _status(pod.status)
+
+
+def spec_problems(spec: PodSpec) -> Problems:
+    """All problems of the spec of a pod or a template, with paths that begin above it."""
     for i, container in enumerate(spec.containers):
         yield from _container(f".spec.containers[{i}]", container)
     for i, container in enumerate(spec.init_containers):
@@ -31,7 +36,6 @@ def pod_problems(pod: Pod) -> Problems:
     for i, constraint in enumerate(spec.topology_spread_constraints):
         yield from _spread_constraint(f".spec.topologySpreadConstraints[{i}]", constraint)
     yield from _rare_parts(spec)
-    yield from _status(pod.status)
 
 
 def _container(path: str, container: Container) -> Problems:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from stowplan.api import checks
-from stowplan.api.apps import ReplicaSet, StatefulSet
 from stowplan.api.checks import Problems, below
 from stowplan.api.device import ResourceSlice
 from stowplan.api.node import Node
@@ -20,6 +19,7 @@ from stowplan.api.resource import ResourceClaim, ResourceClaimSpec, ResourceClai
 from stowplan.api.storage import CSIStorageCapacity, StorageClass
 from stowplan.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from stowplan.api.volumes import PersistentVolume, PersistentVolumeClaim
+from stowplan.api.workload_checks import WORKLOAD_CHECKS
 
 _TAINT_EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 _BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
@@ -55,8 +55,13 @@ def _node(node: Node) -> Problems:
         yield from checks.one_of(f".spec.taints[{i}].effect", taint.effect, _TAINT_EFFECTS)
 
 
-def _selecting(item: ReplicaSet | StatefulSet | PodDisruptionBudget) -> Problems:
-    yield from checks.label_selector(".spec.selector", item.spec.selector)
+def _disruption_budget(budget: PodDisruptionBudget) -> Problems:
+    spec = budget.spec
+    if spec.min_available is not None and spec.max_unavailable is not None:
+        yield ".spec", "minAvailable and maxUnavailable cannot be both set"
+    yield from checks.int_or_percent(".spec.minAvailable", spec.min_available)
+    yield from checks.int_or_percent(".spec.maxUnavailable", spec.max_unavailable)
+    yield from checks.label_selector(".spec.selector", spec.selector)
 
 
 def _claim(claim: PersistentVolumeClaim) -> Problems:
@@ -120,9 +125,8 @@ def _device_requests(spec: ResourceClaimSpec) -> Problems:
 _CHECKS: dict[str, Callable[[Any], Problems]] = {
     "Pod": pod_problems,
     "Node": _node,
-    "ReplicaSet": _selecting,
-    "StatefulSet": _selecting,
-    "PodDisruptionBudget": _selecting,
+    **WORKLOAD_CHECKS,
+    "PodDisruptionBudget": _disruption_budget,
     "PersistentVolumeClaim": _claim,
     "PersistentVolume": _volume,
     "StorageClass": _storage_class,

@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+def float_view(array: Floats) -> memoryview[float]:
+    """A view of the same memory, from which one number is read without the cost of a NumPy scalar."""
+    return array.data.cast("B").cast("d")
+
+
 class Column:
     """Integers by slot."""
 
@@ -61,14 +66,6 @@ class Sheet:
         for row, column in enumerate(self.columns):
             column.values.extend([0] * (size - len(column.values)))
             column.array = data[row]
-
-
-# Rows of a sheet, cpu and memory together.
-ALLOCATABLE = slice(0, 2)
-REQUESTED = slice(2, 4)
-NON_ZERO = slice(4, 6)
-POD_COUNT = 6
-ALLOWED_PODS = 7
 
 
 class ChangeLog:

@@ -2,7 +2,7 @@
 
 Counts are float64 because every pass over many nodes multiplies them with a weight or sums them by domain, both of
 which would convert integers each time; they are whole numbers far below 2^53, so nothing is lost. The `values` of an
-array are a view of the same memory, from which one number is read without the cost of a NumPy scalar.
+array are a view of the same memory.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan.cache.columns import float_view
 from stowplan.cache.labels import ABSENT, LabelColumn
 
 Eligible = NDArray[np.bool_]
@@ -33,14 +34,14 @@ class SlotCounts:
 
     def __init__(self, size: int) -> None:
         self.array: NDArray[np.float64] = np.zeros(size)
-        self.values = _view(self.array)
+        self.values = float_view(self.array)
         self.total = 0
         self._known: dict[tuple[str, object], ref[DomainCounts]] = {}
         self._live: tuple[ref[DomainCounts], ...] = ()
 
     def grow(self, size: int) -> None:
         self.array = np.concatenate([self.array, np.zeros(size - len(self.array))])
-        self.values = _view(self.array)
+        self.values = float_view(self.array)
 
     def add(self, slot: int, amount: int) -> None:
         self.values[slot] += amount
@@ -99,7 +100,7 @@ class DomainCounts:
         self._counted_domains: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
         self.array: NDArray[np.float64] = np.zeros(1)
         """Sum by domain id; the last entry, reached by the id of absence, stays zero."""
-        self.values = _view(self.array)
+        self.values = float_view(self.array)
         self.counted = 0
         """How many domains have an eligible node."""
         self.total = 0
@@ -128,7 +129,7 @@ class DomainCounts:
         ids = column.array[mask]
         size = len(column.texts) + 1
         self.array = np.bincount(ids, weights=self.counts.array[mask], minlength=size).astype(np.float64, copy=False)
-        self.values = _view(self.array)
+        self.values = float_view(self.array)
         self._counted_domains = np.flatnonzero(np.bincount(ids, minlength=size))
         self._levels = None
         self.counted = len(self._counted_domains)
@@ -179,7 +180,3 @@ class DomainCounts:
             self._least = after
         elif before == self._least and not left:
             self._least = min(levels)
-
-
-def _view(array: NDArray[np.float64]) -> memoryview[float]:
-    return array.data.cast("B").cast("d")

@@ -22,6 +22,10 @@ class WeakTable(Generic[K, V]):
         self._entries: dict[K, ref[V]] = {}
         self._limit = _SMALLEST
 
+    def __bool__(self) -> bool:
+        """Whether there may be anything in it."""
+        return bool(self._entries)
+
     def get(self, key: K) -> V | None:
         entry = self._entries.get(key)
         return None if entry is None else entry()
@@ -33,11 +37,10 @@ class WeakTable(Generic[K, V]):
             self._limit = max(_SMALLEST, 2 * len(self._entries))
 
     def items(self) -> Iterator[tuple[K, V]]:
-        if self._entries:
-            for key, entry in list(self._entries.items()):
-                value = entry()
-                if value is not None:
-                    yield key, value
+        for key, entry in list(self._entries.items()):
+            value = entry()
+            if value is not None:
+                yield key, value
 
     def values(self) -> Iterator[V]:
         return (value for _, value in self.items())

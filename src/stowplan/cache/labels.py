@@ -67,7 +67,7 @@ class LabelColumn:
         return self._ids.get(text, _UNKNOWN)
 
     def matching(self, requirement: Requirement, index: slice | NDArray[np.intp]) -> Bools:
-        """Which nodes satisfy a requirement on this key."""
+        """Which nodes satisfy a requirement on this key. The answer must not be written to."""
         ids = self.array[index]
         operator, values = requirement.operator, requirement.values
         mask: Bools
@@ -77,13 +77,15 @@ class LabelColumn:
             mask = ids == ABSENT
         elif operator == "In" and len(values) == 1:
             mask = ids == self.find(values[0])
+        elif operator == "NotIn" and len(values) == 1:
+            mask = ids != self.find(values[0])
         elif operator in ("In", "NotIn"):
             # One entry for each known value and, last, reached by id -1, one for "absent".
             table = np.full(len(self.texts) + 1, operator == "NotIn")
             for text in values:
                 if text in self._ids:
                     table[self._ids[text]] = operator == "In"
-            mask = table[ids]
+            mask = self.where(table, index)
         else:
             compared = [requirements_match((requirement,), {self.key: text}) for text in self.texts]
             mask = np.array([*compared, False])[ids]

@@ -59,7 +59,7 @@ def match_term(nodes: NodeTable, term: CompiledTerm, index: Index) -> Mask:
     """Which nodes satisfy one term; the vector form of `CompiledTerm.matches`."""
     mask = match_requirements(nodes, term.labels, index)
     for field in term.fields:
-        mask &= _match_field(nodes, field, index)
+        mask = mask & _match_field(nodes, field, index)
     return mask
 
 

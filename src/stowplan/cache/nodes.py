@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from stowplan.cache.images import ImageTable
 from stowplan.cache.labels import LabelColumn
 from stowplan.cache.requests import is_schedulable_resource
 from stowplan.framework import NodeInfo, Nodes
+
+T = TypeVar("T")
 
 _INITIAL = 64
 
@@ -52,16 +54,24 @@ class NodeTable:
         """Slots where anything changed: the node object, or the pods on it."""
         self.membership = 0
         """Grows when a node comes or goes."""
+        self._everything: Nodes | None = None
+        self._derived: dict[object, Any] = {}
 
     def __len__(self) -> int:
         return len(self.slot_of)
 
+    def derive(self, make: Callable[[NodeTable], T]) -> T:
+        """The value of `make(self)`, made at most once: for what several plugins keep about all nodes together."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return self._derived[make]  # type: ignore[no-any-return]
+
     def everything(self) -> Nodes:
-        """All nodes; slots without one are holes."""
-        holes = np.array(self._free, dtype=np.intp) if self._free else None
-        if holes is not None:
-            holes.sort()
-        return Nodes(slice(0, self.high), self.high, self.infos, holes)
+        """All nodes; slots without one are holes. The same object while no node comes or goes."""
+        if self._everything is None:
+            holes = np.array(sorted(self._free), dtype=np.intp) if self._free else None
+            self._everything = Nodes(slice(0, self.high), self.high, self.infos, holes)
+        return self._everything
 
     def subset(self, slots: NDArray[np.intp], *, fleeting: bool = False) -> Nodes:
         """Some nodes; `fleeting` where the cluster does not change while the subset is in use."""
@@ -145,7 +155,7 @@ class NodeTable:
         self.infos[slot] = None
         self.alive[slot] = False
         self._free.append(slot)
-        self.membership += 1
+        self._joined_or_left()
         self._changed(slot)
 
     def allocatable_of(self, slot: int) -> Mapping[str, int]:
@@ -157,6 +167,10 @@ class NodeTable:
         amounts = {name: column.values[slot] for name, column in self.requested.items() if column.values[slot]}
         amounts["pods"] = self.pod_count.values[slot]
         return amounts
+
+    def _joined_or_left(self) -> None:
+        self.membership += 1
+        self._everything = None
 
     def _changed(self, slot: int) -> None:
         self.node_log.append(slot)
@@ -172,7 +186,7 @@ class NodeTable:
             self.high += 1
         self.slot_of[name] = slot
         self.alive[slot] = True
-        self.membership += 1
+        self._joined_or_left()
         return slot
 
     def _fill(self, slot: int, node: api.Node) -> None:

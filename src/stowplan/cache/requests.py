@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stowplan.api import Container, PodSpec, PodStatus, ResourceList
-from stowplan.api.quantity import Exact, parse, round_up
+from stowplan.api.quantity import Exact, milli_value, parse, round_up, value
 from stowplan.framework import PodTemplate
 
 DEFAULT_MILLI_CPU = 100
@@ -26,6 +26,8 @@ def scheduling_requests(spec: PodSpec, status: PodStatus | None = None) -> tuple
     With a status, the resources that a running pod really has count where in-place resize holds them apart.
     """
     if status is None and not spec.init_containers and spec.resources is None and not spec.overhead:
+        if len(spec.containers) == 1:
+            return _single_requests(spec.containers[0].resources.requests)
         amounts, padded = _plain_requests(spec)
     else:
         amounts = pod_requests(spec, status=status)
@@ -44,6 +46,16 @@ def scoring_requests(template: PodTemplate) -> dict[str, int]:
         return {**template.requests, "cpu": cpu, "memory": memory}
     amounts = pod_requests(template.spec, missing=_DEFAULTS, pod_level=False)
     return {name: round_up(name, amount) for name, amount in amounts.items()}
+
+
+def _single_requests(requests: ResourceList) -> tuple[dict[str, int], tuple[int, int]]:
+    """The same for a pod of one container and nothing else, where there is nothing to sum."""
+    rounded = {
+        name: milli_value(quantity) if name == "cpu" else value(quantity)
+        for name, quantity in requests.items()
+        if is_schedulable_resource(name)
+    }
+    return rounded, (rounded.get("cpu", DEFAULT_MILLI_CPU), rounded.get("memory", DEFAULT_MEMORY))
 
 
 def _plain_requests(spec: PodSpec) -> tuple[Amounts, Amounts]:

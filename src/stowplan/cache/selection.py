@@ -149,8 +149,10 @@ class Selection:
         if pod_class is None:
             pod_class = PodClass(namespace, dict(labels))
             self._classes.put(key, pod_class)
-            pod_class.selectors = [(s, ref(counts)) for s, counts in self._counts.items() if s.matches(pod_class)]
-            pod_class.meet(self._matching_terms(pod_class))
+            if self._counts:
+                pod_class.selectors = [(s, ref(counts)) for s, counts in self._counts.items() if s.matches(pod_class)]
+            if self._terms:
+                pod_class.meet(self._matching_terms(pod_class))
         return pod_class
 
     def counts_for(self, selector: PodSelector) -> SlotCounts:
@@ -259,7 +261,7 @@ def pod_terms(template: PodTemplate) -> PodTerms:
 
 def carried_terms(template: PodTemplate) -> list[TermKind]:
     """Every affinity term of a pod that matters to the pods that come after it; malformed ones matter to nobody."""
-    return pod_terms(template).kinds()
+    return [] if template.spec.affinity is None else pod_terms(template).kinds()
 
 
 def _compile_terms(template: PodTemplate) -> PodTerms:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec.json import Encoder
+from msgspec.msgpack import Encoder
 from msgspec.structs import replace
 
 from stowplan import api
@@ -21,7 +21,8 @@ PER_REPLICA_LABELS = frozenset(
 )
 """Labels that controllers give each replica its own value of; they split templates only if a selector reads them."""
 
-_encode = Encoder().encode
+_encode = Encoder(order="deterministic").encode
+"""Equal bytes for equal values, whatever the order of mappings; much cheaper to make and compare than the values."""
 
 _NO_TEMPLATE = PodTemplate("", {}, api.PodSpec(), None, (), {}, (0, 0))
 
@@ -30,11 +31,11 @@ class Templates:
     """Equal templates are one object for as long as any pod uses it."""
 
     def __init__(self) -> None:
-        self._known: WeakTable[tuple[object, ...], PodTemplate] = WeakTable()
+        self._known: WeakTable[bytes, PodTemplate] = WeakTable()
         self._ignored = set(PER_REPLICA_LABELS)
         self.version = 0
         """Grows when labels begin to matter that templates made before leave out."""
-        self._latest: tuple[object, PodTemplate] = (None, _NO_TEMPLATE)
+        self._latest: tuple[bytes, PodTemplate] = (b"", _NO_TEMPLATE)
         """The template asked for last: replicas come in rows."""
 
     def reads(self, keys: frozenset[str]) -> bool:
@@ -43,7 +44,7 @@ class Templates:
             return False
         self._ignored -= keys
         self.version += 1
-        self._latest = (None, _NO_TEMPLATE)
+        self._latest = (b"", _NO_TEMPLATE)
         return True
 
     def pod(self, source: api.Pod) -> Pod:
@@ -87,7 +88,7 @@ class Templates:
         if spec.node_name or volumes is not spec.volumes:
             spec = replace(spec, node_name="", volumes=volumes)
         owner = None if controller is None else (controller.api_version, controller.kind, controller.name)
-        key = (namespace, frozenset(labels.items()), _encode(spec), owner, claims)
+        key = _encode((namespace, labels, spec, owner, claims))
         if key == self._latest[0]:
             return self._latest[1]
         template = self._known.get(key)

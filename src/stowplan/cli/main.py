@@ -24,6 +24,8 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "simulate": Entry("stowplan.cli.simulate", "simulate", "Say where pods would go: manifests in, placements out."),
+    "demo": Entry("stowplan.cli.demo", "demo", "Watch a scheduler at work on a cluster in this process."),
     "evaluate": Entry("stowplan.cli.evaluate", "evaluate", "Say what the scheduler decides: a case in, a verdict out."),
     "bench": Entry("stowplan.cli.bench", "bench", "Measure how fast decisions are made."),
     "config": Entry("stowplan.cli.config", "config", "Check and complete scheduler configuration."),

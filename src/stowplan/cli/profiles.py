@@ -4,13 +4,26 @@ import random
 from collections.abc import Iterable, Mapping
 
 from stowplan.cache import Cluster
-from stowplan.config import KubeSchedulerConfiguration
+from stowplan.cli.files import read, shown
+from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration, load
 from stowplan.errors import ConfigError, PluginError
 from stowplan.framework import Plugin
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Factory, build_profiles, enable_everywhere
 from stowplan.runtime.points import METHODS
+
+
+def load_config(file: str | None, plugins: Mapping[str, Factory]) -> KubeSchedulerConfiguration:
+    """The configuration of that file, by default the one that applies without any, with these plugins enabled."""
+    config = default_configuration()
+    if file is not None:
+        source = shown(file)
+        config = load(read(file), source, IN_TREE_PLUGINS.union(plugins))
+        try_profiles(config, plugins, source)
+        if config.extenders:
+            raise ConfigError(f"{source}: $.extenders: extenders are not called in a simulation")
+    return enable_everywhere(config, plugins)
 
 
 def try_profiles(

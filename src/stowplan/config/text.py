@@ -29,7 +29,7 @@ def parse(text: str | bytes, source: str) -> tuple[dict[str, Any], list[FieldErr
     """The object that the text holds, and the keys that it has twice. Any other text raises InvalidConfiguration."""
     try:
         value = _parse(text)
-        repeated = list(_find_repeated(value, "$"))
+        repeated = list(find_repeated(value, "$"))
     except RecursionError as error:
         raise InvalidConfiguration(source, [FieldError("", "nested too deeply")]) from error
     except ValueError as error:
@@ -37,11 +37,28 @@ def parse(text: str | bytes, source: str) -> tuple[dict[str, Any], list[FieldErr
     return value, repeated
 
 
-def _parse(text: str | bytes) -> dict[str, Any]:
+def decode(text: str | bytes) -> str:
+    """The text without byte order mark. A ValueError tells where bytes are no UTF-8."""
     try:
-        decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+        return text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def find_repeated(value: Any, path: str) -> Iterable[FieldError]:
+    """The keys that are given more than once in an object, as the parsers here make it."""
+    if isinstance(value, dict):
+        if isinstance(value, RepeatedKeys):
+            yield from (FieldError(f"{path}.{key}", "given more than once") for key in value.repeated)
+        for key, item in value.items():
+            yield from find_repeated(item, f"{path}.{key}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from find_repeated(item, f"{path}[{index}]")
+
+
+def _parse(text: str | bytes) -> dict[str, Any]:
+    decoded = decode(text)
     value = _parse_json(decoded) if decoded.lstrip().startswith("{") else _parse_yaml(decoded)
     if value is None:
         raise ValueError("empty, there is no configuration in it")
@@ -70,14 +87,3 @@ def _parse_yaml(text: str) -> Any:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"malformed JSON: {name} is not a JSON value")
-
-
-def _find_repeated(value: Any, path: str) -> Iterable[FieldError]:
-    if isinstance(value, dict):
-        if isinstance(value, RepeatedKeys):
-            yield from (FieldError(f"{path}.{key}", "given more than once") for key in value.repeated)
-        for key, item in value.items():
-            yield from _find_repeated(item, f"{path}.{key}")
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _find_repeated(item, f"{path}[{index}]")

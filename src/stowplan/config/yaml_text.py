@@ -53,6 +53,7 @@ def _construct_key(loader: SafeLoader, node: yaml.Node) -> str:
 
 
 _MAX_DEPTH = 200
+_MAX_SIZE = 1_000_000
 _MERGE = "tag:yaml.org,2002:merge"
 for _name, _pattern, _first in _SCALARS:
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(_pattern), list(_first))
@@ -62,27 +63,47 @@ _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.012345
 
 def parse(text: str) -> Any:
     """The one document of the text, None if there is none. A ValueError tells in a line why it cannot be read."""
+    documents = [document for document in parse_all(text) if document is not None]
+    if len(documents) > 1:
+        raise ValueError(f"{len(documents)} YAML documents, expected one")
+    return documents[0] if documents else None
+
+
+def parse_all(text: str) -> list[Any]:
+    """All documents of the text, empty ones being None. A ValueError tells in a line why it cannot be read."""
     try:
-        _check_depth(text)
-        documents = [document for document in yaml.load_all(text, Loader=_Loader) if document is not None]
+        _check_extent(text)
+        return list(yaml.load_all(text, Loader=_Loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ValueError(f"malformed YAML: {place}{error.problem}") from error
     except yaml.YAMLError as error:
         raise ValueError(f"malformed YAML: {' '.join(str(error).split())}") from error
-    if len(documents) > 1:
-        raise ValueError(f"{len(documents)} YAML documents, expected one")
-    return documents[0] if documents else None
 
 
-def _check_depth(text: str) -> None:
-    """Refuse what is nested so deeply that the C library, which builds it by recursion, would crash."""
-    depth = 0
+def _check_extent(text: str) -> None:
+    """Refuse what is nested so deeply that the C library, which builds it by recursion, would crash, and what a few
+    lines of aliases to aliases blow up beyond all bounds."""
+    sizes: dict[str, int] = {}
+    open_collections: list[tuple[str | None, int]] = [(None, 0)]
     for event in yaml.parse(text, Loader=SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
-            raise ValueError("nested too deeply")
+        size = 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_collections.append((event.anchor, 1))
+            if len(open_collections) > _MAX_DEPTH:
+                raise ValueError("nested too deeply")
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = open_collections.pop()
+            if anchor is not None:
+                sizes[anchor] = size
+        elif isinstance(event, yaml.AliasEvent):
+            size = sizes.get(event.anchor or "", 1)
+        outer, before = open_collections[-1]
+        open_collections[-1] = outer, before + size
+        if before + size > _MAX_SIZE + len(text):
+            raise ValueError("too large by its aliases")
 
 
 def dump(value: Any) -> str:

@@ -7,17 +7,16 @@ from typing import Any
 
 from stowplan.cache.cluster import CacheError
 from stowplan.config import Duration
+from stowplan.engine.attempt import Attempt, as_it_was
 from stowplan.engine.core import Core
 from stowplan.engine.failure import Failed, Failures
 from stowplan.engine.preemptions import Preemptions
-from stowplan.engine.tasks import Task
-from stowplan.framework import PODS_TO_ACTIVATE, Bind, Code, EmitEvent, Failure, PatchStatus, Pod, Status
+from stowplan.framework import PODS_TO_ACTIVATE, Bind, Code, EmitEvent, Failure, PatchStatus, Status
 from stowplan.framework.extender import CallExtender
 from stowplan.queue import Unit
 from stowplan.queue.changes import ASSIGNED_POD_DELETE
 from stowplan.runtime import Decision
 from stowplan.runtime.late_points import (
-    LatePoints,
     run_bind,
     run_permit,
     run_post_bind,
@@ -26,22 +25,7 @@ from stowplan.runtime.late_points import (
     run_reserve,
     run_unreserve,
 )
-from stowplan.runtime.waiting import Verdict, WaitingPodEntry
-
-
-class Attempt:
-    """A pod on its way to a node."""
-
-    __slots__ = ("extenders", "late", "node_name", "pod", "state", "task", "unit")
-
-    def __init__(self, unit: Unit, decision: Decision, late: LatePoints) -> None:
-        self.unit = unit
-        self.pod: Pod = unit.pod
-        self.node_name = decision.node_name
-        self.state = decision.state
-        self.late = late
-        self.extenders = decision.profile.extenders
-        self.task: Task | None = None
+from stowplan.runtime.waiting import REMOVED, Verdict, WaitingPodEntry
 
 
 class Bindings:
@@ -55,12 +39,13 @@ class Bindings:
     def begin(self, unit: Unit, decision: Decision) -> None:
         core = self._core
         pod = unit.pod
-        attempt = Attempt(unit, decision, decision.profile.late_points(pod.template))
+        attempt = Attempt(unit, decision, core.cycle)
         try:
             core.cluster.assume(pod, decision.node_name)
         except CacheError as problem:
-            self._failures.handle(unit, Failed.late(Status(Code.Error, str(problem))))
+            self._failures.handle(unit, Failed.plain(Status(Code.Error, str(problem))))
             return
+        core.attempts[pod.uid] = attempt
         if core.nominator.by_node:
             core.nominator.remove(pod)
         late = attempt.late
@@ -83,7 +68,8 @@ class Bindings:
     def _straight_outcome(self, attempt: Attempt, outcome: Any) -> None:
         if isinstance(outcome, Failure):
             name = attempt.late.bind[0].name
-            self._binding_failed(attempt, Status(Code.Error, f'running Bind plugin "{name}": {outcome.message}'))
+            status = Status(Code.Error, f'running Bind plugin "{name}": {outcome.message}')
+            self._binding_failed(attempt, Failed.plain(status))
             return
         self._bound(attempt)
         if attempt.state.get(PODS_TO_ACTIVATE):
@@ -93,25 +79,41 @@ class Bindings:
         try:
             await self._permit(attempt)
         except Exception as bug:
-            self._binding_failed(attempt, Status(Code.Error, f"internal error: {type(bug).__name__}: {bug}"))
+            text = f"internal error: {type(bug).__name__}: {bug}"
+            self._binding_failed(attempt, Failed.plain(Status(Code.Error, text)))
 
     async def _permit(self, attempt: Attempt) -> None:
         args = (attempt.state, attempt.pod, attempt.node_name)
         status, waits = await run_permit(attempt.late.permit, *args)
         if status is not None:
-            self._take_back(attempt)
-            self._failures.handle(attempt.unit, Failed.late(status))
+            if attempt.cycle == self._core.cycle:
+                self._take_back(attempt)
+                self._failures.handle(attempt.unit, Failed.late(status))
+            else:
+                # Others were tried while the plugins were asked, and may have missed what the pod held.
+                self._binding_failed(attempt, Failed.late(status))
             return
-        waiting = self._core.waiting_pods.add(attempt.pod, waits) if waits else None
+        waiting = self._hold_back(attempt, waits) if waits else None
         self._activate(attempt)
-        if waiting is not None:
-            for plugin, seconds in waits.items():
-                self._core.timers.after(seconds, partial(_time_out, waiting, plugin, seconds))
-        failure = await self._bind(attempt, waiting)
-        if failure is not None:
-            self._binding_failed(attempt, failure)
+        failed = await self._bind(attempt, waiting)
+        if failed is not None:
+            self._binding_failed(attempt, failed)
 
-    async def _bind(self, attempt: Attempt, waiting: WaitingPodEntry | None) -> Status | None:
+    def _hold_back(self, attempt: Attempt, waits: dict[str, float]) -> WaitingPodEntry:
+        core, pod = self._core, attempt.pod
+        waiting = core.waiting_pods.add(pod, waits)
+        timers = [core.timers.after(wait, partial(_time_out, waiting, plugin, wait)) for plugin, wait in waits.items()]
+
+        def stop_timers(verdict: Status | None) -> None:
+            for timer in timers:
+                timer.cancel()
+
+        waiting.when_settled(stop_timers)
+        if pod.uid not in core.cluster.assumed:
+            waiting.reject("", REMOVED)  # It went away while the plugins were asked.
+        return waiting
+
+    async def _bind(self, attempt: Attempt, waiting: WaitingPodEntry | None) -> Failed | None:
         """The binding cycle; what made it fail."""
         core, late, pod = self._core, attempt.late, attempt.pod
         args = (attempt.state, pod, attempt.node_name)
@@ -119,16 +121,21 @@ class Bindings:
         if status is None and (pre_binds or waiting is not None):
             core.outbox.append(PatchStatus(pod, None, attempt.node_name))
         if waiting is not None:
-            status = status or await self._verdict(waiting)
+            if status is not None:
+                waiting.reject(status.plugin, status.message)
+            verdict = await self._verdict(waiting)
             core.waiting_pods.remove(pod.uid)
+            if status is None and verdict is not None:
+                return Failed.late(verdict)
         if status is not None:
-            return status
+            return Failed.plain(status)
+        # Whatever fails from here on is no verdict that an event could change.
         core.queue.done(pod.uid)
         if pre_binds:
             status = await self._pre_bind(attempt)
         status = status or await self._write_binding(attempt)
         if status is not None:
-            return status
+            return Failed.plain(status)
         self._bound(attempt)
         await run_post_bind(late.post_bind, *args)
         self._activate(attempt)
@@ -148,9 +155,7 @@ class Bindings:
 
     async def _pre_bind(self, attempt: Attempt) -> Status | None:
         uid, running = attempt.pod.uid, self._preemptions.pre_binding
-        # A coroutine that never had to wait is still being started: nobody can come in between and stop it.
-        if attempt.task is not None:
-            running[uid] = attempt.task
+        running[uid] = attempt
         try:
             return await run_pre_bind(attempt.late.pre_bind, attempt.state, attempt.pod, attempt.node_name)
         finally:
@@ -165,6 +170,7 @@ class Bindings:
 
     def _bound(self, attempt: Attempt) -> None:
         pod, node_name = attempt.pod, attempt.node_name
+        self._core.attempts.pop(pod.uid, None)
         self._core.observer.bound(attempt.unit, node_name)
         note = f"Successfully assigned {pod.key} to {node_name}"
         self._core.outbox.append(EmitEvent(pod, "Normal", "Scheduled", "Binding", note))
@@ -172,16 +178,19 @@ class Bindings:
     def _take_back(self, attempt: Attempt) -> None:
         run_unreserve(attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
         self._core.cluster.forget(attempt.pod)
+        self._core.attempts.pop(attempt.pod.uid, None)
 
-    def _binding_failed(self, attempt: Attempt, status: Status) -> None:
+    def _binding_failed(self, attempt: Attempt, failed: Failed) -> None:
         """What the pod held is free for others, but no reason for itself to try again."""
-        core, pod = self._core, attempt.pod
+        core, pod, rejected = self._core, attempt.pod, failed.status.rejected
         self._take_back(attempt)
-        gone = _as_it_was(pod, attempt.node_name)
-        if not status.rejected:
+        there = core.cluster.pods.get(pod.uid)
+        freed = there is None or there.node_name != attempt.node_name
+        gone = as_it_was(pod, attempt.node_name)
+        if freed and not rejected:
             core.queue.move(ASSIGNED_POD_DELETE, gone, None)
-        self._failures.handle(attempt.unit, Failed.late(status))
-        if status.rejected:
+        self._failures.handle(attempt.unit, failed)
+        if freed and rejected:
             core.queue.move(ASSIGNED_POD_DELETE, gone, None, pre_check=lambda other: other.uid != pod.uid)
 
     def _activate(self, attempt: Attempt) -> None:
@@ -197,10 +206,3 @@ def _time_out(waiting: WaitingPodEntry, plugin: str, seconds: float) -> None:
         waiting.reject(
             plugin, f"rejected due to timeout after waiting {Duration(round(seconds * 1e9))} at plugin {plugin}"
         )
-
-
-def _as_it_was(pod: Pod, node_name: str) -> Pod:
-    """The pod as it was on the node, for those who judge what its going frees."""
-    gone = Pod(pod.template, pod.name, pod.uid, pod.labels)
-    gone.node_name = node_name
-    return gone

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 
 from stowplan.cache import Cluster
+from stowplan.engine.attempt import Attempt
 from stowplan.engine.observer import Observer
 from stowplan.engine.pending import PendingPod
 from stowplan.engine.tasks import Tasks
@@ -14,7 +16,7 @@ from stowplan.framework import Instruction
 from stowplan.queue import SchedulingQueue
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Profile
-from stowplan.runtime.waiting import WaitingPods
+from stowplan.runtime.waiting import Defer, WaitingPods, at_once
 
 
 class Core:
@@ -37,10 +39,34 @@ class Core:
         self.observer = observer
         self.pending: dict[str, PendingPod] = {}
         """Unassigned pods of ours by uid, whether they are queued, in flight, or assumed and not yet seen bound."""
-        self.waiting_pods = WaitingPods()
+        self.attempts: dict[str, Attempt] = {}
+        """Assumed pods by uid whose binding is under way; they end bound, or are forgotten."""
+        self.cycle = 0
+        """The number of the scheduling cycle that is running, or ran last."""
+        self.deciding = False
+        """Whether a decision is being made, during which nothing may change."""
+        self.marshal: Defer = at_once
+        """Brings what other threads want done to the engine's own; a host with threads sets it."""
+        self._deferred: list[Callable[[], None]] = []
+        self.waiting_pods = WaitingPods(self.defer)
         self.outbox: list[Instruction] = []
         self.timers = Timers(clock)
         self.tasks = Tasks(self.timers, self.outbox.append)
+
+    def defer(self, action: Callable[[], None]) -> None:
+        """Do something that a plugin asks for: at once, unless a decision is being made."""
+        self.marshal(partial(self._do_safely, action))
+
+    def _do_safely(self, action: Callable[[], None]) -> None:
+        if self.deciding:
+            self._deferred.append(action)
+        else:
+            action()
+
+    def catch_up(self) -> None:
+        """The decision is made and applied: do what had to wait for that."""
+        while self._deferred:
+            self._deferred.pop(0)()
 
     def timestamp(self) -> str:
         """The present time as Kubernetes writes it."""

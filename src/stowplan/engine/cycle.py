@@ -30,11 +30,13 @@ class Cycles:
         unit = core.queue.pop()
         if unit is None:
             return False
+        core.cycle += 1
         pod = unit.pod
         profile = core.profiles.get(pod.template.spec.scheduler_name)
         if profile is None or pod.terminating or pod.uid in core.cluster.assumed:
             self._skip(unit)
             return True
+        core.deciding = True
         if profile.extenders:
             self.suspended = True
             core.tasks.start(_with_extenders(profile, pod), partial(self._resume, unit))
@@ -52,11 +54,14 @@ class Cycles:
         self._apply(unit, decision)
 
     def _apply(self, unit: Unit, decision: Decision) -> None:
-        self._core.observer.decided(unit, decision)
+        core = self._core
+        core.deciding = False
+        core.observer.decided(unit, decision)
         if decision.node_name:
             self._bindings.begin(unit, decision)
         else:
             self._refused(unit, decision)
+        core.catch_up()
 
     def _skip(self, unit: Unit) -> None:
         """Nobody needs to schedule this pod any more."""

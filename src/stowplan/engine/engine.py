@@ -15,6 +15,7 @@ from stowplan.engine.core import Core
 from stowplan.engine.cycle import Cycles
 from stowplan.engine.failure import Failures
 from stowplan.engine.intake import Intake
+from stowplan.engine.invariants import Invariants
 from stowplan.engine.observer import Observer
 from stowplan.engine.preemptions import Preemptions
 from stowplan.framework import ALL_EVENTS, Instruction, Pod, Request
@@ -26,6 +27,9 @@ from stowplan.runtime.waiting import WaitingPods
 
 _HEARD_BY = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
 """The points whose plugins can keep a pod waiting, and so want to hear of events."""
+
+_CHANGING = ("put", "remove", "tick", "answer", "schedule_one")
+"""The calls in which something happens."""
 
 UNSCHEDULABLE_TIMEOUT = 300.0
 
@@ -44,6 +48,7 @@ class Engine:
         unschedulable_timeout: float = UNSCHEDULABLE_TIMEOUT,
         keep_objects: bool = False,
         extenders: tuple[Extender, ...] = (),
+        check_invariants: bool = False,
     ) -> None:
         cluster, nominator = Cluster(keep_objects=keep_objects), Nominator()
         profiles = build_profiles(config, registry, cluster, nominator, rng, extenders)
@@ -55,9 +60,22 @@ class Engine:
         self._cycles = Cycles(core, bindings, failures, self._preemptions)
         self._intake = Intake(core)
         self._held: deque[Callable[[], None]] = deque()
+        self.invariants: Invariants | None = None
+        if check_invariants:
+            self._check_after_every_call()
         for profile in profiles.values():
             if profile.handle is not None:
                 profile.handle.attach(self)
+
+    def _check_after_every_call(self) -> None:
+        self.invariants = self.core.observer = Invariants(self.core)
+        for name in _CHANGING:
+            setattr(self, name, self.invariants.after(getattr(self, name), lambda: self.suspended))
+
+    @property
+    def suspended(self) -> bool:
+        """Whether a cycle waits for an extender's answer; until it comes, all else is held back."""
+        return self._cycles.suspended
 
     # What a host tells
     def put(self, item: Any, whole: Any = None) -> None:
@@ -113,13 +131,18 @@ class Engine:
         outbox.clear()
         return taken
 
+    def resource_version(self, pod: Pod) -> str:
+        """The version of a pending pod that was seen last; empty where that is not known any more."""
+        known = self.core.pending.get(pod.uid)
+        return "" if known is None else known.resource_version
+
     # What plugins ask for
     @property
     def waiting_pods(self) -> WaitingPods:
         return self.core.waiting_pods
 
     def activate(self, pods: Mapping[str, Pod]) -> None:
-        self.core.queue.activate(list(pods.values()))
+        self.core.defer(lambda: self.core.queue.activate(list(pods.values())))
 
     @property
     def preempting(self) -> Collection[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from stowplan import api
 from stowplan.engine.core import Core
-from stowplan.framework import EmitEvent, PatchStatus, Pod, Status
+from stowplan.framework import Code, EmitEvent, PatchStatus, Pod, Status
 from stowplan.queue import Unit
 from stowplan.runtime.fit_error import histogram
 
@@ -26,12 +27,19 @@ class Failed(NamedTuple):
     """The node to nominate; "" clears a nomination, None leaves it as it is."""
 
     @classmethod
+    def plain(cls, status: Status) -> Failed:
+        """Told as it is. The pod is retried after a pause, even if a plugin rejected it."""
+        return cls(status, status.message)
+
+    @classmethod
     def late(cls, status: Status) -> Failed:
-        """A failure after a node was chosen: a rejection reads like that of the only node there is."""
+        """A failure at Reserve or Permit: a rejection reads like that of the only node there is."""
         if not status.rejected:
-            return cls(status, status.message)
-        reasons = histogram(dict.fromkeys(status.reasons, 1))
-        return cls(status, f"0/1 nodes are available: {reasons}.", frozenset({status.plugin} - {""}))
+            return cls.plain(status)
+        reasons = histogram(Counter(status.reasons))
+        message = f"0/1 nodes are available: {reasons}." if reasons else "0/1 nodes are available:"
+        by = frozenset({status.plugin})
+        return cls(status, message, frozenset(), by) if status.code is Code.Pending else cls(status, message, by)
 
 
 class Failures:
@@ -58,6 +66,8 @@ class Failures:
             core.nominator.remove(known.pod)
         else:
             core.nominator.add(known.pod, failed.nominate or "")
+        if failed.status.code is Code.Skip:
+            return  # Nobody failed, it is just that nobody wanted to bind the pod.
         core.outbox.append(EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", _note(failed.message)))
         self._patch(known.pod, failed)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from stowplan import api
 from stowplan.cache import key_of
+from stowplan.engine.attempt import as_it_was
 from stowplan.engine.core import Core
 from stowplan.engine.pending import PendingPod
 from stowplan.framework import Action, Pod
@@ -18,6 +19,7 @@ from stowplan.queue.changes import (
     node_events,
     pod_events,
 )
+from stowplan.runtime.waiting import REMOVED
 
 _FINISHED = ("Succeeded", "Failed")
 
@@ -120,6 +122,8 @@ class Intake:
             if new.terminating and not old.terminating:
                 self._give_up_assumed(core.cluster.pods[uid])
             return
+        if uid in core.attempts:
+            return  # It was given up; it comes back when its attempt ends.
         core.queue.update(old, new)
         if gives_up_nomination(old, new):
             self._nomination_ended(old)
@@ -146,9 +150,10 @@ class Intake:
     def _give_up_assumed(self, pod: Pod) -> None:
         """A pod goes away while it is being bound: what it holds is free at once, the binding fails when it may."""
         core = self._core
+        gone = as_it_was(pod, pod.node_name)
         waiting = core.waiting_pods.get(pod.uid)
         if waiting is not None:
-            waiting.reject("", "removed")
+            waiting.reject("", REMOVED)
         else:
             core.cluster.forget(pod)
-        core.queue.move(ASSIGNED_POD_DELETE, pod, None)
+        core.queue.move(ASSIGNED_POD_DELETE, gone, None)

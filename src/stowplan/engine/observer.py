@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from stowplan.framework import Pod, Status
 from stowplan.queue import Unit
 from stowplan.runtime import Decision
@@ -10,8 +12,27 @@ from stowplan.runtime import Decision
 class Observer:
     """Told of each step, before its effects; does nothing by itself. It must not change anything."""
 
+    def heard(self, event: str) -> None:
+        """News of the cluster are about to be taken in, under the label of that event."""
+
+    def entered(self, unit: Unit, queue: str, event: str) -> None:
+        """A unit came to stand in a queue (active, backoff or unschedulable) because of the event of that label."""
+
+    def hinted(self, plugin: str, event: str, hint: str, seconds: float) -> None:
+        """A plugin said whether an event is worth another attempt: Queue, QueueSkip, or Error where it failed."""
+
+    def attempting(self, unit: Unit) -> None:
+        """A scheduling cycle begins."""
+
     def decided(self, unit: Unit, decision: Decision) -> None:
         """A scheduling cycle came to a decision."""
+
+    def passed(self, unit: Unit, point: str, status: Status | None, seconds: float) -> None:
+        """A point after the decision is over (Reserve, Permit, PreBindPreFlight, PreBind, Bind, PostBind, Unreserve),
+        and what all its plugins came to. Not told of pods that go from Reserve straight to the binding."""
+
+    def waited(self, unit: Unit, status: Status | None, seconds: float) -> None:
+        """A pod need not wait at Permit any longer: it was let through, or rejected."""
 
     def bound(self, unit: Unit, node_name: str) -> None:
         """A pod is bound."""
@@ -19,5 +40,11 @@ class Observer:
     def failed(self, unit: Unit, status: Status) -> None:
         """An attempt failed: the pod was rejected, or an error occurred."""
 
+    def preempting(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
+        """Pods on a node are about to be made to go."""
+
     def preempted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
         """A pod was made to go."""
+
+    def preemption_over(self, preemptor: Pod, node_name: str, failed: bool) -> None:
+        """All victims were told to go, or it failed."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stowplan import api
+from stowplan.engine.attempt import Attempt
 from stowplan.engine.core import Core
-from stowplan.engine.tasks import Task
 from stowplan.framework import EmitEvent, Evict, Failure, PatchStatus, Pod, Together
 
 PLUGIN = "DefaultPreemption"
@@ -20,8 +20,8 @@ class Preemptions:
         self._core = core
         self.preemptors: dict[str, Pod | None] = {}
         """By uid, those for whom evictions are under way: the victim that is left, or None while there are several."""
-        self.pre_binding: dict[str, Task] = {}
-        """Binding cycles in PreBind by the pod's uid; a victim among them is stopped instead of evicted."""
+        self.pre_binding: dict[str, Attempt] = {}
+        """Attempts in PreBind by the pod's uid; a victim among them is stopped instead of evicted."""
 
     def is_running(self, preemptor: Pod) -> bool:
         if preemptor.uid not in self.preemptors:
@@ -47,7 +47,8 @@ class Preemptions:
         if not failed:
             self.preemptors[preemptor.uid] = victims[-1]
             failed = not await self._evict(preemptor, node_name, victims[-1])
-        del self.preemptors[preemptor.uid]
+        # Once the last victim was known to go, another preemption may have begun, and ended.
+        self.preemptors.pop(preemptor.uid, None)
         if failed:
             # No victim may be left whose going would wake the preemptor.
             self._core.queue.activate([preemptor])
@@ -76,11 +77,8 @@ class Preemptions:
         waiting = self._core.waiting_pods.get(victim.uid)
         if waiting is not None:
             return waiting.preempt(PLUGIN, "preempted")
-        binding = self.pre_binding.pop(victim.uid, None)
-        if binding is None:
-            return False
-        binding.cancel(f"preempted by {PLUGIN}")
-        return True
+        attempt = self.pre_binding.pop(victim.uid, None)
+        return attempt is not None and attempt.task is not None and attempt.task.cancel(f"preempted by {PLUGIN}")
 
     def _condition(self, preemptor: Pod) -> api.Condition:
         return api.Condition(

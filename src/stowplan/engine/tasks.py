@@ -30,15 +30,32 @@ class Task:
         self._request: Request | None = None
         """What it waits for; answers to anything else come too late."""
 
-    def cancel(self, cause: str) -> None:
-        """Wake it with a CancelledError wherever it waits; nothing happens if it has ended."""
-        if self._request is not None:
+    @property
+    def waits(self) -> bool:
+        """Whether it has begun, and not come to its end."""
+        return self._request is not None
+
+    def cancel(self, cause: str) -> bool:
+        """Wake it with a CancelledError wherever it waits; False if it does not, having come to its end.
+
+        Where it waits for others they are woken instead, and it goes on with what they come to.
+        """
+        request = self._request
+        if isinstance(request, Together):
+            self._tasks.cancel_together(request, cause)
+        elif request is not None:
             self._request = None
             self._advance(lambda: self._steps.throw(CancelledError(cause)))
+        return request is not None
 
     def start(self) -> Task:
         self._advance(lambda: self._steps.send(None))
         return self
+
+    def drop(self) -> None:
+        """Never start it."""
+        self._steps.close()
+        self._on_end(None)
 
     def _advance(self, step: Callable[[], Request]) -> None:
         try:
@@ -62,6 +79,8 @@ class Tasks:
     def __init__(self, timers: Timers, outside: Callable[[Request], None]) -> None:
         self._timers = timers
         self._outside = outside
+        self._together: dict[Together, dict[int, Task]] = {}
+        """What runs side by side for whom, by position."""
 
     def start(self, steps: Steps, on_end: OnEnd = _nothing) -> Task:
         return Task(self, steps, on_end).start()
@@ -76,26 +95,35 @@ class Tasks:
         else:
             self._outside(request)
 
+    def cancel_together(self, request: Together, cause: str) -> None:
+        for task in list(self._together[request].values()):
+            task.cancel(cause)
+
     def _run_together(self, request: Together) -> None:
         results: list[Any] = [None] * len(request.coroutines)
-        running = dict.fromkeys(range(len(results)))
-        tasks: list[Task] = []
+        failed = False
 
-        def has_failed() -> bool:
-            return any(map(request.failed, results))
-
-        def ended(index: int, result: Any) -> None:
-            del running[index]
-            if not has_failed():
-                results[index] = result
-                if request.failed(result):
-                    for other in [tasks[i] for i in running if i < len(tasks)]:
-                        other.cancel(request.cause)
+        def ended(position: int, result: Any) -> None:
+            nonlocal failed
+            del running[position]
+            if not failed:
+                results[position] = result
+                failed = request.failed(result)
+                if failed:
+                    self.cancel_together(request, request.cause)
             if not running:
+                finish()
+
+        def finish() -> None:
+            if self._together.pop(request, None) is not None:
                 request.on_answer(results)
 
-        for index, steps in enumerate(request.coroutines):
-            tasks.append(Task(self, steps, partial(ended, index)))
-            tasks[index].start()
-            if has_failed():
-                tasks[index].cancel(request.cause)
+        tasks = [Task(self, steps, partial(ended, position)) for position, steps in enumerate(request.coroutines)]
+        running = self._together[request] = dict(enumerate(tasks))
+        for task in tasks:
+            if failed:
+                task.drop()
+            else:
+                task.start()
+        if not tasks:
+            finish()

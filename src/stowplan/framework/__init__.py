@@ -39,7 +39,7 @@ from stowplan.framework.instructions import (
     Write,
 )
 from stowplan.framework.node import NodeInfo
-from stowplan.framework.plugin import Demand, Normalizer, Plugin, PostFilterResult, Scope, implements
+from stowplan.framework.plugin import Demand, Normalizer, Plugin, PostFilterResult, Scope, ScoringTeam, implements
 from stowplan.framework.pod import Pod, PodTemplate
 from stowplan.framework.queued import QueuedPodInfo
 from stowplan.framework.state import PODS_TO_ACTIVATE, CycleState, StateNotFoundError
@@ -94,6 +94,7 @@ __all__ = [
     "Request",
     "Scope",
     "Scores",
+    "ScoringTeam",
     "Sleep",
     "Slots",
     "StateNotFoundError",

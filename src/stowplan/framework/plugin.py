@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stowplan.framework.events import ALL_EVENTS, ClusterEventWithHint
 from stowplan.framework.node import NodeInfo
@@ -36,6 +37,15 @@ class Demand(NamedTuple):
     amount: int
     reason: str
     """What to say of a node that has less."""
+
+
+class ScoringTeam(Protocol):
+    """Plugins that score by the same arithmetic: plugins that name the same object are asked by one call."""
+
+    def total(self, template: PodTemplate, nodes: Nodes, weights: Mapping[str, int]) -> NDArray[Any] | None:
+        """The sum of the parts' scores with these weights, in any kind of integers; None where each is to be asked by
+        itself for the time being."""
+        ...
 
 
 class PostFilterResult:
@@ -161,6 +171,13 @@ class Plugin:
 
     def slot_scorer(self, template: PodTemplate) -> Callable[[int], int] | None:
         """`score` bound to a template and asked by slot, for plugins whose answer needs nothing else; else None."""
+        return None
+
+    def scoring_team(self) -> tuple[ScoringTeam, str] | None:
+        """Who scores many nodes for this plugin and others at once, and its part in that; None where nobody does.
+
+        Only for plugins whose scores are not normalised. `score_nodes` remains the definition.
+        """
         return None
 
     def demands(self, template: PodTemplate) -> tuple[Demand, ...] | None:

@@ -29,10 +29,15 @@ def _not_by_itself(pod: Pod, old: object, new: object) -> QueueingHint:
     return QueueingHint.QueueSkip
 
 
+def _rejection(why: str) -> Status:
+    return Status(Code.Unschedulable, f"preemption: {why}", plugin=NAME)
+
+
 class DefaultPreemption(InTreePlugin):
     """Nominates the node where evictions cost least. The search itself is the runtime's: it needs all filters."""
 
     name = NAME
+    reads = ("PodDisruptionBudget",)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         return WAITING if self.handle.is_preempting(pod) else None
@@ -43,7 +48,9 @@ class DefaultPreemption(InTreePlugin):
         limit = (self.args.min_candidate_nodes_percentage, self.args.min_candidate_nodes_absolute)
         outcome = self.handle.preempt(state, pod, statuses, limit)
         if isinstance(outcome, str):
-            return Status(Code.Unschedulable, f"preemption: {outcome}", plugin=NAME)
+            return _rejection(outcome)
+        if outcome.status is not None:
+            return PostFilterResult(outcome.nominated_node_name, _rejection(outcome.status.message))
         return outcome
 
     def events_to_register(self) -> Iterable[ClusterEventWithHint]:

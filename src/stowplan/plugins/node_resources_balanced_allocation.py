@@ -9,17 +9,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.cache.columns import ALLOCATABLE, REQUESTED, Column, Floats
+from stowplan.cache.columns import Column, Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource
 from stowplan.config.args import NodeResourcesBalancedAllocationArgs
-from stowplan.framework import CycleState, Handle, NodeInfo, Nodes, Pod, PodTemplate, Scores, Status, error, skip
-from stowplan.plugins.base import InTreePlugin
+from stowplan.framework import (
+    CycleState,
+    Handle,
+    NodeInfo,
+    Nodes,
+    Pod,
+    PodTemplate,
+    Scores,
+    ScoringTeam,
+    Status,
+    error,
+    skip,
+)
+from stowplan.plugins.base import BALANCED, CpuAndMemory, InTreePlugin
 
 NAME = "NodeResourcesBalancedAllocation"
-
-_FEW = 16
-"""Up to so many nodes plain ints are cheaper than vectors."""
 
 
 class Part(NamedTuple):
@@ -40,10 +49,15 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
     def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._resources = tuple(spec.name for spec in args.resources)
-        self._before: dict[tuple[int, ...], Before] = {}
+        self._usual = set(self._resources) == {"cpu", "memory"}
+        """Whether this is kube-scheduler's default, which has a short way of its own."""
+        self._cpu_and_memory: CpuAndMemory = self.nodes.derive(CpuAndMemory)
 
     def concerns(self, template: PodTemplate) -> bool:
-        return not self._resources or any(template.requests.get(name, 0) for name in self._resources)
+        for name in self._resources:  # asked for every new template, hence no generator
+            if template.requests.get(name, 0):
+                return True
+        return not self._resources
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         if not self._resources:
@@ -53,13 +67,18 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
     def slot_scorer(self, template: PodTemplate) -> Callable[[int], int]:
         return template.derive((self, "scorer"), self._make_scorer)
 
+    def scoring_team(self) -> tuple[ScoringTeam, str] | None:
+        return (self._cpu_and_memory, BALANCED) if self._usual else None
+
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         return self.slot_scorer(pod.template)(node.slot)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+        if self._usual and self._cpu_and_memory.applicable():
+            return self._cpu_and_memory.scores(BALANCED, pod.template, nodes)
         parts = self._parts(pod.template)
         after = _balance_of_nodes(self.nodes, parts, nodes, with_pod=True)
-        after += self._before_of(parts).handicaps(nodes)
+        after += 50 - _balance_of_nodes(self.nodes, parts, nodes, with_pod=False)
         after >>= 1
         after += 50
         return after
@@ -76,6 +95,29 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
         )
 
     def _make_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+        """Bound to a template; written out where the configuration is the default."""
+        general = self._make_general_scorer(template)
+        if not self._usual:
+            return general
+        one, other = self._parts(template)
+        cpus, used_cpus, asked_cpu = one.allocatable.values, one.requested.values, one.request
+        memories, used_memories, asked_memory = other.allocatable.values, other.requested.values, other.request
+
+        def score(slot: int) -> int:
+            cpu, memory = cpus[slot], memories[slot]
+            if not cpu or not memory:
+                return general(slot)
+            used_cpu, used_memory = used_cpus[slot], used_memories[slot]
+            with_cpu, with_memory = used_cpu + asked_cpu, used_memory + asked_memory
+            if with_cpu > cpu or with_memory > memory:
+                return general(slot)
+            before = int((1 - abs((used_cpu / cpu - used_memory / memory) / 2)) * 100)
+            after = int((1 - abs((with_cpu / cpu - with_memory / memory) / 2)) * 100)
+            return 50 + (50 + after - before) // 2
+
+        return score
+
+    def _make_general_scorer(self, template: PodTemplate) -> Callable[[int], int]:
         parts = tuple((p.allocatable.values, p.requested.values, p.request) for p in self._parts(template))
 
         def score(slot: int) -> int:
@@ -91,45 +133,6 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
 
         return score
 
-    def _before_of(self, parts: tuple[Part, ...]) -> Before:
-        key = tuple(id(part.allocatable) for part in parts)
-        before = self._before.get(key)
-        if before is None:
-            before = self._before[key] = Before(self, parts)
-        return before
-
-
-class Before:
-    """The balance of every node as it is, for one choice of resources: the same for all pods, so kept between them."""
-
-    def __init__(self, plugin: NodeResourcesBalancedAllocation, parts: tuple[Part, ...]) -> None:
-        self._nodes = plugin.nodes
-        self._parts = tuple(part._replace(request=0) for part in parts)
-        self._position = 0
-        self._scores: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-
-    def handicaps(self, nodes: Nodes) -> NDArray[np.int64]:
-        """50 less the balance, which is what the balance with the pod is set against."""
-        log = self._nodes.log
-        if len(self._scores) != self._nodes.capacity:
-            self._scores = np.zeros(self._nodes.capacity, dtype=np.int64)
-            self._position = 0
-        recent = log.since(self._position)
-        if recent is not None and len(recent) <= _FEW:
-            for slot in recent:
-                self._scores[slot] = 50 - self._score(slot)
-        else:
-            changed = log.changed_since(self._position) if self._position else np.arange(self._nodes.high)
-            self._scores[changed] = 50 - _balance_of_nodes(
-                self._nodes, self._parts, self._nodes.subset(changed), with_pod=False
-            )
-        self._position = log.position
-        return nodes.read(self._scores)
-
-    def _score(self, slot: int) -> int:
-        amounts = ((part.requested.values[slot], part.allocatable.values[slot]) for part in self._parts)
-        return _balance([min(used / capacity, 1.0) for used, capacity in amounts if capacity])
-
 
 def _balance(fractions: list[float]) -> int:
     if len(fractions) == 2:
@@ -143,10 +146,6 @@ def _balance(fractions: list[float]) -> int:
 
 
 def _balance_of_nodes(table: NodeTable, parts: tuple[Part, ...], nodes: Nodes, *, with_pod: bool) -> NDArray[np.int64]:
-    if [part.allocatable for part in parts] == [*table.sheet.columns[ALLOCATABLE]] and all(
-        table.everywhere(part.allocatable) for part in parts
-    ):
-        return _balance_of_cpu_and_memory(table, parts, nodes, with_pod)
     fractions: list[tuple[Floats, Floats]] = []
     for allocatable, requested, request in parts:
         capacity = nodes.read(allocatable.array)
@@ -158,23 +157,6 @@ def _balance_of_nodes(table: NodeTable, parts: tuple[Part, ...], nodes: Nodes, *
         np.minimum(used, 1.0, out=used)
         fractions.append((used, capacity))
     deviation = _deviation(fractions, nodes.count)
-    np.subtract(1.0, deviation, out=deviation)
-    deviation *= 100.0
-    return deviation.astype(np.int64)
-
-
-def _balance_of_cpu_and_memory(
-    table: NodeTable, parts: tuple[Part, ...], nodes: Nodes, with_pod: bool
-) -> NDArray[np.int64]:
-    """The default pair of resources, both at once."""
-    sheet = nodes.read_rows(table.sheet.data)
-    fractions = sheet[REQUESTED] + np.array([[part.request if with_pod else 0] for part in parts], dtype=np.float64)
-    fractions /= sheet[ALLOCATABLE]
-    np.minimum(fractions, 1.0, out=fractions)
-    deviation: Floats = fractions[0]
-    deviation -= fractions[1]
-    deviation *= 0.5
-    np.abs(deviation, out=deviation)
     np.subtract(1.0, deviation, out=deviation)
     deviation *= 100.0
     return deviation.astype(np.int64)

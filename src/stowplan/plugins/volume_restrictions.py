@@ -61,6 +61,7 @@ class VolumeRestrictions(InTreePlugin):
     """Knows Google's, Amazon's, Ceph's and iSCSI disks in the pod's spec, and claims by their access mode."""
 
     name = NAME
+    reads = ("PersistentVolumeClaim",)
 
     def __init__(self, args: object, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -61,6 +61,7 @@ class VolumeZone(InTreePlugin):
     """Looks at the labels of bound volumes alone; unbound claims have no zone yet."""
 
     name = NAME
+    reads = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 
     def __init__(self, args: object, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -53,6 +53,7 @@ class Authored(Plugin):
         self.scope = inner.scope  # type: ignore[misc]
         self.normalize = inner.normalize  # type: ignore[misc]
         self.parallel_pre_bind = inner.parallel_pre_bind  # type: ignore[misc]
+        self.reads = inner.reads  # type: ignore[misc]
         self._on_uncacheable = on_uncacheable
         kind = type(inner)
         self.has_filter_nodes = implements(kind, "filter_nodes")
@@ -185,7 +186,8 @@ class Authored(Plugin):
         return self.inner.signature(template)
 
     def concerns(self, template: PodTemplate) -> bool:
-        return self.inner.concerns(template)
+        answer = self._call("concerns", self.inner.concerns, template)
+        return answer if isinstance(answer, bool) else True
 
     def filter_token(self, pod: Pod) -> Hashable | None:
         return self.inner.filter_token(pod)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stowplan.framework import Code, CycleState, Mask, Nodes, Pod
+from stowplan.framework import CycleState, Mask, Nodes, Pod
 from stowplan.runtime.authored import Authored
 from stowplan.runtime.decision import Decision
 from stowplan.runtime.filtering import (
@@ -17,8 +17,7 @@ from stowplan.runtime.filtering import (
     passing_nodes,
     run_pre_filters,
 )
-from stowplan.runtime.outcomes import failed_at
-from stowplan.runtime.scoring import normalize
+from stowplan.runtime.scoring import normalize, run_pre_scores
 from stowplan.runtime.survey import Survey
 from stowplan.runtime.ties import TIE_BITS
 
@@ -117,10 +116,5 @@ def _best_by_scores(profile: Profile, plan: Plan, state: CycleState, pod: Pod, a
 
 def _active_scorers(plan: Plan, state: CycleState, pod: Pod, nodes: Nodes) -> list[Weighted]:
     """The plugins whose scores have to be made in this cycle."""
-    for plugin in plan.pre_scores:
-        status = plugin.pre_score(state, pod, nodes)
-        if status is not None and status.code:
-            if status.code != Code.Skip:
-                raise failed_at("preScore", plugin.name, status.message)
-            state.skip_score.add(plugin.name)
+    run_pre_scores(plan.pre_scores, state, pod, nodes)
     return [scorer for scorer in plan.live_scorers if scorer.plugin.name not in state.skip_score]

@@ -5,11 +5,12 @@ A template that was never seen may never be seen again, so no plan is made for i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stowplan.framework import Code, CycleState, Mask, Nodes, Pod
+from stowplan.framework import CycleState, Mask, Nodes, Normalizer, Plugin, Pod
 from stowplan.runtime.authored import Authored
 from stowplan.runtime.decision import Decision
 from stowplan.runtime.filtering import (
@@ -20,97 +21,156 @@ from stowplan.runtime.filtering import (
     passing_nodes,
     run_pre_filters,
 )
-from stowplan.runtime.normalizing import NORMALIZERS
-from stowplan.runtime.outcomes import failed_at
+from stowplan.runtime.normalizing import NORMALIZERS, Raw
+from stowplan.runtime.scoring import normalize, run_pre_scores, weighted_sum
+from stowplan.runtime.static import NodePlugins, NodeView
 from stowplan.runtime.survey import Survey
 from stowplan.runtime.ties import TIE_BITS
 
 if TYPE_CHECKING:
+    from stowplan.runtime.parts import Ranks, Weighted
     from stowplan.runtime.profile import Profile
+    from stowplan.runtime.shape import Shape
 
 
 def decide(profile: Profile, pod: Pod) -> Decision:
     """The decision that a survey would come to."""
     table = profile.cluster.nodes
     everything = table.everything()
+    shape = profile.shape.of(pod.template)
     state = CycleState()
-    shape, template = profile.shape, pod.template
-    unconcerned = {plugin.name for plugin in shape.plugins if not plugin.concerns(template)}
     skipped = state.skip_filter
-    skipped |= unconcerned
+    skipped |= shape.unconcerned
     for plugin in shape.cluster_plugins:
-        if plugin.name not in unconcerned and plugin.idle_filter(pod):
+        if plugin.idle_filter(pod):
             skipped.add(plugin.name)
-    pre = run_pre_filters([p for p in profile.pre_filters if p.name not in skipped], state, pod, everything)
+    pre = run_pre_filters([p for p in shape.pre_filters if p.name not in skipped], state, pod, everything)
     if pre is not NO_OBJECTION:
         return Decision.of(Survey(profile, pod).resume(state, pre, {}))
-    answers: Answers = {}
-    nodes = everything
-    passing: Mask = table.alive[: table.high]
+    run_pre_scores(shape.constant_pre_scores, state, pod, everything)
+    view = _view(profile, shape, state, pod)
+    look = _Look(profile, state, pod, view)
     # What the node object decides comes first: where it leaves few nodes, the rest is asked about those alone.
-    for filters in (shape.node_filters, shape.pod_filters, shape.cluster_filters):
-        for plugin in filters:
-            if plugin.name in skipped:
-                continue
-            if isinstance(plugin, Authored):
-                passing = ask_authored(profile, plugin, state, pod, nodes, passing, answers)
-            else:
-                passing = passing & passing_nodes(plugin, state, pod, nodes)
-        if nodes is everything and int(np.count_nonzero(passing)) * 2 < len(passing):
-            nodes = table.subset(np.flatnonzero(passing), fleeting=True)
-            passing = np.ones(len(nodes), dtype=np.bool_)
-    if profile.nominator.by_node:
-        passing = leave_out_crowded(profile, state, pod, nodes, passing)
-    nodes = table.where(passing) if nodes is everything else _narrowed(profile, nodes, passing)
+    look.ask(p for p in shape.node_filters if view is None or isinstance(p, Authored))
+    look.ask(shape.pod_filters)
+    look.ask(shape.cluster_filters)
+    nodes = look.feasible()
     if not nodes.meant:
-        return Decision.of(Survey(profile, pod).resume(state, NO_OBJECTION, answers))
+        return Decision.of(Survey(profile, pod).resume(state, NO_OBJECTION, look.answers))
     evaluated = len(table)
     if profile.sampler is not None:
         found, evaluated = profile.sampler.pick(nodes.slots(), evaluated)
         nodes = table.subset(found)
-    state.skip_score |= unconcerned
-    slot = _best(profile, state, pod, nodes)
+    slot = int(nodes.slots()[0]) if nodes.meant == 1 else _best(profile, shape, view, state, pod, nodes)
     info = table.infos[slot]
     assert info is not None
     return Decision(profile, pod, info.name, nodes.meant, evaluated, state)
 
 
-def _narrowed(profile: Profile, nodes: Nodes, passing: Mask) -> Nodes:
-    positions = np.flatnonzero(passing)
-    if len(positions) == len(nodes):
-        return nodes
-    return profile.cluster.nodes.subset(nodes.slots_at(positions), fleeting=True)
+def _view(profile: Profile, shape: Shape, state: CycleState, pod: Pod) -> NodeView | None:
+    """What the node objects alone decide, where it was asked for before.
+
+    Users' plugins have no part in it: they are not asked about more nodes than need be.
+    """
+    unfiltered, unscored = state.skip_filter, state.skip_score
+    plugins = NodePlugins(
+        [p for p in shape.node_filters if p.name not in unfiltered and not isinstance(p, Authored)],
+        [s for s in shape.node_scorers if s.plugin.name not in unscored and not isinstance(s.plugin, Authored)],
+        [s for s in shape.normalized_scorers if s.plugin.name not in unscored and not isinstance(s.plugin, Authored)],
+    )
+    return profile.static_answers.known_view(plugins, state, pod)
 
 
-def _best(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> int:
+class _Look:
+    """Which nodes are left for a pod."""
+
+    def __init__(self, profile: Profile, state: CycleState, pod: Pod, view: NodeView | None) -> None:
+        self._profile = profile
+        self._state = state
+        self._pod = pod
+        self._table = profile.cluster.nodes
+        self._nodes = self._table.everything()
+        self._passing: Mask = self._table.alive[: self._table.high] if view is None else view.ok
+        self.answers: Answers = {}
+        if view is not None and view.open * 2 < self._table.high:
+            self._narrow(self._table.subset(view.slots, fleeting=True))
+
+    def ask(self, plugins: Iterable[Plugin]) -> None:
+        """Leave only the nodes that these plugins let pass."""
+        state, pod, asked = self._state, self._pod, False
+        for plugin in plugins:
+            if plugin.name in state.skip_filter:
+                continue
+            asked = True
+            if isinstance(plugin, Authored):
+                self._passing = ask_authored(
+                    self._profile, plugin, state, pod, self._nodes, self._passing, self.answers
+                )
+            else:
+                self._passing = self._passing & passing_nodes(plugin, state, pod, self._nodes)
+        if asked and self._nodes is self._table.everything():
+            left = int(np.count_nonzero(self._passing))
+            if left * 2 < len(self._passing):
+                self._narrow(self._table.subset(np.flatnonzero(self._passing), fleeting=True))
+
+    def feasible(self) -> Nodes:
+        """The nodes that are left, unless the pods nominated to them leave no room."""
+        table, passing = self._table, self._passing
+        if self._profile.nominator.by_node:
+            passing = leave_out_crowded(self._profile, self._state, self._pod, self._nodes, passing)
+        if self._nodes is table.everything():
+            return table.where(passing)
+        positions = np.flatnonzero(passing)
+        if len(positions) == len(self._nodes):
+            return self._nodes
+        return table.subset(self._nodes.slots_at(positions), fleeting=True)
+
+    def _narrow(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._passing = np.ones(len(nodes), dtype=np.bool_)
+
+
+def _best(profile: Profile, shape: Shape, view: NodeView | None, state: CycleState, pod: Pod, nodes: Nodes) -> int:
     """The slot of the best of these nodes."""
-    index = nodes.index
-    if nodes.meant == 1:
-        return int(nodes.slots()[0])
-    skipped = state.skip_score
-    for plugin in profile.pre_scores:
-        if plugin.name in skipped:
-            continue
-        status = plugin.pre_score(state, pod, nodes)
-        if status is not None and status.code:
-            if status.code != Code.Skip:
-                raise failed_at("preScore", plugin.name, status.message)
-            skipped.add(plugin.name)
-    rank = np.zeros(len(nodes), dtype=np.int64)
-    for plugin, weight in profile.scorers:
-        if plugin.name not in skipped:
-            scores = plugin.score_nodes(state, pod, nodes)
-            if plugin.normalize is not None:
-                least, most = nodes.extremes(scores)
-                if least == most:
-                    continue  # the same for all, whatever it is normalised to
-                scores = NORMALIZERS[plugin.normalize](scores, least, most)
-            elif plugin in profile.shape.self_normalizing:
-                scores = plugin.normalize_nodes(state, pod, scores, nodes)
-            rank += scores if weight == 1 else weight * scores
-    rank <<= TIE_BITS
-    rank += nodes.read(profile.ties.noise)
+    for plugin in shape.cluster_plugins:
+        if plugin.idle_score(pod):
+            state.skip_score.add(plugin.name)
+    run_pre_scores(shape.cycle_pre_scores, state, pod, nodes)
+    together = all(scorer.plugin.name not in state.skip_score for scorer in shape.pod_scorers)
+    total = shape.pod_scores.total(state, pod, nodes) if together else None
+    for plugin, weight in _scorers(shape, view, state, pods=not together):
+        scores = plugin.score_nodes(state, pod, nodes)
+        if plugin.normalize is None:
+            total = weighted_sum(total, weight, normalize(plugin, state, pod, scores, nodes))
+        else:
+            total = _sum_normalized(total, plugin.normalize, weight, scores, nodes)
+    base: Ranks = profile.ties.noise
+    if view is not None:
+        base = view.ranks(base, profile.rank_type)
+        for plugin, weight, raw in view.normalized:
+            assert plugin.normalize is not None
+            total = _sum_normalized(total, plugin.normalize, weight, raw[nodes.index].copy(), nodes)
+    if total is None:
+        total = np.zeros(len(nodes), dtype=profile.rank_type)
+    scaled: Ranks = total.astype(profile.rank_type, copy=False)
+    rank: Ranks = scaled << TIE_BITS
+    rank += nodes.read(base)
     if nodes.holes is not None:
         rank[nodes.holes] = -1
     position = int(rank.argmax())
-    return position if isinstance(index, slice) else int(index[position])
+    return position if isinstance(nodes.index, slice) else int(nodes.index[position])
+
+
+def _scorers(shape: Shape, view: NodeView | None, state: CycleState, *, pods: bool) -> list[Weighted]:
+    """The plugins whose scores are no part of the view; those that look at the pods of a node only on request."""
+    of_nodes = (*shape.node_scorers, *shape.normalized_scorers)
+    own = [s for s in of_nodes if view is None or isinstance(s.plugin, Authored)]
+    listed = (*(shape.pod_scorers if pods else ()), *own, *shape.other_scorers)
+    return [s for s in listed if s.plugin.name not in state.skip_score]
+
+
+def _sum_normalized(total: Raw | None, how: Normalizer, weight: int, raw: Raw, nodes: Nodes) -> Raw | None:
+    least, most = nodes.extremes(raw)
+    if least == most:
+        return total  # the same for all, whatever it is normalised to
+    return weighted_sum(total, weight, NORMALIZERS[how](raw, least, most))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from stowplan.api.kinds import KINDS
 from stowplan.cache import Cluster
-from stowplan.framework import CycleState, NodeInfo, Pod, PostFilterResult, Status, WaitingPod
+from stowplan.framework import Code, CycleState, NodeInfo, Pod, PostFilterResult, Status, WaitingPod
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.preemption import eligibility, search
 from stowplan.runtime.survey import NodeStatuses
@@ -76,7 +76,9 @@ class ProfileHandle:
         if reason:
             return reason
         preemption = search(statuses.survey, limit)
-        return Evictions(preemption) if preemption.chosen is not None else preemption.message
+        if preemption.chosen is None:
+            return PostFilterResult("", Status(Code.Unschedulable, preemption.message))
+        return Evictions(preemption)
 
     def activate(self, pods: Mapping[str, Pod]) -> None:
         if self._services is not None:

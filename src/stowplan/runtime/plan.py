@@ -8,17 +8,17 @@ more than one node at a time. `Survey` is the definition of what must come out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, Status
+from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Slots, Status
 from stowplan.runtime.filtering import passing_nodes
 from stowplan.runtime.normalizing import Raw
-from stowplan.runtime.outcomes import failed_at
 from stowplan.runtime.parts import Ints, Normalized, Ranks, TokenFilter, passes_filter, score_of
+from stowplan.runtime.scoring import Summed, run_pre_scores
+from stowplan.runtime.static import NodePlugins
 from stowplan.runtime.ties import TIE_BITS
 
 if TYPE_CHECKING:
@@ -35,51 +35,45 @@ class Plan:
         self.profile = profile
         self.table = profile.cluster.nodes
         self._restless: set[str] = set()
-        shape, template = profile.shape, pod.template
-        self._unconcerned = {p.name for p in shape.plugins if not p.concerns(template)}
-        self._inert = set(self._unconcerned)
+        self._shape = shape = profile.shape.of(pod.template)
+        self._inert = set(shape.unconcerned)
         self.plain = self._settle_pre_filter(pod)
         """Whether such pods are better judged without a plan, because PreFilter names the few nodes to look at."""
-        self._node_filters = [p for p in shape.node_filters if p.name not in self._inert]
+        node_filters = [p for p in shape.node_filters if p.name not in self._inert]
         self._pod_filters = [p for p in shape.pod_filters if p.name not in self._inert]
-        self.folded = frozenset(p.name for p in (*self._node_filters, *self._pod_filters))
+        self.folded = frozenset(p.name for p in (*node_filters, *self._pod_filters))
         """The filters whose answers are part of the ranks."""
         unscored = self._settle_pre_score(pod)
-        self._node_scorers = [s for s in shape.node_scorers if s.plugin.name not in unscored]
+        self._node_plugins = NodePlugins(
+            node_filters,
+            [s for s in shape.node_scorers if s.plugin.name not in unscored],
+            [s for s in shape.normalized_scorers if s.plugin.name not in unscored],
+        )
         self._pod_scorers = [s for s in shape.pod_scorers if s.plugin.name not in unscored]
-        self._normalized_scorers = [s for s in shape.normalized_scorers if s.plugin.name not in unscored]
+        self._pod_scores = Summed(self._pod_scorers)
         self._slot_filters: list[Callable[[int], Status | None]] | None = None
         self.rules_version = -1
         self._size = -1
         self._node_position = self._position = 0
-        self._ok: Mask | None = None
         self._feasible_nodes: Nodes | None = None
         self.normalized: list[Normalized] = []
 
     def _settle_pre_filter(self, pod: Pod) -> bool:
         """PreFilter of plugins that look at the template alone, once for all its pods."""
         scratch = CycleState()
-        for plugin in self.profile.shape.constant_pre_filters:
-            if plugin.name not in self._inert:
-                answer = plugin.pre_filter(scratch, pod, self.table.everything())
-                if isinstance(answer, Status) and answer.code == Code.Skip:
-                    self._inert.add(plugin.name)
-                elif answer is not None:
-                    return True
+        for plugin in self._shape.constant_pre_filters:
+            answer = plugin.pre_filter(scratch, pod, self.table.everything())
+            if isinstance(answer, Status) and answer.code == Code.Skip:
+                self._inert.add(plugin.name)
+            elif answer is not None:
+                return True
         return False
 
     def _settle_pre_score(self, pod: Pod) -> set[str]:
         """The same for PreScore: the plugins that do not score such pods."""
-        unscored = set(self._unconcerned)
         scratch = CycleState()
-        for plugin in self.profile.shape.constant_pre_scores:
-            if plugin.name not in unscored:
-                status = plugin.pre_score(scratch, pod, self.table.everything())
-                if status is not None and status.code == Code.Skip:
-                    unscored.add(plugin.name)
-                elif status is not None and status.code:
-                    raise failed_at("preScore", plugin.name, status.message)
-        return unscored
+        run_pre_scores(self._shape.constant_pre_scores, scratch, pod, self.table.everything())
+        return scratch.skip_score
 
     def _bind_slots(self, pod: Pod) -> list[Callable[[int], Status | None]]:
         """Plugins bound to the template, for the nodes that change one at a time."""
@@ -94,10 +88,9 @@ class Plan:
 
     def apply_rules(self, pod: Pod) -> None:
         """Find out which plugins of cluster scope have something to say about such pods at present."""
-        shape = self.profile.shape
+        shape = self._shape
         self.rules_version = self.profile.cluster.selection.rules_version
-        concerned = [p for p in shape.cluster_plugins if p.name not in self._unconcerned]
-        self.skipped = self._inert | {p.name for p in concerned if p.idle_filter(pod)}
+        self.skipped = self._inert | {p.name for p in shape.cluster_plugins if p.idle_filter(pod)}
         self.pre_filters = [p for p in shape.cycle_pre_filters if p.name not in self.skipped]
         filters = [p for p in shape.cluster_filters if p.name not in self.skipped]
         calm = [p for p in filters if p.name not in self._restless and p.filter_token(pod) is not None]
@@ -105,17 +98,10 @@ class Plan:
         self.live_filters = [p for p in filters if p not in calm]
         bound = {part.plugin.name for part in self.token_filters if part.check is not None}
         self._calm = all(p.name in bound for p in self.pre_filters)
-        unscored = self._unconcerned | {p.name for p in concerned if p.idle_score(pod)}
+        unscored = {p.name for p in shape.cluster_plugins if p.idle_score(pod)}
         self.live_scorers = [s for s in shape.other_scorers if s.plugin.name not in unscored]
         self.pre_scores = [p for p in shape.cycle_pre_scores if p.name not in unscored]
         self._size = -1
-
-    @property
-    def ok(self) -> Mask:
-        """The feasible nodes, by slot: those that have a rank."""
-        if self._ok is None:
-            self._ok = self.key != 0
-        return self._ok
 
     def totals(self, nodes: Nodes, *, normalized: bool) -> Ints:
         """What the nodes score by all that is remembered, with or without what is normalised over all feasible ones."""
@@ -136,14 +122,14 @@ class Plan:
     def undisturbed(self, pod: Pod) -> bool:
         """Whether nothing happened since the last pod but changes of a few nodes that can be judged by themselves.
 
-        PreFilter need not be run then: it would find what it found before.
+        PreFilter need not be run then: it would find what it found before. Where nobody has one, nodes may be many.
         """
         table = self.table
         if (
             not self._calm
             or self._size != table.high
             or self._node_position != table.node_log.position
-            or table.log.position - self._position > FEW
+            or (self.pre_filters and table.log.position - self._position > FEW)
         ):
             return False
         for part in self.token_filters:  # noqa: SIM110 (a generator would cost as much as the rest of this)
@@ -181,39 +167,25 @@ class Plan:
 
     def _rebuild(self, state: CycleState, pod: Pod) -> None:
         """Everything anew, since nodes came, went or changed."""
-        table, template = self.table, pod.template
-        everything = self.table.everything()
+        table = self.table
         size = self._size = table.high
         self._node_position, self._position = table.node_log.position, table.log.position
-        answers = self.profile.static_answers
-        self._node_ok: Mask = table.alive[:size].copy()
-        for plugin in self._node_filters:
-            key = (plugin, "filter", plugin.signature(template))
-            self._node_ok &= answers.get(key, partial(passing_nodes, plugin, state, pod))
-        self._node_score: Ints | None = None
-        for plugin, weight in self._node_scorers:
-            scores = weight * self._static_scores(plugin, state, pod)
-            self._node_score = scores if self._node_score is None else self._node_score + scores
-        self.normalized = []
-        for plugin, weight in self._normalized_scorers:
-            raw = self._static_scores(plugin, state, pod)
-            alive = raw if everything.holes is None else raw[table.alive[:size]]
-            if len(alive) and alive.min() != alive.max():
-                self.normalized.append(Normalized(plugin, weight, raw))
+        view = self.profile.static_answers.view(self._node_plugins, state, pod)
+        self._node_ok, self._node_score = view.ok, view.score
+        self._openings = view.open
+        # Where the node object rules out most nodes it pays to walk the others alone.
+        self._open: Slots | None = view.slots if view.open * 2 < size else None
+        self.normalized = [Normalized(*part) for part in view.normalized]
         earned = self._judge_all(state, pod)
         for part in self.token_filters:
             part.forget()
-            part.refresh(state, pod, everything, size)
+            part.refresh(state, pod, table.everything(), size)
         self._combine(earned, self._all_ok())
-
-    def _static_scores(self, plugin: Plugin, state: CycleState, pod: Pod) -> Raw:
-        key = (plugin, "score", plugin.signature(pod.template))
-        return self.profile.static_answers.get(key, partial(plugin.score_nodes, state, pod))
 
     def _judge_all(self, state: CycleState, pod: Pod) -> Ranks:
         """What each node's pods earn it. Nodes that the node object rules out are not looked at until it changes."""
-        open_ = np.flatnonzero(self._node_ok)
-        if len(open_) * 2 > self._size:
+        open_ = self._open
+        if open_ is None:
             self._pods_ok, scores = self._judge(state, pod, self.table.everything())
             return scores.astype(self.profile.rank_type)
         self._pods_ok = np.zeros(self._size, dtype=np.bool_)
@@ -221,18 +193,13 @@ class Plan:
         self._pods_ok[open_], earned[open_] = self._judge(state, pod, self.table.subset(open_, fleeting=True))
         return earned
 
-    def _judge(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Mask, Ints]:
+    def _judge(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Mask, Raw]:
         """Filters and scores that depend on a node and its pods, for some nodes."""
         passing: Mask | None = None
         for plugin in self._pod_filters:
             mask = passing_nodes(plugin, state, pod, nodes)
             passing = mask if passing is None else passing & mask
-        earned: Ints | None = None
-        for plugin, weight in self._pod_scorers:
-            scores = plugin.score_nodes(state, pod, nodes)
-            if weight != 1:
-                scores = weight * scores
-            earned = scores if earned is None else earned + scores
+        earned = self._pod_scores.total(state, pod, nodes)
         if passing is None:
             passing = np.ones(len(nodes), dtype=np.bool_)
         return passing, np.zeros(len(nodes), dtype=np.int64) if earned is None else earned
@@ -258,6 +225,7 @@ class Plan:
 
     def _combine(self, earned: Ranks, ok: Mask) -> None:
         """Ranks of all slots from their parts."""
+        self.ok = ok
         self.feasible = int(np.count_nonzero(ok))
         # Added to what a node's pods earn it, in ranks: all that does not depend on them. One more makes it positive.
         offset: Ints = np.ones(self._size, dtype=np.int64)
@@ -271,10 +239,7 @@ class Plan:
         self.key: Ranks = earned << TIE_BITS
         self.key += self._offset
         self.key *= ok
-        self._forget_feasible()
-
-    def _forget_feasible(self) -> None:
-        self._ok = self._feasible_nodes = None
+        self._feasible_nodes = None
 
     def _earned(self, state: CycleState, pod: Pod, ok: Mask) -> Ranks:
         """What the pods on each of these nodes earn it: the ranks tell where there is one, the others are asked for."""
@@ -285,11 +250,7 @@ class Plan:
         return earned
 
     def _update_many(self, state: CycleState, pod: Pod) -> None:
-        log = self.table.log
-        open_ = log.changed[: self._size] >= self._position
-        self._position = log.position
-        open_ &= self._node_ok
-        changed = open_.nonzero()[0]
+        changed = self._changed_nodes()
         nodes = self.table.subset(changed, fleeting=True)
         ok, earned = self._judge(state, pod, nodes)
         if self.token_filters:
@@ -297,14 +258,26 @@ class Plan:
             for part in self.token_filters:
                 part.update(state, pod, nodes)
                 ok = ok & part.ok.take(changed)
-        ranks: Ranks = earned.astype(self.key.dtype)
-        ranks <<= TIE_BITS
+        ranks: Ranks = earned.astype(self.key.dtype, copy=False) << TIE_BITS
         ranks += self._offset.take(changed)
-        ranks *= ok
-        flipped = ((self.key.take(changed) != 0) != ok).nonzero()[0]
+        rejects = b"\0" in ok.tobytes()  # the quickest way to see whether any of so few is false
+        if rejects:
+            ranks *= ok
         self.key[changed] = ranks
-        if len(flipped):
-            self._flip(state, pod, changed[flipped], ok[flipped])
+        if rejects or self.feasible < self._openings:
+            flipped = (self.ok.take(changed) != ok).nonzero()[0]
+            if len(flipped):
+                self._flip(state, pod, changed[flipped], ok[flipped])
+
+    def _changed_nodes(self) -> Slots:
+        """Nodes that changed since the last pod, less those that the node object rules out."""
+        log, position = self.table.log, self._position
+        self._position = log.position
+        if self._open is not None:
+            return self._open.take((log.changed.take(self._open) >= position).nonzero()[0])
+        changed = log.changed[: self._size] >= position
+        changed &= self._node_ok
+        return changed.nonzero()[0]
 
     def _update_one(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> None:
         if not self._node_ok.item(slot):
@@ -321,15 +294,15 @@ class Plan:
         for part in self.token_filters:
             ok = part.update_one(state, pod, info) and ok
         rank = (self._earned_by(state, pod, slot, info) << TIE_BITS) + self._offset.item(slot) if ok else 0
-        before = self.key.item(slot) != 0
         self.key[slot] = rank
-        if ok == before:
+        if ok == self.ok.item(slot):
             return
         if self.normalized:
             self._flip(state, pod, np.array([slot]), np.array([ok]))
         else:
+            self.ok[slot] = ok
             self.feasible += 1 if ok else -1
-            self._forget_feasible()
+            self._feasible_nodes = None
 
     def _earned_by(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> int:
         """What the pods on a node earn it."""
@@ -342,7 +315,8 @@ class Plan:
 
     def _flip(self, state: CycleState, pod: Pod, slots: NDArray[np.intp], joins: Mask) -> None:
         """Nodes became feasible or stopped being so; where that moves what is normalised, all is combined anew."""
+        self.ok[slots] = joins
         self.feasible += 2 * int(np.count_nonzero(joins)) - len(slots)
-        self._forget_feasible()
+        self._feasible_nodes = None
         if self.normalized and any(scorer.moved_by(slots, joins) for scorer in self.normalized):
             self._combine(self._earned(state, pod, self.ok), self.ok)

@@ -16,12 +16,16 @@ def run_post_filters(survey: Survey) -> tuple[str, PostFilterResult | None]:
     Success, an unresolvable rejection and an error each end the round; other rejections are collected.
     """
     reasons: list[str] = []
+    result: PostFilterResult | None = None
     statuses = survey.node_statuses()
     for plugin in survey.profile.post_filters:
         answer = plugin.post_filter(survey.state, survey.pod, statuses)
-        if answer is None or isinstance(answer, PostFilterResult) or answer.code == Code.Success:
-            return "", answer if isinstance(answer, PostFilterResult) else None
-        if answer.code not in (Code.Unschedulable, Code.Pending):
-            return answer.message, None
-        reasons += answer.reasons
-    return ", ".join(reasons), None
+        proposal = answer if isinstance(answer, PostFilterResult) else None
+        status = answer.status if isinstance(answer, PostFilterResult) else answer
+        if status is None or status.code == Code.Success:
+            return "", proposal
+        if status.code not in (Code.Unschedulable, Code.Pending):
+            return status.message, proposal
+        reasons += status.reasons
+        result = proposal or result
+    return ", ".join(reasons), result

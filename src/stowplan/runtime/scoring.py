@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stowplan.framework import Code, CycleState, Nodes, Pod, Scores, Slots, implements
+from stowplan.framework import Code, CycleState, Nodes, Pod, Scores, ScoringTeam, Slots, implements
 from stowplan.runtime.normalizing import NORMALIZERS, Raw
 from stowplan.runtime.outcomes import failed_at
 
 if TYPE_CHECKING:
     from stowplan.framework import Plugin
+    from stowplan.runtime.parts import Weighted
     from stowplan.runtime.profile import Profile
 
 
@@ -24,10 +26,54 @@ class PluginScores(NamedTuple):
     normalized: Scores
 
 
+class Summed:
+    """Plugins without normalisation whose scores are added up: those of one team by one call."""
+
+    def __init__(self, scorers: Iterable[Weighted]) -> None:
+        self._scorers = list(scorers)
+        teams: dict[int, _Team] = {}
+        self._alone = []
+        for scorer in self._scorers:
+            found = scorer.plugin.scoring_team()
+            if found is None:
+                self._alone.append(scorer)
+            else:
+                team = teams.setdefault(id(found[0]), _Team(found[0], {}, []))
+                team.weights[found[1]] = scorer.weight
+                team.members.append(scorer)
+        self._teams = list(teams.values())
+
+    def total(self, state: CycleState, pod: Pod, nodes: Nodes) -> Raw | None:
+        """The weighted sum; None where there is nobody to ask."""
+        total: Raw | None = None
+        alone = self._alone
+        for team, weights, members in self._teams:
+            scores = team.total(pod.template, nodes, weights)
+            if scores is None:
+                alone = [*alone, *members]
+            else:
+                total = scores if total is None else total + scores
+        for plugin, weight in alone:
+            total = weighted_sum(total, weight, plugin.score_nodes(state, pod, nodes))
+        return total
+
+
+class _Team(NamedTuple):
+    team: ScoringTeam
+    weights: dict[str, int]
+    """By part."""
+    members: list[Weighted]
+
+
+def weighted_sum(total: Raw | None, weight: int, scores: Raw) -> Raw:
+    weighted = scores if weight == 1 else weight * scores
+    return weighted if total is None else total + weighted
+
+
 def score_nodes(profile: Profile, state: CycleState, pod: Pod, feasible: Slots) -> tuple[list[PluginScores], Scores]:
     """The scores plugin by plugin, and their weighted sum, by position in `feasible`."""
     nodes = profile.cluster.nodes.subset(feasible)
-    run_pre_scores(profile, state, pod, nodes)
+    run_pre_scores(profile.pre_scores, state, pod, nodes)
     total: Scores = np.zeros(len(feasible), dtype=np.int64)
     scores = []
     for plugin, weight in profile.scorers:
@@ -40,8 +86,11 @@ def score_nodes(profile: Profile, state: CycleState, pod: Pod, feasible: Slots) 
     return scores, total
 
 
-def run_pre_scores(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes) -> None:
-    for plugin in profile.pre_scores:
+def run_pre_scores(plugins: Iterable[Plugin], state: CycleState, pod: Pod, nodes: Nodes) -> None:
+    """PreScore of these plugins: `state` learns which of them do not score the pod."""
+    for plugin in plugins:
+        if plugin.name in state.skip_score:
+            continue
         status = plugin.pre_score(state, pod, nodes)
         if status is None or status.code == Code.Success:
             continue

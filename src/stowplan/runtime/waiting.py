@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from threading import Lock
 
 from stowplan.framework import Code, Pod, Request, Status
 
+Defer = Callable[[Callable[[], None]], None]
+"""Does something at once, or later where it is safe."""
+
+
+def at_once(action: Callable[[], None]) -> None:
+    action()
+
+
 LONGEST_WAIT = 15 * 60.0
 """Seconds; a plugin that asks for more gets this."""
+
+REMOVED = "removed"
+"""What a pod is rejected with that goes away while it waits."""
 
 
 class Verdict(Request):
@@ -20,15 +33,20 @@ class Verdict(Request):
 
 
 class WaitingPodEntry:
-    """A pod with the plugins that still hold it back. The first verdict counts, later ones change nothing."""
+    """A pod with the plugins that still hold it back. The first verdict counts, later ones change nothing.
 
-    __slots__ = ("_on_verdict", "_pending", "_verdict", "pod")
+    Plugins may give theirs from any thread; what follows from it happens where `defer` lets it.
+    """
 
-    def __init__(self, pod: Pod, plugins: Collection[str]) -> None:
+    __slots__ = ("_defer", "_lock", "_on_verdict", "_pending", "_verdict", "pod")
+
+    def __init__(self, pod: Pod, plugins: Collection[str], defer: Defer = at_once) -> None:
         self.pod = pod
+        self._defer = defer
+        self._lock = Lock()
         self._pending = dict.fromkeys(plugins)
         self._verdict: tuple[Status | None] | None = None
-        self._on_verdict: Callable[[Status | None], None] | None = None
+        self._on_verdict: list[Callable[[Status | None], None]] = []
 
     @property
     def pending_plugins(self) -> list[str]:
@@ -52,27 +70,33 @@ class WaitingPodEntry:
 
     def when_settled(self, callback: Callable[[Status | None], None]) -> None:
         """Call back with the verdict, at once where there is one."""
-        self._on_verdict = callback
-        if self._verdict is not None:
+        if self._verdict is None:
+            self._on_verdict.append(callback)
+        else:
             callback(self._verdict[0])
 
     def _settle(self, verdict: Status | None) -> bool:
-        if self._verdict is not None:
-            return False
-        self._verdict = (verdict,)
-        if self._on_verdict is not None:
-            self._on_verdict(verdict)
+        with self._lock:
+            if self._verdict is not None:
+                return False
+            self._verdict = (verdict,)
+        self._defer(partial(self._tell, verdict))
         return True
+
+    def _tell(self, verdict: Status | None) -> None:
+        for callback in self._on_verdict:
+            callback(verdict)
 
 
 class WaitingPods:
     """All waiting pods of a scheduler, by uid."""
 
-    def __init__(self) -> None:
+    def __init__(self, defer: Defer = at_once) -> None:
+        self._defer = defer
         self._entries: dict[str, WaitingPodEntry] = {}
 
     def add(self, pod: Pod, plugins: Collection[str]) -> WaitingPodEntry:
-        entry = self._entries[pod.uid] = WaitingPodEntry(pod, plugins)
+        entry = self._entries[pod.uid] = WaitingPodEntry(pod, plugins, self._defer)
         return entry
 
     def get(self, uid: str) -> WaitingPodEntry | None:

@@ -20,6 +20,28 @@ def test_quantity_problem(amount: str | int | float, problem: str | None) -> Non
     assert found is None if problem is None else str(found).startswith(problem)
 
 
+@pytest.mark.parametrize(
+    ("amount", "problem"),
+    [
+        (None, None),
+        (0, None),
+        (3, None),
+        (-1, "must be greater than or equal to 0: -1"),
+        ("0%", None),
+        ("100%", None),
+        ("0050%", None),
+        ("101%", 'must not be greater than 100%: "101%"'),
+        ("1000%", 'must not be greater than 100%: "1000%"'),
+        *(
+            (text, f"a valid percent string must be a numeric string followed by an ending '%': \"{text}\"")
+            for text in ("", "%", "5", "-5%", "5.5%", "5 %", "5%%")
+        ),
+    ],
+)
+def test_int_or_percent(amount: int | str | None, problem: str | None) -> None:
+    assert list(checks.int_or_percent(".spec.x", amount)) == ([] if problem is None else [(".spec.x", problem)])
+
+
 def test_resources_whose_names_are_no_words_are_quoted_in_paths() -> None:
     found = checks.quantities(".requests", {"cpu": "-1", "hugepages-2Mi": "-1", "memory": "1"})
     assert [path for path, _ in found] == [".requests.cpu", '.requests["hugepages-2Mi"]']

@@ -45,7 +45,11 @@ def test_null_means_not_set() -> None:
         ('{"spec": {"containers": [{"name": 1}]}}', "$.spec.containers[0].name: Expected `str`, got `int`"),
         ('{"spec": {"containers": {}}}', "$.spec.containers: Expected `array`, got `object`"),
         ('{"spec": {"containers": [null]}}', "$.spec.containers[0]: Expected `object`, got `null`"),
-        ('{"metadata": {"labels": {"a": 1}}}', "$.metadata.labels[...]: Expected `str`, got `int`"),
+        ('{"metadata": {"labels": {"a": 1}}}', "$.metadata.labels.a: Expected `str`, got `int`"),
+        (
+            '{"metadata": {"labels": {"a": "b", "example.com/v": 1, "c": 2}}}',
+            '$.metadata.labels["example.com/v"]: Expected `str`, got `int`',
+        ),
         ('{"metadata": {"name": null, "labels": 1}}', "$.metadata.labels: Expected `object`, got `int`"),
         ("[]", "$: Expected `object`, got `array`"),
     ],

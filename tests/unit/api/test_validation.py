@@ -34,6 +34,11 @@ NEGATIVE = {"x": {"value": "-1"}}
         ("StatefulSet", {"spec": {"selector": BAD_SELECTOR}}, [".spec.selector"]),
         ("PodDisruptionBudget", {"spec": {"selector": BAD_SELECTOR}}, [".spec.selector"]),
         (
+            "PodDisruptionBudget",
+            {"spec": {"minAvailable": -1, "maxUnavailable": "many"}},
+            [".spec", ".spec.minAvailable", ".spec.maxUnavailable"],
+        ),
+        (
             "PersistentVolumeClaim",
             {"spec": {"resources": {"requests": {"storage": "-1"}}, "selector": BAD_SELECTOR}},
             [".spec.resources.requests.storage", ".spec.selector"],

@@ -61,7 +61,7 @@ def test_help_and_version_import_no_room_and_nothing_heavy(args: list[str]) -> N
     script = "import sys; from stowplan.cli.main import main; main(); print(*sys.modules, file=sys.stderr)"
     result = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True, check=True)
     modules = result.stderr.split()
-    assert {"numpy", "yaml", "msgspec"}.isdisjoint(modules)
+    assert {"numpy", "yaml", "msgspec", "rich"}.isdisjoint(modules)
     rooms = {name.split(".")[1] for name in modules if name.startswith("stowplan.")}
     assert rooms <= {"_version", "cli", "errors"}
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stowplan.config.yaml_text import dump, parse
+from stowplan.config.yaml_text import dump, parse, parse_all
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,17 @@ tricky = st.sampled_from(["1e3", "2024-01-01", "yes", "0x1f", "1:30", "", "null"
 @given(st.dictionaries(st.one_of(st.text(), tricky), st.one_of(json_values, tricky), min_size=1, max_size=4))
 def test_what_is_dumped_reads_back(value: dict[str, Any]) -> None:
     assert parse(dump(value)) == value
+
+
+def test_several_documents() -> None:
+    assert parse_all("a: 1\n---\n---\nb: 2\n") == [{"a": 1}, None, {"b": 2}]
+    assert parse_all("") == []
+
+
+def test_aliases_may_not_blow_a_document_up() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]" for i in range(3)]
+    assert len(parse("\n".join(lines))["a3"]) == 10
+    lines += [f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]" for i in range(3, 9)]
+    with pytest.raises(ValueError, match="too large by its aliases"):
+        parse("\n".join(lines))

@@ -55,6 +55,7 @@ class DynamicResources(InTreePlugin):
     """Concerned with pods that name claims, or ask for extended resources that devices might serve."""
 
     name = NAME
+    reads = ("ResourceClaim", "DeviceClass", "ResourceSlice")
     parallel_pre_bind = True
     scope = "cluster"
     normalize = "default"

@@ -38,6 +38,7 @@ class InterPodAffinity(InTreePlugin):
     """Keeps pods near to or away from other pods."""
 
     name = "InterPodAffinity"
+    reads = ("Namespace",)
     scope = "cluster"
     Args = InterPodAffinityArgs
 

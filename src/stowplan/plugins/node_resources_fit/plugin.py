@@ -6,9 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
-
-from stowplan.cache.columns import ALLOCATABLE, ALLOWED_PODS, POD_COUNT, REQUESTED, Column, Floats
+from stowplan.cache.columns import Column
 from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
 from stowplan.cache.requests import is_extended_resource
 from stowplan.config.args import NodeResourcesFitArgs
@@ -26,15 +24,17 @@ from stowplan.framework import (
     Pod,
     PodTemplate,
     Scores,
+    ScoringTeam,
     Status,
     on,
 )
-from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.base import LEAST_ALLOCATED, CpuAndMemory, InTreePlugin
 from stowplan.plugins.node_resources_fit import hints
 from stowplan.plugins.node_resources_fit.scoring import Strategy
 
 NAME = "NodeResourcesFit"
 TOO_MANY_PODS = "Too many pods"
+CPU_AND_MEMORY = frozenset({"cpu", "memory"})
 
 
 class Check(NamedTuple):
@@ -57,6 +57,7 @@ class NodeResourcesFit(InTreePlugin):
     """Rejects nodes without room for the pod; scores what is free, used, or a shape of utilization."""
 
     name = NAME
+    reads = ("DeviceClass",)
     scope = "node+pods"
     template_only = True
 
@@ -65,6 +66,7 @@ class NodeResourcesFit(InTreePlugin):
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._strategy = Strategy(args.scoring_strategy, self.nodes)
+        self._resources: CpuAndMemory = self.nodes.derive(CpuAndMemory)
 
     def signature(self, template: PodTemplate) -> Hashable:
         return (tuple(template.requests.items()), self._strategy.requests(template))
@@ -86,14 +88,13 @@ class NodeResourcesFit(InTreePlugin):
         return self.slot_filter(pod.template)(node.slot)
 
     def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
-        pair = pod.template.derive((self, "pair"), self._cpu_and_memory)
-        if pair is None:
+        if self.cluster.journal.active:
             return super().passing_nodes(state, pod, nodes)
-        sheet = nodes.read_rows(self.nodes.sheet.data)
-        enough = sheet[ALLOCATABLE] - sheet[REQUESTED] >= pair
-        passing: Mask = sheet[POD_COUNT] < sheet[ALLOWED_PODS]
-        passing &= enough[0]
-        passing &= enough[1]
+        passing = self._resources.fits(pod.template, nodes)
+        if not pod.template.requests.keys() <= CPU_AND_MEMORY:
+            for check in self._checks(pod.template):
+                if check.resource not in CPU_AND_MEMORY:
+                    passing &= ~self._short(check, nodes)
         return passing
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
@@ -110,6 +111,9 @@ class NodeResourcesFit(InTreePlugin):
 
     def slot_scorer(self, template: PodTemplate) -> Callable[[int], int]:
         return self._strategy.scorer(template)
+
+    def scoring_team(self) -> tuple[ScoringTeam, str] | None:
+        return (self._resources, LEAST_ALLOCATED) if self._strategy.usual else None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         return self._strategy.scorer(pod.template)(node.slot)
@@ -145,12 +149,6 @@ class NodeResourcesFit(InTreePlugin):
                 delegable = is_extended_resource(name) or name.startswith(IMPLICIT_PREFIX)
                 checks.append(Check(name, template.requests[name], allocatable, requested, delegable))
         return tuple(checks)
-
-    def _cpu_and_memory(self, template: PodTemplate) -> Floats | None:
-        """Requests for cpu and memory as a column vector, for pods that ask for nothing else; else None."""
-        amounts = {check.resource: check.amount for check in self._checks(template)}
-        pair = [[amounts.pop("cpu", -np.inf)], [amounts.pop("memory", -np.inf)]]
-        return None if amounts else np.array(pair)
 
     def _is_ignored(self, resource: str) -> bool:
         if not is_extended_resource(resource):

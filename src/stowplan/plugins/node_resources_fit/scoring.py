@@ -8,14 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.cache.columns import ALLOCATABLE, NON_ZERO, Column, Floats
+from stowplan.cache.columns import Column, Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource, scoring_requests
 from stowplan.config.args import LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrategy
 from stowplan.framework import Nodes, PodTemplate, Scores
-
-EXACT_IN_FLOAT = 1 << 46
-"""Below this, 100 x amount and its quotient, cut to an integer, are exact in a float; from here on ints are used."""
+from stowplan.plugins.base import EXACT_IN_FLOAT, CpuAndMemory
+from stowplan.plugins.base import LEAST_ALLOCATED as LEAST
 
 Ints = NDArray[np.int64]
 
@@ -93,8 +92,9 @@ class Strategy:
         self._nodes = nodes
         self._shape: Shape | None = None
         resources = [(spec.name, spec.weight) for spec in config.resources]
-        self._usual = config.type == LEAST_ALLOCATED and resources == [("cpu", 1), ("memory", 1)]
+        self.usual = config.type == LEAST_ALLOCATED and resources == [("cpu", 1), ("memory", 1)]
         """Whether this is kube-scheduler's default, which has a short way of its own."""
+        self._resources = nodes.derive(CpuAndMemory)
         self._one: Callable[[int, int], int]
         self._many: Callable[[Floats, Floats, bool], Ints]
         if config.type == LEAST_ALLOCATED:
@@ -110,10 +110,31 @@ class Strategy:
         return tuple(part.request for part in self._parts(template))
 
     def scorer(self, template: PodTemplate) -> Callable[[int], int]:
-        """The score of one node, bound to a template."""
+        """The score of one node, bound to a template; written out where the configuration is the default."""
         return template.derive((self, "scorer"), self._make_scorer)
 
     def _make_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+        general = self._make_general_scorer(template)
+        if not self.usual:
+            return general
+        cpu, memory = self._parts(template)
+        cpus, used_cpus, asked_cpu = cpu.allocatable.values, cpu.allocated.values, cpu.request
+        memories, used_memories, asked_memory = memory.allocatable.values, memory.allocated.values, memory.request
+
+        def score(slot: int) -> int:
+            cpu, memory = cpus[slot], memories[slot]
+            if not cpu or not memory:
+                return general(slot)
+            free_cpu = cpu - used_cpus[slot] - asked_cpu
+            free_memory = memory - used_memories[slot] - asked_memory
+            points = free_cpu * 100 // cpu if free_cpu > 0 else 0
+            if free_memory > 0:
+                points += free_memory * 100 // memory
+            return points >> 1
+
+        return score
+
+    def _make_general_scorer(self, template: PodTemplate) -> Callable[[int], int]:
         parts = tuple((p.allocatable.values, p.allocated.values, p.request, p.weight) for p in self._parts(template))
         one, shaped = self._one, self._shape is not None
 
@@ -133,12 +154,12 @@ class Strategy:
         return score
 
     def score_nodes(self, template: PodTemplate, nodes: Nodes) -> Scores:
+        if self.usual and self._resources.applicable():
+            return self._resources.scores(LEAST, template, nodes)
         parts = self._parts(template)
         if any(part.allocatable.widest >= EXACT_IN_FLOAT for part in parts):
             score = self.scorer(template)
             return np.array([score(slot) for slot in _slots(nodes)], dtype=np.int64)
-        if self._usual and all(self._nodes.everywhere(part.allocatable) for part in parts):
-            return self._least_cpu_and_memory(parts, nodes)
         total: Ints | None = None
         weights: Ints | int = 0
         for part in parts:
@@ -161,21 +182,6 @@ class Strategy:
             return total // weights if weights not in (1, 2) else total >> (weights - 1)
         quotients = total / np.maximum(weights, 1)
         return (quotients if self._shape is None else np.floor(quotients + 0.5)).astype(np.int64)
-
-    def _least_cpu_and_memory(self, parts: tuple[Part, ...], nodes: Nodes) -> Scores:
-        """LeastAllocated of cpu and memory alike, both at once."""
-        sheet = nodes.read_rows(self._nodes.sheet.data)
-        allocatable = sheet[ALLOCATABLE]
-        free = allocatable - sheet[NON_ZERO]
-        free -= np.array([[parts[0].request], [parts[1].request]], dtype=np.float64)
-        np.maximum(free, 0.0, out=free)
-        free *= 100.0
-        free /= allocatable
-        scores = free.astype(np.int64)
-        total: Scores = scores[0]
-        total += scores[1]
-        total >>= 1
-        return total
 
     def _parts(self, template: PodTemplate) -> tuple[Part, ...]:
         return template.derive(self, self._make_parts)

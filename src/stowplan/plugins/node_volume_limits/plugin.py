@@ -42,6 +42,7 @@ class NodeVolumeLimits(InTreePlugin):
     """Counts what the pods on a node use, and what is attached to it besides."""
 
     name = NAME
+    reads = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment")
 
     def __init__(self, args: object, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -43,6 +43,7 @@ class PodTopologySpread(InTreePlugin):
     """Filters by constraints that must hold, scores by those that should."""
 
     name = "PodTopologySpread"
+    reads = ("Service", "ReplicaSet", "ReplicationController", "StatefulSet")
     scope = "cluster"
     Args = PodTopologySpreadArgs
 

@@ -7,7 +7,14 @@ from typing import Any
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster, key_of
-from stowplan.cache.volumes import SELECTED_NODE, TranslationError, affinity_of, compile_affinity, migration_of
+from stowplan.cache.volumes import (
+    SELECTED_NODE,
+    TranslationError,
+    affinity_of,
+    compile_affinity,
+    migration_of,
+    not_found,
+)
 from stowplan.errors import StowplanError
 from stowplan.framework import Failure, NodeInfo, Pod, Sleep, Status, Write
 from stowplan.plugins.volume_binding.binder import Binder, Decision
@@ -77,12 +84,14 @@ class VolumeWriter:
     def _is_bound(self, node: NodeInfo, claim: api.PersistentVolumeClaim, written: api.PersistentVolume) -> bool:
         volume = self._volumes.get(written.metadata.name)
         if volume is None:
-            name = written.metadata.name
-            raise BindingError(f'failed to check binding: could not find v1.PersistentVolume "{name}"')
+            raise BindingError(f"failed to check binding: {not_found('persistentvolumes', written.metadata.name)}")
         stored = self._stored(claim, "failed to check binding")
         if _older(volume, written):
             return False
-        self._check_affinity(volume, node)
+        try:
+            self._check_affinity(volume, node)
+        except TranslationError as problem:
+            raise BindingError(f"failed to translate pv to csi: {problem}") from problem
         ref = volume.spec.claim_ref
         if ref is None or not ref.uid:
             raise BindingError(f'ClaimRef got reset for pv "{volume.metadata.name}"')
@@ -101,13 +110,16 @@ class VolumeWriter:
             volume = self._volumes.get(claim.spec.volume_name)
             if volume is None:
                 return False
-            self._check_affinity(volume, node)
+            try:
+                self._check_affinity(volume, node)
+            except TranslationError as problem:
+                raise BindingError(str(problem)) from problem
         return is_bound(claim)
 
     def _stored(self, claim: api.PersistentVolumeClaim, context: str) -> api.PersistentVolumeClaim:
         stored = self._claims.get(claim.metadata.name, claim.metadata.namespace)
         if stored is None:
-            raise BindingError(f'{context}: could not find v1.PersistentVolumeClaim "{key_of(claim.metadata)}"')
+            raise BindingError(f"{context}: {not_found('persistentvolumeclaims', key_of(claim.metadata))}")
         return stored
 
     def _check_affinity(self, volume: api.PersistentVolume, node: NodeInfo) -> None:
@@ -115,10 +127,7 @@ class VolumeWriter:
         affinity = affinity_of(volume)
         migration = migration_of(volume.spec)
         if migration is not None and migration.complete and self._binder.migrated(migration.plugin, node):
-            try:
-                translated = translate_affinity(volume, migration)
-            except TranslationError as problem:
-                raise BindingError(f"failed to translate pv to csi: {problem}") from problem
+            translated = translate_affinity(volume, migration)
             affinity = None if translated is None else compile_affinity(translated)
         if affinity is not None and not affinity.matches(node.labels, node.name):
             mismatch = f'pv "{volume.metadata.name}" node affinity doesn\'t match node "{node.name}"'

@@ -47,6 +47,7 @@ class VolumeBinding(InTreePlugin):
     """Nothing to score: kube-scheduler scores storage capacity behind a gate that is off."""
 
     name = NAME
+    reads = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity")
     parallel_pre_bind = True
 
     def __init__(self, args: VolumeBindingArgs, handle: Handle) -> None:

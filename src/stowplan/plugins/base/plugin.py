@@ -1,4 +1,4 @@
-"""What in-tree plugins share: a plugin that reads the columnar cache."""
+"""The base class: a plugin that reads the columnar cache."""
 
 from __future__ import annotations
 

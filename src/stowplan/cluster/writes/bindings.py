@@ -1,0 +1,101 @@
+"""Binding pods: one request each, and what it takes to learn what became of one that got lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.api.codec import DecodeError
+from stowplan.cluster import bodies
+from stowplan.cluster.errors import ClusterError
+from stowplan.cluster.lean import ClosedError, Exchange, NotLeaderError, Writer
+from stowplan.cluster.writes import refusals
+from stowplan.framework import Bind, Failure, Request
+
+PATIENCE = 30.0
+"""Seconds for which a binding that may have happened is asked for again."""
+
+Answer = Callable[[Request, Any], None]
+"""Takes what came of a request."""
+
+
+class BindingExchange(Exchange):
+    """The request to bind a pod.
+
+    One that may have been carried out is sent again to the same node until its outcome is known: to forget such a pod
+    would be to give its place away. If it was bound the first time, the second request ends in a conflict, and a look
+    at the pod tells.
+    """
+
+    __slots__ = ("_answer", "_attempts", "_doubted_at", "_instruction", "_writer")
+
+    def __init__(self, writer: Writer, instruction: Bind, answer: Answer) -> None:
+        pod = instruction.pod
+        super().__init__(
+            b"POST",
+            bodies.binding_path(pod.namespace, pod.name),
+            bodies.binding(pod.namespace, pod.name, pod.uid, instruction.node_name),
+        )
+        self._writer = writer
+        self._instruction = instruction
+        self._answer = answer
+        self._attempts = 1
+        self._doubted_at: float | None = None
+
+    def replied(self, status: int, body: bytes) -> None:
+        if status < refusals.SUCCESS:
+            self.end(None)
+        elif status == refusals.CONFLICT:
+            self._writer.submit(_Look(self._instruction, refusals.refused(status, body), self.end))
+        elif status >= refusals.SERVER_ERROR and self._attempts < refusals.ATTEMPTS:
+            self._send_again()
+        else:
+            self.end(refusals.refused(status, body))
+
+    def lost(self, error: ClusterError, sent: bool) -> None:
+        now = asyncio.get_running_loop().time()
+        if sent and self._doubted_at is None:
+            self._doubted_at = now
+        doubted_at = self._doubted_at
+        final = isinstance(error, NotLeaderError | ClosedError)
+        if doubted_at is not None and now - doubted_at < PATIENCE and not final:
+            self._send_again()
+        else:
+            self.end(refusals.lost(error, sent=doubted_at is not None))
+
+    def end(self, outcome: Failure | None) -> None:
+        self._answer(self._instruction, outcome)
+
+    def _send_again(self) -> None:
+        self._writer.submit_again(self, self._attempts)
+        self._attempts += 1
+
+
+class _Look(Exchange):
+    """Looks where a pod is that could not be bound: it may be where it should, by a request thought lost."""
+
+    __slots__ = ("_end", "_instruction", "_refusal")
+
+    def __init__(self, instruction: Bind, refusal: Failure, end: Callable[[Failure | None], None]) -> None:
+        pod = instruction.pod
+        super().__init__(b"GET", bodies.pod_path(pod.namespace, pod.name))
+        self._instruction = instruction
+        self._refusal = refusal
+        self._end = end
+
+    def replied(self, status: int, body: bytes) -> None:
+        self._end(None if status < refusals.SUCCESS and self._is_there(body) else self._refusal)
+
+    def lost(self, error: ClusterError, sent: bool) -> None:
+        self._end(self._refusal)
+
+    def _is_there(self, body: bytes) -> bool:
+        try:
+            pod = codec.decode(api.Pod, body)
+        except DecodeError:
+            return False
+        wanted = self._instruction
+        return (pod.metadata.uid, pod.spec.node_name) == (wanted.pod.uid, wanted.node_name)

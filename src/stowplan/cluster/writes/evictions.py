@@ -1,0 +1,59 @@
+"""Evicting pods: a condition that tells why, then the deletion."""
+
+from __future__ import annotations
+
+from stowplan.cluster import bodies
+from stowplan.cluster.errors import ClusterError
+from stowplan.cluster.lean import JSON, Exchange, Writer
+from stowplan.cluster.writes import refusals
+from stowplan.cluster.writes.bindings import Answer
+from stowplan.framework import Evict, Failure
+
+_GONE = "NotFound"
+
+
+class EvictionExchange(Exchange):
+    """Both requests, one after the other. They hold for the pod of that uid alone, and may be repeated."""
+
+    __slots__ = ("_answer", "_attempts", "_instruction", "_writer")
+
+    def __init__(self, writer: Writer, instruction: Evict, answer: Answer) -> None:
+        pod = instruction.pod
+        super().__init__(
+            b"PATCH",
+            bodies.pod_path(pod.namespace, pod.name, b"/status"),
+            bodies.status_patch(pod.uid, instruction.condition, None),
+            bodies.STRATEGIC_MERGE_PATCH,
+        )
+        self._writer = writer
+        self._instruction = instruction
+        self._answer = answer
+        self._attempts = 1
+
+    def replied(self, status: int, body: bytes) -> None:
+        if status >= refusals.SUCCESS:
+            self._fail(refusals.refused(status, body))
+        elif self.method == b"DELETE":
+            self._answer(self._instruction, None)
+        else:
+            self._delete()
+
+    def lost(self, error: ClusterError, sent: bool) -> None:
+        self._fail(refusals.lost(error, sent))
+
+    def _delete(self) -> None:
+        pod = self._instruction.pod
+        self.method, self.content_type = b"DELETE", JSON
+        self.path = bodies.pod_path(pod.namespace, pod.name)
+        self.body = bodies.delete_options(pod.uid)
+        self._attempts = 1
+        self._writer.submit(self)
+
+    def _fail(self, failure: Failure) -> None:
+        if refusals.is_gone(failure):
+            self._answer(self._instruction, Failure(failure.message, _GONE))
+        elif refusals.is_passing(failure) and self._attempts < refusals.ATTEMPTS:
+            self._writer.submit_again(self, self._attempts)
+            self._attempts += 1
+        else:
+            self._answer(self._instruction, failure)

@@ -1,0 +1,95 @@
+"""Writing the status of pods, one patch at a time for each."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from stowplan.cluster import bodies
+from stowplan.cluster.errors import ClusterError
+from stowplan.cluster.lean import Exchange, Writer
+from stowplan.cluster.writes import refusals
+from stowplan.framework import Failure, PatchStatus
+
+log = logging.getLogger("stowplan.cluster")
+
+
+class Statuses:
+    """Patches under way. Those to one pod go out one after the other, so that the last word stays the last.
+
+    What is to be patched while a patch is under way becomes one patch after it. A binding waits for the patch that is
+    under way, or it might say of a bound pod that it is unschedulable; patches that have not gone out by then are moot.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self.running: dict[str, _StatusExchange] = {}
+        """By the pod's uid."""
+
+    def patch(self, instruction: PatchStatus) -> None:
+        running = self.running.get(instruction.pod.uid)
+        if running is None:
+            self._send(instruction)
+        elif running.next_step is None:
+            running.following = _merged(running.following, instruction)
+
+    def bind_after(self, uid: str, step: Callable[[], None]) -> None:
+        """Do this once the patch that is running is over."""
+        running = self.running[uid]
+        running.following = None
+        running.next_step = step
+
+    def _send(self, instruction: PatchStatus) -> None:
+        exchange = self.running[instruction.pod.uid] = _StatusExchange(self, instruction)
+        self._writer.submit(exchange)
+
+    def ended(self, exchange: _StatusExchange, failure: Failure | None) -> None:
+        """A patch is written, or failed."""
+        pod = exchange.instruction.pod
+        moot = exchange.next_step is not None
+        if failure is not None and not moot and refusals.is_passing(failure) and exchange.attempts < refusals.ATTEMPTS:
+            self._writer.submit_again(exchange, exchange.attempts)
+            exchange.attempts += 1
+            return
+        del self.running[pod.uid]
+        if failure is not None and not refusals.is_gone(failure):
+            log.error('Error updating pod: pod="%s" err="%s"', pod.key, failure.message)
+        if exchange.next_step is not None:
+            exchange.next_step()
+        elif exchange.following is not None:
+            self._send(exchange.following)
+
+
+class _StatusExchange(Exchange):
+    __slots__ = ("_statuses", "attempts", "following", "instruction", "next_step")
+
+    def __init__(self, statuses: Statuses, instruction: PatchStatus) -> None:
+        pod = instruction.pod
+        super().__init__(
+            b"PATCH",
+            bodies.pod_path(pod.namespace, pod.name, b"/status"),
+            bodies.status_patch(pod.uid, instruction.condition, instruction.nominated_node_name),
+            bodies.STRATEGIC_MERGE_PATCH,
+        )
+        self._statuses = statuses
+        self.instruction = instruction
+        self.attempts = 1
+        self.following: PatchStatus | None = None
+        self.next_step: Callable[[], None] | None = None
+
+    def replied(self, status: int, body: bytes) -> None:
+        self._statuses.ended(self, None if status < refusals.SUCCESS else refusals.refused(status, body))
+
+    def lost(self, error: ClusterError, sent: bool) -> None:
+        self._statuses.ended(self, refusals.lost(error, sent))
+
+
+def _merged(earlier: PatchStatus | None, later: PatchStatus) -> PatchStatus:
+    if earlier is None:
+        return later
+    nominated = later.nominated_node_name
+    return PatchStatus(
+        later.pod,
+        later.condition or earlier.condition,
+        earlier.nominated_node_name if nominated is None else nominated,
+    )

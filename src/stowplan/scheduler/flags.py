@@ -1,0 +1,125 @@
+"""From a command line, and the files that it names, to the options of a scheduler."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from stowplan.config import InvalidConfiguration, KubeSchedulerConfiguration, default_configuration, load
+from stowplan.config.errors import Problems
+from stowplan.config.validation import validate
+from stowplan.errors import ConfigError
+from stowplan.scheduler.command_line import CommandLine
+from stowplan.scheduler.feature_gates import parse_gates
+from stowplan.scheduler.flag_groups import access_options, check_versions, log_options, metric_options, serving_options
+from stowplan.scheduler.options import Options
+
+KnownPlugins = Callable[[tuple[str, ...]], Collection[str]]
+"""Given the values of --plugin, the names of all plugins that a configuration may use."""
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+_LEADER_ELECTION = {
+    "leader-elect": "leader_elect",
+    "leader-elect-lease-duration": "lease_duration",
+    "leader-elect-renew-deadline": "renew_deadline",
+    "leader-elect-resource-lock": "resource_lock",
+    "leader-elect-resource-name": "resource_name",
+    "leader-elect-resource-namespace": "resource_namespace",
+    "leader-elect-retry-period": "retry_period",
+}
+_CONNECTION = {
+    "kube-api-burst": "burst",
+    "kube-api-content-type": "content_type",
+    "kube-api-qps": "qps",
+    "kubeconfig": "kubeconfig",
+}
+_PROFILING = {"contention-profiling": "enable_contention_profiling", "profiling": "enable_profiling"}
+
+
+def parse(
+    arguments: Iterable[str], known_plugins: KnownPlugins | None = None, env: Mapping[str, str] = os.environ
+) -> Options:
+    """The options; a ConfigError says in one line what is wrong with them, or in a line each what with the file.
+
+    Without `known_plugins` any name of a plugin passes.
+    """
+    line = CommandLine(arguments)
+    asked = "help" if line["help"] else {"false": "", "true": "version"}.get(line["version"], line["version"])
+    if asked:
+        return Options(config=default_configuration(), asked=asked)
+    line.check_refused()
+    gates = parse_gates(line["feature-gates"])
+    check_versions(line)
+    logs = log_options(line, gates)
+    serving, access, metrics = serving_options(line), access_options(line), metric_options(line)
+    config, ignored = _configuration(line, known_plugins, env)
+    return Options(
+        config=config,
+        master=line["master"],
+        write_config_to=line["write-config-to"],
+        serving=serving,
+        access=access,
+        metrics=metrics,
+        logs=logs,
+        unschedulable_timeout=line["pod-max-in-unschedulable-pods-duration"].seconds,
+        plugins=line["plugin"],
+        gates=gates,
+        flags=line.shown(),
+        warnings=tuple(f"--{name} is ignored: the configuration file decides" for name in ignored),
+    )
+
+
+def _configuration(
+    line: CommandLine, known_plugins: KnownPlugins | None, env: Mapping[str, str]
+) -> tuple[KubeSchedulerConfiguration, list[str]]:
+    """The effective configuration, and the flags that have no say in it.
+
+    Flags about leader election win over the file; the deprecated ones count only where there is no file.
+    """
+    file: str = line["config"]
+    ignored: set[str] = set()
+    if file:
+        config = load(_read(file), file, None if known_plugins is None else known_plugins(line["plugin"]))
+        ignored = line.given.intersection((*_CONNECTION, *_PROFILING))
+        if "kubeconfig" in ignored and _lacks_cluster(config, env):
+            ignored.remove("kubeconfig")
+            config = _connect(config, line, {"kubeconfig": "kubeconfig"})
+    else:
+        config = _changed(_connect(default_configuration(), line, _CONNECTION), line, _PROFILING)
+    election = _changed(config.leader_election, line, _LEADER_ELECTION)
+    config = msgspec.structs.replace(config, leader_election=election)
+    problems = Problems()
+    validate(config, problems)
+    if problems.errors:
+        raise InvalidConfiguration(file or "flags", problems.errors)
+    return config, sorted(ignored)
+
+
+def _lacks_cluster(config: KubeSchedulerConfiguration, env: Mapping[str, str]) -> bool:
+    """A file that names no kubeconfig means the cluster that we run in. Outside of any it would mean nothing at all,
+    and kube-scheduler would not start: there the flag does no harm."""
+    return not config.client_connection.kubeconfig and not env.get("KUBERNETES_SERVICE_HOST")
+
+
+def _connect(
+    config: KubeSchedulerConfiguration, line: CommandLine, fields: Mapping[str, str]
+) -> KubeSchedulerConfiguration:
+    connection = _changed(config.client_connection, line, fields)
+    return msgspec.structs.replace(config, client_connection=connection)
+
+
+def _changed(struct: S, line: CommandLine, fields: Mapping[str, str]) -> S:
+    """With the values of the flags that were given."""
+    return msgspec.structs.replace(struct, **{fields[name]: line[name] for name in line.given.intersection(fields)})
+
+
+def _read(file: str) -> bytes:
+    try:
+        with open(file, "rb") as opened:
+            return opened.read()
+    except OSError as error:
+        raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from error

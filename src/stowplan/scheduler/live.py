@@ -1,0 +1,150 @@
+"""A scheduler at work: the engine, its loop, the cluster that it is about, and the lease that lets it act."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from stowplan.cluster.client import Client
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.election import Elector
+from stowplan.cluster.executor import Executor
+from stowplan.cluster.feed import UNFINISHED_PODS, Feed
+from stowplan.cluster.lean import Writer
+from stowplan.cluster.ratelimit import TokenBucket
+from stowplan.cluster.recorder import Recorder
+from stowplan.config.types import KubeSchedulerConfiguration
+from stowplan.engine import Engine, Observer
+from stowplan.engine.engine import UNSCHEDULABLE_TIMEOUT
+from stowplan.runtime import Registry
+from stowplan.runtime.collector import settle_heap
+from stowplan.scheduler.calls import Caller
+from stowplan.scheduler.host import Host
+from stowplan.scheduler.kinds import kinds_read
+
+DRAIN_SECONDS = 3.0
+"""How long writes under way may take when the scheduler is to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a scheduler is made of."""
+
+    config: KubeSchedulerConfiguration
+    registry: Registry
+    connection: Connection
+    unschedulable_timeout: float = UNSCHEDULABLE_TIMEOUT
+    call_deadline: float = 600.0
+    """Seconds that a user's method may take where it may wait at all."""
+    keep_objects: bool = False
+    check_invariants: bool = False
+    connections: int = 16
+    rng: random.Random = field(default_factory=random.Random)
+
+
+class Scheduler:
+    """Runs from `run` to `stop`, or until it loses its lease. Everything but the election is on one event loop."""
+
+    def __init__(self, settings: Settings, observer: Observer | None = None) -> None:
+        self._settings = settings
+        config = settings.config
+        self.engine = Engine(
+            config,
+            settings.registry,
+            clock=time.time,
+            rng=settings.rng,
+            observer=observer,
+            unschedulable_timeout=settings.unschedulable_timeout,
+            keep_objects=settings.keep_objects,
+            check_invariants=settings.check_invariants,
+        )
+        self.kinds = kinds_read(self.engine.core.profiles.values())
+        self._limiter = TokenBucket(config.client_connection.qps, config.client_connection.burst, time.monotonic)
+        self._elector: Elector | None = None
+        self._host: Host | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.lost_lease = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether the cluster is known."""
+        return self._host is not None and self._host.ready
+
+    def is_leader(self) -> bool:
+        """Whether this scheduler may act."""
+        return self._elector is None or self._elector.is_leader()
+
+    async def run(self) -> None:
+        """Schedule until told to stop."""
+        loop = self._loop = asyncio.get_running_loop()
+        settings = self._settings
+        client = Client(settings.connection, limiter=self._limiter)
+        writer = Writer(
+            settings.connection,
+            connections=settings.connections,
+            limiter=self._limiter,
+            may_write=self.is_leader,
+        )
+        recorder = Recorder(writer, version_of=self.engine.resource_version)
+        caller = Caller(loop, settings.call_deadline)
+        host = self._host = Host(
+            self.engine,
+            Executor(writer, recorder),
+            caller,
+            loop,
+            time.time,
+            kinds=[kind.name for kind in self.kinds],
+            may_schedule=self.is_leader,
+            on_ready=settle_heap,
+        )
+        self._start_election()
+        feeds = [asyncio.create_task(self._feed(client, kind.name), name=kind.resource) for kind in self.kinds]
+        try:
+            await host.run()
+        finally:
+            for feed in feeds:
+                feed.cancel()
+            await writer.drain(DRAIN_SECONDS)
+            caller.close()
+            await client.close()
+            if self._elector is not None:
+                await asyncio.to_thread(self._elector.stop)
+
+    def stop(self) -> None:
+        """End: what is being written is finished, nothing new is begun."""
+        if self._host is not None:
+            self._host.stop()
+
+    def _start_election(self) -> None:
+        settings = self._settings
+        if settings.config.leader_election.leader_elect:
+            self._elector = Elector(
+                settings.connection,
+                settings.config.leader_election,
+                on_started=self._on_loop(lambda: None),
+                on_stopped=self._on_loop(self._lost_lease),
+            )
+            self._elector.start()
+
+    def _on_loop(self, action: Callable[[], None]) -> Callable[[], None]:
+        """For callbacks from another thread: the host is woken, and does it."""
+
+        def hand_over() -> None:
+            if self._host is not None:
+                self._host.defer(action)
+
+        return hand_over
+
+    def _lost_lease(self) -> None:
+        self.lost_lease = True
+        self.stop()
+
+    async def _feed(self, client: Client, name: str) -> None:
+        assert self._host is not None
+        (kind,) = (kind for kind in self.kinds if kind.name == name)
+        selector = UNFINISHED_PODS if name == "Pod" else ""
+        keep = self._settings.keep_objects and name in ("Pod", "Node")
+        await Feed(client, kind, self._host, field_selector=selector, keep_objects=keep).run()

@@ -1,0 +1,108 @@
+"""What kube-scheduler says about its work, in its words and at its levels."""
+
+from __future__ import annotations
+
+from stowplan.framework import Pod, Status
+from stowplan.observe import logs
+from stowplan.observe.log_format import ref
+from stowplan.queue import Unit
+from stowplan.runtime import Decision
+
+log = logs.get(__name__)
+
+NO_NODES = "no nodes available to schedule pods"
+
+SLOW = 0.1
+"""A cycle that takes longer than so many seconds is worth a line at any level."""
+
+_QUEUES = {"active": "Active", "backoff": "Backoff", "unschedulable": "Unschedulable"}
+
+
+def attempting(unit: Unit) -> None:
+    log.v(3, "Attempting to schedule pod", pod=ref(unit.pod))
+
+
+def decided(unit: Unit, decision: Decision) -> None:
+    pod = ref(unit.pod)
+    if log.verbosity >= 10:
+        _scores(decision)
+    if decision.node_name:
+        log.v(3, "Attempting to bind pod to node", pod=pod, node=decision.node_name)
+    elif not decision.profile.post_filters:
+        log.v(3, "No PostFilter plugins are registered, so no preemption will be performed")
+    elif decision.error is None:
+        log.v(5, "Status after running PostFilter plugins for pod", pod=pod, status=decision.message)
+
+
+def slow(decision: Decision, seconds: float) -> None:
+    log.info(
+        "Trace: Scheduling",
+        pod=ref(decision.pod),
+        totalTime=f"{seconds * 1000:.0f}ms",
+        evaluatedNodes=decision.evaluated,
+        feasibleNodes=decision.feasible,
+    )
+
+
+def _scores(decision: Decision) -> None:
+    record = decision.record()
+    pod = ref(decision.pod)
+    for node, scores in record.scores.items():
+        for plugin, score in scores.items():
+            log.v(10, "Plugin scored node for pod", pod=pod, plugin=plugin, node=node, score=score.weighted)
+    for node, total in record.totals.items():
+        log.v(10, "Calculated node's final score for pod", pod=pod, node=node, score=total)
+
+
+def bound(unit: Unit, node_name: str, evaluated: int, feasible: int) -> None:
+    pod = ref(unit.pod)
+    message = "Successfully bound pod to node"
+    log.v(2, message, pod=pod, node=node_name, evaluatedNodes=evaluated, feasibleNodes=feasible)
+    if unit.was_flushed:
+        log.v(
+            4,
+            "Pod scheduled after flush from unschedulablePods",
+            pod=pod,
+            unschedulablePlugins=sorted(unit.unschedulable_plugins),
+            pendingPlugins=sorted(unit.pending_plugins),
+        )
+
+
+def failed(unit: Unit, status: Status) -> None:
+    pod = ref(unit.pod)
+    if status.message == NO_NODES:
+        log.v(2, "Unable to schedule pod; no nodes are registered to the cluster; waiting", pod=pod)
+    elif status.rejected:
+        log.v(2, "Unable to schedule pod; no fit; waiting", pod=pod, err=status.message)
+    else:
+        log.error(status.message, "Error scheduling pod; retrying", pod=pod)
+
+
+def entered(unit: Unit, queue: str, event: str) -> None:
+    message = "Pod moved to an internal scheduling queue"
+    if event != "ScheduleAttemptFailure":
+        log.v(5, message, pod=ref(unit.pod), event=event, queue=_QUEUES[queue])
+        return
+    log.v(
+        3,
+        message,
+        pod=ref(unit.pod),
+        event=event,
+        queue=_QUEUES[queue],
+        unschedulablePlugins=sorted(unit.unschedulable_plugins | unit.pending_plugins),
+    )
+
+
+def preempting(preemptor: Pod, node_name: str, victims: int) -> None:
+    log.v(2, "the target node for the preemption is determined", node=node_name, pod=ref(preemptor))
+    message = "Start the preemption asynchronously"
+    log.v(2, message, preemptor=ref(preemptor), node=node_name, numVictims=victims, numVictimsToDelete=victims)
+
+
+def preempted(preemptor: Pod, victim: Pod, node_name: str) -> None:
+    message = "Preemptor Pod preempted victim Pod"
+    log.v(2, message, preemptor=ref(preemptor), victim=ref(victim), node=node_name)
+
+
+def preemption_over(preemptor: Pod, node_name: str, result: str) -> None:
+    log.v(2, "Async Preemption finished completely", preemptor=ref(preemptor), node=node_name, result=result)

@@ -1,0 +1,122 @@
+"""What an API server and its admission make of an object that is handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.cache.stores import ApiObject
+from stowplan.cache.volumes import STORAGE_CLASS
+from stowplan.errors import InputError
+from stowplan.simulator.pod_defaults import with_defaults
+from stowplan.simulator.pod_status import PENDING
+from stowplan.simulator.world import World
+
+T = TypeVar("T", bound=ApiObject)
+
+DEFAULT_NAMESPACE = "default"
+
+_NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+class Admission:
+    """Fills in what depends on the other objects of a world as well."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._rules: dict[type, Callable[[Any], Any]] = {
+            api.Pod: self._pod,
+            api.PersistentVolumeClaim: self._claim,
+            api.Namespace: _namespace,
+            api.Node: _node,
+            api.StorageClass: _storage_class,
+            api.ReplicationController: _replication_controller,
+        }
+
+    def admit(self, item: T) -> T:
+        """The object as it would be stored. An InputError says what it would be refused for, and at which path."""
+        item = located(item)
+        rule = self._rules.get(type(item))
+        return item if rule is None else cast(T, rule(item))
+
+    def admit_spec(self, spec: api.PodSpec, path: str = "$.spec") -> api.PodSpec:
+        """The spec of a pod, or of any number of pods from one template."""
+        return self._with_priority(with_defaults(spec), path)
+
+    def _pod(self, pod: api.Pod) -> api.Pod:
+        pod = replace(pod, spec=self.admit_spec(pod.spec))
+        return pod if pod.status.phase else replace(pod, status=replace(pod.status, phase=PENDING.phase))
+
+    def _with_priority(self, spec: api.PodSpec, path: str) -> api.PodSpec:
+        if spec.priority is not None:
+            return spec
+        name = spec.priority_class_name
+        found = self._world.get(api.PriorityClass, name) if name else self._default_priority_class()
+        if found is not None:
+            policy = spec.preemption_policy or found.preemption_policy
+            return replace(
+                spec, priority=found.value, priority_class_name=found.metadata.name, preemption_policy=policy
+            )
+        if name and name not in _SYSTEM_CLASSES:
+            raise InputError(f"{path}.priorityClassName: no PriorityClass with name {name} was found")
+        return replace(spec, priority=_SYSTEM_CLASSES.get(name, 0))
+
+    def _default_priority_class(self) -> api.PriorityClass | None:
+        defaults = [each for each in self._world.all(api.PriorityClass) if each.global_default]
+        return min(defaults, key=lambda each: each.value, default=None)
+
+    def _claim(self, claim: api.PersistentVolumeClaim) -> api.PersistentVolumeClaim:
+        if not claim.status.phase:
+            claim = replace(claim, status=replace(claim.status, phase="Pending"))
+        if claim.spec.storage_class_name is not None or STORAGE_CLASS in claim.metadata.annotations:
+            return claim
+        default = self._default_storage_class()
+        return claim if default is None else replace(claim, spec=replace(claim.spec, storage_class_name=default))
+
+    def _default_storage_class(self) -> str | None:
+        """The newest of the classes marked as default, the first by name among those as old."""
+        marked = [each.metadata for each in self._world.all(api.StorageClass) if _is_default(each.metadata)]
+        if not marked:
+            return None
+        newest = max(each.creation_timestamp for each in marked)
+        return min(each.name for each in marked if each.creation_timestamp == newest)
+
+
+def located(item: T) -> T:
+    """The object in the namespace that it belongs to, if to any."""
+    kind, metadata = api.KINDS[type(item).__name__], item.metadata
+    namespace = (metadata.namespace or DEFAULT_NAMESPACE) if kind.namespaced else ""
+    return item if namespace == metadata.namespace else _with_metadata(item, namespace=namespace)
+
+
+def _with_metadata(item: T, **changes: Any) -> T:
+    return cast(T, replace(cast(Any, item), metadata=replace(item.metadata, **changes)))
+
+
+def _is_default(metadata: api.ObjectMeta) -> bool:
+    return any(metadata.annotations.get(name) == "true" for name in _DEFAULT_CLASS)
+
+
+def _namespace(item: api.Namespace) -> api.Namespace:
+    return _with_metadata(item, labels={**item.metadata.labels, _NAMESPACE_LABEL: item.metadata.name})
+
+
+def _node(node: api.Node) -> api.Node:
+    if node.status.allocatable:
+        return node
+    return replace(node, status=replace(node.status, allocatable=node.status.capacity))
+
+
+def _storage_class(item: api.StorageClass) -> api.StorageClass:
+    return item if item.volume_binding_mode else replace(item, volume_binding_mode="Immediate")
+
+
+def _replication_controller(item: api.ReplicationController) -> api.ReplicationController:
+    if item.spec.selector or item.spec.template is None:
+        return item
+    return replace(item, spec=replace(item.spec, selector=item.spec.template.metadata.labels))

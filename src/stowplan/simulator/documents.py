@@ -1,0 +1,98 @@
+"""Files, folders and standard input, as JSON documents with the place that they come from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from stowplan.config.text import decode, find_repeated
+from stowplan.errors import InputError
+
+Read = Callable[[str], bytes]
+"""Gives the content of a named file, `-` being standard input, or raises an InputError that names it."""
+
+_STDIN = "-"
+_ENDINGS = (".json", ".yaml", ".yml")
+_is_json = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+class Origin(NamedTuple):
+    """Where an object stands: the file, with the number of the document if it has several, and the path inside."""
+
+    source: str
+    path: str = "$"
+
+    def __str__(self) -> str:
+        return self.source if self.path == "$" else f"{self.source}: {self.path}"
+
+    def tell(self, problem: str) -> str:
+        """A problem whose path begins at the object, as one that names the file and begins at the document."""
+        return f"{self.source}: {self.path}{problem.removeprefix('$')}"
+
+
+def find_files(name: str) -> list[str]:
+    """The file itself, or those manifests in a folder; folders below it are not looked into."""
+    if name == _STDIN or not os.path.isdir(name):
+        return [name]
+    try:
+        entries = sorted(os.scandir(name), key=lambda entry: entry.name)
+    except OSError as problem:
+        raise InputError(f"{name}: {problem.strerror or problem}") from problem
+    found = [entry.path for entry in entries if entry.name.endswith(_ENDINGS) and entry.is_file()]
+    if not found:
+        raise InputError(f"{name}: no manifests in this folder (files that end in {', '.join(_ENDINGS)})")
+    return found
+
+
+def read_documents(name: str, read: Read) -> Iterator[tuple[Origin, bytes]]:
+    """The documents of a file. An InputError tells why it cannot be read, keys given twice included."""
+    source = "<stdin>" if name == _STDIN else name
+    try:
+        documents = _split(decode(read(name)))
+    except RecursionError as error:
+        raise InputError(f"{source}: nested too deeply") from error
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
+    several = len(documents) > 1
+    filled = False
+    for index, document in enumerate(documents):
+        origin = Origin(f"{source}[{index}]" if several else source)
+        if document is not None:
+            filled = True
+            yield origin, document if isinstance(document, bytes) else _as_json(document, origin)
+    if not filled:
+        raise InputError(f"{source}: empty, there is no object in it")
+
+
+def _split(text: str) -> list[Any]:
+    """The documents of a text: JSON as bytes, YAML as plain data, None where one is empty."""
+    from stowplan.config import yaml_text
+
+    if not text.lstrip().startswith("{"):
+        return yaml_text.parse_all(text)
+    try:
+        return [bytes(_is_json(text))]
+    except msgspec.DecodeError:
+        pass
+    try:
+        return yaml_text.parse_all(text)  # YAML too has objects in braces
+    except ValueError:
+        raise ValueError(_json_problem(text)) from None
+
+
+def _json_problem(text: str) -> str:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"malformed JSON: line {error.lineno}, column {error.colno}: {error.msg}"
+    return "malformed JSON"
+
+
+def _as_json(document: Any, origin: Origin) -> bytes:
+    for repeated in find_repeated(document, "$"):
+        raise InputError(origin.tell(f"{repeated.path}: {repeated.message}"))
+    return msgspec.json.encode(document)

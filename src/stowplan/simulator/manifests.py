@@ -1,0 +1,140 @@
+"""Manifests in, objects out: whatever `kubectl apply` takes or `kubectl get` prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.api.validation import validate
+from stowplan.cache.stores import key_of
+from stowplan.errors import InputError
+from stowplan.simulator import advice, limits
+from stowplan.simulator.admission import located
+from stowplan.simulator.documents import Origin, Read, find_files, read_documents
+from stowplan.simulator.identity import generate_name
+from stowplan.simulator.ownership import Ownership
+
+_TOLD = 20
+_NOT_SIMULATED = ("Event", "Lease")
+
+
+class Manifests(NamedTuple):
+    """What the input holds."""
+
+    objects: list[tuple[Any, Origin]]
+    """Objects of known kinds, in the order of the input, each in its namespace and with a name."""
+    unknown: Counter[str]
+    """How many objects there are of kinds that no simulation needs."""
+    notes: list[str]
+    """What is odd about the input, yet does not stop a simulation; a line each."""
+
+
+_Items: Any = list[msgspec.Raw] | None
+
+
+class _Header(msgspec.Struct, rename="camel"):
+    """What tells how to read the rest of a document."""
+
+    api_version: str = ""
+    kind: str = ""
+    items: msgspec.Raw = msgspec.Raw()
+
+
+def load(names: Iterable[str], read: Read) -> Manifests:
+    """All objects of these files, folders and (`-`) standard input.
+
+    An InputError tells what is wrong with them, a line each.
+    """
+    reader = _Reader()
+    for name in names:
+        try:
+            for file in find_files(name):
+                reader.read(file, read)
+        except InputError as problem:
+            reader.problems.append(str(problem))
+    refuse(reader.problems)
+    ownership = Ownership(reader.objects)
+    refuse([*ownership.problems(), *limits.problems(ownership)])
+    notes = [*ownership.notes(), *advice.notes([item for item, _ in ownership.objects])]
+    return Manifests(ownership.objects, reader.unknown, notes)
+
+
+def refuse(problems: list[str]) -> None:
+    """Raise an InputError for these problems, if there are any."""
+    if problems:
+        more = len(problems) - _TOLD
+        raise InputError("\n".join([*problems[:_TOLD], *([f"and {more} more"] if more > 0 else [])]))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.objects: list[tuple[Any, Origin]] = []
+        self.unknown: Counter[str] = Counter()
+        self.problems: list[str] = []
+        self._names: dict[tuple[str, str], Origin] = {}
+
+    def read(self, file: str, read: Read) -> None:
+        """Read one file; what is wrong with it keeps nobody from the others."""
+        try:
+            for origin, document in read_documents(file, read):
+                self._document(document, origin, _Header())
+        except InputError as problem:
+            self.problems.append(str(problem))
+
+    def _document(self, document: Any, origin: Origin, listed: _Header) -> None:
+        """An object or a list of them; `listed` is what its list says that it is."""
+        try:
+            header = codec.decode(_Header, document)
+            kind, api_version = header.kind or listed.kind, header.api_version or listed.api_version
+            if not kind:
+                raise InputError("$.kind: required")
+            if kind.endswith("List") and bytes(header.items):
+                self._list(header.items, origin, _Header(api_version=api_version, kind=kind.removesuffix("List")))
+                return
+            known = _find_kind(kind, api_version)
+            if known is None:
+                self.unknown[kind if kind not in api.KINDS else f"{kind} ({api_version})"] += 1
+            else:
+                self._object(known, codec.decode(known.struct, document), origin)
+        except InputError as problem:
+            self.problems.append(origin.tell(str(problem)))
+
+    def _list(self, items: msgspec.Raw, origin: Origin, header: _Header) -> None:
+        try:
+            documents: list[msgspec.Raw] | None = codec.decode(_Items, bytes(items))
+        except InputError as problem:
+            raise InputError(str(problem).replace("$", "$.items", 1)) from problem
+        for index, document in enumerate(documents or ()):
+            self._document(document, origin._replace(path=f"{origin.path}.items[{index}]"), header)
+
+    def _object(self, kind: api.Kind, item: Any, origin: Origin) -> None:
+        item = located(item)
+        metadata = item.metadata
+        if not metadata.name and metadata.generate_name:
+            name = generate_name(metadata.generate_name, metadata.namespace, kind.name, len(self.objects))
+            item = msgspec.structs.replace(item, metadata=msgspec.structs.replace(metadata, name=name))
+        self.problems += [origin.tell(problem) for problem in validate(kind.name, item)]
+        key = kind.name, key_of(item.metadata)
+        if item.metadata.name and key in self._names:
+            problem = f'$.metadata.name: duplicate {key[0]} "{key[1]}", first in {self._names[key]}'
+            self.problems.append(origin.tell(problem))
+        self._names.setdefault(key, origin)
+        self.objects.append((item, origin))
+
+
+def _find_kind(name: str, api_version: str) -> api.Kind | None:
+    """The kind of that name, unless it is of another group, or there is nothing to simulate about it."""
+    kind = api.KINDS.get(name)
+    if kind is None or name in _NOT_SIMULATED:
+        return None
+    return kind if not api_version or _group(api_version) == _group(kind.api_version) else None
+
+
+def _group(api_version: str) -> str:
+    group, slash, _ = api_version.partition("/")
+    return group if slash else ""

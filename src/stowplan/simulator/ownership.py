@@ -1,0 +1,114 @@
+"""Who controls whom among the objects of an input.
+
+Objects of a cluster know their owners by uid, those that people write have no uids. So objects without one get theirs
+here: the one by which others know them, or a new one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.cache.stores import key_of
+from stowplan.simulator.documents import Origin
+from stowplan.simulator.identity import make_uid
+from stowplan.simulator.world import controller_of
+
+Objects = list[tuple[Any, Origin]]
+Key = tuple[str, str]
+"""Kind, and namespace and name."""
+
+
+class Ownership:
+    """The objects of an input, with uids, in all references as well."""
+
+    def __init__(self, objects: Objects) -> None:
+        uids = _find_uids(objects)
+        self.objects: Objects = [(_with_uids(item, uids), origin) for item, origin in objects]
+        self._by_uid = {item.metadata.uid: (item, origin) for item, origin in self.objects}
+
+    def owner_of(self, item: Any) -> Any:
+        """The object of the input that controls this one, None if there is none."""
+        reference = controller_of(item)
+        found = None if reference is None else self._by_uid.get(reference.uid)
+        return None if found is None else found[0]
+
+    def problems(self) -> Iterator[str]:
+        """Objects that control themselves, each circle told of once."""
+        settled: set[str] = set()
+        for item, origin in self.objects:
+            path: dict[str, Any] = {}
+            while item is not None and item.metadata.uid not in settled:
+                if item.metadata.uid in path:
+                    circle = [*path.values()][list(path).index(item.metadata.uid) :]
+                    shown = " -> ".join(map(describe, [*circle, circle[0]]))
+                    yield origin.tell(f"$.metadata.ownerReferences: owners in a circle: {shown}")
+                    break
+                path[item.metadata.uid] = item
+                item = self.owner_of(item)
+            settled.update(path)
+
+    def notes(self) -> Iterator[str]:
+        """Owners that are not in the input, by kind: what they own is taken as it is."""
+        missing: dict[str, Counter[str]] = {}
+        for item, _ in self.objects:
+            reference = controller_of(item)
+            if reference is not None and reference.kind != "Node" and self.owner_of(item) is None:
+                name = "/".join(filter(None, (item.metadata.namespace, reference.name)))
+                missing.setdefault(reference.kind, Counter())[name] += 1
+        for kind, names in missing.items():
+            owned = count_of(sum(names.values()), "object")
+            yield f"not in the input, though in control of {owned}: {listed(kind, names)}"
+
+
+def describe(item: Any) -> str:
+    """Kind and name of an object."""
+    return f"{type(item).__name__} {key_of(item.metadata)}"
+
+
+def count_of(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def listed(what: str, names: Iterable[str], most: int = 3) -> str:
+    """How many there are of something, with some of the names."""
+    known = list(names)
+    shown = ", ".join([*known[:most], *(["..."] if len(known) > most else [])])
+    return f"{count_of(len(known), what)} ({shown})"
+
+
+def _find_uids(objects: Objects) -> dict[Key, str]:
+    """A uid for every object that is in the input."""
+    given = {_key(item): item.metadata.uid for item, _ in objects}
+    for item, _ in objects:
+        for reference in item.metadata.owner_references:
+            key = _owner_key(item, reference)
+            if reference.uid and given.get(key) == "":
+                given[key] = reference.uid
+    return {key: uid or make_uid(*key, 0) for key, uid in given.items()}
+
+
+def _with_uids(item: Any, uids: dict[Key, str]) -> Any:
+    metadata = item.metadata
+    owners = tuple(
+        reference if reference.uid else replace(reference, uid=uids.get(_owner_key(item, reference), ""))
+        for reference in metadata.owner_references
+    )
+    if metadata.uid and owners == metadata.owner_references:
+        return item
+    return replace(item, metadata=replace(metadata, uid=uids[_key(item)], owner_references=owners))
+
+
+def _key(item: Any) -> Key:
+    return type(item).__name__, key_of(item.metadata)
+
+
+def _owner_key(item: Any, reference: api.OwnerReference) -> Key:
+    """An owner is in the same namespace, or in none."""
+    kind = api.KINDS.get(reference.kind)
+    namespace = item.metadata.namespace if kind is None or kind.namespaced else ""
+    return reference.kind, key_of(api.ObjectMeta(name=reference.name, namespace=namespace))

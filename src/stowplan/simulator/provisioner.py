@@ -1,0 +1,113 @@
+"""Making volumes for claims, as the provisioner of a storage class would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from stowplan import api
+from stowplan.api.selectors import IN
+from stowplan.cache.volumes import MIGRATION_OF_PLUGIN, SELECTED_NODE, storage_class_of
+from stowplan.plugins.volume_binding.provisioning import NO_PROVISIONER
+from stowplan.simulator.identity import make_uid
+from stowplan.simulator.world import World
+
+PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+
+Topology = dict[str, str]
+"""Node labels from which a volume can be reached; with none of them it can be from everywhere."""
+
+
+class Provisioner:
+    """All provisioners in one."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def make(self, claim: api.PersistentVolumeClaim) -> api.PersistentVolume | None:
+        """A volume for the claim, None where its class provisions none, or none can be where it is wanted."""
+        storage_class = self._world.get(api.StorageClass, storage_class_of(claim))
+        if storage_class is None or storage_class.provisioner in ("", NO_PROVISIONER):
+            return None
+        node_name = claim.metadata.annotations.get(SELECTED_NODE)
+        node = None if node_name is None else self._world.get(api.Node, node_name)
+        if node_name is not None and node is None:
+            return None
+        topology = self._anywhere(storage_class, claim) if node is None else self._near(storage_class, node)
+        return _volume(claim, storage_class, topology)
+
+    def _near(self, storage_class: api.StorageClass, node: api.Node) -> Topology:
+        """The surroundings of a node, as its driver sees them, else as the class names them."""
+        labels = node.metadata.labels
+        csi_node = self._world.get(api.CSINode, node.metadata.name)
+        keys = _topology_keys(csi_node, _driver(storage_class)) or _keys_allowed(storage_class, labels)
+        return {key: labels[key] for key in keys if key in labels}
+
+    def _anywhere(self, storage_class: api.StorageClass, claim: api.PersistentVolumeClaim) -> Topology:
+        """One of the places that the class allows, or else that its driver has; spread over claims by their names."""
+        for term in storage_class.allowed_topologies:
+            return {each.key: each.values[0] for each in term.match_label_expressions if each.values}
+        places = sorted({tuple(place.items()) for place in self._places(storage_class)})
+        number = int(make_uid(claim.metadata.namespace, claim.metadata.name)[:8], 16)
+        return dict(places[number % len(places)]) if places else {}
+
+    def _places(self, storage_class: api.StorageClass) -> Iterator[Topology]:
+        for csi_node in self._world.all(api.CSINode):
+            node = self._world.get(api.Node, csi_node.metadata.name)
+            if node is not None and _topology_keys(csi_node, _driver(storage_class)):
+                yield self._near(storage_class, node)
+
+
+def _driver(storage_class: api.StorageClass) -> str:
+    """The CSI driver behind a class, which may still name the in-tree plugin that it took the place of."""
+    migration = MIGRATION_OF_PLUGIN.get(storage_class.provisioner)
+    return storage_class.provisioner if migration is None else migration.driver
+
+
+def _topology_keys(csi_node: api.CSINode | None, driver: str) -> tuple[str, ...]:
+    drivers = () if csi_node is None else csi_node.spec.drivers
+    return next((each.topology_keys for each in drivers if each.name == driver), ())
+
+
+def _keys_allowed(storage_class: api.StorageClass, labels: dict[str, str]) -> list[str]:
+    """The keys of the first allowed topology that the labels are in."""
+    for term in storage_class.allowed_topologies:
+        if all(labels.get(each.key) in each.values for each in term.match_label_expressions):
+            return [each.key for each in term.match_label_expressions]
+    return []
+
+
+def _volume(
+    claim: api.PersistentVolumeClaim, storage_class: api.StorageClass, topology: Topology
+) -> api.PersistentVolume:
+    metadata, name = claim.metadata, f"pvc-{claim.metadata.uid}"
+    reference = api.ObjectReference(
+        api_version="v1",
+        kind="PersistentVolumeClaim",
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+    )
+    spec: dict[str, Any] = {
+        "capacity": dict(claim.spec.resources.requests),
+        "access_modes": claim.spec.access_modes,
+        "storage_class_name": storage_class.metadata.name,
+        "volume_mode": claim.spec.volume_mode,
+        "volume_attributes_class_name": claim.spec.volume_attributes_class_name,
+        "claim_ref": reference,
+        "node_affinity": _affinity(topology) if topology else None,
+        "csi": api.CSIPersistentVolumeSource(driver=_driver(storage_class), volume_handle=name),
+    }
+    return api.PersistentVolume(
+        metadata=api.ObjectMeta(name=name, annotations={PROVISIONED_BY: storage_class.provisioner}),
+        spec=api.PersistentVolumeSpec(**spec),
+    )
+
+
+def _affinity(topology: Topology) -> api.VolumeNodeAffinity:
+    expressions = tuple(
+        api.NodeSelectorRequirement(key=key, operator=IN, values=(value,)) for key, value in topology.items()
+    )
+    term = api.NodeSelectorTerm(match_expressions=expressions)
+    return api.VolumeNodeAffinity(required=api.NodeSelector(node_selector_terms=(term,)))

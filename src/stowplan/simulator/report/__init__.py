@@ -1,0 +1,10 @@
+"""What is told about a simulation: kept while it runs, put together at its end, and written as JSON, YAML or tables.
+
+`recorder` listens to the engine, with `diagnosis` and `examination` for what each decision leaves behind; `report` is
+the result as data, `serialized` and `tables` are how it is shown.
+"""
+
+from stowplan.simulator.report.recorder import Recorder
+from stowplan.simulator.report.report import Report, report_of
+
+__all__ = ["Recorder", "Report", "report_of"]

@@ -1,0 +1,113 @@
+"""Keeps what is to be told about a run, while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from stowplan import api
+from stowplan.engine import Observer
+from stowplan.framework import Pod, Status
+from stowplan.queue import Unit
+from stowplan.runtime import Decision
+from stowplan.simulator.report.diagnosis import Diagnosis
+from stowplan.simulator.world import World, controller_of
+
+Examine = Callable[[Decision, int], Any]
+"""Looks closer at a decision, made in that attempt, before it takes effect."""
+
+
+class Story:
+    """How one pod fared: its last attempt."""
+
+    __slots__ = ("attempts", "detail", "diagnosis", "evaluated", "feasible", "message", "node_name")
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.node_name = ""
+        self.message = ""
+        self.diagnosis: Diagnosis | None = None
+        self.feasible = 0
+        self.evaluated = 0
+        self.detail: Any = None
+        """What was found on closer examination, if any was asked for."""
+
+
+class Eviction(NamedTuple):
+    """A pod that had to go for another one."""
+
+    preemptor: Pod
+    victim: Pod
+    node_name: str
+    preemptor_workload: str
+    victim_workload: str
+
+
+class Recorder(Observer):
+    """Remembers each pod's last attempt, and all evictions."""
+
+    def __init__(self, examine: Examine | None = None) -> None:
+        self.stories: dict[str, Story] = {}
+        """By the pod's uid."""
+        self.evictions: list[Eviction] = []
+        self.decisions = 0
+        self.bindings = 0
+        self._examine = examine
+        self._world: World | None = None
+        self._workloads: dict[str, str] = {}
+
+    def attach(self, world: World) -> None:
+        """Look here for who owns whom."""
+        self._world = world
+
+    def decided(self, unit: Unit, decision: Decision) -> None:
+        self.decisions += 1
+        story = self.stories.get(unit.pod.uid)
+        if story is None:
+            story = self.stories[unit.pod.uid] = Story()
+        story.attempts = unit.attempts
+        story.node_name = decision.node_name
+        story.message = decision.message
+        story.feasible, story.evaluated = decision.feasible, decision.evaluated
+        story.diagnosis = None
+        if not decision.node_name:
+            if decision.survey is not None:
+                story.diagnosis = Diagnosis.of(decision.survey)
+            if decision.preemption is not None and decision.preemption.chosen is not None:
+                for pod in (unit.pod, *decision.preemption.victims):
+                    self._note_workload(pod)
+        if self._examine is not None:
+            story.detail = self._examine(decision, unit.attempts)
+
+    def bound(self, unit: Unit, node_name: str) -> None:
+        self.bindings += 1
+
+    def failed(self, unit: Unit, status: Status) -> None:
+        story = self.stories[unit.pod.uid]
+        if story.node_name:
+            # The node was found, but did not get the pod.
+            story.node_name, story.message = "", status.message
+
+    def preempted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
+        workloads = self._workloads
+        self.evictions.append(
+            Eviction(preemptor, victim, node_name, workloads.get(preemptor.uid, ""), workloads.get(victim.uid, ""))
+        )
+
+    def _note_workload(self, pod: Pod) -> None:
+        """Once a victim is gone, nobody can tell whose it was."""
+        if self._world is not None and pod.uid not in self._workloads:
+            found = self._world.get(api.Pod, pod.name, pod.namespace)
+            if found is not None:
+                self._workloads[pod.uid] = workload_of(self._world, found)
+
+
+def workload_of(world: World, pod: api.Pod) -> str:
+    """The workload at the top, as kubectl would name it (`Deployment/web`); empty for a pod on its own."""
+    owner, found = controller_of(pod), ""
+    while owner is not None:
+        found = f"{owner.kind}/{owner.name}"
+        kind = api.KINDS.get(owner.kind)
+        item: Any = None if kind is None else world.get(kind.struct, owner.name, pod.metadata.namespace)
+        owner = None if item is None else controller_of(item)
+    return found

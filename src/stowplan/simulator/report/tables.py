@@ -1,0 +1,241 @@
+"""Reports for people to read: what stands where, what waits and why, who had to go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from stowplan.simulator.report.report import (
+    GATED,
+    PENDING,
+    PLACED,
+    RUNNING,
+    PendingReport,
+    PodReport,
+    PreemptionReport,
+    ReasonReport,
+    Report,
+    Summary,
+)
+
+MANY_PODS = 50
+"""From here on, workloads are told of instead of pods."""
+
+_FEW_NAMES = 5
+_MANY_GROUPS = 20
+_STYLES = {PLACED: "green", RUNNING: "", PENDING: "bold yellow", GATED: "bold magenta"}
+_HEADING = "bold"
+_RIGHT = frozenset({"ATTEMPTS", "SCORE", "PODS", "PLACED", "RUNNING", "PENDING", "NODES", "FEASIBLE", "EVICTED"})
+
+
+class Style(NamedTuple):
+    """How much is told."""
+
+    wide: bool = False
+    """With scores and runners-up, and what is left of each node."""
+    everything: bool = False
+    """Nothing is summed up, however long it gets."""
+    width: int | None = None
+    """Columns of the terminal; None where lines may be of any length."""
+
+
+def tables(report: Report, style: Style) -> Iterator[Text]:
+    """The whole report, line by line."""
+    if report.pods:
+        grouped = len(report.pods) > MANY_PODS and not style.everything
+        yield from _workloads(report.pods) if grouped else _pods(report.pods, style)
+    if style.wide and report.nodes:
+        yield from _titled("Nodes", _nodes(report, style))
+    if report.pending:
+        yield from _titled("Pending", _pending(report.pending, style))
+    if report.preemptions:
+        yield from _titled("Evicted", _evicted(report.preemptions, style))
+    if report.pods:
+        yield Text()
+    yield from folded(summary_line(report.summary), style.width)
+
+
+def aligned(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Iterator[Text]:
+    """Rows in columns as wide as they need to be; figures to the right."""
+    cells = [[Text(heading, _HEADING) for heading in headings]]
+    cells += [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+    widths = [max(cell_len(cell.plain) for cell in column) for column in zip(*cells, strict=True)]
+    for row in cells:
+        line = Text()
+        for heading, cell, width in zip(headings, row, widths, strict=True):
+            padding = " " * (width - cell_len(cell.plain))
+            line.append("  " if line else "")
+            line.append_text(Text(padding) + cell if heading in _RIGHT else cell + Text(padding))
+        line.rstrip()
+        yield line
+
+
+def folded(text: str, width: int | None, indent: str = "", style: str = "") -> Iterator[Text]:
+    """A sentence over as many lines as the terminal asks for."""
+    room = len(text) if width is None else width - 1 - len(indent)
+    for line in wrap(text, max(room, 20), break_on_hyphens=False):
+        yield Text(indent + line, style)
+
+
+def summary_line(summary: Summary) -> str:
+    """The run in a sentence or two."""
+    waiting = f"{summary.pending:,} pending" + (f" ({summary.gated:,} gated)" if summary.gated else "")
+    parts = [f"{summary.placed:,} placed", waiting]
+    if summary.running:
+        parts.append(f"{summary.running:,} running before")
+    if summary.evicted:
+        parts.append(f"{summary.evicted:,} evicted")
+    if not summary.nodes:
+        return f"{', '.join(parts)}; there are no nodes."
+    use = ", ".join(
+        f"{name} {show(summary.requested[name])} of {show(summary.allocatable[name])} "
+        f"({percentage(summary.requested[name], summary.allocatable[name])})"
+        for name, show in (("cpu", cores), ("memory", gibibytes))
+    )
+    return f"{', '.join(parts)}; {summary.nodes_used:,} of {_count(summary.nodes, 'node')} used. Requested: {use}."
+
+
+def cores(milli: int) -> str:
+    """CPU as people count it."""
+    return f"{milli / 1000:,.1f}".removesuffix(".0")
+
+
+def gibibytes(amount: int) -> str:
+    return f"{amount / 2**30:,.1f}".removesuffix(".0") + "Gi"
+
+
+def percentage(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "none"
+
+
+def _titled(title: str, lines: Iterator[Text]) -> Iterator[Text]:
+    yield Text()
+    yield Text(title, _HEADING)
+    yield from lines
+
+
+def _pods(pods: Sequence[PodReport], style: Style) -> Iterator[Text]:
+    headings = ["NAMESPACE", "POD", "STATUS", "NODE", "ATTEMPTS"]
+    if style.wide:
+        headings += ["SCORE", "RUNNER-UP", "FEASIBLE"]
+    rows = []
+    for pod in pods:
+        namespace, _, name = pod.pod.partition("/")
+        status = Text(pod.status, _STYLES[pod.status])
+        row: list[str | Text] = [namespace, name, status, pod.node or "-", str(pod.attempts or "-")]
+        if style.wide:
+            row += _closer(pod)
+        rows.append(row)
+    return aligned(headings, rows)
+
+
+def _closer(pod: PodReport) -> list[str | Text]:
+    """Score, runner-up with its score, and how many of the nodes looked at would do."""
+    score = "-" if pod.score is None else str(pod.score)
+    runner_up = f"{pod.runner_up} ({pod.runner_up_score})" if pod.runner_up else "-"
+    return [score, runner_up, f"{pod.feasible_nodes}/{pod.evaluated_nodes}" if pod.attempts else "-"]
+
+
+def _workloads(pods: Sequence[PodReport]) -> Iterator[Text]:
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    nodes: dict[tuple[str, str], set[str]] = {}
+    for pod in pods:
+        key = pod.pod.partition("/")[0], pod.workload or "pods on their own"
+        counts.setdefault(key, Counter())[pod.status] += 1
+        nodes.setdefault(key, set()).add(pod.node)
+    rows: list[list[str | Text]] = []
+    for key in sorted(counts):
+        count = counts[key]
+        waiting = count[PENDING] + count[GATED]
+        shown = Text(f"{waiting:,}", _STYLES[PENDING]) if waiting else "0"
+        figures = (count.total(), count[PLACED], count[RUNNING])
+        rows.append([*key, *(f"{figure:,}" for figure in figures), shown, f"{len(nodes[key] - {''}):,}"])
+    return aligned(["NAMESPACE", "WORKLOAD", "PODS", "PLACED", "RUNNING", "PENDING", "NODES"], rows)
+
+
+def _nodes(report: Report, style: Style) -> Iterator[Text]:
+    shown = report.nodes if style.everything else report.nodes[:MANY_PODS]
+    rows = []
+    for node in shown:
+        used, there = node.requested, node.allocatable
+        cpu = (int(used.get("cpu", "0m")[:-1]), int(there.get("cpu", "0m")[:-1]))
+        memory = (int(used.get("memory", "0")), int(there.get("memory", "0")))
+        rows.append(
+            [
+                node.node,
+                f"{node.pods}",
+                f"{cores(cpu[0])}/{cores(cpu[1])} ({percentage(*cpu)})",
+                f"{gibibytes(memory[0])}/{gibibytes(memory[1])} ({percentage(*memory)})",
+            ]
+        )
+    yield from aligned(["NODE", "PODS", "CPU", "MEMORY"], rows)
+    if len(shown) < len(report.nodes):
+        yield Text(f"and {len(report.nodes) - len(shown):,} more; --all lists them")
+
+
+def _pending(pending: Sequence[PendingReport], style: Style) -> Iterator[Text]:
+    groups: dict[tuple[str, tuple[ReasonReport, ...]], list[PendingReport]] = {}
+    for each in pending:
+        groups.setdefault((each.message, each.reasons), []).append(each)
+    shown = list(groups.items())[: None if style.everything else _MANY_GROUPS]
+    for (message, reasons), members in shown:
+        yield from folded(f"{_whose(members, style)}:", style.width, "", _STYLES[PENDING])
+        yield from folded(message or "not tried yet", style.width, "  ")
+        for reason in reasons:
+            names = _names(reason.nodes, style)
+            yield from folded(f"{reason.reason} ({len(reason.nodes):,}): {names}", style.width, "    ")
+    if len(shown) < len(groups):
+        yield Text(f"and {len(groups) - len(shown):,} more messages; --all lists them")
+
+
+def _whose(members: Sequence[PendingReport], style: Style) -> str:
+    """Which pods wait: by name where it is one, by workload where they are many."""
+    if len(members) == 1 and len(members[0].pods) == 1:
+        return members[0].pods[0] + (f" of {members[0].workload}" if members[0].workload else "")
+    total = _count(sum(len(each.pods) for each in members), "pod")
+    owners = [_names(each.pods, style) if not each.workload else _owner(each) for each in members]
+    if len(members) == 1:
+        return f"{total}: {owners[0]}" if not members[0].workload else f"{total} of {owners[0]}"
+    return f"{total}: {_names(owners, style)}"
+
+
+def _owner(each: PendingReport) -> str:
+    return f"{each.pods[0].partition('/')[0]}/{each.workload}"
+
+
+def _evicted(preemptions: Sequence[PreemptionReport], style: Style) -> Iterator[Text]:
+    if len(preemptions) <= MANY_PODS or style.everything:
+        for each in preemptions:
+            who = f"{each.victim} (priority {each.victim_priority})"
+            whom = f"{each.preemptor} (priority {each.preemptor_priority})"
+            yield from folded(f"{who} left {each.node} for {whom}; {each.outcome}", style.width, "  ")
+        return
+    groups = Counter((_group(each), each.outcome) for each in preemptions)
+    for ((victims, preemptors), outcome), count in groups.items():
+        yield from folded(f"{_count(count, 'pod')} of {victims} for {preemptors}; {outcome}", style.width, "  ")
+
+
+def _group(each: PreemptionReport) -> tuple[str, str]:
+    def owner(pod: str, workload: str, priority: int) -> str:
+        return f"{pod.partition('/')[0]}/{workload or 'pods on their own'} (priority {priority})"
+
+    return (
+        owner(each.victim, each.victim_workload, each.victim_priority),
+        owner(each.preemptor, each.preemptor_workload, each.preemptor_priority),
+    )
+
+
+def _names(names: Sequence[str], style: Style) -> str:
+    """A few of them, and how many more there are."""
+    if style.everything or len(names) <= _FEW_NAMES + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:_FEW_NAMES])} and {len(names) - _FEW_NAMES:,} more"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,187 @@
+"""Binding claims to volumes, both ways.
+
+Claims that wait for their first consumer are left to the scheduler: it reserves a volume, or names a node for which
+one is to be provisioned, and this controller completes what it began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.api.selectors import SelectorError
+from stowplan.cache.volumes import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    SELECTED_NODE,
+    WAIT_FOR_FIRST_CONSUMER,
+    storage_class_of,
+)
+from stowplan.plugins.volume_binding.binder import bind
+from stowplan.plugins.volume_binding.matching import Wish, capacity, is_for
+from stowplan.simulator.provisioner import PROVISIONED_BY, Provisioner
+from stowplan.simulator.world import Change, World
+
+Key = tuple[str, str]
+
+
+class VolumeController:
+    """The controller of volumes and claims, and the provisioners."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._provisioner = Provisioner(world)
+        self._free: dict[str, dict[str, None]] = {}
+        """By storage class, volumes that nobody has reserved."""
+        self._reserved: dict[Key, dict[str, None]] = {}
+        """By claim, the volumes that are to be its own."""
+        self._unserved: dict[str, dict[Key, None]] = {}
+        """By storage class, claims for which there was no volume."""
+
+    def on_storage_class(self, change: Change) -> None:
+        """Claims may have waited for their class."""
+        if not change.removed:
+            self._serve(change.item.metadata.name)
+
+    def on_claim(self, change: Change) -> None:
+        claim: api.PersistentVolumeClaim = change.item
+        if change.removed:
+            self._release(claim)
+        else:
+            self._sync_claim(_key(claim))
+
+    def on_volume(self, change: Change) -> None:
+        volume: api.PersistentVolume = change.item
+        name = volume.metadata.name
+        self._free.get(storage_class_of(volume), {}).pop(name, None)
+        if (reference := volume.spec.claim_ref) is not None:
+            self._reserved.get((reference.namespace, reference.name), {}).pop(name, None)
+        current = self._world.get(api.PersistentVolume, name)
+        if current is None:
+            self._lose(volume)
+        else:
+            self._sync_volume(current)
+
+    def _sync_volume(self, volume: api.PersistentVolume) -> None:
+        name, reference = volume.metadata.name, volume.spec.claim_ref
+        if reference is None:
+            self._free.setdefault(storage_class_of(volume), {})[name] = None
+            self._set_phase(volume, "Available")
+            self._serve(storage_class_of(volume))
+            return
+        key = reference.namespace, reference.name
+        self._reserved.setdefault(key, {})[name] = None
+        claim = self._claim(key)
+        if not reference.uid:
+            self._set_phase(volume, "Available")
+        if claim is None or not is_for(volume, claim):
+            return
+        if claim.spec.volume_name == name and BIND_COMPLETED in claim.metadata.annotations:
+            self._set_phase(volume, "Bound")
+        elif claim.spec.volume_name in ("", name):
+            self._sync_claim(key)
+        elif BOUND_BY_CONTROLLER in volume.metadata.annotations:
+            # The scheduler reserved it for a claim that was served otherwise in the meantime.
+            self._world.put(replace(volume, spec=replace(volume.spec, claim_ref=None)))
+
+    def _sync_claim(self, key: Key) -> None:
+        claim = self._claim(key)
+        if claim is None or BIND_COMPLETED in claim.metadata.annotations:
+            return
+        self._unserved.get(storage_class_of(claim), {}).pop(key, None)
+        volume = self._find_volume(claim)
+        if volume is not None:
+            self._bind(volume, claim)
+        elif claim.spec.volume_name:
+            self._unserved.setdefault(storage_class_of(claim), {})[key] = None
+        elif not self._is_delayed(claim) or SELECTED_NODE in claim.metadata.annotations:
+            self._provision(claim)
+
+    def _find_volume(self, claim: api.PersistentVolumeClaim) -> api.PersistentVolume | None:
+        """The volume that the claim names, one reserved for it, or the smallest of the free ones that suits it."""
+        try:
+            wish = Wish(claim)
+        except SelectorError:
+            return None
+        if claim.spec.volume_name:
+            named = self._world.get(api.PersistentVolume, claim.spec.volume_name)
+            return named if named is not None and wish.suits(named) else None
+        for volume in self._volumes(self._reserved.get(_key(claim), ())):
+            if is_for(volume, claim) and wish.suits(volume):
+                return volume
+        if self._is_delayed(claim):
+            return None
+        free = self._volumes(self._free.get(storage_class_of(claim), ()))
+        suiting = [each for each in free if each.spec.claim_ref is None and wish.suits(each) and wish.may_take(each)]
+        return min(suiting, key=capacity, default=None)
+
+    def _bind(self, volume: api.PersistentVolume, claim: api.PersistentVolumeClaim) -> None:
+        bound = replace(bind(volume, claim), status=replace(volume.status, phase="Bound"))
+        marks = {BIND_COMPLETED: "yes"} | ({} if claim.spec.volume_name else {BOUND_BY_CONTROLLER: "yes"})
+        served = replace(
+            claim,
+            metadata=replace(claim.metadata, annotations={**claim.metadata.annotations, **marks}),
+            spec=replace(claim.spec, volume_name=volume.metadata.name),
+            status=replace(
+                claim.status, phase="Bound", access_modes=volume.spec.access_modes, capacity=volume.spec.capacity
+            ),
+        )
+        if bound != volume:
+            self._world.put(bound)
+        self._world.put(served)
+
+    def _provision(self, claim: api.PersistentVolumeClaim) -> None:
+        volume = self._provisioner.make(claim)
+        if volume is not None:
+            if self._world.get(api.PersistentVolume, volume.metadata.name) is None:
+                self._world.put(volume)
+        elif SELECTED_NODE in claim.metadata.annotations:
+            # The node is gone, or cannot be provisioned for: back to the scheduler.
+            kept = {key: value for key, value in claim.metadata.annotations.items() if key != SELECTED_NODE}
+            self._world.put(replace(claim, metadata=replace(claim.metadata, annotations=kept)))
+        else:
+            self._unserved.setdefault(storage_class_of(claim), {})[_key(claim)] = None
+
+    def _serve(self, storage_class: str) -> None:
+        """Look again at the claims of a class that were not served."""
+        for key in list(self._unserved.get(storage_class, ())):
+            self._sync_claim(key)
+
+    def _release(self, claim: api.PersistentVolumeClaim) -> None:
+        """A claim is gone: a volume that was made for it goes too, any other is kept from others by its data."""
+        for volume in self._volumes(self._reserved.pop(_key(claim), ())):
+            if not is_for(volume, claim):
+                continue
+            if PROVISIONED_BY in volume.metadata.annotations:
+                self._world.delete(volume)
+            else:
+                self._set_phase(volume, "Released")
+
+    def _lose(self, volume: api.PersistentVolume) -> None:
+        """A volume is gone, and the claim bound to it is of no use any more."""
+        reference = volume.spec.claim_ref
+        claim = None if reference is None else self._claim((reference.namespace, reference.name))
+        if claim is not None and claim.spec.volume_name == volume.metadata.name and claim.status.phase != "Lost":
+            self._world.put(replace(claim, status=replace(claim.status, phase="Lost")))
+
+    def _set_phase(self, volume: api.PersistentVolume, phase: str) -> None:
+        if volume.status.phase != phase:
+            self._world.put(replace(volume, status=replace(volume.status, phase=phase)))
+
+    def _is_delayed(self, claim: api.PersistentVolumeClaim) -> bool:
+        storage_class = self._world.get(api.StorageClass, storage_class_of(claim))
+        return storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+    def _claim(self, key: Key) -> api.PersistentVolumeClaim | None:
+        return self._world.get(api.PersistentVolumeClaim, key[1], key[0])
+
+    def _volumes(self, names: Iterable[str]) -> list[api.PersistentVolume]:
+        found = (self._world.get(api.PersistentVolume, name) for name in names)
+        return [volume for volume in found if volume is not None]
+
+
+def _key(item: Any) -> Key:
+    return item.metadata.namespace, item.metadata.name

@@ -1,0 +1,93 @@
+"""Replicas that are all alike: replica sets, replication controllers, and deployments above replica sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.simulator.identity import template_hash
+from stowplan.simulator.workloads.maker import Maker
+from stowplan.simulator.workloads.stamp import owned_by
+
+_HASH_LABEL = "pod-template-hash"
+
+
+def replicas_of(owner: Any) -> int:
+    """How many pods are wanted; one where nothing is said."""
+    replicas: int | None = owner.spec.replicas
+    return 1 if replicas is None else replicas
+
+
+class ReplicaSetMaker(Maker):
+    """Pods of a replica set."""
+
+    kind: ClassVar[type[Any]] = api.ReplicaSet
+
+    def lacking(self, owner: api.ReplicaSet | api.ReplicationController) -> Iterator[api.Pod]:
+        template = owner.spec.template
+        if template is None:
+            return
+        missing = replicas_of(owner) - self.count_active(owner)
+        if missing > 0:
+            stamp = self.stamp(owner, template)
+            for _ in range(missing):
+                yield stamp.pod()
+
+
+class ReplicationControllerMaker(ReplicaSetMaker):
+    """Pods of a replication controller."""
+
+    kind = api.ReplicationController
+
+
+class DeploymentMaker(Maker):
+    """The replica set of a deployment's template.
+
+    Replica sets that are there count, old versions as well: a snapshot may have been taken in the middle of an update.
+    """
+
+    kind = api.Deployment
+
+    def lacking(self, owner: api.Deployment) -> Iterator[api.ReplicaSet]:
+        present = list(self._replica_sets(owner))
+        missing = replicas_of(owner) - sum(map(replicas_of, present))
+        current = next((each for each in present if _same_template(each, owner)), None)
+        if current is not None and missing > 0:
+            spec = replace(current.spec, replicas=replicas_of(current) + missing)
+            yield replace(current, spec=spec)
+        elif current is None and (missing > 0 or not present):
+            yield _new_replica_set(owner, max(missing, 0))
+
+    def _replica_sets(self, owner: api.Deployment) -> Iterator[api.ReplicaSet]:
+        for name in self.world.dependents(owner.metadata.uid, api.ReplicaSet):
+            found = self.world.get(api.ReplicaSet, name, owner.metadata.namespace)
+            if found is not None:
+                yield found
+
+
+def _same_template(replica_set: api.ReplicaSet, deployment: api.Deployment) -> bool:
+    template = replica_set.spec.template
+    labels = {key: value for key, value in template.metadata.labels.items() if key != _HASH_LABEL}
+    wanted = deployment.spec.template
+    return template.spec == wanted.spec and labels == wanted.metadata.labels
+
+
+def _new_replica_set(owner: api.Deployment, replicas: int) -> api.ReplicaSet:
+    template, selector = owner.spec.template, owner.spec.selector or api.LabelSelector()
+    mark = {_HASH_LABEL: template_hash(template)}
+    labels = {**template.metadata.labels, **mark}
+    metadata = api.ObjectMeta(
+        name=f"{owner.metadata.name}-{mark[_HASH_LABEL]}",
+        namespace=owner.metadata.namespace,
+        labels=labels,
+        owner_references=owned_by(owner),
+    )
+    spec = api.ReplicaSetSpec(
+        replicas=replicas,
+        selector=replace(selector, match_labels={**selector.match_labels, **mark}),
+        template=replace(template, metadata=replace(template.metadata, labels=labels)),
+    )
+    return api.ReplicaSet(metadata=metadata, spec=spec)

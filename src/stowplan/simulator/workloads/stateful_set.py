@@ -1,0 +1,101 @@
+"""Stateful sets: pods with numbers, one after the other, each with claims of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.simulator.identity import template_hash
+from stowplan.simulator.workloads.maker import Maker
+from stowplan.simulator.workloads.replicas import replicas_of
+
+_REVISION_LABEL = "controller-revision-hash"
+_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
+_INDEX_LABEL = "apps.kubernetes.io/pod-index"
+
+
+class StatefulSetMaker(Maker):
+    """Pods of a stateful set, and the claims from its templates.
+
+    Unless the set says otherwise, a pod is made only once those before it run.
+    """
+
+    kind = api.StatefulSet
+    after_start = True
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._running: dict[str, int] = {}
+        """By set, how many pods from the first on run for sure."""
+
+    def lost(self, pod: api.Pod, owner: api.StatefulSet) -> None:
+        self._running.pop(owner.metadata.uid, None)
+
+    def adapted(self, owner: api.StatefulSet, template: api.PodTemplateSpec) -> api.PodTemplateSpec:
+        revision = f"{owner.metadata.name}-{template_hash(template)}"
+        labels = {**template.metadata.labels, _REVISION_LABEL: revision}
+        return replace(template, metadata=replace(template.metadata, labels=labels))
+
+    def lacking(self, owner: api.StatefulSet) -> Iterator[api.Pod | api.PersistentVolumeClaim]:
+        wanted, uid = replicas_of(owner), owner.metadata.uid
+        start = owner.spec.ordinals.start if owner.spec.ordinals else 0
+        for index in range(self._running.get(uid, 0), wanted):
+            ordinal = start + index
+            pod = self.world.get(api.Pod, f"{owner.metadata.name}-{ordinal}", owner.metadata.namespace)
+            if pod is None:
+                yield from self._claims(owner, ordinal)
+                yield self._pod(owner, ordinal)
+            if not _in_order(owner):
+                continue
+            if pod is None or pod.status.phase != "Running":
+                break
+            self._running[uid] = index + 1
+
+    def waiting(self, owner: api.StatefulSet) -> str | None:
+        missing = replicas_of(owner) - len(self.world.dependents(owner.metadata.uid, api.Pod))
+        if missing <= 0 or not _in_order(owner):
+            return None
+        return f"{missing} of {replicas_of(owner)} pods are not made before the one ahead of them runs"
+
+    def _pod(self, owner: api.StatefulSet, ordinal: int) -> api.Pod:
+        stamp = self.stamp(owner, owner.spec.template)
+        name = f"{owner.metadata.name}-{ordinal}"
+        labels = {**stamp.labels, _NAME_LABEL: name, _INDEX_LABEL: str(ordinal)}
+        spec = stamp.spec
+        if owner.spec.volume_claim_templates:
+            spec = replace(spec, volumes=_volumes(owner, spec.volumes, ordinal))
+        return stamp.pod(name, labels=labels, spec=spec)
+
+    def _claims(self, owner: api.StatefulSet, ordinal: int) -> Iterator[api.PersistentVolumeClaim]:
+        selector = owner.spec.selector or api.LabelSelector()
+        for template in owner.spec.volume_claim_templates:
+            name = _claim_name(owner, template, ordinal)
+            if self.world.get(api.PersistentVolumeClaim, name, owner.metadata.namespace) is None:
+                labels = {**template.metadata.labels, **selector.match_labels}
+                metadata = api.ObjectMeta(
+                    name=name,
+                    namespace=owner.metadata.namespace,
+                    labels=labels,
+                    annotations=template.metadata.annotations,
+                )
+                yield api.PersistentVolumeClaim(metadata=metadata, spec=template.spec)
+
+
+def _in_order(owner: api.StatefulSet) -> bool:
+    return owner.spec.pod_management_policy != "Parallel"
+
+
+def _claim_name(owner: api.StatefulSet, template: api.PersistentVolumeClaim, ordinal: int) -> str:
+    return f"{template.metadata.name}-{owner.metadata.name}-{ordinal}"
+
+
+def _volumes(owner: api.StatefulSet, volumes: tuple[api.Volume, ...], ordinal: int) -> tuple[api.Volume, ...]:
+    """The pod's volumes; claims from templates take the place of volumes of the same name."""
+    claimed = {}
+    for template in owner.spec.volume_claim_templates:
+        source = api.PersistentVolumeClaimVolumeSource(claim_name=_claim_name(owner, template, ordinal))
+        claimed[template.metadata.name] = api.Volume(name=template.metadata.name, persistent_volume_claim=source)
+    return (*claimed.values(), *(volume for volume in volumes if volume.name not in claimed))

@@ -1,0 +1,47 @@
+"""Finding the binaries of a control plane on this machine.
+
+`$KUBEBUILDER_ASSETS` is a folder with `etcd`, `kube-apiserver` and `kubectl`, by the convention of controller-runtime's
+tests; whoever sets it has chosen a version. The cache folder is keyed by version; `stowplan.testing.building` fills it.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from stowplan.testing.errors import Unavailable
+
+KUBERNETES_VERSION = "v1.36.4"
+ETCD_VERSION = "v3.6.8"
+
+NEEDED = ("etcd", "kube-apiserver", "kube-scheduler")
+"""What tests use."""
+
+BUILDABLE = (*NEEDED, "kubectl")
+"""What can be built; kubectl serves people who want to look into a control plane."""
+
+
+def cache_folder(env: Mapping[str, str] = os.environ) -> Path:
+    """Where the binaries of these versions are kept between runs."""
+    root = Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return root / "stowplan" / "control-plane" / f"{KUBERNETES_VERSION}-etcd{ETCD_VERSION.removeprefix('v')}"
+
+
+def find(name: str, env: Mapping[str, str] = os.environ) -> Path | None:
+    """The binary of this name that tests use, or None."""
+    assets = env.get("KUBEBUILDER_ASSETS")
+    folders = [*([assets] if assets else []), str(cache_folder(env)), env.get("PATH", os.defpath)]
+    found = shutil.which(name, path=os.pathsep.join(folders))
+    return Path(found).absolute() if found else None
+
+
+def require(names: Iterable[str], env: Mapping[str, str] = os.environ) -> list[Path]:
+    """The binaries of these names, in order."""
+    paths = {name: find(name, env) for name in names}
+    missing = [name for name, path in paths.items() if path is None]
+    if missing:
+        raise Unavailable(
+            f"{', '.join(missing)}: not in $KUBEBUILDER_ASSETS, {cache_folder(env)} or PATH; "
+            "`python -m stowplan.testing build` builds what is missing"
+        )
+    return [path for path in paths.values() if path is not None]

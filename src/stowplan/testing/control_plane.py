@@ -1,0 +1,149 @@
+"""etcd and kube-apiserver on loopback: the part of a cluster that a scheduler talks to."""
+
+import ssl
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+from stowplan.testing import api_server
+from stowplan.testing.binaries import require
+from stowplan.testing.certificates import Authority, KeyPair
+from stowplan.testing.errors import ProcessFailed, SurroundingsError
+from stowplan.testing.kube_api import KubeApi
+from stowplan.testing.kubeconfig import kubeconfig_text
+from stowplan.testing.processes import Process, free_port
+from stowplan.testing.users import ADMIN, NOBODY, SCHEDULER, User, token_file
+
+START_ATTEMPTS = 3
+PORT_TAKEN = "address already in use"
+API_SERVER_GRACE = 5.0
+
+
+class ControlPlane:
+    """A control plane of its own folder and ports; a context manager, or `start()` and `stop()`.
+
+    users           may log in besides ADMIN, SCHEDULER and NOBODY
+    runtime_config  turns API groups and versions on and off: {"resource.k8s.io/v1": False}
+    throughput      lifts the limit of requests at a time, for benchmarks
+    durable         lets etcd wait for the disk, as it must where power may fail and need not in tests
+    flags           more flags for kube-apiserver; they win over, or where they are lists add to, those it gets anyway
+    folder          for data, logs and certificates; where none is given a temporary one, gone when it stops
+    """
+
+    def __init__(
+        self,
+        *,
+        users: Iterable[User] = (),
+        runtime_config: Mapping[str, bool] | None = None,
+        throughput: bool = False,
+        durable: bool = False,
+        flags: Iterable[str] = (),
+        folder: Path | None = None,
+    ) -> None:
+        self.users = (ADMIN, SCHEDULER, NOBODY, *users)
+        self._settings = api_server.Settings(dict(runtime_config or {}), throughput, durable, tuple(flags))
+        self._given_folder = folder
+        self._cleanup = ExitStack()
+        self.folder: Path
+        self.authority: Authority
+        self.etcd: Process
+        self.api_server: Process
+        self.url = ""
+
+    def start(self) -> None:
+        """Start both, and return when the API server is ready."""
+        etcd, kube_apiserver = require(["etcd", "kube-apiserver"])
+        with ExitStack() as on_failure:
+            on_failure.callback(self.stop)
+            self.folder = self._given_folder or Path(
+                self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="stowplan-control-plane-"))
+            )
+            self.authority = Authority(self.folder)
+            (self.folder / "tokens.csv").write_text(token_file(self.users))
+            self._start_on_free_ports(etcd, kube_apiserver)
+            on_failure.pop_all()
+
+    def stop(self) -> None:
+        """Stop both, and remove what they stored. Nothing happens where they do not run."""
+        self._cleanup.close()
+
+    @property
+    def processes(self) -> list[Process]:
+        return [self.etcd, self.api_server]
+
+    def stop_api_server(self, *, kill: bool = False) -> None:
+        """Take the API server away: by SIGTERM, or at once. etcd stays, and with it all objects."""
+        if kill:
+            self.api_server.kill()
+        self.api_server.stop(API_SERVER_GRACE)
+
+    def start_api_server(self, timeout: float = 45.0) -> None:
+        """Bring it back at the same address, and return when it is ready."""
+        self.api_server.start()
+        with self.client() as client:
+            self.api_server.wait_ready(lambda: api_server.ready(client), timeout)
+
+    def client(self, user: User = ADMIN, *, server: str = "", timeout: float = 30.0) -> KubeApi:
+        """The API server as this user sees it; `server` is another way to it, such as through a proxy."""
+        return KubeApi(server or self.url, self.tls(), token=user.token, timeout=timeout)
+
+    def client_with_certificate(self, pair: KeyPair) -> KubeApi:
+        """The API server as the owner of this certificate sees it."""
+        tls = self.tls()
+        tls.load_cert_chain(pair.certificate, pair.key)
+        return KubeApi(self.url, tls)
+
+    def tls(self) -> ssl.SSLContext:
+        """Trusts what the control plane's authority signed, and nothing else."""
+        return ssl.create_default_context(cafile=str(self.authority.file))
+
+    def kubeconfig(
+        self, user: User = ADMIN, *, server: str = "", namespace: str = "", certificate: bool = False
+    ) -> Path:
+        """A kubeconfig file for this user, who logs in by token or, if told so, by a client certificate.
+
+        By certificate anybody can log in, known to the server or not. A proxy that ends TLS lets tokens through only.
+        """
+        if not certificate and user not in self.users:
+            raise SurroundingsError(f"{user.name} has no token: name the user when the control plane is made")
+        pair = self.authority.client(user.name, *user.groups[:1]) if certificate else None
+        text = kubeconfig_text(server or self.url, self.authority.file, user, pair, namespace)
+        with tempfile.NamedTemporaryFile("w", dir=self.folder, suffix=".kubeconfig", delete=False) as file:
+            file.write(text)
+        return Path(file.name)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+
+    def _start_on_free_ports(self, etcd: Path, kube_apiserver: Path) -> None:
+        """Between asking for a port and listening on it, somebody else may have taken it; then ask again."""
+        for attempt in range(1, START_ATTEMPTS + 1):
+            try:
+                return self._start_both(etcd, kube_apiserver)
+            except ProcessFailed as problem:
+                if attempt == START_ATTEMPTS or PORT_TAKEN not in str(problem):
+                    raise
+
+    def _start_both(self, etcd: Path, kube_apiserver: Path) -> None:
+        with ExitStack() as started:
+            data = started.enter_context(tempfile.TemporaryDirectory(dir=self.folder, prefix="etcd-"))
+            etcd_url, peer_url = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+            self.etcd = Process(
+                "etcd",
+                [etcd, *api_server.etcd_flags(data, etcd_url, peer_url, self._settings)],
+                self.folder / "etcd.log",
+            )
+            started.enter_context(self.etcd)
+            port = free_port()
+            self.url = f"https://127.0.0.1:{port}"
+            flags = api_server.flags(self.folder, self.authority, etcd_url, port, self._settings)
+            self.api_server = Process("kube-apiserver", [kube_apiserver, *flags], self.folder / "kube-apiserver.log")
+            started.callback(lambda: self.api_server.stop(API_SERVER_GRACE))
+            self.start_api_server()
+            self._cleanup.push(started.pop_all())

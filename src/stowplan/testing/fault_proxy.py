@@ -1,0 +1,151 @@
+"""A proxy in front of the API server that makes faults.
+
+It ends TLS with a certificate of the control plane's authority and speaks TLS to the API server, so clients notice
+nothing but its address. Every connection of a client gets one to the API server; when either ends, so does the other.
+It runs on a thread with an event loop of its own.
+"""
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Self, TypeVar
+from urllib.parse import urlsplit
+
+from stowplan.testing.control_plane import ControlPlane
+from stowplan.testing.conversation import Conversation, Streams
+from stowplan.testing.faults import Rule, RuleBook
+from stowplan.testing.http_messages import LIMIT
+from stowplan.testing.processes import Process, free_port
+
+T = TypeVar("T")
+
+
+class FaultProxy:
+    """A proxy with rules; a context manager, or `start()` and `stop()`. Clients connect to `url`, with tokens.
+
+    with FaultProxy(control_plane) as proxy:
+        conflict = proxy.add(Rule(Reply(409, "Conflict"), method="POST", path="/binding$", times=3))
+        ...
+        assert conflict.hits == 3
+    """
+
+    def __init__(self, control_plane: ControlPlane, rules: Iterable[Rule] = (), *, seed: int = 0) -> None:
+        target = urlsplit(control_plane.url)
+        self._target = (target.hostname or "", target.port or 443)
+        self._target_tls = control_plane.tls()
+        self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._tls.load_cert_chain(*control_plane.authority.server("fault-proxy"))
+        self._tls.set_alpn_protocols(["http/1.1"])
+        self._rules = RuleBook(rules, seed)
+        self._conversations: set[Conversation] = set()
+        self._thread = threading.Thread(target=self._run, name="fault-proxy", daemon=True)
+        self._loop: Future[asyncio.AbstractEventLoop] = Future()
+        self._stopping = asyncio.Event()
+        self._port = free_port()
+        self.url = f"https://127.0.0.1:{self._port}"
+
+    @property
+    def processes(self) -> list[Process]:
+        """It runs on a thread of this one."""
+        return []
+
+    def start(self) -> None:
+        self._thread.start()
+        self._loop.result()
+
+    def stop(self) -> None:
+        """Close all connections and end the thread."""
+        if self._thread.is_alive():
+            self._in_loop(self._stopping.set)
+            self._thread.join()
+
+    def add(self, rule: Rule) -> Rule:
+        """Put a rule in force, after those that are."""
+        self._rules.add(rule)
+        return rule
+
+    def remove(self, rule: Rule) -> None:
+        self._rules.remove(rule)
+
+    @contextmanager
+    def rule(self, rule: Rule) -> Iterator[Rule]:
+        """A rule that is in force for the length of a `with`."""
+        yield self.add(rule)
+        self.remove(rule)
+
+    def cut_watches(self) -> int:
+        """Close all connections that carry a watch, and say how many there were."""
+        return self._in_loop(lambda: _sever(each for each in self._conversations if each.watching))
+
+    def cut_connections(self) -> int:
+        """Close all connections, and say how many there were."""
+        return self._in_loop(lambda: _sever(self._conversations))
+
+    @contextmanager
+    def cutting_watches(self, every: float) -> Iterator[None]:
+        """Cut all watches every so many seconds, for the length of a `with`."""
+        over = threading.Event()
+
+        def cut() -> None:
+            while not over.wait(every):
+                self.cut_watches()
+
+        scissors = threading.Thread(target=cut, name="fault-proxy-cuts", daemon=True)
+        scissors.start()
+        try:
+            yield
+        finally:
+            over.set()
+            scissors.join()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+
+    def _in_loop(self, call: Callable[[], T]) -> T:
+        """Have something done where the connections are, and wait for its result."""
+
+        async def run() -> T:
+            return call()
+
+        return asyncio.run_coroutine_threadsafe(run(), self._loop.result()).result()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as problem:
+            if self._loop.done():
+                raise
+            self._loop.set_exception(problem)
+
+    async def _serve(self) -> None:
+        server = await asyncio.start_server(self._on_connection, "127.0.0.1", self._port, ssl=self._tls, limit=LIMIT)
+        self._loop.set_result(asyncio.get_running_loop())
+        await self._stopping.wait()
+        server.close()
+        _sever(self._conversations)
+
+    async def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        conversation = Conversation((reader, writer), self._connect, self._rules)
+        self._conversations.add(conversation)
+        try:
+            await conversation.run()
+        finally:
+            self._conversations.discard(conversation)
+
+    async def _connect(self) -> Streams:
+        host, port = self._target
+        return await asyncio.open_connection(host, port, ssl=self._target_tls, limit=LIMIT)
+
+
+def _sever(conversations: Iterable[Conversation]) -> int:
+    doomed = list(conversations)
+    for conversation in doomed:
+        conversation.sever()
+    return len(doomed)

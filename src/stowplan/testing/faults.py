@@ -1,0 +1,131 @@
+"""The faults that a proxy can make, and the rules that say which requests they befall. All of it is plain data."""
+
+import json
+import random
+import re
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+_WATCH = re.compile(r"[?&]watch=(true|1)\b")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Answer with this status instead of asking the API server: `Reply(409, "Conflict")`, `Reply(429, retry_after=1)`.
+
+    With `in_watch` the request succeeds, and the error comes as the first and only event of the watch.
+    """
+
+    status: int
+    reason: str = ""
+    message: str = "made up by the fault proxy"
+    retry_after: int | None = None
+    in_watch: bool = False
+
+    def render(self) -> bytes:
+        """The whole HTTP response."""
+        status = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "status": "Failure",
+            "code": self.status,
+            "reason": self.reason,
+            "message": self.message,
+        }
+        body = json.dumps({"type": "ERROR", "object": status} if self.in_watch else status).encode() + b"\n"
+        lines = [
+            "HTTP/1.1 200 OK" if self.in_watch else f"HTTP/1.1 {self.status} Fault",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+            *([f"Retry-After: {self.retry_after}"] if self.retry_after is not None else []),
+        ]
+        return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Let the reply wait. The request is passed on at once, so that the API server has long done what the client gave
+    up on; with `forward=False` it waits as well."""
+
+    seconds: float
+    forward: bool = True
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Close the connection instead of replying; with `forward=True` after the API server has done what it was asked."""
+
+    forward: bool = False
+
+
+@dataclass(frozen=True)
+class Garble:
+    """Put a frame into a watch that is not JSON, after so many whole ones."""
+
+    frame: bytes = b'{"type":"MODIFIED","object":{"kind":"Pod","meta\n'
+    after: int = 0
+
+
+Fault = Reply | Delay | Drop | Garble
+
+
+@dataclass
+class Rule:
+    """A fault and the requests that it befalls: all, unless narrowed down.
+
+    method       the HTTP method, such as "POST"
+    path         a regular expression, looked for in path and query: "/binding$", "resourceVersion=[1-9]"
+    watch        watches only, or all but watches
+    times        how often, after which the rule is spent
+    probability  by which a request that fits is hit
+    """
+
+    fault: Fault
+    method: str = ""
+    path: str = ""
+    watch: bool | None = None
+    times: int | None = None
+    probability: float = 1.0
+    hits: int = field(default=0, init=False)
+
+    def fits(self, method: str, path: str) -> bool:
+        """Whether this request is one of those, and the rule is not spent."""
+        return (
+            (self.times is None or self.hits < self.times)
+            and self.method in ("", method)
+            and self.watch in (None, is_watch(path))
+            and re.search(self.path, path) is not None
+        )
+
+
+class RuleBook:
+    """The rules in force. The first that fits a request decides; rules may come and go while requests do."""
+
+    def __init__(self, rules: Iterable[Rule] = (), seed: int = 0) -> None:
+        self._rules = list(rules)
+        self._dice = random.Random(seed)
+        self._lock = threading.Lock()
+
+    def add(self, rule: Rule) -> None:
+        with self._lock:
+            self._rules.append(rule)
+
+    def remove(self, rule: Rule) -> None:
+        """Take this very rule out, if it is in."""
+        with self._lock:
+            self._rules = [known for known in self._rules if known is not rule]
+
+    def fault_for(self, method: str, path: str) -> Fault | None:
+        """The fault that befalls a request, which is counted as a hit of its rule."""
+        with self._lock:
+            for rule in self._rules:
+                if rule.fits(method, path) and self._dice.random() < rule.probability:
+                    rule.hits += 1
+                    return rule.fault
+        return None
+
+
+def is_watch(path: str) -> bool:
+    """Whether this path with its query asks for a watch."""
+    return _WATCH.search(path) is not None

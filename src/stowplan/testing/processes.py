@@ -1,0 +1,167 @@
+"""Processes that tests start: with a log file, stopped by their id, and never left behind."""
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from stowplan.testing.errors import NotInTime, ProcessFailed
+from stowplan.testing.waiting import wait_until
+
+LOG_LINES_SHOWN = 30
+
+
+class Process:
+    """A command that runs in the background, its output appended to a file. It can be started again once it ended.
+
+    As a context manager it starts at the beginning and is stopped at the end.
+    """
+
+    def __init__(
+        self, name: str, command: Sequence[str | Path], log: Path, *, env: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.command = [str(part) for part in command]
+        self.log = log
+        self.env = dict(env) if env is not None else None
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it; it is an error if it runs already."""
+        if self.alive:
+            raise ProcessFailed(f"{self.name} runs already, as process {self.pid}")
+        with self.log.open("ab") as output:
+            self._running = subprocess.Popen(
+                [*_tied_to_us(), *self.command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self.env,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its id, also after it ended."""
+        if self._running is None:
+            raise ProcessFailed(f"{self.name} was not started")
+        return self._running.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._running is not None and self._running.poll() is None
+
+    @property
+    def returncode(self) -> int | None:
+        """None while it runs; negative where a signal ended it."""
+        return self._running.poll() if self._running is not None else None
+
+    def wait(self, timeout: float = 10.0) -> int:
+        """Wait for it to end by itself, and return its exit status."""
+        if self._running is None:
+            raise ProcessFailed(f"{self.name} was not started")
+        try:
+            return self._running.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise NotInTime(f"{self.name} did not end within {timeout:g} s") from None
+
+    def stop(self, grace: float = 10.0) -> None:
+        """Ask it to end and, where it does not within `grace` seconds, end it."""
+        if self._running is None or not self.alive:
+            return
+        self._running.terminate()
+        try:
+            self._running.wait(grace)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it at once, without a chance to say goodbye."""
+        if self._running is not None and self.alive:
+            self._running.kill()
+            self._running.wait()
+
+    def wait_ready(self, ready: Callable[[], bool], timeout: float = 45.0) -> None:
+        """Wait until `ready` says so; fails as soon as the process ended, and shows its log whenever it fails."""
+
+        def settled() -> bool:
+            return ready() or not self.alive
+
+        try:
+            wait_until(settled, timeout=timeout)
+        except NotInTime:
+            raise ProcessFailed(f"{self.name} was not ready within {timeout:g} s\n{self.last_log()}") from None
+        if not self.alive:
+            raise ProcessFailed(f"{self.name} ended with status {self.returncode}\n{self.last_log()}")
+
+    def last_log(self, lines: int = LOG_LINES_SHOWN) -> str:
+        """The end of its log, under a line that tells where the whole of it is."""
+        text = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return "\n".join([f"--- {self.log}", *text.splitlines()[-lines:]])
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+
+
+def _tied_to_us() -> list[str]:
+    """A prefix that makes the kernel end the process when we die without a chance to stop it.
+
+    The kernel goes by the thread that started it, so this holds for the main thread only.
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    setpriv = shutil.which("setpriv") if sys.platform == "linux" and in_main_thread else None
+    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
+
+
+def free_port() -> int:
+    """A port on loopback that nobody listens on.
+
+    It is from below those that the kernel hands out by itself: these may become the near end of somebody's connection
+    while a server that a test has stopped is down, and it could not come back.
+    """
+    bounds = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    first_handed_out = int(bounds.read_text().split()[0]) if bounds.exists() else 32768
+    candidates = range(min(10_000, first_handed_out - 1), first_handed_out)
+    for _ in range(200):
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            port = secrets.choice(candidates)
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise ProcessFailed("there is no free port on 127.0.0.1")
+
+
+def cpu_seconds(pid: int) -> float:
+    """The CPU time that a process has used so far, in user and in kernel mode."""
+    # The name in parentheses may hold spaces; utime and stime are the 14th and 15th field of the line.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def rss_mib(pid: int) -> float:
+    """The memory that a process has resident now."""
+    return _status_kib(pid, "VmRSS") / 1024
+
+
+def peak_rss_mib(pid: int) -> float:
+    """The most memory that a process has had resident."""
+    return _status_kib(pid, "VmHWM") / 1024
+
+
+def _status_kib(pid: int, field: str) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1])
+    raise ProcessFailed(f"process {pid} has ended")

@@ -1,0 +1,204 @@
+"""A host for an engine in tests: an API server in memory, a clock that is moved by hand, nothing happens by itself.
+
+What the engine wants done and what the watches have to tell is kept until the test lets it happen, in the order that
+suits the test; `settle` lets all of it happen.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tests.builders import Json
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.api.kinds import KINDS
+from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
+from stowplan.config.types import KubeSchedulerConfiguration
+from stowplan.engine import Engine, Observer
+from stowplan.framework import Bind, Call, EmitEvent, Failure, Instruction, PatchStatus, Request
+from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime import Factory, enable_everywhere
+from stowplan.simulator.simulation import VirtualClock, call
+from stowplan.simulator.world import Change, World
+
+NOW = 1_000_000.0
+
+
+def configured(config: Json | None, plugins: Iterable[str]) -> KubeSchedulerConfiguration:
+    """A configuration, by default the usual one, with plugins enabled that it does not mention."""
+    settings = default_configuration()
+    if config is not None:
+        settings = from_builtins(config, "config", frozenset((*IN_TREE_PLUGINS, *plugins)))
+    return enable_everywhere(settings, tuple(plugins))
+
+
+class Host:
+    """An engine that checks itself after every call, and the world around it."""
+
+    def __init__(
+        self,
+        *items: Any,
+        config: Json | KubeSchedulerConfiguration | None = None,
+        plugins: Mapping[str, Factory] | None = None,
+        observer: Observer | None = None,
+        grace: float = 0.0,
+        **options: Any,
+    ) -> None:
+        self.clock = VirtualClock(NOW)
+        self.world = World(self.clock, grace=grace)
+        self.engine = Engine(
+            config if isinstance(config, KubeSchedulerConfiguration) else configured(config, plugins or {}),
+            {**REGISTRY, **(plugins or {})},
+            clock=self.clock,
+            rng=random.Random(0),
+            observer=observer,
+            **{"check_invariants": True, **options},
+        )
+        self.core = self.engine.core
+        self.untold: list[Change] = []
+        """What the watches have not told yet."""
+        self.open: list[Instruction] = []
+        """What the engine wants done and nobody has done yet."""
+        self.done: list[Instruction] = []
+        self.put(*items)
+
+    # What others do to the cluster
+    def put(self, *items: Any) -> None:
+        """Objects, or the JSON of pods and nodes, appear or change; the engine is told at once."""
+        for item in items:
+            self.world.put(_converted(item) if isinstance(item, dict) else item)
+        self.tell()
+
+    def delete(self, *items: Any) -> None:
+        for item in items:
+            self.world.delete(_converted(item) if isinstance(item, dict) else item)
+        self.tell()
+
+    def tell(self) -> None:
+        """Let the watches tell what they have to."""
+        self.untold += self.world.changes()
+        while self.untold:
+            self.tell_one()
+
+    def tell_one(self, position: int = 0) -> None:
+        change = self.untold.pop(position)
+        (self.engine.remove if change.removed else self.engine.put)(change.item)
+
+    # What the engine wants
+    def take(self) -> list[Instruction]:
+        """What the engine has wanted done since this was last asked; also kept in `open`."""
+        taken = self.engine.take()
+        self.open += taken
+        return taken
+
+    def do(self, instruction: Instruction, outcome: Any = ...) -> None:
+        """Do what the engine wants, or (`outcome`) only answer that something has come of it."""
+        self.open.remove(instruction)
+        self.done.append(instruction)
+        if outcome is ...:
+            is_call = isinstance(instruction, Call)
+            outcome = call(instruction.function) if is_call else self.world.execute(instruction)
+        self.untold += self.world.changes()
+        if isinstance(instruction, Request):
+            self.engine.answer(instruction, outcome)
+
+    def settle(self, *held: type[Instruction]) -> None:
+        """Let everything happen but instructions of the types that are held."""
+        while True:
+            self.tell()
+            self.take()
+            free = [each for each in self.open if not isinstance(each, held)]
+            if not free:
+                return
+            self.do(free[0])
+
+    def schedule(self, *held: type[Instruction]) -> None:
+        """Cycles until no pod is ready, with all that follows."""
+        self.settle(*held)
+        while self.engine.schedule_one():
+            self.settle(*held)
+
+    def advance(self, seconds: float, *held: type[Instruction]) -> None:
+        """Time passes, and the engine is told whenever it has asked to be."""
+        end = self.clock.now + seconds
+        while (due := self.next_deadline()) is not None and due <= end:
+            self.pass_time(due)
+            self.schedule(*held)
+        self.pass_time(end)
+        self.schedule(*held)
+
+    def next_deadline(self) -> float | None:
+        deadlines = (self.engine.next_deadline(), self.world.next_deadline())
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    def pass_time(self, until: float) -> None:
+        """The time is now `until`, and nothing happens but that everybody notices."""
+        self.clock.now = max(self.clock.now, until)
+        self.world.tick()
+        self.engine.tick()
+
+    def next_open(self, kind: type[Instruction], pod: str = "") -> Any:
+        """The first open instruction of a type, about a pod if one is named."""
+        self.take()
+        return next(each for each in self.open if isinstance(each, kind) and _name(each) in ("", pod or _name(each)))
+
+    def answer(self, kind: type[Instruction], outcome: Any, pod: str = "") -> None:
+        self.do(self.next_open(kind, pod), outcome)
+
+    # What became of it
+    def pod(self, name: str, namespace: str = "default") -> api.Pod:
+        found = self.world.get(api.Pod, name, namespace)
+        assert found is not None
+        return found
+
+    def node_of(self, name: str) -> str:
+        return self.pod(name).spec.node_name
+
+    def condition(self, name: str) -> tuple[str, str, str]:
+        """(status, reason, message) of PodScheduled."""
+        found = next(each for each in self.pod(name).status.conditions if each.type == "PodScheduled")
+        return found.status, found.reason, found.message
+
+    def events(self, name: str = "") -> list[str]:
+        """Reasons and notes of the events about a pod, or all."""
+        self.take()
+        told = [each for each in (*self.done, *self.open) if isinstance(each, EmitEvent)]
+        return [f"{each.reason}: {each.note}" for each in told if name in ("", each.regarding.name)]
+
+    def place(self, name: str) -> str:
+        """Where in the queue a pod is; "" if it is not."""
+        for part in ("active", "backoff", "error_backoff", "unschedulable", "gated"):
+            if any(unit.pod.name == name for unit in getattr(self.core.queue, part)):
+                return part
+        return ""
+
+    def unit(self, name: str) -> Any:
+        queue = self.core.queue
+        units: Iterable[Any] = (*queue.active, *queue.backoff, *queue.error_backoff, *queue.unschedulable, *queue.gated)
+        return next(unit for unit in units if unit.pod.name == name)
+
+    @property
+    def assumed(self) -> set[str]:
+        return {self.core.cluster.pods[uid].name for uid in self.core.cluster.assumed}
+
+
+def make(kind: str, name: str, namespace: str = "", **fields: Any) -> Any:
+    """Any object but a pod or a node; `metadata` is added to."""
+    metadata = {"name": name, "namespace": namespace, **fields.pop("metadata", {})}
+    return codec.convert(KINDS[kind].struct, {"metadata": metadata, **fields})  # type: ignore[type-var]
+
+
+def _converted(item: Json) -> Any:
+    return codec.convert(api.Pod if "containers" in item["spec"] else api.Node, item)
+
+
+def _name(instruction: Instruction) -> str:
+    if isinstance(instruction, Bind | PatchStatus):
+        return instruction.pod.name
+    return ""
+
+
+REFUSED = Failure("the server says no", "Conflict")

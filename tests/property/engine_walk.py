@@ -1,0 +1,341 @@
+"""An engine in a cluster where anything may happen at any time: requests that fail, answers that come late or never,
+watches that lag behind, plugins that hold pods back, people who change things.
+
+A walk is a list of steps and nothing else, so that one that fails can be told, repeated and shortened.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from msgspec.structs import replace
+from tests.builders import only, profile_config
+from tests.engine_host import Host, configured
+from tests.property.engine_vocabulary import NODE_NAMES, TAINT, node_of, object_of, pod_of
+from tests.property.gatekeeper import Gatekeeper
+from tests.property.volume_controller import reconcile
+
+from stowplan import api
+from stowplan.config.types import KubeSchedulerConfiguration
+from stowplan.engine.invariants import Overlooked, check, overlooked
+from stowplan.framework import Bind, Call, Instruction, Request
+from stowplan.queue.changes import ASSIGNED_POD_DELETE
+from stowplan.simulator.refusals import MODIFIED, conflict, timed_out
+from stowplan.simulator.simulation import call
+
+Step = tuple[str, int, int]
+"""What happens, and two numbers that say to whom and how; any numbers will do."""
+
+_MOST_ROUNDS = 4000
+_FINISHED = ("Succeeded", "Failed")
+_TOLERATION = api.Toleration(key="dedicated", operator="Exists")
+_TAINT = api.Taint(**TAINT)
+
+
+@lru_cache
+def settings() -> KubeSchedulerConfiguration:
+    everywhere = {"multiPoint": {"enabled": [{"name": Gatekeeper.name}]}}
+    first_to_bind = only("bind", Gatekeeper.name, "DefaultBinder")
+    return configured(profile_config({**everywhere, **first_to_bind}), [Gatekeeper.name])
+
+
+class EngineWalk:
+    """Interprets steps; every sequence of steps makes sense."""
+
+    def __init__(self, *, grace: float = 0.0, checked: bool = True) -> None:
+        self.host = Host(
+            config=settings(),
+            plugins={Gatekeeper.name: lambda args, handle: Gatekeeper(args, handle, self)},
+            grace=grace,
+            check_invariants=checked,
+        )
+        self.world, self.engine, self.core = self.host.world, self.host.engine, self.host.core
+        self.at_ease = False
+        """Whether everything goes well from now on, for the cluster to come to rest."""
+        self.answers: list[tuple[Request, Any]] = []
+        """Answers that are on their way."""
+        self.binds: Counter[str] = Counter()
+        """How often the API server bound each pod for the engine."""
+        self._serial = 0
+        self._released: dict[str, int] = {}
+        """Nodes that a nomination kept others off and that nobody was told the end of: the pod's priority by node."""
+        self._nominated: dict[str, tuple[str, int]] = {}
+        self._announced: set[str] = set()
+        self._listen()
+
+    def take(self, step: Step) -> None:
+        STEPS[step[0]][1](self, step[1], step[2])
+        self._note_releases()
+
+    # People and controllers
+    def add_pod(self, shape: int, how: int) -> None:
+        self._serial += 1
+        self.world.put(pod_of(f"p{self._serial}", shape, NODE_NAMES[how % 5] if how % 8 == 0 else ""))
+
+    def change_pod(self, which: int, how: int) -> None:
+        """What may be changed of a pod: labels, more tolerations, fewer gates, less of a resource on a node."""
+        pod = _pick(self._pods(), which)
+        if pod is None:
+            return
+        if how % 4 == 0:
+            labels = {**pod.metadata.labels, "app": "ab"[how // 4 % 2]}
+            pod = replace(pod, metadata=replace(pod.metadata, labels=labels))
+        elif how % 4 == 1 and _TOLERATION not in pod.spec.tolerations:
+            pod = replace(pod, spec=replace(pod.spec, tolerations=(*pod.spec.tolerations, _TOLERATION)))
+        elif how % 4 == 2:
+            pod = replace(pod, spec=replace(pod.spec, scheduling_gates=()))
+        elif pod.spec.node_name:
+            pod = replace(pod, status=replace(pod.status, container_statuses=_SCALED_DOWN))
+        self.world.put(pod)
+
+    def end_pod(self, which: int, how: int) -> None:
+        pod = _pick(self._pods(), which)
+        if pod is None:
+            return
+        if how % 3 == 0 and pod.spec.node_name:
+            self.world.put(replace(pod, status=replace(pod.status, phase="Succeeded")))
+        elif how % 3 == 1 and pod.metadata.deletion_timestamp is None:
+            # Something else holds on to it for a while.
+            self.world.put(replace(pod, metadata=replace(pod.metadata, deletion_timestamp=self.world.now())))
+        else:
+            self.world.delete(pod)
+
+    def bind_elsewhere(self, which: int, how: int) -> None:
+        """Somebody else binds a pod that is ours to bind."""
+        pod = _pick([pod for pod in self._pods() if not pod.spec.node_name], which)
+        if (
+            pod is not None
+            and how % 4 == 0
+            and pod.metadata.deletion_timestamp is None
+            and not pod.spec.scheduling_gates
+        ):
+            self.world.put(replace(pod, spec=replace(pod.spec, node_name=NODE_NAMES[how % 5])))
+
+    def put_node(self, which: int, shape: int) -> None:
+        self.world.put(node_of(NODE_NAMES[which % 5], shape))
+
+    def change_node(self, which: int, how: int) -> None:
+        node = _pick(list(self.world.all(api.Node)), which)
+        if node is None:
+            return
+        if how % 4 == 0:
+            node = replace(node, spec=replace(node.spec, unschedulable=not node.spec.unschedulable))
+        elif how % 4 == 1:
+            node = replace(node, spec=replace(node.spec, taints=() if node.spec.taints else (_TAINT,)))
+        elif how % 4 == 2:
+            allocatable = {**node.status.allocatable, "cpu": str(how // 4 % 4)}
+            node = replace(node, status=replace(node.status, allocatable=allocatable))
+        else:
+            labels = {**node.metadata.labels, "disk": "ssd" if how // 4 % 2 else "hdd"}
+            node = replace(node, metadata=replace(node.metadata, labels=labels))
+        self.world.put(node)
+
+    def remove_node(self, which: int, how: int) -> None:
+        node = _pick(list(self.world.all(api.Node)), which)
+        if node is not None and how % 2:
+            self.world.delete(node)
+
+    def collect(self, which: int = 0, how: int = 0) -> None:
+        """Pods do not outlive their nodes for long."""
+        for pod in self._pods():
+            if pod.spec.node_name and self.world.get(api.Node, pod.spec.node_name) is None:
+                self.world.delete(pod)
+
+    def toggle_object(self, which: int, how: int) -> None:
+        item = object_of(which)
+        known = self.world.get(type(item), item.metadata.name, item.metadata.namespace)
+        if known is None:
+            self.world.put(item)
+        elif how % 3 == 0:
+            self.world.delete(known)
+
+    def control_volumes(self, which: int, how: int) -> None:
+        reconcile(self.world, provisioning_fails=how % 4 == 0)
+
+    # The API server and the ways to it
+    def carry_out(self, which: int, how: int) -> None:
+        """Something that the engine wants done is done, or goes wrong."""
+        self.host.take()
+        instruction = _pick(self.host.open[:4], which)
+        if instruction is None:
+            return
+        self.host.open.remove(instruction)
+        outcome = self._outcome(instruction, 9 if self.at_ease else how % 10)
+        if isinstance(instruction, Request):
+            self.answers.append((instruction, outcome))
+            if how % 3:
+                self.answer(len(self.answers) - 1, 0)
+
+    def _outcome(self, instruction: Instruction, luck: int) -> Any:
+        if isinstance(instruction, Call):
+            return call(instruction.function)
+        if isinstance(instruction, Request) and luck == 0:
+            return conflict("pods/binding", "it", MODIFIED)
+        if isinstance(instruction, Request) and luck == 1:
+            return timed_out()
+        outcome = self.world.execute(instruction)
+        if isinstance(instruction, Bind) and outcome is None:
+            self.binds[instruction.pod.uid] += 1
+        return timed_out() if luck == 2 and isinstance(instruction, Request) else outcome
+
+    def answer(self, which: int, how: int) -> None:
+        if self.answers:
+            self.engine.answer(*self.answers.pop(which % len(self.answers)))
+
+    def tell(self, which: int, how: int) -> None:
+        """A watch tells of something; watches of different kinds know nothing of each other."""
+        untold = self.host.untold
+        untold += self.world.changes()
+        for _ in range(how % 4 + 1):
+            kinds = list(dict.fromkeys(type(change.item) for change in untold))
+            if kinds:
+                kind = kinds[which % len(kinds)]
+                self.host.tell_one(next(i for i, change in enumerate(untold) if type(change.item) is kind))
+
+    # The engine
+    def schedule(self, which: int, how: int) -> None:
+        for _ in range(how % 3 + 1):
+            self.engine.schedule_one()
+
+    def pass_time(self, which: int, how: int) -> None:
+        self.host.pass_time(self.host.clock.now + (0.4, 1.0, 2.5, 7.0, HALF_MINUTE, LONG)[which % 6])
+
+    def decide_waiting(self, which: int, how: int) -> None:
+        waiting = _pick(list(self.core.waiting_pods), which)
+        if waiting is not None:
+            if how % 3 == 0 and not self.at_ease:
+                waiting.reject(Gatekeeper.name, "changed my mind")
+            else:
+                waiting.allow(Gatekeeper.name)
+
+    # The end
+    def come_to_rest(self) -> None:
+        """Let everything go well until nothing happens any more."""
+        self.at_ease = True
+        version, idle = -1, 0
+        for _ in range(_MOST_ROUNDS):
+            if self._rest_of_the_moment():
+                continue
+            if self.world.version != version:
+                version, idle = self.world.version, 0
+            if not self._waits_for_time() or (idle > 6 and not self.core.attempts):
+                return
+            idle += 1
+            due = self.host.next_deadline()
+            assert due is not None
+            self.host.pass_time(due)
+        raise AssertionError("the cluster does not come to rest")
+
+    def _rest_of_the_moment(self) -> bool:
+        self.host.untold += self.world.changes()
+        if self.host.untold:
+            self.host.tell()
+        elif self.answers:
+            self.answer(0, 0)
+        elif self.host.take() or self.host.open:
+            self.carry_out(0, 1)
+        elif len(self.core.waiting_pods):
+            self.decide_waiting(0, 1)
+        elif not self.engine.schedule_one():
+            version = self.world.version
+            reconcile(self.world)
+            self.collect()
+            return version != self.world.version
+        self._note_releases()
+        return True
+
+    def _waits_for_time(self) -> bool:
+        failed = next(self.core.queue.error_backoff, None)
+        timers = (self.core.timers.next_deadline(), self.world.next_deadline())
+        return failed is not None or any(deadline is not None for deadline in timers)
+
+    def problems(self) -> list[str]:
+        """What is wrong in a cluster at rest."""
+        cluster, queue = self.core.cluster, self.core.queue
+        told = check(self.engine)
+        told += [f"{uid} was bound {times} times" for uid, times in self.binds.items() if times > 1]
+        for what, left in {
+            "assumed": cluster.assumed,
+            "attempts": self.core.attempts,
+            "waiting": list(self.core.waiting_pods),
+            "active": list(queue.active),
+            "backing off": list(queue.backoff),
+        }.items():
+            if left:
+                told.append(f"at rest, and yet {what}: {left}")
+        alive = {pod.metadata.uid: pod for pod in self._pods()}
+        bound = {uid: pod.spec.node_name for uid, pod in alive.items() if pod.spec.node_name}
+        known = {uid: pod.node_name for uid, pod in cluster.pods.items()}
+        if bound != known:
+            told.append(f"pods are on nodes {bound}, the engine thinks {known}")
+        if alive.keys() - bound.keys() != self.core.pending.keys():
+            told.append(f"pods {alive.keys() - bound.keys()} wait, the engine thinks {self.core.pending.keys()}")
+        told += [str(found) for found in overlooked(self.core) if not self._is_excused(found)]
+        return told
+
+    def _is_excused(self, found: Overlooked) -> bool:
+        """Whether nominations kept the pod from the nodes where it fits which ended without anybody being told."""
+        return all(self._released.get(name, -(2**31)) >= found.unit.pod.priority for name in found.node_names)
+
+    def _listen(self) -> None:
+        """Hear of what pods are told about the end of others."""
+        move = self.core.queue.move
+
+        def overheard(event: Any, old: Any, new: Any, pre_check: Any = None) -> None:
+            if event is ASSIGNED_POD_DELETE:
+                self._announced.add(old.uid)
+            move(event, old, new, pre_check)
+
+        self.core.queue.move = overheard  # type: ignore[method-assign]
+
+    def _note_releases(self) -> None:
+        nominator = self.core.nominator
+        if nominator.by_node or self._nominated:
+            now = {uid: (name, pod.priority) for name, pods in nominator.by_node.items() for uid, pod in pods.items()}
+            for uid, (name, priority) in self._nominated.items():
+                there = self.core.cluster.pods.get(uid)
+                stays = now.get(uid, ("",))[0] == name or (there is not None and there.node_name == name)
+                if not stays and uid not in self._announced:
+                    self._released[name] = max(priority, self._released.get(name, priority))
+            self._nominated = now
+        self._announced.clear()
+
+    def _pods(self) -> list[api.Pod]:
+        return [pod for pod in self.world.all(api.Pod) if pod.status.phase not in _FINISHED]
+
+
+HALF_MINUTE, LONG = 31.0, 301.0
+
+_SCALED_DOWN = (
+    api.ContainerStatus(
+        name="c", resources=api.ResourceRequirements(requests={"cpu": "100m"}), allocated_resources={"cpu": "100m"}
+    ),
+)
+
+
+def _pick(items: Any, which: int) -> Any:
+    return items[which % len(items)] if items else None
+
+
+STEPS: dict[str, tuple[int, Callable[[EngineWalk, int, int], None]]] = {
+    "add pod": (14, EngineWalk.add_pod),
+    "change pod": (4, EngineWalk.change_pod),
+    "end pod": (5, EngineWalk.end_pod),
+    "bind elsewhere": (1, EngineWalk.bind_elsewhere),
+    "put node": (4, EngineWalk.put_node),
+    "change node": (4, EngineWalk.change_node),
+    "remove node": (1, EngineWalk.remove_node),
+    "collect": (1, EngineWalk.collect),
+    "toggle object": (6, EngineWalk.toggle_object),
+    "control volumes": (4, EngineWalk.control_volumes),
+    "carry out": (20, EngineWalk.carry_out),
+    "answer": (6, EngineWalk.answer),
+    "tell": (20, EngineWalk.tell),
+    "schedule": (20, EngineWalk.schedule),
+    "pass time": (6, EngineWalk.pass_time),
+    "decide waiting": (3, EngineWalk.decide_waiting),
+}
+"""How often each step is taken by chance, and what it does."""

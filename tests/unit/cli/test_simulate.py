@@ -1,0 +1,293 @@
+"""The command `stowplan simulate`: placements for good input, one clear line for bad input."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from stowplan.cli.main import cli
+
+Json = dict[str, Any]
+
+
+def node(name: str, cpu: str = "4", **labels: str) -> Json:
+    allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "20"}
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": {"allocatable": allocatable}}
+
+
+def pod(name: str = "p", cpu: str = "1", metadata: Json | None = None, **spec: Any) -> Json:
+    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+    return {"kind": "Pod", "metadata": {"name": name, **(metadata or {})}, "spec": {"containers": containers, **spec}}
+
+
+def workload(kind: str = "Deployment", name: str = "web", metadata: Json | None = None, **spec: Any) -> Json:
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {**pod()["spec"], **spec.pop("pod", {})}}
+    spec = {"selector": {"matchLabels": labels}, "template": template, **spec}
+    return {"kind": kind, "metadata": {"name": name, **(metadata or {})}, "spec": spec}
+
+
+def text(*documents: Json) -> str:
+    return "\n---\n".join(json.dumps(document) for document in documents)
+
+
+def run(*arguments: str, given: str | bytes = "") -> Result:
+    return CliRunner().invoke(cli, ["simulate", *arguments], input=given)
+
+
+def simulate(*documents: Json, options: tuple[str, ...] = (), status: int = 0) -> Json:
+    result = run("-f", "-", "-o", "json", *options, given=text(*documents))
+    assert result.exit_code == status, result.stderr or result.exception
+    found: Json = json.loads(result.stdout)
+    return found
+
+
+NODES = (node("ant"), node("bee"), node("cow", cpu="1"))
+
+
+def test_all_are_placed() -> None:
+    found = simulate(*NODES, workload(replicas=3), pod(), pod("there", nodeName="cow"))
+    assert found["summary"]["placed"] == 4
+    assert {each["status"] for each in found["pods"]} == {"Placed", "Running"}
+    assert found["pending"] == []
+
+
+def test_some_wait() -> None:
+    found = simulate(*NODES, pod("big", "9"), pod("gated", schedulingGates=[{"name": "g"}]), status=3)
+    assert [each["status"] for each in found["pods"]] == ["Pending", "Gated"]
+    assert found["pending"][0]["reasons"] == [{"reason": "Insufficient cpu", "nodes": ["ant", "bee", "cow"]}]
+    assert found["pods"][0]["decision"]["message"] == found["pods"][0]["message"]
+
+
+@pytest.mark.parametrize("waiting", [pod(schedulingGates=[{"name": "g"}]), pod(schedulerName="x")])
+def test_a_gated_or_foreign_pod_is_pending(waiting: Json) -> None:
+    simulate(*NODES, waiting, status=3)
+
+
+def test_the_table() -> None:
+    result = run("-f", "-", given=text(*NODES, pod(), {"kind": "Ingress", "apiVersion": "networking.k8s.io/v1"}))
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == "NAMESPACE  POD  STATUS  NODE  ATTEMPTS"
+    assert result.stdout.splitlines()[-1].startswith("1 placed, 0 pending; 1 of 3 nodes used.")
+    assert "\x1b" not in result.stdout
+    assert not any(line.endswith(" ") for line in result.stdout.splitlines())
+    assert result.stderr == "stowplan: not simulated: 1 Ingress\n"
+
+
+def test_unknown_kinds_are_counted_by_name() -> None:
+    unknown = [{"kind": "Ingress"}, {"kind": "ConfigMap"}, {"kind": "ConfigMap"}]
+    result = run("-f", "-", "-o", "json", given=text(*NODES, *unknown))
+    assert result.stderr == "stowplan: not simulated: 2 ConfigMap, 1 Ingress\n"
+    assert json.loads(result.stdout)["unknownKinds"] == {"ConfigMap": 2, "Ingress": 1}
+
+
+def test_wide_and_yaml() -> None:
+    given = text(*NODES, pod())
+    wide = run("-f", "-", "-o", "wide", given=given)
+    assert "RUNNER-UP" in wide.stdout
+    assert "\nNODE  PODS  CPU" in wide.stdout
+    assert yaml.safe_load(run("-f", "-", "-o", "yaml", given=given).stdout) == simulate(*NODES, pod())
+
+
+def test_many_pods_are_told_of_by_workload_unless_all_are_wanted() -> None:
+    given = text(*(node(f"n{i}", "32") for i in range(3)), workload(replicas=51))
+    assert "Deployment/web    51" in run("-f", "-", given=given).stdout
+    assert run("-f", "-", "--all", given=given).stdout.count("\ndefault    web-") == 51
+
+
+def test_scores_of_many_nodes() -> None:
+    nodes = [node(f"n{i}") for i in range(101)]
+    brief = simulate(*nodes, pod())["pods"][0]
+    whole = simulate(*nodes, pod(), options=("--all-scores",))["pods"][0]
+    assert (len(brief["decision"]["scores"]), len(whole["decision"]["scores"])) == (10, 101)
+    assert brief["node"] == whole["node"]
+    assert brief["feasibleNodes"] == 101
+
+
+def test_files_folders_and_standard_input_together(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.json").write_text(json.dumps(node("ant")))
+    (folder / "b.yml").write_text(yaml.safe_dump_all([node("bee"), pod("p")]))
+    (folder / "notes.txt").write_text("not a manifest")
+    (tmp_path / "list.yaml").write_text(yaml.safe_dump({"kind": "List", "apiVersion": "v1", "items": [pod("q")]}))
+    result = run("-f", str(folder), "-f", str(tmp_path / "list.yaml"), "-f", "-", "-o", "json", given=text(pod("r")))
+    assert [each["pod"] for each in json.loads(result.stdout)["pods"]] == ["default/p", "default/q", "default/r"]
+
+
+def test_the_seed_breaks_ties() -> None:
+    nodes = [node(f"n{i}") for i in range(20)]
+    chosen = {simulate(*nodes, pod(), options=("--seed", str(seed)))["pods"][0]["node"] for seed in range(8)}
+    assert len(chosen) > 1
+
+
+def test_preemption() -> None:
+    vip = {"kind": "PriorityClass", "metadata": {"name": "vip"}, "value": 10}
+    found = simulate(node("ant"), vip, pod("low", "3", nodeName="ant"), pod("high", "3", priorityClassName="vip"))
+    assert found["preemptions"][0]["victim"] == "default/low"
+    assert found["summary"]["evicted"] == 1
+
+
+CONFIG = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [
+        {
+            "schedulerName": "default-scheduler",
+            "pluginConfig": [
+                {
+                    "name": "NodeResourcesFit",
+                    "args": {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}},
+                }
+            ],
+        }
+    ],
+}
+
+
+def test_a_configuration_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(CONFIG))
+    documents = (node("ant", "4"), node("bee", "4"), pod("there", "2", nodeName="ant"), pod())
+    assert simulate(*documents)["pods"][0]["node"] == "bee"
+    assert simulate(*documents, options=("--config", str(file)))["pods"][0]["node"] == "ant"
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ({"kind": "Other"}, "$.apiVersion"),
+        (
+            {**CONFIG, "extenders": [{"urlPrefix": "http://x", "filterVerb": "f"}]},
+            "$.extenders: extenders are not called",
+        ),
+    ],
+)
+def test_a_configuration_that_will_not_do(config: Json, problem: str, tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(config))
+    result = run("-f", "-", "--config", str(file), given=text(*NODES))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"stowplan: {file}: {problem}" in result.stderr
+
+
+PLUGIN = """
+from stowplan import Plugin, reject
+
+class Picky(Plugin):
+    name = "Picky"
+    scope = "node"
+    def filter(self, state, pod, node):
+        return None if node.labels.get("color") == "blue" else reject("node(s) were not blue")
+
+class Reader(Plugin):
+    name = "Reader"
+    needs_objects = True
+    def filter(self, state, pod, node):
+        wanted = pod.object["spec"]["hostname"]
+        return None if node.object["spec"]["providerID"] == wanted else reject("node(s) had another id")
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> str:
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    return str(tmp_path / "mine.py")
+
+
+def test_a_plugin_of_ones_own(plugin: str) -> None:
+    documents = (node("ant", color="red"), node("bee", color="blue"), workload(replicas=2))
+    found = simulate(*documents, options=("--plugin", f"{plugin}:Picky"))
+    assert [each["node"] for each in found["pods"]] == ["bee", "bee"]
+    found = simulate(documents[0], documents[2], options=("--plugin", f"{plugin}:Picky"), status=3)
+    assert found["pending"][0]["reasons"] == [{"reason": "node(s) were not blue", "nodes": ["ant"]}]
+
+
+@pytest.mark.parametrize("given", [pod(hostname="two"), workload(replicas=1, pod={"hostname": "two"})])
+def test_a_plugin_that_reads_whole_objects(given: Json, plugin: str) -> None:
+    nodes = [{**node(name), "spec": {"providerID": identity}} for name, identity in (("ant", "one"), ("bee", "two"))]
+    found = simulate(*nodes, given, options=("--plugin", f"{plugin}:Reader"))
+    assert found["pods"][0]["node"] == "bee"
+
+
+REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "controller": True}
+CLAIM = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "nobodys"}}]}
+BAD: list[tuple[str | bytes, str]] = [
+    (b"", "<stdin>: empty, there is no object in it"),
+    (b"\x00\xff\xfe\x7fELF", "<stdin>: not UTF-8 text"),
+    ("a: [", "<stdin>: malformed YAML: line 2, column 1: did not find"),
+    ('{"kind": "Pod", ', "<stdin>: malformed JSON: line 1, column 17"),
+    ("just text", "<stdin>: $: Expected `object`, got `str`"),
+    ("metadata: {name: p}", "<stdin>: $.kind: required"),
+    (text(pod(5)), "<stdin>: $.metadata.name: Expected `str`, got `int`"),
+    (text(pod(containers={})), "<stdin>: $.spec.containers: Expected `array`, got `object`"),
+    (text(pod(cpu="lots")), "<stdin>: $.spec.containers[0].resources.requests"),
+    (text(node("ant"), pod(), pod()), '<stdin>[2]: $.metadata.name: duplicate Pod "default/p", first in <stdin>[1]'),
+    (
+        text(pod(metadata={"ownerReferences": [{**REPLICA_SET, "name": "gone"}]})),
+        "<stdin>: $.metadata.ownerReferences[0]: Pod default/p is pending and the ReplicaSet",
+    ),
+    (
+        text(
+            workload("ReplicaSet", "a", {"ownerReferences": [{**REPLICA_SET, "name": "b"}]}),
+            workload("ReplicaSet", "b", {"ownerReferences": [{**REPLICA_SET, "name": "a"}]}),
+        ),
+        "<stdin>[0]: $.metadata.ownerReferences: owners in a circle: ReplicaSet default/a -> ReplicaSet default/b",
+    ),
+    (text(workload("DaemonSet", "d")), "<stdin>: $: DaemonSet default/d has a pod for each node, and the input has no"),
+    (text(workload(replicas=1_000_000)), "<stdin>: $.spec.replicas: 1000000 pods, and no more than 200000"),
+    (text(pod(**CLAIM)), "<stdin>: $.spec.volumes[0].persistentVolumeClaim.claimName: Pod default/p needs"),
+    (
+        text(workload(pod={"priorityClassName": "x"})),
+        "<stdin>: $.spec.template.spec.priorityClassName: no PriorityClass",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "line"), BAD, ids=[line[:60] for _, line in BAD])
+def test_bad_input_is_one_clear_line(given: str | bytes, line: str) -> None:
+    result = run("-f", "-", given=given)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (told,) = result.stderr.splitlines()
+    assert told.startswith(f"stowplan: {line}")
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    for name, line in {".": "no manifests in this folder", "missing.yaml": "No such file or directory"}.items():
+        result = run("-f", str(tmp_path / name))
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"stowplan: {tmp_path / name}: {line}")
+
+
+def test_something_to_simulate_is_required() -> None:
+    result = run()
+    assert result.exit_code == 2
+    assert "Missing option '-f'" in result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml"])
+def test_the_same_input_gives_the_same_output(output: str, tmp_path: Path) -> None:
+    """Byte for byte, whatever order sets happen to be in."""
+    vip = {"kind": "PriorityClass", "metadata": {"name": "vip"}, "value": 10}
+    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+    file = tmp_path / "all.json"
+    nodes = [node(f"n{i}", zone=f"z{i % 3}") for i in range(6)]
+    pods = {"topologySpreadConstraints": [{**spread, "labelSelector": {"matchLabels": {"app": "web"}}}]}
+    items = [*nodes, vip, workload(replicas=22, pod=pods), workload("Job", "vip", pod={"priorityClassName": "vip"})]
+    items += [pod("big", "9"), *(pod(f"low-{i}", nodeName="n1") for i in range(4)), {"kind": "Secret"}, {"kind": "Foo"}]
+    file.write_text(json.dumps({"kind": "List", "items": items}))
+    command = [sys.executable, "-m", "stowplan", "simulate", "-f", str(file), "-o", output]
+    results = [
+        subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=False)
+        for seed in ("1", "2")
+    ]
+    assert results[0].returncode == results[1].returncode == 3
+    assert results[0].stdout == results[1].stdout
+    assert results[0].stderr == results[1].stderr

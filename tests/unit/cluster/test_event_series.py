@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from stowplan.cluster.bodies import MicroTime
+from stowplan.cluster.event_series import FINISH_AFTER, REFRESH_EVERY, Series, SeriesBook
+
+
+class Book:
+    """A book of series, and what it wants told to the server."""
+
+    def __init__(self, most: int = 100) -> None:
+        self.told: list[tuple[object, int]] = []
+        self.book = SeriesBook(lambda series: self.told.append((series.key, series.count)), most)
+
+    def see(self, key: str, now: float, created: bool = True) -> Series:
+        series = Series(key, b"/events/e1", b"{}", now)
+        self.book.add(series)
+        if created:
+            self.book.created(series, now)
+        return series
+
+
+def test_the_second_time_is_told_and_further_ones_are_counted() -> None:
+    book = Book()
+    series = book.see("a", 0.0)
+    assert book.told == []
+    assert [book.book.saw_again("a", float(now)) for now in range(1, 5)] == [True] * 4
+    assert book.told == [("a", 2)]
+    assert series.member(MicroTime()) == b'"series":{"count":5,"lastObservedTime":"1970-01-01T00:00:04.000000Z"}'
+    assert not book.book.saw_again("b", 0.0)
+
+
+def test_what_is_seen_again_before_the_server_has_it_is_told_then() -> None:
+    book = Book()
+    series = book.see("a", 0.0, created=False)
+    book.book.saw_again("a", 1.0)
+    book.book.saw_again("a", 2.0)
+    assert book.told == []
+    book.book.created(series, 3.0)
+    assert book.told == [("a", 3)]
+
+
+def test_what_comes_to_an_end_is_told_a_last_time() -> None:
+    book = Book()
+    book.see("single", 0.0)
+    for _ in range(3):
+        if not book.book.saw_again("series", 1.0):
+            book.see("series", 0.0)
+    book.told.clear()
+    book.book.look_over(FINISH_AFTER + 0.5)
+    assert (book.told, len(book.book)) == ([], 1)
+    book.book.look_over(FINISH_AFTER + 1.5)
+    assert (book.told, len(book.book)) == ([("series", 3)], 0)
+    book.see("series", 400.0)
+    book.book.saw_again("series", 401.0)
+    book.told.clear()
+    book.book.look_over(401.0 + FINISH_AFTER + 1)
+    assert (book.told, len(book.book)) == ([], 0), "the count was told already"
+
+
+def test_what_goes_on_is_refreshed() -> None:
+    book = Book()
+    book.see("a", 0.0)
+    now = 0.0
+    while now < 2 * REFRESH_EVERY + 2:
+        now += FINISH_AFTER / 2
+        book.book.saw_again("a", now)
+        book.book.look_over(now)
+    counts = [count for _, count in book.told]
+    assert counts == [2, 12, 22]
+
+
+def test_a_forgotten_series_begins_anew() -> None:
+    book = Book()
+    first = book.see("a", 0.0)
+    book.book.forget(first)
+    assert not book.book.saw_again("a", 1.0)
+    book.see("a", 1.0)
+    book.book.forget(first)
+    assert book.book.saw_again("a", 2.0)
+
+
+def test_the_book_is_bounded() -> None:
+    book = Book(most=2)
+    for key in "abc":
+        book.see(key, 0.0)
+    assert [book.book.saw_again(key, 1.0) for key in "abc"] == [False, True, True]

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.cluster.lean_server import http, run
+from tests.unit.cluster.stage import (
+    CONFLICT,
+    HANG_UP,
+    INTERNAL,
+    NOT_FOUND,
+    POD,
+    UID,
+    UNAVAILABLE,
+    make_pod,
+    reasons,
+    scene,
+    script,
+)
+
+from stowplan.framework import Bind
+
+
+def test_binding() -> None:
+    async def play() -> None:
+        async with scene() as stage:
+            request = Bind(make_pod(), "n1")
+            stage.execute(request)
+            assert await stage.end() == [None]
+            assert stage.answers[0][0] is request
+            (received,) = stage.server.received
+            assert (received.method, received.path) == ("POST", f"{POD}/binding")
+            assert received.json["metadata"] == {"name": "web", "namespace": "default", "uid": UID}
+            assert received.json["target"] == {"kind": "Node", "name": "n1"}
+
+    run(play())
+
+
+def stored(uid: str, node_name: str) -> tuple[int, Any]:
+    return 200, {"metadata": {"name": "web", "uid": uid}, "spec": {"nodeName": node_name, "containers": []}}
+
+
+@pytest.mark.parametrize(
+    ("replies", "answers", "asked"),
+    [
+        pytest.param([NOT_FOUND], ["NotFound"], "B", id="a refusal"),
+        pytest.param([CONFLICT, stored(UID, "n2")], ["Conflict"], "BG", id="somebody else bound it"),
+        pytest.param([CONFLICT, stored("other", "n1")], ["Conflict"], "BG", id="another pod of that name"),
+        pytest.param([CONFLICT, (200, b"?")], ["Conflict"], "BG", id="nonsense"),
+        pytest.param([CONFLICT, HANG_UP], ["Conflict"], "BG", id="no way to look"),
+        pytest.param([HANG_UP], [None], "BB", id="the request got lost"),
+        pytest.param([HANG_UP, CONFLICT, stored(UID, "n1")], [None], "BBG", id="the reply got lost"),
+        pytest.param([HANG_UP, CONFLICT, stored(UID, "n2")], ["Conflict"], "BBG", id="lost, and bound elsewhere"),
+        pytest.param([HANG_UP, NOT_FOUND], ["NotFound"], "BB", id="lost, and deleted"),
+        pytest.param([INTERNAL, UNAVAILABLE], [None], "BBB", id="a passing trouble"),
+        pytest.param([INTERNAL, CONFLICT, stored(UID, "n1")], [None], "BBG", id="a trouble that only seemed so"),
+        pytest.param([(400, b"what?")], ["BadRequest"], "B", id="not in Kubernetes' words"),
+    ],
+)
+def test_bindings_that_go_wrong(replies: list[tuple[int, Any]], answers: list[str | None], asked: str) -> None:
+    async def play() -> None:
+        async with scene(script(*replies)) as stage:
+            stage.execute(Bind(make_pod(), "n1"))
+            assert reasons(await stage.end()) == answers
+            assert "".join("G" if each.method == "GET" else "B" for each in stage.server.received) == asked
+
+    run(play())
+
+
+def test_a_binding_of_unknown_fate_ends_as_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.cluster.writes.bindings.PATIENCE", 0.05)
+
+    async def play() -> None:
+        async with scene(script(*[HANG_UP] * 50)) as stage:
+            stage.execute(Bind(make_pod(), "n1"))
+            assert reasons(await stage.end()) == ["Timeout"]
+            assert len(stage.server.received) > 1
+
+    run(play())
+
+
+def test_a_binding_that_was_surely_not_sent_fails_at_once() -> None:
+    async def play() -> None:
+        async with scene() as stage:
+            await stage.server.stop()
+            stage.execute(Bind(make_pod(), "n1"))
+            (failure,) = await stage.end()
+            assert failure.reason == "Unreachable"
+            assert failure.message == f"{stage.server.url}: Connection refused"
+
+    run(play())
+
+
+def test_replies_that_a_proxy_makes_up() -> None:
+    async def play() -> None:
+        answer = lambda received: received.peer.transport.write(http(403, b"<html>\n no </html>"))  # noqa: E731
+        async with scene(answer) as stage:
+            stage.execute(Bind(make_pod(), "n1"))
+            (failure,) = await stage.end()
+            assert (failure.reason, failure.message) == ("Forbidden", "<html> no </html>")
+
+    run(play())

@@ -1,0 +1,177 @@
+"""Carrying out a preemption: who goes in which order, and how long the preemptor is held back."""
+
+from __future__ import annotations
+
+import pytest
+from tests.builders import node, pod
+from tests.engine_host import Host
+from tests.unit.engine.recorder import Recorded
+
+from stowplan.framework import Evict, Failure, PatchStatus, wait
+
+HIGH = pod("high", requests={"cpu": 3}, priority=9)
+REFUSED = Failure("too many requests", "TooManyRequests")
+NOT_FOUND = Failure('pods "x" not found', "NotFound")
+
+
+def small(name: str, start: int = 0) -> dict[str, object]:
+    return pod(name, "a", requests={"cpu": 1}, status={"startTime": f"2026-01-01T00:00:0{start}Z"})
+
+
+def begun(*names: str, grace: float = 0.0) -> Host:
+    """A preemptor has just found its victims, and nothing else has happened."""
+    host = Host(node("a", cpu=3), *(small(name, i) for i, name in enumerate(names)), grace=grace)
+    host.put(HIGH)
+    host.engine.schedule_one()
+    return host
+
+
+def evictions(host: Host) -> list[str]:
+    host.take()
+    return [each.pod.name for each in host.open if isinstance(each, Evict)]
+
+
+def preempting(host: Host) -> bool:
+    return host.engine.is_preempting(host.core.pending["default/high"].pod)
+
+
+def test_the_last_victim_goes_after_all_others() -> None:
+    """Only then is its going a sign that all are gone."""
+    host = begun("one", "two", "three")
+    first = evictions(host)
+    assert len(first) == 2
+    host.do(host.next_open(Evict))
+    assert len(evictions(host)) == 1
+    host.do(host.next_open(Evict))
+    (last,) = evictions(host)
+    assert {*first, last} == {"one", "two", "three"}
+
+
+def test_a_single_victim_goes_at_once() -> None:
+    host = begun("one")
+    assert evictions(host) == ["one"]
+
+
+def test_the_preemptor_waits_until_the_last_victim_is_known_to_go() -> None:
+    host = begun("one", "two", "three")
+    assert preempting(host)
+    for _ in range(2):
+        host.do(host.next_open(Evict))
+        host.tell()
+        assert preempting(host)
+        assert host.place("high") in ("unschedulable", "gated")
+    request = host.next_open(Evict)
+    outcome = host.world.execute(request)
+    host.tell()
+    assert not preempting(host), "the watch told before the answer came"
+    assert host.place("high") == "backoff"
+    host.do(request, outcome)
+    host.schedule()
+    assert host.node_of("high") == "a"
+
+
+def test_one_that_takes_its_time_to_end_is_going_all_the_same() -> None:
+    host = begun("one", "two", grace=30.0)
+    host.settle()
+    assert not preempting(host)
+    host.advance(29)
+    assert host.node_of("high") == ""
+    assert host.pod("one").metadata.deletion_timestamp is not None
+    host.advance(2)
+    assert host.node_of("high") == "a"
+
+
+def test_victims_that_are_going_already_are_left_alone() -> None:
+    host = Host(node("a", cpu=3), small("one"), small("two"), grace=60.0)
+    host.delete(pod("one"))
+    host.put(HIGH)
+    host.engine.schedule_one()
+    assert evictions(host) == ["two"]
+
+
+def test_where_all_are_going_nothing_is_under_way() -> None:
+    host = Host(node("a", cpu=3), small("one"), grace=60.0)
+    host.delete(pod("one"))
+    host.put(HIGH)
+    host.engine.schedule_one()
+    assert (evictions(host), preempting(host)) == ([], False)
+    assert host.core.nominator.node_of(host.core.pending["default/high"].pod) == "a"
+
+
+class TestFailures:
+    @pytest.mark.parametrize("place", [0, 1])
+    def test_of_one_among_several_spares_the_last_and_wakes_the_preemptor(self, place: int) -> None:
+        host = begun("one", "two", "three")
+        host.take()
+        requests = [each for each in host.open if isinstance(each, Evict)]
+        host.do(requests[place], REFUSED)
+        host.do(requests[1 - place])
+        assert evictions(host) == []
+        assert (host.place("high"), preempting(host)) == ("active", False)
+
+    def test_of_the_last_wakes_the_preemptor(self) -> None:
+        host = begun("one")
+        host.answer(Evict, REFUSED)
+        assert (host.place("high"), preempting(host)) == ("active", False)
+        assert host.events("one") == []
+
+    def test_a_victim_that_is_gone_is_no_failure_and_no_news(self) -> None:
+        host = begun("one", "two")
+        host.answer(Evict, NOT_FOUND)
+        host.settle()
+        assert len([each for each in host.events() if each.startswith("Preempted")]) == 1
+
+
+def test_lower_nominations_of_the_node_are_cleared() -> None:
+    host = Host(node("a", cpu=3), small("one"))
+    for name, priority, nominated in (("lower", 5, "a"), ("equal", 9, "a"), ("elsewhere", 5, "b")):
+        nowhere = {"nodeSelector": {"no": "node"}, "preemptionPolicy": "Never"}
+        host.put(pod(name, priority=priority, nominated=nominated, **nowhere))
+    host.schedule()
+    host.done.clear()
+    host.put(HIGH)
+    host.engine.schedule_one()
+    host.take()
+    told = [(each.pod.name, each.nominated_node_name) for each in host.open if isinstance(each, PatchStatus)]
+    assert told == [("lower", ""), ("high", "a")]
+
+
+def test_a_preemptor_may_begin_again_before_the_first_preemption_has_ended() -> None:
+    """Its victim is going, the answer is not there yet, and another node has become the better choice."""
+    host = Host(node("a", cpu=3), small("one"), grace=60.0)
+    host.put(HIGH)
+    host.engine.schedule_one()
+    first = host.next_open(Evict)
+    outcome = host.world.execute(first)
+    host.settle(Evict)
+    host.put(node("a", cpu=3, unschedulable=True), node("b", cpu=3), pod("other", "b", requests={"cpu": 3}))
+    host.core.queue.activate([host.core.pending["default/high"].pod])
+    host.schedule(Evict)
+    assert evictions(host) == ["one", "other"]
+    host.do(first, outcome)
+    host.settle()
+    assert not host.engine.preempting
+    host.advance(70)
+    assert host.node_of("high") == "b"
+
+
+def test_the_preemptor_may_go_before_its_victims() -> None:
+    host = begun("one", "two")
+    host.delete(pod("high"))
+    host.settle()
+    assert not host.engine.preempting
+    assert not host.core.nominator.by_node
+
+
+def test_victims_in_memory_and_victims_on_the_node() -> None:
+    """One waits on Permit, one runs; the first needs no request."""
+    waits = {"permit": lambda asked: wait(60) if asked.name == "held" else None}
+    host = Recorded(node("a", cpu=3), pod("held", requests={"cpu": 1}), answers=waits)
+    host.schedule()
+    host.put(small("one"), small("two"), HIGH)
+    host.engine.schedule_one()
+    host.settle()
+    assert {each.pod.name for each in host.done if isinstance(each, Evict)} == {"one", "two"}
+    assert host.place("held") == "error_backoff"
+    host.schedule()
+    assert host.node_of("high") == "a"

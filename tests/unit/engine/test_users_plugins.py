@@ -1,0 +1,148 @@
+"""Plugins of users, which may raise, answer nonsense, or be coroutines: at worst one pod's attempt fails."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.builders import node, pod
+from tests.engine_host import Host
+from tests.unit.engine.recorder import Recorded, Recorder, configuration
+
+from stowplan.framework import CycleState, Pod, PodTemplate, Status, error, reject, skip, wait
+
+BOOM = ValueError("boom")
+RAISED = "raised ValueError: boom"
+NONSENSE = "it returned 42, expected a Status or None"
+
+TEXTS = {
+    "pre_filter": 'running PreFilter plugin "Recorder": {}',
+    "filter": 'running "Recorder" filter plugin: {}',
+    "pre_score": 'running PreScore plugin "Recorder": {}',
+    "score": 'running Score plugins: plugin "Recorder" failed with: {}',
+    "normalize_score": 'running Normalize on Score plugins: plugin "Recorder" failed with: {}',
+    "reserve": 'running Reserve plugin "Recorder": {}',
+    "permit": 'running Permit plugin "Recorder": {}',
+    "pre_bind_pre_flight": 'running PreBindPreFlight "Recorder": {}',
+    "pre_bind": 'running PreBind plugin "Recorder": {}',
+    "bind": 'running Bind plugin "Recorder": {}',
+}
+NONSENSE_AT = {
+    "pre_filter": "pre_filter returned 42, expected a Status, node names or None",
+    "score": "score returned 'high', expected a number",
+}
+
+
+def attempt(point: str, answer: Any) -> Recorded:
+    host = Recorded(node("a"), node("b"), pod("p"), answers={point: answer})
+    host.schedule()
+    return host
+
+
+@pytest.mark.parametrize("point", TEXTS)
+def test_one_that_raises_fails_the_attempt_by_name(point: str) -> None:
+    host = attempt(point, BOOM)
+    assert host.condition("p") == ("False", "SchedulerError", TEXTS[point].format(f"{point} {RAISED}"))
+    assert (host.place("p"), host.assumed) == ("error_backoff", set())
+
+
+@pytest.mark.parametrize("point", TEXTS)
+def test_so_does_one_that_answers_nonsense(point: str) -> None:
+    host = attempt(point, "high" if point == "score" else 42)
+    assert host.condition("p")[2] == TEXTS[point].format(NONSENSE_AT.get(point, NONSENSE))
+    assert (host.place("p"), host.assumed) == ("error_backoff", set())
+
+
+@pytest.mark.parametrize("point", ["post_bind", "less", "events_to_register", "concerns"])
+@pytest.mark.parametrize("answer", [BOOM, 42])
+def test_where_nothing_depends_on_it_nothing_happens(point: str, answer: Any) -> None:
+    class Careless(Recorder):
+        def concerns(self, template: PodTemplate) -> bool:
+            return self._at("concerns", default=True)
+
+    Careless.told, Careless.answers = [], {point: answer}
+    config = configuration("Recorder", sorts=True)
+    host = Host(node("a"), pod("p"), pod("q"), config=config, plugins={"Recorder": Careless})
+    host.schedule()
+    assert (host.node_of("p"), host.node_of("q")) == ("a", "a")
+    assert any(each.startswith(point) for each in Careless.told)
+
+
+def test_one_that_raises_while_it_takes_back_keeps_nobody_else_from_doing_so() -> None:
+    host = Recorded(node("a"), pod("p"), answers={"reserve": reject("no"), "unreserve": BOOM})
+    host.schedule()
+    assert (host.place("p"), host.assumed) == ("unschedulable", set())
+
+
+@pytest.mark.parametrize("answer", [BOOM, 42])
+def test_a_gate_that_is_broken_stays_shut(answer: Any) -> None:
+    host = Recorded(node("a"), pod("p"), answers={"pre_enqueue": answer})
+    assert host.place("p") == "gated"
+    assert host.unit("p").gating_plugin == "Recorder"
+
+
+def test_post_filter_that_raises_is_told_in_the_message() -> None:
+    host = Recorded(node("a", cpu=1), pod("p", requests={"cpu": 2}), answers={"post_filter": BOOM})
+    host.schedule()
+    assert host.condition("p")[1] == "Unschedulable"
+    assert "post_filter raised ValueError: boom" in host.condition("p")[2]
+
+
+class Coroutines(Recorder):
+    """All points that may be coroutines are."""
+
+    async def permit(self, state: CycleState, pod: Pod, node_name: str) -> Any:
+        await asyncio.sleep(0)
+        return super().permit(state, pod, node_name)
+
+    async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
+        await asyncio.sleep(0)
+        return super().pre_bind(state, pod, node_name)
+
+    async def bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
+        await asyncio.sleep(0)
+        return super().bind(state, pod, node_name)
+
+    async def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
+        await asyncio.sleep(0)
+        return super().post_bind(state, pod, node_name)
+
+
+def coroutines(**given: Any) -> Host:
+    kind = type("Coroutines", (Coroutines,), {"told": [], "answers": given})
+    host = Host(node("a"), pod("p"), config=configuration("Recorder"), plugins={"Recorder": kind})
+    host.schedule()
+    return host
+
+
+class TestCoroutines:
+    def test_they_are_awaited(self) -> None:
+        host = coroutines()
+        assert host.node_of("p") == "a"
+        plugin = host.core.profiles["default-scheduler"].points["permit"][-1].inner  # type: ignore[attr-defined]
+        assert plugin.told[-5:] == ["permit a", "pre_bind_pre_flight a", "pre_bind a", "bind a", "post_bind a"]
+
+    def test_they_may_hold_a_pod_back(self) -> None:
+        host = coroutines(permit=wait(5))
+        assert host.assumed == {"p"}
+        host.core.waiting_pods.get("default/p").allow("Recorder")
+        host.settle()
+        assert host.node_of("p") == "a"
+
+    @pytest.mark.parametrize("point", ["permit", "pre_bind", "bind"])
+    @pytest.mark.parametrize("answer", [BOOM, error("raised ValueError: boom"), 42])
+    def test_they_may_fail(self, point: str, answer: Any) -> None:
+        host = coroutines(**{point: answer})
+        told = {BOOM: f"{point} {RAISED}", 42: NONSENSE}.get(answer, RAISED)
+        assert host.condition("p") == ("False", "SchedulerError", TEXTS[point].format(told))
+        assert host.place("p") == "error_backoff"
+
+    def test_what_they_raise_after_the_binding_does_not_matter(self) -> None:
+        host = coroutines(post_bind=BOOM, bind=skip())
+        assert (host.node_of("p"), host.core.attempts) == ("a", {})
+
+
+def test_a_rejection_is_not_an_error_of_the_plugin() -> None:
+    host = attempt("permit", Status(3, "never"))  # type: ignore[arg-type]
+    assert host.condition("p") == ("False", "Unschedulable", "0/1 nodes are available: 1 never.")

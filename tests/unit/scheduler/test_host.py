@@ -1,0 +1,160 @@
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from tests.builders import node, pod
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.api.kinds import KINDS
+from stowplan.config import default_configuration
+from stowplan.engine import Engine
+from stowplan.framework import Bind, Instruction, Request
+from stowplan.plugins.registry import REGISTRY
+from stowplan.scheduler.calls import Caller
+from stowplan.scheduler.host import Host
+
+
+class FakeExecutor:
+    """Answers every request at once, with None."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.done: list[Instruction] = []
+
+    def execute(self, instruction: Instruction, answer: Callable[[Any, Any], None]) -> None:
+        self.done.append(instruction)
+        if isinstance(instruction, Request):
+            answer(instruction, None)
+
+    @property
+    def bound(self) -> dict[str, str]:
+        return {each.pod.name: each.node_name for each in self.done if isinstance(each, Bind)}
+
+
+def items(kind: str, *raw: dict[str, Any]) -> list[tuple[Any, Any]]:
+    return [(codec.convert(KINDS[kind].struct, each), None) for each in raw]
+
+
+def scheduling(steps: Callable[[Host, FakeExecutor], Awaitable[None]], **options: Any) -> FakeExecutor:
+    """Run a host while the steps are taken."""
+
+    async def run() -> FakeExecutor:
+        loop = asyncio.get_running_loop()
+        engine = Engine(default_configuration(), REGISTRY, clock=time.time, rng=random.Random(0))
+        executor, caller = FakeExecutor(), Caller(loop, 1.0)
+        host = Host(engine, executor, caller, loop, time.time, kinds=("Node", "Pod"), **options)
+        running = asyncio.create_task(host.run())
+        await steps(host, executor)
+        host.stop()
+        await running
+        caller.close()
+        return executor
+
+    return asyncio.run(run())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+def test_nothing_is_scheduled_before_all_is_known() -> None:
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        host.put(KINDS["Pod"], items("Pod", pod("p")))
+        host.put(KINDS["Node"], items("Node", node("n")))
+        host.synced(KINDS["Node"])
+        await asyncio.sleep(0.02)
+        assert not executor.bound
+        assert not host.ready
+        host.synced(KINDS["Pod"])
+        assert host.ready
+        await until(lambda: executor.bound == {"p": "n"})
+
+    scheduling(steps)
+
+
+def test_a_kind_that_cannot_be_had_is_not_waited_for_unless_nothing_goes_without() -> None:
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        host.forbidden(KINDS["Node"], "list")
+        host.missing(KINDS["Pod"])
+        assert not host.ready
+        host.synced(KINDS["Node"])
+        assert host.ready
+
+    scheduling(steps)
+
+
+def test_ready_is_told_once() -> None:
+    told: list[int] = []
+
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        for _ in range(2):
+            for kind in ("Node", "Pod"):
+                host.synced(KINDS[kind])
+
+    scheduling(steps, on_ready=lambda: told.append(1))
+    assert told == [1]
+
+
+def test_only_a_leader_schedules() -> None:
+    leading: list[bool] = []
+
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        host.put(KINDS["Node"], items("Node", node("n")))
+        host.put(KINDS["Pod"], items("Pod", pod("p")))
+        for kind in ("Node", "Pod"):
+            host.synced(KINDS[kind])
+        await asyncio.sleep(0.02)
+        assert not executor.bound
+        leading.append(True)
+        host.wake()
+        await until(lambda: executor.bound == {"p": "n"})
+
+    scheduling(steps, may_schedule=lambda: bool(leading))
+
+
+def test_scheduling_pauses_while_writes_pile_up() -> None:
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        executor.waiting = 5000
+        host.put(KINDS["Node"], items("Node", node("n")))
+        host.put(KINDS["Pod"], items("Pod", pod("p")))
+        for kind in ("Node", "Pod"):
+            host.synced(KINDS[kind])
+        await asyncio.sleep(0.02)
+        assert not executor.bound
+        executor.waiting = 0
+        host.wake()
+        await until(lambda: executor.bound == {"p": "n"})
+
+    scheduling(steps)
+
+
+def test_timers_fire_without_news() -> None:
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        host.put(KINDS["Pod"], items("Pod", pod("p")))
+        for kind in ("Node", "Pod"):
+            host.synced(KINDS[kind])
+        # No nodes is an error, so the pod backs off for a second or two, and nothing else will wake it.
+        await until(lambda: len([each for each in executor.done if not isinstance(each, Bind)]) >= 2)
+        before = len(executor.done)
+        await asyncio.sleep(2.2)
+        assert len(executor.done) > before
+
+    scheduling(steps)
+
+
+def test_removed_objects_are_forgotten() -> None:
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        gone = codec.convert(api.Node, node("a"))
+        host.put(KINDS["Node"], items("Node", node("a"), node("b")))
+        host.removed(KINDS["Node"], [gone])
+        host.put(KINDS["Pod"], items("Pod", pod("p")))
+        for kind in ("Node", "Pod"):
+            host.synced(KINDS[kind])
+        await until(lambda: executor.bound == {"p": "b"})
+
+    scheduling(steps)

@@ -1,0 +1,55 @@
+from collections import Counter
+
+import pytest
+
+from stowplan.simulator.demo.scenario import POOL, ZONE, Step, load_scenario, manifest_text
+from stowplan.simulator.manifests import load
+
+SCENARIO = load_scenario()
+
+
+@pytest.mark.parametrize("count", [3, 30, 300, 301])
+def test_nodes_are_as_many_as_asked_for_over_all_zones(count: int) -> None:
+    nodes = list(SCENARIO.make_nodes(count))
+    assert len({node.metadata.name for node in nodes}) == count
+    zones = Counter(node.metadata.labels[ZONE] for node in nodes)
+    assert set(zones) == set(SCENARIO.zones)
+    assert max(zones.values()) - min(zones.values()) <= 1
+
+
+def test_some_nodes_are_tainted() -> None:
+    pools = {node.metadata.labels[POOL]: node for node in SCENARIO.make_nodes(SCENARIO.nodes)}
+    assert {name: bool(node.spec.taints) for name, node in pools.items()} == {
+        "general": False,
+        "large": False,
+        "spot": True,
+        "gpu": True,
+    }
+    assert pools["gpu"].status.allocatable["nvidia.com/gpu"] == "4"
+    assert pools["general"].status.images
+
+
+@pytest.mark.parametrize("step", [step for step in SCENARIO.steps if step.apply], ids=lambda step: step.apply)
+def test_manifests_are_sound(step: Step) -> None:
+    manifests = load([step.apply], lambda name: manifest_text(name, 7))
+    assert manifests.objects
+    assert not manifests.unknown
+    assert not manifests.notes
+
+
+def test_the_scenario_has_what_the_demo_promises() -> None:
+    kinds = {
+        type(item).__name__
+        for step in SCENARIO.steps
+        if step.apply
+        for item, _ in load([step.apply], lambda name: manifest_text(name, 1)).objects
+    }
+    assert {"Deployment", "StatefulSet", "DaemonSet", "Job", "Service", "PriorityClass", "StorageClass"} <= kinds
+    assert any(step.lift for step in SCENARIO.steps)
+    assert any(step.lose for step in SCENARIO.steps)
+    assert max(step.at + (step.times - 1) * step.every for step in SCENARIO.steps) < SCENARIO.seconds <= 60
+
+
+def test_repeated_manifests_are_numbered() -> None:
+    assert manifest_text("shop.yaml", 3) != manifest_text("shop.yaml", 4)
+    assert b"shop-3" in manifest_text("shop.yaml", 3)

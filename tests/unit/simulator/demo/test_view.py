@@ -1,0 +1,106 @@
+import io
+import re
+
+import pytest
+from rich.console import Console, RenderableType
+
+from stowplan.simulator.demo.glimpse import Glimpse
+from stowplan.simulator.demo.scenario import load_scenario
+from stowplan.simulator.demo.stage import Stage
+from stowplan.simulator.demo.view import final_lines, live_view, plain_line
+from stowplan.simulator.report import report_of
+from stowplan.simulator.simulation import EPOCH
+
+
+@pytest.fixture(scope="module")
+def stage() -> Stage:
+    stage = Stage(load_scenario(), 90, 0)
+    while stage.simulation.step() or stage.simulation.advance(EPOCH + 26.0):
+        while stage.simulation.world.events:
+            stage.feed.take(stage.elapsed, stage.simulation.world.events.popleft())
+    return stage
+
+
+def drawn(view: RenderableType, width: int, *, colour: bool = False) -> list[str]:
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=colour,
+        color_system="256" if colour else None,
+        legacy_windows=False,
+    )
+    console.print(view)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (100, 30), (200, 60), (40, 24)])
+def test_it_fits_the_terminal(stage: Stage, width: int, height: int) -> None:
+    lines = drawn(live_view(Glimpse.of(stage, 1234.0), width, height), width)
+    assert max(map(len, lines)) <= width
+    assert len(lines) < height or width < 80
+
+
+def test_all_is_said_without_colour(stage: Stage) -> None:
+    glimpse = Glimpse.of(stage, 1234.0)
+    lines = drawn(live_view(glimpse, 80, 30), 80)
+    text = "\n".join(lines)
+    assert lines[0].startswith(f"stowplan demo  26.0 s  {glimpse.pods:,} pods on 90 nodes")
+    assert lines[0].rstrip().endswith("1,234 decisions/s")
+    cells = sum(line.count(mark) for line in lines[1:10] for mark in "·▁▂▃▄▅▆▇█")
+    assert cells == 90
+    for zone in glimpse.zones:
+        assert f"{zone.name}  cpu {zone.cpu:.0%}" in text
+    for name, count in glimpse.queues.items():
+        assert f"{name} {count}" in text
+    for reason, count in glimpse.reasons[:3]:
+        assert f"{count}  {reason}" in text
+    for entry in glimpse.entries[-3:]:
+        assert entry.text[:40] in text
+
+
+def test_terminals_without_such_characters_get_digits(stage: Stage) -> None:
+    text = "\n".join(drawn(live_view(Glimpse.of(stage, 1.0), 80, 30, ascii_only=True), 80))
+    assert text.isascii()
+    assert "7777" in text
+
+
+def test_colour_adds_nothing_but_colour(stage: Stage) -> None:
+    view = live_view(Glimpse.of(stage, 1.0), 80, 30)
+    plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in drawn(view, 80, colour=True)]
+    assert plain == drawn(view, 80)
+
+
+def test_many_nodes_share_cells() -> None:
+    stage = Stage(load_scenario(), 2000, 0)
+    stage.simulation.settle()
+    text = "\n".join(drawn(live_view(Glimpse.of(stage, 1.0), 80, 30), 80))
+    assert "3 a cell)" in text
+    assert text.count("·") <= 2000 / 3 + 20
+
+
+def test_the_picture_does_not_jump(stage: Stage) -> None:
+    empty = Stage(load_scenario(), 90, 0)
+    empty.simulation.settle()
+    heights = {len(drawn(live_view(Glimpse.of(each, 1.0), 80, 30), 80)) for each in (stage, empty)}
+    assert len(heights) == 1
+
+
+def test_nothing_to_show_yet() -> None:
+    assert drawn(live_view(Glimpse.of(Stage(load_scenario(), 90, 0), 1.0), 80, 24), 80)
+
+
+def test_a_line_for_logs(stage: Stage) -> None:
+    glimpse = Glimpse.of(stage, 1.0)
+    line = plain_line(glimpse)
+    assert line.startswith(f" 26.0 s  {glimpse.pods:,} pods on 90 nodes; active ")
+    assert line.endswith(f"north-c {glimpse.zones[2].cpu:.0%}")
+
+
+@pytest.mark.parametrize("width", [None, 80])
+def test_the_summary(stage: Stage, width: int | None) -> None:
+    glimpse = Glimpse.of(stage, 1234.0)
+    lines = [line.plain for line in final_lines(report_of(stage.simulation, stage.recorder, {}), glimpse, width)]
+    assert any(f"{glimpse.decisions:,} decisions, 1,234 a second of work" in line for line in lines)
+    assert any(line.endswith("Insufficient cpu") for line in lines)
+    assert width is None or max(map(len, lines)) < width

@@ -1,0 +1,53 @@
+"""Whole simulations for tests: objects in, a report out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.unit.simulator.worlds import make
+
+from stowplan.config import default_configuration
+from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime import Factory, enable_everywhere
+from stowplan.simulator.documents import Origin
+from stowplan.simulator.population import populate
+from stowplan.simulator.report import Recorder, Report, report_of
+from stowplan.simulator.report.recorder import Examine
+from stowplan.simulator.simulation import Simulation
+
+
+def node(name: str, cpu: str = "4", labels: Mapping[str, str] | None = None, **spec: Any) -> Any:
+    status = {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "20"}}
+    return make("Node", name, labels=dict(labels or {}), spec=spec, status=status)
+
+
+def asking(cpu: str) -> dict[str, Any]:
+    """The fields of a pod's spec that ask for so much CPU."""
+    return {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}
+
+
+class Run:
+    """A simulation that has come to rest."""
+
+    def __init__(
+        self, *items: Any, examine: Examine | None = None, plugins: Mapping[str, Factory] | None = None
+    ) -> None:
+        plugins = plugins or {}
+        self.recorder = Recorder(examine)
+        config = enable_everywhere(default_configuration(), plugins)
+        self.simulation = Simulation(config, {**REGISTRY, **plugins}, observer=self.recorder)
+        self.recorder.attach(self.simulation.world)
+        objects = [(item, Origin(f"{index}.yaml")) for index, item in enumerate(items)]
+        populate(self.simulation.world, self.simulation.controllers, objects)
+        self.simulation.run()
+
+    def report(self) -> Report:
+        return report_of(self.simulation, self.recorder, {"Ingress": 1, "ConfigMap": 2})
+
+    def story(self, name: str) -> Any:
+        """What is remembered of a pod in the namespace default."""
+        (uid,) = (
+            pod.metadata.uid for pod in self.simulation.world.all(type(make("Pod", name))) if pod.metadata.name == name
+        )
+        return self.recorder.stories[uid]

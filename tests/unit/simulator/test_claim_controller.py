@@ -1,0 +1,57 @@
+from typing import Any
+
+from msgspec.structs import replace
+from tests.unit.simulator.worlds import Stage, make, node, pod
+
+from stowplan import api
+
+SPEC: dict[str, Any] = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}
+TEMPLATE = make("ResourceClaimTemplate", "gpu", spec={"metadata": {"labels": {"a": "b"}}, "spec": SPEC})
+FROM_TEMPLATE = [{"name": "dev", "resourceClaimTemplateName": "gpu"}]
+
+
+def made(stage: Stage) -> api.ResourceClaim:
+    (claim,) = stage.world.all(api.ResourceClaim)
+    return claim
+
+
+def test_claims_are_made_from_templates_and_go_with_their_pod() -> None:
+    stage = Stage(TEMPLATE, pod("a", resourceClaims=FROM_TEMPLATE))
+    claim = made(stage)
+    assert claim.metadata.name.startswith("a-dev-")
+    assert claim.metadata.labels == {"a": "b"}
+    assert claim.metadata.annotations == {"resource.kubernetes.io/pod-claim-name": "dev"}
+    assert claim.metadata.owner_references[0].uid == stage.pod("a").metadata.uid
+    assert claim.spec.devices.requests[0].name == "gpu"
+    assert stage.pod("a").status.resource_claim_statuses == (
+        api.PodResourceClaimStatus(name="dev", resource_claim_name=claim.metadata.name),
+    )
+    stage.delete("a")
+    assert stage.names("ResourceClaim") == []
+
+
+def test_pods_wait_for_the_template() -> None:
+    stage = Stage(pod("a", resourceClaims=FROM_TEMPLATE))
+    assert stage.names("ResourceClaim") == []
+    stage.put(TEMPLATE)
+    assert made(stage).metadata.name.startswith("a-dev-")
+
+
+def test_a_claim_is_given_back_by_the_last_who_uses_it() -> None:
+    named = [{"name": "dev", "resourceClaimName": "shared"}]
+    stage = Stage(
+        node("n1"),
+        make("ResourceClaim", "shared", spec=SPEC),
+        pod("a", "n1", resourceClaims=named),
+        pod("b", "n1", resourceClaims=named),
+    )
+    users = tuple(
+        api.ResourceClaimConsumerReference(resource="pods", name=name, uid=stage.pod(name).metadata.uid)
+        for name in ("a", "b")
+    )
+    status = api.ResourceClaimStatus(allocation=api.AllocationResult(), reserved_for=users)
+    stage.put(replace(made(stage), status=status))
+    stage.delete("a")
+    assert made(stage).status == replace(status, reserved_for=users[1:])
+    stage.delete("b")
+    assert made(stage).status == api.ResourceClaimStatus()

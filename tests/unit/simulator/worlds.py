@@ -1,0 +1,107 @@
+"""A world with its controllers for tests: terse objects in, names out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.cache import Cluster
+from stowplan.framework import Pod
+from stowplan.framework.instructions import Bind
+from stowplan.simulator.controllers import Controllers
+from stowplan.simulator.documents import Origin
+from stowplan.simulator.faults import Faults
+from stowplan.simulator.population import populate
+from stowplan.simulator.world import Change, World
+
+START = 1_000_000_000
+"""2001-09-09T01:46:40Z."""
+
+CONTAINER = {"name": "c", "image": "app:1"}
+
+
+def make(kind: str, name: str, **fields: Any) -> Any:
+    """An object; `namespace`, `labels`, `annotations`, `uid` and `owner` go to its metadata."""
+    metadata = {"name": name, **{key: fields.pop(key) for key in _METADATA if key in fields}}
+    if "owner" in fields:
+        metadata["ownerReferences"] = [{**fields.pop("owner"), "controller": True}]
+    return codec.convert(api.KINDS[kind].struct, {"metadata": metadata, **fields})
+
+
+def workload(kind: str, name: str, **spec: Any) -> Any:
+    """A workload of pods labelled app=`name`; `pod` is merged into the spec of its template."""
+    metadata = {key: spec.pop(key) for key in (*_METADATA, "owner", "status") if key in spec}
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [CONTAINER], **spec.pop("pod", {})},
+    }
+    return make(kind, name, spec={"selector": {"matchLabels": {"app": name}}, "template": template, **spec}, **metadata)
+
+
+def pod(name: str, on: str = "", **fields: Any) -> Any:
+    metadata = {key: fields.pop(key) for key in (*_METADATA, "owner", "status") if key in fields}
+    return make("Pod", name, spec={"containers": [CONTAINER], "nodeName": on, **fields}, **metadata)
+
+
+def node(name: str, labels: dict[str, str] | None = None, **spec: Any) -> Any:
+    return make("Node", name, labels=labels or {}, spec=spec, status={"allocatable": {"cpu": "4", "pods": "110"}})
+
+
+_METADATA = ("namespace", "labels", "annotations", "uid", "deletionTimestamp", "generateName")
+
+
+class Stage:
+    """A world whose time stands still until a test moves it."""
+
+    def __init__(self, *items: Any, grace: float = 0.0, faults: Faults | None = None) -> None:
+        self.now = float(START)
+        self.world = World(lambda: self.now, faults, grace=grace)
+        self.controllers = Controllers(self.world)
+        self.seen: list[Change] = []
+        self.populate(*items)
+
+    def populate(self, *items: Any) -> None:
+        populate(self.world, self.controllers, [(item, Origin(f"{i}.yaml")) for i, item in enumerate(items)])
+        self.settle()
+
+    def put(self, *items: Any) -> None:
+        for item in items:
+            self.world.put(self.controllers.admission.admit(item))
+        self.settle()
+
+    def settle(self) -> None:
+        """Let the controllers answer until they have nothing more to do."""
+        for _ in range(1000):
+            changes = self.world.changes()
+            if not changes:
+                return
+            self.seen += changes
+            for change in changes:
+                self.controllers.react(change)
+        raise AssertionError("the controllers do not come to rest")
+
+    def bind(self, name: str, node_name: str = "n1", namespace: str = "default") -> Any:
+        outcome = self.world.execute(Bind(self.scheduled(name, namespace), node_name))
+        self.settle()
+        return outcome
+
+    def delete(self, name: str, namespace: str = "default") -> None:
+        self.world.delete(self.pod(name, namespace))
+        self.settle()
+
+    def pod(self, name: str, namespace: str = "default") -> api.Pod:
+        found = self.world.get(api.Pod, name, namespace)
+        assert found is not None, f"no pod {name}"
+        return found
+
+    def scheduled(self, name: str, namespace: str = "default") -> Pod:
+        """The pod as instructions carry it."""
+        return Cluster().pod(self.pod(name, namespace))
+
+    def names(self, kind: str = "Pod") -> list[str]:
+        items: list[Any] = list(self.world.all(api.KINDS[kind].struct))  # type: ignore[type-var]
+        return [item.metadata.name for item in items]
+
+    def pods(self) -> list[api.Pod]:
+        return list(self.world.all(api.Pod))
