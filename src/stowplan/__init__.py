@@ -1,7 +1,7 @@
 """Stowplan: a Kubernetes scheduler in Python.
 
-These are the names that authors of plugins need. All of them live in `stowplan.framework`, which is imported when the
-first of them is asked for, so that whoever needs none does not wait for NumPy.
+These are the names that authors of plugins need: those of `stowplan.framework`, and what a scheduler of one's own is
+built with. They are imported when the first of them is asked for, so that whoever needs none does not wait for NumPy.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stowplan._version import __version__
 
 if TYPE_CHECKING:
+    from stowplan.cli.scheduler import scheduler_command, with_plugin
     from stowplan.framework import (
         PODS_TO_ACTIVATE,
         Action,
@@ -47,14 +48,16 @@ else:
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from stowplan import framework
+        from importlib import import_module
 
-        value = globals()[name] = getattr(framework, name)
+        value = globals()[name] = getattr(import_module(_ELSEWHERE.get(name, "stowplan.framework")), name)
         return value
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})
 
+
+_ELSEWHERE = dict.fromkeys(("scheduler_command", "with_plugin"), "stowplan.cli.scheduler")
 
 __all__ = [
     "PODS_TO_ACTIVATE",
@@ -87,6 +90,8 @@ __all__ = [
     "pending",
     "reject",
     "reject_forever",
+    "scheduler_command",
     "skip",
     "wait",
+    "with_plugin",
 ]

@@ -7,11 +7,21 @@ import pytest
 
 import stowplan
 from stowplan import framework
+from stowplan.cli import scheduler
 
 
-@pytest.mark.parametrize("name", sorted(set(stowplan.__all__) - {"__version__"}))
+COMMAND = {"scheduler_command", "with_plugin"}
+
+
+@pytest.mark.parametrize("name", sorted(set(stowplan.__all__) - {"__version__"} - COMMAND))
 def test_names_are_those_of_the_framework(name: str) -> None:
     assert getattr(stowplan, name) is getattr(framework, name)
+    assert name in dir(stowplan)
+
+
+@pytest.mark.parametrize("name", sorted(COMMAND))
+def test_a_scheduler_of_ones_own_is_built_with_these(name: str) -> None:
+    assert getattr(stowplan, name) is getattr(scheduler, name)
     assert name in dir(stowplan)
 
 

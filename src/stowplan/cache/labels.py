@@ -12,6 +12,7 @@ from stowplan.api.selectors import Requirement, requirements_match
 ABSENT = -1
 _UNKNOWN = -2
 _MAX_KEPT = 256
+_FEW = 3
 
 Bools = NDArray[np.bool_]
 
@@ -23,7 +24,20 @@ class LabelColumn:
     sums by domain know when to be made anew. `sizes` counts the nodes of each domain.
     """
 
-    __slots__ = ("_ids", "_masks", "array", "key", "occupied", "present", "sizes", "texts", "values", "version")
+    __slots__ = (
+        "_ids",
+        "_latest",
+        "_masks",
+        "_members",
+        "array",
+        "key",
+        "occupied",
+        "present",
+        "sizes",
+        "texts",
+        "values",
+        "version",
+    )
 
     def __init__(self, key: str, size: int) -> None:
         self.key = key
@@ -38,6 +52,9 @@ class LabelColumn:
         self.version = 0
         self._ids: dict[str, int] = {}
         self._masks: dict[bytes, Bools] = {}
+        self._latest: tuple[bytes, Bools] | None = None
+        """The choice of `where` made last, and its mask."""
+        self._members: dict[int, NDArray[np.intp]] = {}
 
     @property
     def unique(self) -> bool:
@@ -48,7 +65,7 @@ class LabelColumn:
         more = size - len(self.values)
         self.array = np.concatenate([self.array, np.full(more, ABSENT, dtype=np.intp)])
         self.values.extend([ABSENT] * more)
-        self._masks.clear()
+        self._forget_masks()
 
     def put(self, slot: int, labels: Mapping[str, str]) -> None:
         text = labels.get(self.key)
@@ -60,7 +77,7 @@ class LabelColumn:
             self.values[slot] = value
             self.array[slot] = value
             self.version += 1
-            self._masks.clear()
+            self._forget_masks()
 
     def find(self, text: str) -> int:
         """The id of a value, or -2 where no node ever had it."""
@@ -103,9 +120,35 @@ class LabelColumn:
         if mask is None:
             if len(self._masks) >= _MAX_KEPT:
                 self._masks.clear()
-            mask = self._masks[key] = chosen[self.array]
+            mask = self._masks[key] = self._mask_of(chosen)
             mask.flags.writeable = False
+        self._latest = (key, mask)
         return mask[index]
+
+    def _mask_of(self, chosen: Bools) -> Bools:
+        """The nodes whose value is chosen. Most choices differ little from the one before."""
+        if self._latest is not None and len(self._latest[0]) == len(chosen):
+            before, mask = self._latest
+            differing = (np.frombuffer(before, dtype=np.bool_) != chosen).nonzero()[0].tolist()
+            if len(differing) <= _FEW:
+                mask = mask.copy()
+                for value in differing:
+                    mask[self._nodes_with(value)] = chosen[value]
+                return mask
+        return chosen[self.array]
+
+    def _nodes_with(self, value: int) -> NDArray[np.intp]:
+        """The slots of a value; one past the last value stands for absence."""
+        members = self._members.get(value)
+        if members is None:
+            wanted = ABSENT if value == len(self.texts) else value
+            members = self._members[value] = (self.array == wanted).nonzero()[0]
+        return members
+
+    def _forget_masks(self) -> None:
+        self._masks.clear()
+        self._members.clear()
+        self._latest = None
 
     def _id_of(self, text: str) -> int:
         value = self._ids.get(text)

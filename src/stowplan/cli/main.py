@@ -24,6 +24,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "scheduler": Entry("stowplan.cli.scheduler", "scheduler", "Schedule pods on a cluster, as kube-scheduler does."),
     "simulate": Entry("stowplan.cli.simulate", "simulate", "Say where pods would go: manifests in, placements out."),
     "demo": Entry("stowplan.cli.demo", "demo", "Watch a scheduler at work on a cluster in this process."),
     "evaluate": Entry("stowplan.cli.evaluate", "evaluate", "Say what the scheduler decides: a case in, a verdict out."),
@@ -85,11 +86,15 @@ class LazyGroup(click.Group):
 def cli(verbosity: int) -> None:
     """Stowplan decides where pods go, as kube-scheduler does: same filters, same scores, same words.
 
-    Nothing here talks to a cluster: cases and configuration come from files or standard input, results go to standard
-    output, messages to standard error.
+    Nothing here talks to a cluster: manifests, cases and configuration come from files or standard input, results go
+    to standard output, messages to standard error.
 
     \b
     Examples:
+      Would this fit into the cluster, and if not, why?
+        stowplan simulate -f cluster.yaml -f deployment.yaml
+      What does a scheduler at work look like?
+        stowplan demo
       Which nodes suit the pod of each case, and why not the others?
         stowplan evaluate cases.jsonl
       The same with your own scheduler configuration, from a pipe:
@@ -100,7 +105,8 @@ def cli(verbosity: int) -> None:
       How many pods are decided in a second on this machine?
         stowplan bench decisions
 
-    'stowplan COMMAND --help' tells more about a command. Exit status: 0 done, 2 bad usage or input.
+    'stowplan COMMAND --help' tells more about a command. Exit status: 0 done, 2 bad usage or input, 3 pods are
+    pending (simulate).
     """
 
 

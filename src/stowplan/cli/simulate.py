@@ -11,7 +11,6 @@ import click
 from stowplan.cli.files import read
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.printing import print_lines
-from stowplan.cli.profiles import load_config
 from stowplan.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -59,36 +58,42 @@ def simulate(
     everything: bool,
     all_scores: bool,
 ) -> None:
-    """Say where the pods of some manifests would go, on the nodes that are in them too.
+    """Say where the pods of some manifests would go, on the nodes among them.
 
-    Takes what 'kubectl apply' takes and 'kubectl get -o yaml' prints: nodes; pods, those with a spec.nodeName running
-    there; Deployments, StatefulSets, DaemonSets, Jobs and other workloads, whose pods are made as their controllers
+    Takes what 'kubectl apply' takes and 'kubectl get -o yaml' prints: nodes; pods, of which those with a nodeName run
+    already; Deployments, StatefulSets, DaemonSets, Jobs and other workloads, whose pods are made as their controllers
     would; Services, volumes, claims and whatever else scheduling reads. Other kinds are named and left out. The
-    scheduler then works until nothing moves any more, evictions included, in simulated time. The same input and seed
+    scheduler then works, evictions included, until nothing moves any more; time is simulated. The same input and seed
     give the same result.
 
     \b
-    table   a line a pod, or a workload where there are more than 50; why pods are pending, by reason with the nodes
-            it was given for; evictions; a summary
-    wide    also the score of the chosen node, the runner-up, how many nodes would do, and what each node holds
-    json    one object: pods, each with the record of its last decision; pending, preemptions, nodes, summary. On more
-            than 100 nodes a record has the ten best nodes only, and not those that were refused; --all-scores has all
+    table   a line a pod, or a workload where there are more than 50; why pods
+            are pending, by reason with the nodes it was given for; evictions
+    wide    also the score of the chosen node, the runner-up, how many nodes
+            would do, and what each node holds
+    json    one object: pods, each with the record of its last decision;
+            pending, preemptions, nodes, summary. On more than 100 nodes a
+            record has the ten best nodes only, and not those that were
+            refused, of which `pending` tells; --all-scores has them all
     yaml    the same
 
     \b
     Examples:
       Would this fit into my cluster?
-        kubectl get nodes,pods,replicasets -A -o yaml > cluster.yaml
+        kubectl get nodes,pods,services,replicasets,statefulsets,jobs \\
+          -A -o yaml > cluster.yaml
         stowplan simulate -f cluster.yaml -f deployment.yaml
       How close were the decisions?
         stowplan simulate -f manifests/ -o wide
       Which pods are pending?
-        stowplan simulate -f manifests/ -o json | jq -r '.pods[] | select(.status == "Pending") | .pod'
+        stowplan simulate -f manifests/ -o json | jq -r '.pending[].pods[]'
       With a scheduling rule of my own:
         stowplan simulate -f manifests/ --plugin ./rack_care.py:RackCare
 
     Exit status: 0 all pods are placed, 3 some are pending, 2 the input cannot be used.
     """
+    from stowplan.cli.profiles import load_config
+
     registered = load_plugins(plugins)
     config = load_config(config_file, registered)
     with Progress() as progress:

@@ -107,15 +107,9 @@ def _add_process(registry: MetricRegistry) -> None:
     text = "Largest virtual memory that the process may have, in bytes."
     registry.gauge("process_virtual_memory_max_bytes", ALPHA, text, (), _address_space)
     text = "Bytes that came in over all interfaces that the process sees."
-    received = registry.counter("process_network_receive_bytes_total", ALPHA, text).series()
+    registry.counter("process_network_receive_bytes_total", ALPHA, text, (), lambda: _network_bytes(0))
     text = "Bytes that went out over all interfaces that the process sees."
-    sent = registry.counter("process_network_transmit_bytes_total", ALPHA, text).series()
-
-    def read_network() -> None:
-        for series, column in ((received, 0), (sent, 8)):
-            series.set(_network_bytes(column))
-
-    registry.before_scrape(read_network)
+    registry.counter("process_network_transmit_bytes_total", ALPHA, text, (), lambda: _network_bytes(8))
 
 
 def _address_space() -> Reading:
@@ -124,23 +118,26 @@ def _address_space() -> Reading:
     return {(): 2.0**64 if limit == "unlimited" else float(limit)}
 
 
-def _network_bytes(column: int) -> float:
+def _network_bytes(column: int) -> Reading:
     lines = (_PROC / "net" / "dev").read_text().splitlines()[2:]
-    return sum(float(line.partition(":")[2].split()[column]) for line in lines)
+    return {(): sum(float(line.partition(":")[2].split()[column]) for line in lines)}
 
 
 def _add_registry_metrics(registry: MetricRegistry) -> None:
+    """Metrics about the metrics."""
+    counter = registry.counter
     text = "Metrics that are disabled."
-    registry.counter("disabled_metrics_total", BETA, text).series().set(len(registry.disabled))
-    registry.counter("hidden_metrics_total", BETA, "Metrics that are hidden.")
-    text = "Metrics by how far they may be relied upon."
-    total = registry.counter("registered_metrics_total", BETA, text, ("stability_level", "deprecated_version"))
+    counter("disabled_metrics_total", BETA, text, (), lambda: {(): len(registry.disabled)})
+    counter("hidden_metrics_total", BETA, "Metrics that are hidden.")
+    text = "Label values that were not on the list of those allowed."
+    name = "cardinality_enforcement_unexpected_categorizations_total"
+    counter(name, ALPHA, text, (), lambda: {(): registry.unexpected.value})
+    text, labels = "Metrics by how far they may be relied upon.", ("stability_level", "deprecated_version")
+    counter("registered_metrics_total", BETA, text, labels, lambda: _by_stability(registry))
 
-    def count() -> None:
-        for level in (ALPHA, BETA, STABLE, INTERNAL):
-            total.series(level, "").set(registry.stability.get(level, 0))
 
-    registry.before_scrape(count)
+def _by_stability(registry: MetricRegistry) -> Reading:
+    return {(level, ""): registry.stability.get(level, 0) for level in (ALPHA, BETA, STABLE, INTERNAL)}
 
 
 def _add_idle(registry: MetricRegistry, name: str, kind: str | tuple[float, ...]) -> None:

@@ -26,11 +26,19 @@ class MetricRegistry:
         self._allowed = allowed
         self._families: dict[str, Family[Number] | Family[Histogram]] = {}
         self._before: list[Callable[[], None]] = []
-        text = "Label values that were not on the list of those allowed."
-        self._unexpected = self.counter("cardinality_enforcement_unexpected_categorizations_total", ALPHA, text)
+        self.unexpected = Number()
+        """How often a label had a value that is not allowed."""
 
-    def counter(self, name: str, stability: str, help_text: str, labels: Labels = ()) -> Family[Number]:
-        return self._numbers("counter", name, stability, help_text, labels, None)
+    def counter(
+        self,
+        name: str,
+        stability: str,
+        help_text: str,
+        labels: Labels = (),
+        read: Callable[[], Reading] | None = None,
+    ) -> Family[Number]:
+        """`read` answers at each scrape with a value by label values, from the thread that scrapes."""
+        return self._numbers("counter", name, stability, help_text, labels, read)
 
     def gauge(
         self,
@@ -40,7 +48,7 @@ class MetricRegistry:
         labels: Labels = (),
         read: Callable[[], Reading] | None = None,
     ) -> Family[Number]:
-        """`read` answers at each scrape with a value by label values, from the thread that scrapes."""
+        """`read` as for counters."""
         return self._numbers("gauge", name, stability, help_text, labels, read)
 
     def histogram(
@@ -80,7 +88,7 @@ class MetricRegistry:
 
     def _add(self, family: Family[Number] | Family[Histogram], stability: str) -> None:
         family.allowed = {label: values for (metric, label), values in self._allowed.items() if metric == family.name}
-        family.on_unexpected = lambda: self._unexpected.series().add()
+        family.on_unexpected = self.unexpected.add
         self._families[family.name] = family
         self.stability[stability] = self.stability.get(stability, 0) + 1
 

@@ -148,8 +148,8 @@ class Family(Generic[S]):
         return dict(sorted(zip(self.label_names, values, strict=True)))
 
     def reset(self) -> None:
-        """Begin anew. Whoever holds a series goes on feeding it."""
-        for series in list(self._series.values()):
+        """Begin to count anew. Whoever holds a series goes on feeding it; what is as it is stays so."""
+        for series in list(self._series.values()) if self.kind != "gauge" else ():
             series.clear()
 
 

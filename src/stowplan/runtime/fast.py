@@ -45,7 +45,10 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
     allowed: Mask | None = None
     if plan.live_filters or crowded:
         allowed = _live_mask(profile, plan, state, pod, answers)
-    feasible = plan.feasible if allowed is None else int(np.count_nonzero(plan.ok & allowed))
+    ranks, feasible = plan.key, plan.feasible
+    if allowed is not None:
+        ranks = ranks * allowed
+        feasible = int(np.count_nonzero(ranks))
     if not feasible:
         if undisturbed:
             state.skip_filter |= plan.skipped
@@ -59,11 +62,12 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
             feasible = len(found)
             allowed = np.zeros(len(plan.ok), dtype=np.bool_)
             allowed[found] = True
+            ranks = plan.key * allowed
     slot = -1
     if plan.live_scorers or plan.pre_scores or (allowed is not None and plan.normalized):
         slot = _best_by_scores(profile, plan, state, pod, allowed)
     if slot < 0:
-        slot = int((plan.key if allowed is None else plan.key * allowed).argmax())
+        slot = int(ranks.argmax())
     info = plan.table.infos[slot]
     assert info is not None
     return Decision(profile, pod, info.name, feasible, evaluated, state)

@@ -62,10 +62,11 @@ class Scheduler:
             check_invariants=settings.check_invariants,
         )
         self.kinds = kinds_read(self.engine.core.profiles.values())
-        self._limiter = TokenBucket(config.client_connection.qps, config.client_connection.burst, time.monotonic)
+        self._limiter = self._make_limiter()
         self._elector: Elector | None = None
         self._host: Host | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = False
         self.lost_lease = False
 
     @property
@@ -82,13 +83,10 @@ class Scheduler:
         loop = self._loop = asyncio.get_running_loop()
         settings = self._settings
         client = Client(settings.connection, limiter=self._limiter)
-        writer = Writer(
-            settings.connection,
-            connections=settings.connections,
-            limiter=self._limiter,
-            may_write=self.is_leader,
-        )
-        recorder = Recorder(writer, version_of=self.engine.resource_version)
+        writer = self._writer(self._limiter)
+        # Events have connections and a rate of their own, as in kube-scheduler: they never hold up a binding.
+        event_writer = self._writer(self._make_limiter())
+        recorder = Recorder(event_writer, version_of=self.engine.resource_version)
         caller = Caller(loop, settings.call_deadline)
         host = self._host = Host(
             self.engine,
@@ -107,7 +105,8 @@ class Scheduler:
         finally:
             for feed in feeds:
                 feed.cancel()
-            await writer.drain(DRAIN_SECONDS)
+            await asyncio.gather(writer.drain(DRAIN_SECONDS), recorder.drain(DRAIN_SECONDS))
+            event_writer.close()
             caller.close()
             await client.close()
             if self._elector is not None:
@@ -115,8 +114,17 @@ class Scheduler:
 
     def stop(self) -> None:
         """End: what is being written is finished, nothing new is begun."""
+        self._stopping = True
         if self._host is not None:
             self._host.stop()
+
+    def _make_limiter(self) -> TokenBucket:
+        wanted = self._settings.config.client_connection
+        return TokenBucket(wanted.qps, wanted.burst, time.monotonic)
+
+    def _writer(self, limiter: TokenBucket) -> Writer:
+        settings = self._settings
+        return Writer(settings.connection, connections=settings.connections, limiter=limiter, may_write=self.is_leader)
 
     def _start_election(self) -> None:
         settings = self._settings
@@ -139,8 +147,9 @@ class Scheduler:
         return hand_over
 
     def _lost_lease(self) -> None:
-        self.lost_lease = True
-        self.stop()
+        if not self._stopping:
+            self.lost_lease = True
+            self.stop()
 
     async def _feed(self, client: Client, name: str) -> None:
         assert self._host is not None

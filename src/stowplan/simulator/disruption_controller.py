@@ -95,7 +95,7 @@ class DisruptionController:
             owner = above
         if isinstance(owner, _SCALED):
             return Scale(owner.metadata.uid, replicas_of(owner))
-        return Scale(reference.uid, None, known=reference.kind in _SCALED_KINDS or reference.kind not in api.KINDS)
+        return Scale(reference.uid, None, exists=reference.kind in _SCALED_KINDS or reference.kind not in api.KINDS)
 
 
 class _Index:

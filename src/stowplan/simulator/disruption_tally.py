@@ -14,8 +14,8 @@ class Scale(NamedTuple):
     uid: str
     replicas: int | None
     """None where nobody knows: then it is taken to want those that it has."""
-    known: bool = True
-    """False for controllers that have no scale at all, under which no budget can be worked out."""
+    exists: bool = True
+    """False for controllers of kinds that have no scale: no budget can be worked out over their pods."""
 
 
 class Member(NamedTuple):
@@ -53,7 +53,7 @@ class Tally:
         self._healthy = 0
         self._shares: dict[str, _Share] = {}
         self._wanted = 0
-        self._unknown = 0
+        self._unscaled = 0
 
     def put(self, pod: str, member: Member) -> bool:
         """A pod is under the budget, perhaps as it was before; whether that is news."""
@@ -73,7 +73,7 @@ class Tally:
     def status(self) -> api.PodDisruptionBudgetStatus:
         """What is left of the budget."""
         expected, desired = self._expectation()
-        allowed = self._healthy - desired if expected > 0 and not self._unknown else 0
+        allowed = self._healthy - desired if expected > 0 and not self._unscaled else 0
         return api.PodDisruptionBudgetStatus(
             disruptions_allowed=max(0, allowed),
             current_healthy=self._healthy,
@@ -95,7 +95,7 @@ class Tally:
         scale = member.scale
         if scale is None or not self.counts_scale:
             return
-        self._unknown += step * (not scale.known)
+        self._unscaled += step * (not scale.exists)
         share = self._shares.setdefault(scale.uid, _Share())
         self._wanted -= share.expected
         share.pods += step

@@ -25,10 +25,11 @@ def is_active(pod: api.Pod) -> bool:
 
 
 def is_healthy(pod: api.Pod) -> bool:
-    """Whether it runs and is ready, as pods here do once they are bound, unless their status says that they are not."""
+    """Whether it serves. Pods do so here once they are bound, but for those that ran without being ready before."""
     if not pod.spec.node_name or not is_active(pod):
         return False
-    return all(each.type != "Ready" or each.status == "True" for each in pod.status.conditions)
+    status = pod.status
+    return status.phase != "Running" or all(each.type != "Ready" or each.status == "True" for each in status.conditions)
 
 
 def with_condition(status: api.PodStatus, condition: api.Condition, now: str) -> api.PodStatus:

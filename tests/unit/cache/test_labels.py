@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,3 +61,17 @@ def test_choices_by_value(values: int, data: st.DataObject) -> None:
         assert column.where(chosen, slots).tolist() == [expected[-1], expected[0]]
     column.put(0, {})
     assert column.where(chosen, slice(0, 1)).tolist() == [bool(chosen[-1])]
+
+
+def test_choices_that_differ_little_from_the_one_before() -> None:
+    random = Random(7)
+    column = LabelColumn("zone", 40)
+    for slot in range(37):
+        column.put(slot, {"zone": f"z{slot % 9}"} if slot % 5 else {})
+    chosen = np.ones(len(column.texts) + 1, dtype=np.bool_)
+    for turn in range(300):
+        for _ in range(random.randint(0, 5)):
+            chosen[random.randrange(len(chosen))] ^= True
+        assert column.where(chosen, slice(0, 40)).tolist() == chosen[column.array].tolist()
+        if turn % 50 == 49:
+            column.put(random.randrange(37), {"zone": f"z{random.randrange(9)}"})

@@ -56,7 +56,9 @@ def test_every_command_of_the_table_loads_and_has_help(name: str) -> None:
     assert result.stdout.startswith(f"Usage: cli {name}")
 
 
-@pytest.mark.parametrize("args", [["--help"], ["version"], ["version", "-o", "json"]])
+@pytest.mark.parametrize(
+    "args", [["--help"], ["version"], ["version", "-o", "json"], ["simulate", "--help"], ["demo", "--help"]]
+)
 def test_help_and_version_import_no_room_and_nothing_heavy(args: list[str]) -> None:
     script = "import sys; from stowplan.cli.main import main; main(); print(*sys.modules, file=sys.stderr)"
     result = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True, check=True)

@@ -1,5 +1,6 @@
 import io
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -12,12 +13,14 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+def on_screen(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], patience: float = 0.01) -> str:
+    """What work leaves on standard error, a terminal. Set up here, since pytest sets it anew before each test."""
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    return screen
+    monkeypatch.setattr(module, "PATIENCE", patience)
+    work()
+    return screen.getvalue()
 
 
 def work(seconds: float) -> None:
@@ -36,16 +39,15 @@ def fail(seconds: float) -> None:
         raise ZeroDivisionError
 
 
-def test_quick_work_shows_nothing(screen: io.StringIO) -> None:
-    work(0.0)
-    assert screen.getvalue() == ""
+def test_quick_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert on_screen(monkeypatch, lambda: work(0.0), patience=2.0) == ""
 
 
-def test_slow_work_shows_a_bar(screen: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.01)
-    work(0.5)
-    assert "placing" in screen.getvalue()
-    assert "25%" in screen.getvalue()
+def test_slow_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = on_screen(monkeypatch, lambda: work(0.5))
+    assert "placing" in shown
+    assert "25%" in shown
+    assert shown.endswith("\x1b[2K")
 
 
 def test_a_file_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,10 +58,11 @@ def test_a_file_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert file.getvalue() == ""
 
 
-def test_it_is_gone_when_the_work_fails(screen: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.01)
-    with pytest.raises(ZeroDivisionError):
-        fail(0.3)
-    before = screen.getvalue()
-    time.sleep(0.2)
-    assert screen.getvalue() == before
+def test_it_is_gone_when_the_work_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> None:
+        with pytest.raises(ZeroDivisionError):
+            fail(0.3)
+
+    shown = on_screen(monkeypatch, failing)
+    assert "dividing" in shown
+    assert shown.endswith("\x1b[2K")

@@ -162,7 +162,7 @@ def test_a_configuration_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "problem"),
     [
-        ({"kind": "Other"}, "$.apiVersion"),
+        ({"kind": "Other"}, "$.kind: Invalid value"),
         (
             {**CONFIG, "extenders": [{"urlPrefix": "http://x", "filterVerb": "f"}]},
             "$.extenders: extenders are not called",

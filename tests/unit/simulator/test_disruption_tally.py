@@ -94,7 +94,7 @@ def test_controllers_that_nobody_knows_want_what_they_have() -> None:
 def test_controllers_without_a_scale_leave_no_budget() -> None:
     counted = tally(maxUnavailable="100%")
     counted.put("a", Member(True, WEB))
-    counted.put("b", Member(True, Scale("agent", None, known=False)))
+    counted.put("b", Member(True, Scale("agent", None, exists=False)))
     assert counted.status().disruptions_allowed == 0
     counted.remove("b")
     assert counted.status().disruptions_allowed == 1

@@ -1,5 +1,7 @@
+import pytest
+
 from stowplan import api
-from stowplan.simulator.pod_status import is_active, is_finished, started, with_condition
+from stowplan.simulator.pod_status import is_active, is_finished, is_healthy, started, with_condition
 
 NOW = "2001-09-09T01:46:40Z"
 BEFORE = "2001-01-01T00:00:00Z"
@@ -33,3 +35,27 @@ def test_who_is_finished_or_leaving_is_not_active() -> None:
     failed = api.Pod(status=api.PodStatus(phase="Failed"))
     assert [is_active(pod) for pod in (leaving, failed, api.Pod())] == [False, False, True]
     assert [is_finished(pod) for pod in (leaving, failed)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("phase", "ready", "expected"),
+    [
+        ("", None, True),
+        ("Running", None, True),
+        ("Running", "True", True),
+        ("Running", "False", False),
+        ("Running", "Unknown", False),
+        ("Pending", "False", True),
+        ("Failed", None, False),
+    ],
+)
+def test_who_is_bound_is_healthy_unless_it_is_known_better(phase: str, ready: str | None, expected: bool) -> None:
+    conditions = (condition("Other"), *([] if ready is None else [condition("Ready", ready)]))
+    status = api.PodStatus(phase=phase, conditions=conditions)
+    assert is_healthy(api.Pod(spec=api.PodSpec(node_name="n1"), status=status)) == expected
+    assert not is_healthy(api.Pod(status=status))
+
+
+def test_who_is_on_the_way_out_is_not_healthy() -> None:
+    leaving = api.ObjectMeta(deletion_timestamp=NOW)
+    assert not is_healthy(api.Pod(metadata=leaving, spec=api.PodSpec(node_name="n1")))

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import START, Stage, make, node, pod
+from tests.unit.simulator.worlds import START, Stage, make, node, pod, workload
 
 from stowplan import api
 from stowplan.framework.instructions import EmitEvent
@@ -102,6 +102,22 @@ def test_only_the_controller_among_the_owners_counts() -> None:
     assert found is not None
     assert found.name == "b"
     assert controller_of(api.Pod()) is None
+
+
+def test_owners_are_found_unless_they_are_others_of_the_same_name() -> None:
+    stage = Stage(workload("ReplicaSet", "web", uid="r", replicas=0), make("Node", "n1", uid="n"))
+    owners = {
+        "ours": {"kind": "ReplicaSet", "name": "web", "uid": "r"},
+        "earlier": {"kind": "ReplicaSet", "name": "web", "uid": "gone"},
+        "static": {"kind": "Node", "name": "n1", "uid": "n"},
+        "strange": {"kind": "Rollout", "name": "web", "uid": "r"},
+    }
+    found = {name: stage.world.owner_of(pod(name, namespace="default", owner=owner)) for name, owner in owners.items()}
+    assert {name: type(item).__name__ for name, item in found.items() if item} == {
+        "ours": "ReplicaSet",
+        "static": "Node",
+    }
+    assert stage.world.owner_of(pod("bare")) is None
 
 
 def test_pods_that_run_take_their_time_to_end() -> None:

@@ -76,7 +76,9 @@ class Candidate:
     def wrote(self, spec: LeaseSpec, sent_at: float) -> None:
         """The lease is ours, by a request that was sent at this time."""
         self._observe(spec)
-        self._leads_until = sent_at + self._settings.renew_deadline.seconds
+        # Fractions of a second do not fit into a lease, so a very short one may end before the deadline.
+        lasts = float(spec.lease_duration_seconds or 0)
+        self._leads_until = sent_at + min(self._settings.renew_deadline.seconds, lasts)
 
     def resign(self) -> None:
         """Act on the lease no more, whatever still comes of requests under way."""

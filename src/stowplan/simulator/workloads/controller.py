@@ -41,7 +41,7 @@ class WorkloadController:
             self.expand(owner)
         else:
             maker.saw(pod, owner)
-            if not is_active(pod) or (maker.after_start and pod.spec.node_name):
+            if not is_active(pod) or (pod.spec.node_name and maker.awaits_start(owner)):
                 self.expand(owner)
 
     def on_node(self, change: Change) -> None:

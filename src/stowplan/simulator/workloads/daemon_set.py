@@ -58,14 +58,18 @@ class DaemonSetMaker(Maker):
 
     def lacking(self, owner: api.DaemonSet, nodes: Iterable[api.Node] | None = None) -> Iterator[api.Pod]:
         """The pods of these nodes, by default of all of them."""
-        stamp, served = self.stamp(owner, owner.spec.template), self._nodes_of(owner)
+        served = self._nodes_of(owner)
+        among = self.world.all(api.Node) if nodes is None else nodes
+        unserved = [node for node in among if node.metadata.name not in served]
+        if not unserved:
+            return
+        stamp = self.stamp(owner, owner.spec.template)
         suits = Suitability(stamp.spec)
-        for node in self.world.all(api.Node) if nodes is None else nodes:
+        for node in filter(suits, unserved):
             name = node.metadata.name
-            if name not in served and suits(node):
-                pod = stamp.pod(spec=replace(stamp.spec, affinity=_only_on(name, stamp.spec.affinity)))
-                served[name] = pod.metadata.name
-                yield pod
+            pod = stamp.pod(spec=replace(stamp.spec, affinity=_only_on(name, stamp.spec.affinity)))
+            served[name] = pod.metadata.name
+            yield pod
 
     def pod_for(self, node_name: str, owner: api.DaemonSet) -> api.Pod | None:
         """The set's pod for a node, whether it is there yet or not."""

@@ -41,7 +41,7 @@ class JobMaker(Maker):
                 break
 
     def _succeeded(self, owner: api.Job) -> int:
-        here = sum(pod.status.phase == "Succeeded" for pod in self.pods_of(owner))
+        here = sum(pod.status.phase == "Succeeded" for pod in self.inactive_pods_of(owner))
         return max(owner.status.succeeded, here)
 
     def _free_indexes(self, owner: api.Job) -> Iterator[int]:

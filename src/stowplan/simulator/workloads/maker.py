@@ -19,8 +19,6 @@ class Maker(ABC):
     """Makes what workloads of one kind lack."""
 
     kind: ClassVar[type[Any]]
-    after_start: ClassVar[bool] = False
-    """Whether a pod that starts may be what another one has waited for."""
 
     def __init__(self, world: World, admission: Admission) -> None:
         self.world = world
@@ -31,6 +29,10 @@ class Maker(ABC):
     @abstractmethod
     def lacking(self, owner: Any) -> Iterator[Any]:
         """What is to be made now: pods, or objects that make pods in turn."""
+
+    def awaits_start(self, owner: Any) -> bool:
+        """Whether pods of the owner are made only once others have started."""
+        return False
 
     def waiting(self, owner: Any) -> str | None:
         """Why the owner has fewer pods than it wants, if that is not for a lack of time."""
@@ -46,14 +48,16 @@ class Maker(ABC):
         self._leaving_of(owner).discard(pod.metadata.name)
 
     def count_active(self, owner: Any) -> int:
-        """Pods of the owner that are neither finished nor on their way out.
+        """How many pods of the owner are neither finished nor on their way out.
 
         Not all of them are looked at, since a workload of thousands may lose its pods one by one.
         """
-        uid, namespace = owner.metadata.uid, owner.metadata.namespace
-        found = (self.world.get(api.Pod, name, namespace) for name in self._leaving_of(owner))
-        leaving = sum(pod is not None and not is_active(pod) for pod in found)
-        return len(self.world.dependents(uid, api.Pod)) - leaving
+        return len(self.world.dependents(owner.metadata.uid, api.Pod)) - len(self.inactive_pods_of(owner))
+
+    def inactive_pods_of(self, owner: Any) -> list[api.Pod]:
+        """The others, found without a look at all of them."""
+        found = (self.world.get(api.Pod, name, owner.metadata.namespace) for name in self._leaving_of(owner))
+        return [pod for pod in found if pod is not None and not is_active(pod)]
 
     def pods_of(self, owner: Any) -> Iterator[api.Pod]:
         """All pods of the owner that there are."""

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.simulator.identity import template_hash
+from stowplan.simulator.pod_status import is_active, is_healthy
 from stowplan.simulator.workloads.maker import Maker
 from stowplan.simulator.workloads.replicas import replicas_of
 
@@ -20,19 +21,25 @@ _INDEX_LABEL = "apps.kubernetes.io/pod-index"
 class StatefulSetMaker(Maker):
     """Pods of a stateful set, and the claims from its templates.
 
-    Unless the set says otherwise, a pod is made only once those before it run.
+    Unless the set says otherwise, a pod is made only once those before it run and are ready.
     """
 
     kind = api.StatefulSet
-    after_start = True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._running: dict[str, int] = {}
-        """By set, how many pods from the first on run for sure."""
+        self._ready: dict[str, int] = {}
+        """By set, how many pods from the first on are ready for sure."""
+
+    def awaits_start(self, owner: api.StatefulSet) -> bool:
+        return _in_order(owner)
+
+    def saw(self, pod: api.Pod, owner: api.StatefulSet) -> None:
+        if not is_active(pod):
+            self._ready.pop(owner.metadata.uid, None)
 
     def lost(self, pod: api.Pod, owner: api.StatefulSet) -> None:
-        self._running.pop(owner.metadata.uid, None)
+        self._ready.pop(owner.metadata.uid, None)
 
     def adapted(self, owner: api.StatefulSet, template: api.PodTemplateSpec) -> api.PodTemplateSpec:
         revision = f"{owner.metadata.name}-{template_hash(template)}"
@@ -42,7 +49,7 @@ class StatefulSetMaker(Maker):
     def lacking(self, owner: api.StatefulSet) -> Iterator[api.Pod | api.PersistentVolumeClaim]:
         wanted, uid = replicas_of(owner), owner.metadata.uid
         start = owner.spec.ordinals.start if owner.spec.ordinals else 0
-        for index in range(self._running.get(uid, 0), wanted):
+        for index in range(self._ready.get(uid, 0), wanted):
             ordinal = start + index
             pod = self.world.get(api.Pod, f"{owner.metadata.name}-{ordinal}", owner.metadata.namespace)
             if pod is None:
@@ -50,15 +57,15 @@ class StatefulSetMaker(Maker):
                 yield self._pod(owner, ordinal)
             if not _in_order(owner):
                 continue
-            if pod is None or pod.status.phase != "Running":
+            if pod is None or not is_healthy(pod):
                 break
-            self._running[uid] = index + 1
+            self._ready[uid] = index + 1
 
     def waiting(self, owner: api.StatefulSet) -> str | None:
         missing = replicas_of(owner) - len(self.world.dependents(owner.metadata.uid, api.Pod))
         if missing <= 0 or not _in_order(owner):
             return None
-        return f"{missing} of {replicas_of(owner)} pods are not made before the one ahead of them runs"
+        return f"{missing} of {replicas_of(owner)} pods are not made before the one ahead of them is ready"
 
     def _pod(self, owner: api.StatefulSet, ordinal: int) -> api.Pod:
         stamp = self.stamp(owner, owner.spec.template)

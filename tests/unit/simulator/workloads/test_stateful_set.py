@@ -1,5 +1,6 @@
 from typing import Any
 
+import pytest
 from tests.unit.simulator.worlds import Stage, make, node, pod, workload
 
 from stowplan import api
@@ -32,13 +33,56 @@ def test_each_pod_waits_for_the_one_before() -> None:
     stage = Stage(node("n1"), workload("StatefulSet", "db", replicas=3))
     assert stage.names() == ["db-0"]
     assert list(stage.controllers.notes()) == [
-        "StatefulSet default/db: 2 of 3 pods are not made before the one ahead of them runs"
+        "StatefulSet default/db: 2 of 3 pods are not made before the one ahead of them is ready"
     ]
     stage.bind("db-0")
     assert stage.names() == ["db-0", "db-1"]
     stage.bind("db-1")
     assert stage.names() == ["db-0", "db-1", "db-2"]
     assert list(stage.controllers.notes()) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "made"),
+    [
+        ({}, ["db-1"]),
+        ({"phase": "Pending", "conditions": [{"type": "Ready", "status": "False"}]}, ["db-1"]),
+        ({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}, ["db-1"]),
+        ({"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}, []),
+    ],
+)
+def test_pods_of_a_snapshot_are_ready_unless_they_run_and_are_not(status: dict[str, Any], made: list[str]) -> None:
+    first = pod("db-0", "n1", owner=OWNER, status=status)
+    stage = Stage(node("n1"), workload("StatefulSet", "db", uid="s", replicas=3), first)
+    assert stage.names() == ["db-0", *made]
+
+
+def test_a_set_that_grows_waits_for_who_is_on_the_way_out() -> None:
+    stage = Stage(node("n1"), workload("StatefulSet", "db", replicas=1), grace=30)
+    stage.bind("db-0")
+    stage.delete("db-0")
+    stage.put(workload("StatefulSet", "db", replicas=2))
+    assert stage.names() == ["db-0"]
+    stage.now += 30
+    stage.world.tick()
+    stage.settle()
+    stage.bind("db-0")
+    assert stage.names() == ["db-0", "db-1"]
+
+
+def test_starting_takes_no_longer_in_a_large_set() -> None:
+    stage = Stage(node("n1"), parallel(replicas=50))
+    looked_at = 0
+    find = stage.world.get
+
+    def get(*args: Any) -> Any:
+        nonlocal looked_at
+        looked_at += 1
+        return find(*args)
+
+    stage.world.get = get  # type: ignore[method-assign]
+    stage.bind("db-7")
+    assert looked_at < 50
 
 
 def test_a_lost_pod_comes_back_under_its_name() -> None:

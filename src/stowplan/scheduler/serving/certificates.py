@@ -11,7 +11,7 @@ from pathlib import Path
 from stowplan.errors import ConfigError
 from stowplan.observe import logs
 from stowplan.scheduler.options import ServingOptions
-from stowplan.scheduler.self_signed import SelfSigned, make_self_signed
+from stowplan.scheduler.serving.self_signed import SelfSigned, make_self_signed
 
 log = logs.get(__name__)
 

@@ -10,8 +10,8 @@ from stowplan.config.yaml_text import parse as parse_yaml
 from stowplan.errors import ConfigError
 from stowplan.observe.log_format import quote
 from stowplan.observe.logs import FORMATS, LogOptions
-from stowplan.scheduler.cipher_suites import TLS_VERSIONS, openssl_names
-from stowplan.scheduler.command_line import CommandLine
+from stowplan.scheduler.flags.cipher_suites import TLS_VERSIONS, openssl_names
+from stowplan.scheduler.flags.command_line import CommandLine
 from stowplan.scheduler.options import AccessOptions, MetricOptions, ServingOptions
 
 VERSION = "1.36"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from stowplan.errors import ConfigError
-from stowplan.scheduler.flag_values import BOOL
+from stowplan.scheduler.flags.values import BOOL
 
 
 class Gate(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any
 
 from stowplan.errors import ConfigError
 from stowplan.observe.log_format import quote
-from stowplan.scheduler.flag_table import FLAGS, GROUPS, SHORT, Flag
-from stowplan.scheduler.flag_values import BOOL, VERSION
+from stowplan.scheduler.flags.table import FLAGS, GROUPS, SHORT, Flag
+from stowplan.scheduler.flags.values import BOOL, VERSION
 
 PROGRAM = "stowplan scheduler"
 

@@ -12,9 +12,9 @@ from stowplan.config import InvalidConfiguration, KubeSchedulerConfiguration, de
 from stowplan.config.errors import Problems
 from stowplan.config.validation import validate
 from stowplan.errors import ConfigError
-from stowplan.scheduler.command_line import CommandLine
-from stowplan.scheduler.feature_gates import parse_gates
-from stowplan.scheduler.flag_groups import access_options, check_versions, log_options, metric_options, serving_options
+from stowplan.scheduler.flags.command_line import CommandLine
+from stowplan.scheduler.flags.gates import parse_gates
+from stowplan.scheduler.flags.groups import access_options, check_versions, log_options, metric_options, serving_options
 from stowplan.scheduler.options import Options
 
 KnownPlugins = Callable[[tuple[str, ...]], Collection[str]]

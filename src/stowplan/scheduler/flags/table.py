@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stowplan.config import Duration
-from stowplan.scheduler.flag_values import (
+from stowplan.scheduler.flags.values import (
     BOOL,
     CERTIFICATES,
     DURATION,

@@ -1,0 +1,13 @@
+"""Measuring schedulers on a real control plane, one after the other in one run.
+
+Belongs here: workloads as YAML data, how their objects get into an API server and out again, the contestants as
+processes, the watch that counts bound pods, and what is made of the figures. Does not belong here: anything that a
+contestant does, and how results are printed (`cli` does).
+May import: what `bench` may, and `cluster` and `testing`.
+"""
+
+
+
+from stowplan.bench.cluster.workload import NAMES, PEERS, Workload, load_workload
+
+__all__ = ["NAMES", "PEERS", "Report", "Runner", "Workload", "load_workload"]

@@ -1,0 +1,69 @@
+"""Getting many objects into an API server, and out again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from itertools import islice
+
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.errors import ApiError, ClusterError
+from stowplan.cluster.lean import Exchange, Writer
+
+_AT_ONCE = 64
+_CONNECTIONS = 16
+
+Request = tuple[bytes, bytes, bytes]
+"""Method, path and body."""
+
+
+def send_all(connection: Connection, requests: Iterable[Request]) -> int:
+    """Send all these requests, several at a time, and return their number. Raises ClusterError where one is refused."""
+    return asyncio.run(_send_all(connection, requests))
+
+
+async def _send_all(connection: Connection, requests: Iterable[Request]) -> int:
+    batch = _Batch(Writer(connection, connections=_CONNECTIONS), requests)
+    try:
+        return await batch.done
+    finally:
+        await batch.writer.drain(0)
+
+
+class _Batch:
+    def __init__(self, writer: Writer, requests: Iterable[Request]) -> None:
+        self.writer = writer
+        self.done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._rest = iter(requests)
+        self._under_way = 0
+        self._sent = 0
+        self.send_more(_AT_ONCE)
+
+    def send_more(self, most: int) -> None:
+        for request in islice(self._rest, most):
+            self._under_way += 1
+            self._sent += 1
+            self.writer.submit(_One(self, *request))
+        if not self._under_way and not self.done.done():
+            self.done.set_result(self._sent)
+
+    def ended(self, error: ClusterError | None) -> None:
+        self._under_way -= 1
+        if error is None:
+            self.send_more(1)
+        elif not self.done.done():
+            self.done.set_exception(error)
+
+
+class _One(Exchange):
+    __slots__ = ("_batch",)
+
+    def __init__(self, batch: _Batch, method: bytes, path: bytes, body: bytes) -> None:
+        super().__init__(method, path, body)
+        self._batch = batch
+
+    def replied(self, status: int, body: bytes) -> None:
+        self._batch.ended(None if status < 300 else ApiError.from_reply(status, body))
+
+    def lost(self, error: ClusterError, sent: bool) -> None:
+        self._batch.ended(error)

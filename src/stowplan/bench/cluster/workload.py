@@ -1,0 +1,73 @@
+"""Workloads: which pods are scheduled on which cluster, and how fast that has to be against the peers."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+import yaml
+
+from stowplan.api import codec
+from stowplan.bench.scenario import NodeSeries, PodSeries, Running, Scenario, load_scenario
+from stowplan.bench.stencil import overlay
+from stowplan.errors import InputError
+
+NAMES = ("basic", "service", "spread", "affinity", "antiaffinity", "preemption", "startup")
+"""Every workload, in the order in which they run; each is a file of that name."""
+
+CEILING, KUBE_SCHEDULER, OURS = "ceiling", "kube-scheduler", "stowplan"
+PEERS = (CEILING, KUBE_SCHEDULER)
+"""Whom we are measured against."""
+
+_SHARED = ("incoming", "running", "cluster", "objects")
+"""What a workload takes over from the scenario that it is made of."""
+
+
+class Bars(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is asked of us; None where nothing is."""
+
+    per_second: float | None = None
+    """Our rate, divided by kube-scheduler's, is at least this,"""
+    of_ceiling: float | None = None
+    """or divided by the ceiling's at least this."""
+    cpu_us_per_pod: float | None = None
+    """Our CPU time for a pod, divided by kube-scheduler's, is at most this."""
+    rss_mib: float | None = None
+    """Our resident memory, divided by kube-scheduler's, is at most this."""
+    first_bind_s: float | None = None
+    """So many seconds after we are started, at most, the first pod is bound."""
+
+
+class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One file of `workloads/`, on top of the scenario that it names."""
+
+    name: str
+    about: str
+    nodes: int = 5000
+    pods: int
+    bars: Bars = Bars()
+    peers: tuple[str, ...] = PEERS
+    incoming: PodSeries = PodSeries()
+    running: Running | None = None
+    cluster: NodeSeries = NodeSeries()
+    objects: tuple[dict[str, Any], ...] = ()
+
+
+@cache
+def load_workload(name: str) -> Workload:
+    """The workload of that name."""
+    if name not in NAMES:
+        raise InputError(f"no workload {name!r}; there are {', '.join(NAMES)}")
+    own: dict[str, Any] = yaml.safe_load(files(__package__).joinpath(f"workloads/{name}.yaml").read_text("utf-8"))
+    scenario = load_scenario(own.pop("scenario"))
+    running = own.get("running", {})
+    if like := running.pop("like", ""):
+        own["running"] = running | codec.builtins(load_scenario(like).incoming)
+    return codec.convert(Workload, overlay(_shared(scenario), own) | {"name": name})
+
+
+def _shared(scenario: Scenario) -> dict[str, Any]:
+    fields: dict[str, Any] = codec.builtins(scenario)
+    return {"about": scenario.about} | {name: fields[name] for name in _SHARED if name in fields}

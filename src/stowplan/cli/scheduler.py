@@ -1,0 +1,82 @@
+"""`stowplan scheduler`: kube-scheduler's flags, and what one's own scheduler is built with."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from stowplan.cli.plugins import load_plugins
+from stowplan.errors import PluginError, StowplanError
+
+if TYPE_CHECKING:
+    from stowplan.runtime import Factory
+
+Option = Callable[[dict[str, "Factory"]], None]
+"""Something that a scheduler is built with."""
+
+
+def with_plugin(name: str, factory: Factory) -> Option:
+    """Register a plugin, a class or a factory of (args, handle), under a name that configurations can use."""
+
+    def register(registry: dict[str, Factory]) -> None:
+        from stowplan.plugins.registry import REGISTRY
+
+        if name in registry or name in REGISTRY:
+            raise PluginError(f'a plugin named "{name}" already exists')
+        registry[name] = factory
+
+    return register
+
+
+def scheduler_command(*options: Option) -> Callable[[Sequence[str] | None], int]:
+    """A scheduler with plugins of one's own: call the result with the arguments of its command line (those of the
+    process unless given) and exit with what it returns."""
+
+    def command(arguments: Sequence[str] | None = None) -> int:
+        return _run(sys.argv[1:] if arguments is None else list(arguments), options)
+
+    return command
+
+
+def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
+    from stowplan.config import IN_TREE_PLUGINS
+    from stowplan.scheduler import process
+    from stowplan.scheduler.flags import parse, usage
+
+    registered: dict[str, Factory] = {}
+    enabled: dict[str, Factory] = {}
+
+    def known(specifications: tuple[str, ...]) -> frozenset[str]:
+        enabled.update(load_plugins(specifications))
+        return frozenset((*IN_TREE_PLUGINS, *registered, *enabled))
+
+    try:
+        for option in options:
+            option(registered)
+        parsed = parse(arguments, known)
+        if parsed.asked == "help":
+            click.echo(usage())
+            return 0
+        if parsed.asked:
+            from stowplan._version import KUBERNETES_VERSION
+
+            click.echo(f"Kubernetes {KUBERNETES_VERSION}")
+            return 0
+        if not enabled:
+            enabled.update(load_plugins(parsed.plugins))
+        return process.run(parsed, registered, enabled)
+    except StowplanError as problem:
+        if "--v=5" in arguments or "-v=5" in arguments:
+            traceback.print_exc()
+        return process.complain(problem)
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def scheduler(arguments: tuple[str, ...]) -> None:
+    """Schedule pods on a cluster, in kube-scheduler's place or beside it."""
+    sys.exit(scheduler_command()(arguments))

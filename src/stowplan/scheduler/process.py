@@ -1,0 +1,111 @@
+"""A scheduler as a process: from its options to its exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any
+
+from stowplan._version import KUBERNETES_VERSION, __version__
+from stowplan.cluster.client import Client
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.errors import ApiError, ClusterError, UntrustedServer
+from stowplan.cluster.kubeconfig import load_connection
+from stowplan.config.dump import to_yaml
+from stowplan.errors import ConfigError, StowplanError
+from stowplan.observe import logs
+from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime import Factory, enable_everywhere
+from stowplan.scheduler.dump import dump
+from stowplan.scheduler.live import Scheduler, Settings
+from stowplan.scheduler.options import Options
+
+EXIT_DONE, EXIT_FAILED = 0, 1
+_LOOK_FOR_SECONDS = 5.0
+
+log = logs.get(__name__)
+
+
+def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[str, Factory]) -> int:
+    """Run a scheduler until it is told to end; its exit status.
+
+    `registered` are plugins that the configuration may name, `enabled` those that run also where it does not.
+    """
+    logs.configure(options.logs)
+    if options.write_config_to:
+        Path(options.write_config_to).write_text(to_yaml(options.config))
+        log.info("Wrote configuration to", file=options.write_config_to)
+        return EXIT_DONE
+    for warning in options.warnings:
+        log.warning(warning)
+    plugins = {**registered, **enabled}
+    settings = Settings(
+        config=enable_everywhere(options.config, enabled),
+        registry={**REGISTRY, **plugins},
+        connection=load_connection(options.config.client_connection.kubeconfig, options.master),
+        unschedulable_timeout=options.unschedulable_timeout,
+        keep_objects=any(getattr(factory, "needs_objects", False) for factory in plugins.values()),
+    )
+    log.info("Starting Kubernetes Scheduler", version=KUBERNETES_VERSION, stowplan=__version__)
+    return _on_the_fastest_loop(_run(settings, options))
+
+
+def _on_the_fastest_loop(main: Coroutine[Any, Any, int]) -> int:
+    if sys.platform == "win32":
+        return asyncio.run(main)
+    import uvloop
+
+    return uvloop.run(main)
+
+
+async def _run(settings: Settings, options: Options) -> int:
+    scheduler = Scheduler(settings)
+    await _check_connection(settings.connection)
+    handle_signals(scheduler)
+    await scheduler.run()
+    if scheduler.lost_lease:
+        log.error(None, "Leaderelection lost")
+        return EXIT_FAILED
+    log.info("Requested to terminate, exiting")
+    return EXIT_DONE
+
+
+async def _check_connection(connection: Connection) -> None:
+    """What waiting will not mend is told at once; a server that is not there yet may come."""
+    client = Client(connection)
+    try:
+        async with asyncio.timeout(_LOOK_FOR_SECONDS):
+            await client.get("/version")
+    except UntrustedServer:
+        raise
+    except ApiError as refusal:
+        if refusal.status == 401:
+            raise ConfigError(f"{connection.url}: the credentials are refused: {refusal.message}") from refusal
+    except (ClusterError, TimeoutError) as problem:
+        log.warning("The API server does not answer yet", server=connection.url, err=str(problem))
+    finally:
+        await client.close()
+
+
+def handle_signals(scheduler: Scheduler) -> None:
+    """SIGTERM and SIGINT end the scheduler, SIGUSR2 makes it tell what it knows."""
+    loop = asyncio.get_running_loop()
+    actions: dict[str, Callable[[], None]] = {
+        "SIGTERM": scheduler.stop,
+        "SIGINT": scheduler.stop,
+        "SIGUSR2": lambda: dump(scheduler.engine),
+    }
+    for name, action in actions.items():
+        number = getattr(signal, name, None)
+        if number is not None:
+            loop.add_signal_handler(number, action)
+
+
+def complain(problem: StowplanError) -> int:
+    """Tell what keeps the scheduler from running, a line each."""
+    for line in str(problem).splitlines():
+        sys.stderr.write(f"stowplan: {line}\n")
+    return EXIT_FAILED
