@@ -57,6 +57,7 @@ class Templates:
         pod = Pod(template, metadata.name, metadata.uid, metadata.labels)
         pod.node_name = spec.node_name
         pod.nominated_node_name = status.nominated_node_name
+        pod.generation = metadata.generation
         pod.start_time = status.start_time or ""
         if metadata.deletion_timestamp is not None:
             pod.terminating = True

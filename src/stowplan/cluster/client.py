@@ -54,6 +54,7 @@ class Client:
         if self._session is not None:
             await self._session.close()
             self._session = None
+            await asyncio.sleep(0)  # for sockets to be closed before the loop is
 
     async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
         return await self.request("GET", path, params=params)
@@ -100,7 +101,7 @@ class Client:
         try:
             yield self._pieces(reply)
         finally:
-            reply.close()
+            _drop(reply)
 
     async def _pieces(self, reply: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         while True:
@@ -119,14 +120,14 @@ class Client:
         except _LOST as error:
             raise self._failed(error) from error
         finally:
-            reply.close()
+            _drop(reply)
 
     async def _open(self, request: _Request) -> aiohttp.ClientResponse:
         """Send a request; if the login is refused, once more with a new one."""
         login = await self.connection.login()
         reply = await self._send(request, login)
         if reply.status == 401 and self.connection.invalidate(login):
-            reply.close()
+            _drop(reply)
             reply = await self._send(request, await self.connection.login())
         return reply
 
@@ -176,6 +177,14 @@ class Client:
         if isinstance(error, aiohttp.ClientConnectorError):
             return ConnectionFailed(f"{server}: {_why(error.os_error)}")
         return ConnectionFailed(f"{server}: {' '.join(str(error).split()) or type(error).__name__}")
+
+
+def _drop(reply: aiohttp.ClientResponse) -> None:
+    """Be done with a reply. If it was not read to its end, neither is its connection of use, nor a proper goodbye."""
+    connection = reply.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    reply.close()
 
 
 def _why(error: OSError) -> str:

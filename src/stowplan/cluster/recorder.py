@@ -75,7 +75,7 @@ class Recorder:
         """Have an event about a pod written."""
         pod, related, reason = instruction.regarding, instruction.related, instruction.reason
         # Where there is another pod, it is that one which is being scheduled; this one may be anybody's.
-        controller = (related or pod).template.spec.scheduler_name
+        controller = instruction.reporter
         common = self._common(controller, instruction.type, reason, instruction.action)
         # A pod is bound only once, so the most frequent of all events need not be remembered.
         what = (common, self._reference(pod), b"" if related is None else self._reference(related))

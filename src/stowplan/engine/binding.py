@@ -27,6 +27,8 @@ from stowplan.runtime.late_points import (
 )
 from stowplan.runtime.waiting import REMOVED, Verdict, WaitingPodEntry
 
+_WAITING, _SKIPPED = Status(Code.Wait), Status(Code.Skip)
+
 
 class Bindings:
     """Binds pods. One that nobody has to wait for goes straight to the instruction; the others get a coroutine."""
@@ -50,7 +52,9 @@ class Bindings:
             core.nominator.remove(pod)
         late = attempt.late
         if late.reserve:
+            began = core.clock()
             status = run_reserve(late.reserve, attempt.state, pod, attempt.node_name)
+            self._passed(attempt, "Reserve", status, began)
             if status is not None:
                 self._take_back(attempt)
                 self._failures.handle(unit, Failed.late(status))
@@ -84,7 +88,9 @@ class Bindings:
 
     async def _permit(self, attempt: Attempt) -> None:
         args = (attempt.state, attempt.pod, attempt.node_name)
+        began = self._core.clock()
         status, waits = await run_permit(attempt.late.permit, *args)
+        self._passed(attempt, "Permit", _WAITING if waits else status, began)
         if status is not None:
             if attempt.cycle == self._core.cycle:
                 self._take_back(attempt)
@@ -117,14 +123,18 @@ class Bindings:
         """The binding cycle; what made it fail."""
         core, late, pod = self._core, attempt.late, attempt.pod
         args = (attempt.state, pod, attempt.node_name)
+        began = core.clock()
         status, pre_binds = run_pre_flights(late.pre_bind, *args)
+        self._passed(attempt, "PreBindPreFlight", status if status is not None or pre_binds else _SKIPPED, began)
         if status is None and (pre_binds or waiting is not None):
             core.outbox.append(PatchStatus(pod, None, attempt.node_name))
         if waiting is not None:
             if status is not None:
                 waiting.reject(status.plugin, status.message)
+            began = core.clock()
             verdict = await self._verdict(waiting)
             core.waiting_pods.remove(pod.uid)
+            core.observer.waited(attempt.unit, verdict, core.clock() - began)
             if status is None and verdict is not None:
                 return Failed.late(verdict)
         if status is not None:
@@ -137,7 +147,9 @@ class Bindings:
         if status is not None:
             return Failed.plain(status)
         self._bound(attempt)
+        began = core.clock()
         await run_post_bind(late.post_bind, *args)
+        self._passed(attempt, "PostBind", None, began)
         self._activate(attempt)
         return None
 
@@ -151,15 +163,21 @@ class Bindings:
                     return None
                 if not extender.ignorable:
                     return Status(Code.Error, outcome.message)
-        return await run_bind(attempt.late.bind, attempt.state, pod, attempt.node_name)
+        began = self._core.clock()
+        status = await run_bind(attempt.late.bind, attempt.state, pod, attempt.node_name)
+        self._passed(attempt, "Bind", status, began)
+        return status
 
     async def _pre_bind(self, attempt: Attempt) -> Status | None:
         uid, running = attempt.pod.uid, self._preemptions.pre_binding
         running[uid] = attempt
+        began = self._core.clock()
         try:
-            return await run_pre_bind(attempt.late.pre_bind, attempt.state, attempt.pod, attempt.node_name)
+            status = await run_pre_bind(attempt.late.pre_bind, attempt.state, attempt.pod, attempt.node_name)
         finally:
             running.pop(uid, None)
+        self._passed(attempt, "PreBind", status, began)
+        return status
 
     @staticmethod
     async def _verdict(waiting: WaitingPodEntry) -> Status | None:
@@ -175,8 +193,13 @@ class Bindings:
         note = f"Successfully assigned {pod.key} to {node_name}"
         self._core.outbox.append(EmitEvent(pod, "Normal", "Scheduled", "Binding", note))
 
+    def _passed(self, attempt: Attempt, point: str, status: Status | None, began: float) -> None:
+        self._core.observer.passed(attempt.unit, point, status, self._core.clock() - began)
+
     def _take_back(self, attempt: Attempt) -> None:
+        began = self._core.clock()
         run_unreserve(attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
+        self._passed(attempt, "Unreserve", None, began)
         self._core.cluster.forget(attempt.pod)
         self._core.attempts.pop(attempt.pod.uid, None)
 

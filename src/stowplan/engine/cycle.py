@@ -36,6 +36,7 @@ class Cycles:
         if profile is None or pod.terminating or pod.uid in core.cluster.assumed:
             self._skip(unit)
             return True
+        core.observer.attempting(unit)
         core.deciding = True
         if profile.extenders:
             self.suspended = True

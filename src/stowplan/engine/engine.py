@@ -52,8 +52,9 @@ class Engine:
     ) -> None:
         cluster, nominator = Cluster(keep_objects=keep_objects), Nominator()
         profiles = build_profiles(config, registry, cluster, nominator, rng, extenders)
-        queue = _queue(config, profiles, nominator, clock, unschedulable_timeout)
-        self.core = core = Core(cluster, nominator, profiles, queue, clock, observer or Observer())
+        observer = observer or Observer()
+        queue = _queue(config, profiles, nominator, clock, unschedulable_timeout, observer)
+        self.core = core = Core(cluster, nominator, profiles, queue, clock, observer)
         failures = Failures(core)
         self._preemptions = Preemptions(core)
         bindings = Bindings(core, failures, self._preemptions)
@@ -159,6 +160,7 @@ def _queue(
     nominator: Nominator,
     clock: Callable[[], float],
     unschedulable_timeout: float,
+    observer: Observer,
 ) -> SchedulingQueue:
     sort = next(iter(profiles.values())).points["queueSort"][0]
     return SchedulingQueue(
@@ -166,17 +168,23 @@ def _queue(
         less=sort.less,
         sort_key=sort_key_of(sort),
         pre_enqueue=lambda pod, first: profiles[pod.template.spec.scheduler_name].pre_enqueue(pod, first),
-        hints={name: _hints(profile) for name, profile in profiles.items()},
+        hints={name: _hints(profile, observer, clock) for name, profile in profiles.items()},
         nominator=nominator,
         initial_backoff=float(config.pod_initial_backoff_seconds),
         max_backoff=float(config.pod_max_backoff_seconds),
         unschedulable_timeout=unschedulable_timeout,
+        on_enter=observer.entered if _overrides(observer, "entered") else None,
     )
 
 
-def _hints(profile: Profile) -> HintTable:
+def _overrides(observer: Observer, method: str) -> bool:
+    """Whether anybody listens."""
+    return getattr(type(observer), method) is not getattr(Observer, method)
+
+
+def _hints(profile: Profile, observer: Observer, clock: Callable[[], float]) -> HintTable:
     plugins = {plugin.name: plugin for point in _HEARD_BY for plugin in profile.points[point]}
     registrations = {name: plugin.events_to_register() for name, plugin in plugins.items()}
     if profile.extenders:
         registrations[EXTENDER] = ALL_EVENTS
-    return HintTable(registrations)
+    return HintTable(registrations, observer.hinted if _overrides(observer, "hinted") else None, clock)

@@ -84,7 +84,7 @@ class Failures:
                 status="False",
                 reason=reason,
                 message=failed.message,
-                observed_generation=known.generation,
+                observed_generation=pod.generation,
                 last_transition_time=before.last_transition_time
                 if before is not None and same_status
                 else self._core.timestamp(),

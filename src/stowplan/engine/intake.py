@@ -50,6 +50,7 @@ class Intake:
         old = info.node
         core.cluster.put_node(node, whole)
         for event in node_events(old, node):
+            core.observer.heard(event.label)
             core.queue.move(event, old, node)
 
     def _remove_node(self, node: api.Node) -> None:
@@ -76,6 +77,7 @@ class Intake:
     def _move(self, kind: type, action: Action, old: Any, new: Any) -> None:
         event = event_of(kind, action)
         if event is not None:
+            self._core.observer.heard(event.label)
             self._core.queue.move(event, old, new)
 
     # Pods
@@ -95,9 +97,11 @@ class Intake:
         confirmed = old is None or uid in core.cluster.assumed
         core.cluster.add_pod(pod)
         if old is not None and not confirmed:
+            core.observer.heard("AssignedPodUpdate")
             for event in pod_events(old, pod, assigned=True):
                 core.queue.move(event, old, pod)
             return
+        core.observer.heard("AssignedPodAdd")
         core.queue.move(ASSIGNED_POD_ADD, None, pod)
         waited = core.pending.pop(uid, None)
         if waited is not None:
@@ -112,10 +116,12 @@ class Intake:
                 return  # Older news than that it was bound.
             pod = core.cluster.pod(source, whole)
             core.pending[uid] = PendingPod(pod, source)
+            core.observer.heard("UnschedulablePodAdd")
             core.queue.add(pod)
             return
         if source.metadata.resource_version and source.metadata.resource_version == known.resource_version:
             return
+        core.observer.heard("UnschedulablePodUpdate")
         old, new = known.pod, core.cluster.pod(source, whole)
         core.pending[uid] = PendingPod(new, source)
         if uid in core.cluster.assumed:
@@ -134,10 +140,12 @@ class Intake:
         waited = core.pending.pop(uid, None)
         known = core.cluster.pods.get(uid)
         if waited is not None:
+            core.observer.heard("UnschedulablePodDelete")
             core.queue.remove(waited.pod)
         if known is not None and uid in core.cluster.assumed:
             self._give_up_assumed(known)
         elif known is not None:
+            core.observer.heard("AssignedPodDelete")
             core.cluster.remove_pod(uid)
             core.queue.move(ASSIGNED_POD_DELETE, known, None)
         elif waited is not None and gives_up_nomination(waited.pod, None):

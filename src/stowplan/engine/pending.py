@@ -9,12 +9,11 @@ from stowplan.framework import Pod
 class PendingPod:
     """An unassigned pod; of its status only what the engine compares before it writes."""
 
-    __slots__ = ("conditions", "generation", "pod", "resource_version")
+    __slots__ = ("conditions", "pod", "resource_version")
 
     def __init__(self, pod: Pod, source: api.Pod) -> None:
         self.pod = pod
         self.conditions = source.status.conditions
-        self.generation = source.metadata.generation
         self.resource_version = source.metadata.resource_version
 
     def condition(self, kind: str) -> api.Condition | None:

@@ -36,6 +36,7 @@ class Preemptions:
         staying = [victim for victim in victims if not victim.terminating]
         if staying:
             self.preemptors[preemptor.uid] = None
+            self._core.observer.preempting(preemptor, node_name, victims)
             self._core.tasks.start(self._run(preemptor, node_name, staying))
 
     async def _run(self, preemptor: Pod, node_name: str, victims: list[Pod]) -> None:
@@ -49,6 +50,7 @@ class Preemptions:
             failed = not await self._evict(preemptor, node_name, victims[-1])
         # Once the last victim was known to go, another preemption may have begun, and ended.
         self.preemptors.pop(preemptor.uid, None)
+        self._core.observer.preemption_over(preemptor, node_name, failed)
         if failed:
             # No victim may be left whose going would wake the preemptor.
             self._core.queue.activate([preemptor])
@@ -65,11 +67,12 @@ class Preemptions:
         if self._stop(victim):
             note += " (in kube-scheduler memory)."
         else:
-            outcome = await Evict(victim, self._condition(preemptor))
+            outcome = await Evict(victim, self._condition(preemptor, victim))
             if isinstance(outcome, Failure):
                 return outcome.reason == "NotFound"
         self._core.observer.preempted(preemptor, victim, node_name)
-        self._core.outbox.append(EmitEvent(victim, "Normal", "Preempted", "Preempting", note, preemptor))
+        reporter = preemptor.template.spec.scheduler_name
+        self._core.outbox.append(EmitEvent(victim, "Normal", "Preempted", "Preempting", note, reporter=reporter))
         return True
 
     def _stop(self, victim: Pod) -> bool:
@@ -80,11 +83,12 @@ class Preemptions:
         attempt = self.pre_binding.pop(victim.uid, None)
         return attempt is not None and attempt.task is not None and attempt.task.cancel(f"preempted by {PLUGIN}")
 
-    def _condition(self, preemptor: Pod) -> api.Condition:
+    def _condition(self, preemptor: Pod, victim: Pod) -> api.Condition:
         return api.Condition(
             type="DisruptionTarget",
             status="True",
             reason="PreemptionByScheduler",
             message=f"{preemptor.spec.scheduler_name}: preempting to accommodate a higher priority pod",
+            observed_generation=victim.generation,
             last_transition_time=self._core.timestamp(),
         )

@@ -82,7 +82,7 @@ class Evict(Request):
 class EmitEvent(Instruction):
     """Tell the owner of a pod what happened to it."""
 
-    __slots__ = ("action", "note", "reason", "regarding", "related", "type")
+    __slots__ = ("action", "note", "reason", "regarding", "related", "reporter", "type")
 
     def __init__(
         self,
@@ -92,6 +92,7 @@ class EmitEvent(Instruction):
         action: str,
         note: str,
         related: Pod | None = None,
+        reporter: str = "",
     ) -> None:
         self.regarding = regarding
         self.type = type
@@ -99,6 +100,8 @@ class EmitEvent(Instruction):
         self.action = action
         self.note = note
         self.related = related
+        self.reporter = reporter or regarding.template.spec.scheduler_name
+        """The schedulerName of the profile that tells it."""
 
 
 class Write(Request):

@@ -70,6 +70,7 @@ class Pod:
 
     __slots__ = (
         "being_preempted",
+        "generation",
         "labels",
         "name",
         "namespace",
@@ -92,6 +93,8 @@ class Pod:
         self.node_name = ""
         """spec.nodeName: where the pod runs, or what a pending pod insists on."""
         self.nominated_node_name = ""
+        self.generation = 0
+        """metadata.generation, which conditions refer to."""
         self.start_time = ""
         """status.startTime, RFC 3339 in UTC; empty where the kubelet has not reported one."""
         self.terminating = False

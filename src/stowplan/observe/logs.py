@@ -20,6 +20,8 @@ from typing import Any, TextIO
 
 from stowplan.observe.log_format import Entry, as_json, as_text
 
+_DEBUG_FROM = 5
+
 FORMATS: dict[str, Callable[[Entry], str]] = {"text": as_text, "json": as_json}
 
 
@@ -105,7 +107,7 @@ def parse_vmodule(text: str) -> tuple[tuple[str, int], ...]:
         if not pattern or not separator:
             raise ValueError(f'"{rule}" does not have the pattern=N format')
         if not level.isdecimal():
-            raise ValueError(f'parsing verbosity in "{rule}": "{level}" is not a whole number from 0 up')
+            raise ValueError(f'parsing verbosity in "{rule}": strconv.ParseUint: parsing "{level}": invalid syntax')
         rules.append((pattern, int(level)))
     return tuple(rules)
 
@@ -113,6 +115,8 @@ def parse_vmodule(text: str) -> tuple[tuple[str, int], ...]:
 def _apply_verbosity() -> None:
     for log in list(_state.logs.values()):
         log.verbosity = _verbosity_of(log.name)
+    # What other rooms say through Python's own logging has but two levels.
+    logging.getLogger("stowplan").setLevel(logging.DEBUG if _state.options.verbosity >= _DEBUG_FROM else logging.INFO)
 
 
 def _verbosity_of(name: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -21,6 +21,9 @@ from stowplan.queue.unit import Unit
 
 log = logging.getLogger("stowplan.queue")
 
+OnHint = Callable[[str, str, str, float], None]
+"""Told of a hint: plugin, label of the event, what it said (Queue, QueueSkip, Error), and the seconds it took."""
+
 Listener = tuple[str, HintFunction | None]
 """A plugin's name, and its closer look at the event; None where every such event is worth an attempt."""
 
@@ -36,7 +39,15 @@ class Strategy(Enum):
 class HintTable:
     """What the plugins of a profile registered for, by plugin name."""
 
-    def __init__(self, registrations: Mapping[str, Iterable[ClusterEventWithHint]]) -> None:
+    def __init__(
+        self,
+        registrations: Mapping[str, Iterable[ClusterEventWithHint]],
+        on_hint: OnHint | None = None,
+        clock: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`on_hint` hears of each hint that is asked for; the clock times them."""
+        self._on_hint = on_hint
+        self._clock = clock
         self._registrations = [
             (plugin, registration)
             for plugin, registered in registrations.items()
@@ -72,7 +83,7 @@ class HintTable:
             pending = plugin in unit.pending_plugins
             if not pending and (strategy is not Strategy.Skip or plugin not in unit.unschedulable_plugins):
                 continue
-            if hint is None or _asks_for_retry(plugin, hint, unit.pod, old, new):
+            if hint is None or self._asks_for_retry(plugin, hint, event, unit.pod, old, new):
                 if pending:
                     return Strategy.Immediately
                 strategy = Strategy.AfterBackoff
@@ -80,14 +91,20 @@ class HintTable:
                     break
         return strategy
 
-
-def _asks_for_retry(plugin: str, hint: HintFunction, pod: Pod, old: Any, new: Any) -> bool:
-    try:
-        return hint(pod, old, new) is not QueueingHint.QueueSkip
-    except Exception:
-        # A pod too many in the queue is harmless, one that is never tried again is not.
-        log.exception('plugin "%s": the queueing hint for pod %s failed', plugin, pod.key)
-        return True
+    def _asks_for_retry(
+        self, plugin: str, hint: HintFunction, event: ClusterEvent, pod: Pod, old: Any, new: Any
+    ) -> bool:
+        began = self._clock()
+        try:
+            given = hint(pod, old, new)
+            told = given.name
+        except Exception:
+            # A pod too many in the queue is harmless, one that is never tried again is not.
+            log.exception('plugin "%s": the queueing hint for pod %s failed', plugin, pod.key)
+            given, told = QueueingHint.Queue, "Error"
+        if self._on_hint is not None:
+            self._on_hint(plugin, event.label, told, self._clock() - began)
+        return given is not QueueingHint.QueueSkip
 
 
 def _with_taints(registered: tuple[ClusterEventWithHint, ...]) -> tuple[ClusterEventWithHint, ...]:

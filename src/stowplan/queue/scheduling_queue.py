@@ -49,10 +49,10 @@ class SchedulingQueue:
         initial_backoff: float = 1.0,
         max_backoff: float = 10.0,
         unschedulable_timeout: float = 300.0,
-        on_enter: Callable[[str, str], None] | None = None,
+        on_enter: Callable[[Unit, str, str], None] | None = None,
     ) -> None:
         """`sort_key` replaces `less` where it is given. `pre_enqueue` is told which plugin to ask first, and
-        `on_enter` hears of each arrival: (active, backoff or unschedulable; label of the event that caused it)."""
+        `on_enter` hears of each arrival: (unit; active, backoff or unschedulable; label of the event behind it)."""
         self._clock = clock
         self._pre_enqueue = pre_enqueue
         self._hints = hints
@@ -113,7 +113,7 @@ class SchedulingQueue:
                 unit = self._backoff.rejected.pop()
                 if unit is None:
                     return None
-                self._entered("active", POP_FROM_BACKOFF)
+                self._entered(unit, "active", POP_FROM_BACKOFF)
             uid = unit.pod.uid
             del self._units[uid]
             unit.attempts += 1
@@ -267,7 +267,7 @@ class SchedulingQueue:
             unit.initial_attempt_timestamp = self._clock()
         self._active.push(unit)
         if self._on_enter is not None:
-            self._on_enter("active", label)
+            self._on_enter(unit, "active", label)
         return True
 
     def _back_off(self, unit: Unit, label: str) -> bool:
@@ -277,7 +277,7 @@ class SchedulingQueue:
             return False
         _take_out(unit)
         self._backoff.push(unit)
-        self._entered("backoff", label)
+        self._entered(unit, "backoff", label)
         return True
 
     def _shelve(self, unit: Unit, label: str) -> None:
@@ -287,7 +287,7 @@ class SchedulingQueue:
         arrives = unit.place is not self._pool
         self._pool.put(unit)
         if arrives:
-            self._entered("unschedulable", label)
+            self._entered(unit, "unschedulable", label)
 
     def _is_gated(self, unit: Unit) -> bool:
         status = self._pre_enqueue(unit.pod, unit.gating_plugin)
@@ -348,9 +348,9 @@ class SchedulingQueue:
             found = self._interested[event] = tuple(dict.fromkeys(names))
         return found
 
-    def _entered(self, queue: str, label: str) -> None:
+    def _entered(self, unit: Unit, queue: str, label: str) -> None:
         if self._on_enter is not None:
-            self._on_enter(queue, label)
+            self._on_enter(unit, queue, label)
 
 
 def _take_out(unit: Unit) -> None:

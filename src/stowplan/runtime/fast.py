@@ -17,12 +17,13 @@ from stowplan.runtime.filtering import (
     passing_nodes,
     run_pre_filters,
 )
-from stowplan.runtime.scoring import normalize, run_pre_scores
+from stowplan.runtime.normalizing import Raw
+from stowplan.runtime.scoring import normalize, run_pre_scores, weighted_sum
 from stowplan.runtime.survey import Survey
 from stowplan.runtime.ties import TIE_BITS
 
 if TYPE_CHECKING:
-    from stowplan.runtime.parts import Weighted
+    from stowplan.runtime.parts import Ranks, Weighted
     from stowplan.runtime.plan import Plan
     from stowplan.runtime.profile import Profile
 
@@ -99,19 +100,21 @@ def _best_by_scores(profile: Profile, plan: Plan, state: CycleState, pod: Pod, a
     scorers = _active_scorers(plan, state, pod, nodes)
     index = nodes.index
     if plan.normalized and allowed is not None:
-        total = plan.totals(nodes, normalized=False)
+        total = plan.totals(nodes)
         for part in plan.normalized:
             raw = part.raw[index].copy()
             total = total + part.over(raw, *nodes.extremes(raw))
+        rank: Ranks = total << TIE_BITS
+        rank += profile.ties.noise[index]
     elif scorers:
-        total = plan.totals(nodes, normalized=True)
+        rank = plan.key[index]
     else:
         return -1
+    live: Raw | None = None
     for plugin, weight in scorers:
-        scores = normalize(plugin, state, pod, plugin.score_nodes(state, pod, nodes), nodes)
-        total = total + weight * scores
-    rank = total << TIE_BITS
-    rank += profile.ties.noise[index]
+        live = weighted_sum(live, weight, normalize(plugin, state, pod, plugin.score_nodes(state, pod, nodes), nodes))
+    if live is not None:
+        rank = (live << TIE_BITS) + rank
     if nodes.holes is not None:
         rank[nodes.holes] = -1
     position = int(rank.argmax())

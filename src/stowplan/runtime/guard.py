@@ -38,6 +38,7 @@ class GuardedPod(Pod):
     uid = _noticing("uid")
     node_name = _noticing("node_name")
     nominated_node_name = _noticing("nominated_node_name")
+    generation = _noticing("generation")
     start_time = _noticing("start_time")
     terminating = _noticing("terminating")
     being_preempted = _noticing("being_preempted")

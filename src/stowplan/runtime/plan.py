@@ -103,11 +103,9 @@ class Plan:
         self.pre_scores = [p for p in shape.cycle_pre_scores if p.name not in unscored]
         self._size = -1
 
-    def totals(self, nodes: Nodes, *, normalized: bool) -> Ints:
-        """What the nodes score by all that is remembered, with or without what is normalised over all feasible ones."""
+    def totals(self, nodes: Nodes) -> Ints:
+        """What the nodes score by all that is remembered, less what is normalised over all feasible ones."""
         index = nodes.index
-        if normalized:
-            return (self.key[index] >> TIE_BITS).astype(np.int64) - 1
         earned: Ints = ((self.key[index] - self._offset[index]) >> TIE_BITS).astype(np.int64)
         return earned if self._node_score is None else earned + self._node_score[index]
 

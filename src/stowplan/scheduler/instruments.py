@@ -65,7 +65,8 @@ class Instruments(Observer):
             narration.attempting(unit)
 
     def decided(self, unit: Unit, decision: Decision) -> None:
-        now, began = self._clock(), self._began
+        now = self._clock()
+        began, self._began = self._began or now, 0.0
         course: Course | None = decision.pod.template.derived.get(self)
         if course is None:
             course = self._find_course(decision)

@@ -34,8 +34,8 @@ class DisruptionController:
         self._world = world
         self._tallies: dict[str, Tally] = {}
         self._index = _Index(())
-        self._covered: dict[str, tuple[Tally, ...]] = {}
-        """The budgets that cover a pod, for those pods that have any."""
+        self._covered: dict[str, tuple[api.Pod, tuple[Tally, ...]]] = {}
+        """Pods as they were counted, and where; those that no budget covers are not here."""
 
     def on_budget(self, change: Change) -> None:
         metadata = change.item.metadata
@@ -65,13 +65,17 @@ class DisruptionController:
     def _account(self, metadata: api.ObjectMeta, pod: api.Pod | None) -> list[Tally]:
         """Count a pod as it is now, None if it is gone; the tallies that are not what they were."""
         key = key_of(metadata)
-        before = self._covered.pop(key, ())
+        counted, before = self._covered.get(key, (None, ()))
+        if counted is pod:
+            return []
         now = () if pod is None else self._index.covering(pod.metadata)
         changed = [tally for tally in before if tally not in now]
         for tally in changed:
             tally.remove(key)
-        if pod is not None and now:
-            self._covered[key] = now
+        if pod is None or not now:
+            self._covered.pop(key, None)
+        else:
+            self._covered[key] = pod, now
             scale = self._scale(pod) if any(tally.counts_scale for tally in now) else None
             member = Member(is_healthy(pod), scale)
             changed += [tally for tally in now if tally.put(key, member)]

@@ -49,7 +49,7 @@ def test_an_event_about_a_pod() -> None:
     async def scene() -> None:
         async with recording(version_of=lambda pod: f"of-{pod.name}") as (recorder, server):
             recorder.emit(bound(web))
-            recorder.emit(EmitEvent(web, "Normal", "Preempted", "Preempting", "gone", make_pod("big")))
+            recorder.emit(EmitEvent(web, "Normal", "Preempted", "Preempting", "gone", make_pod("big"), "other"))
             assert await recorder.drain(1)
             assert server.asked == [f"POST {EVENTS}"] * 2
             first, second = (each.json for each in server.received)
@@ -61,7 +61,7 @@ def test_an_event_about_a_pod() -> None:
             assert first["regarding"]["resourceVersion"] == "of-web"
             assert "related" not in first
             assert second["related"]["name"] == "big"
-            assert second["reportingController"] == "default-scheduler"
+            assert second["reportingController"] == "other"
 
     run(scene())
 

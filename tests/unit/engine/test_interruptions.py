@@ -223,13 +223,13 @@ def storage() -> list[Any]:
     ]
 
 
-def test_a_preemption_is_told_about_with_both_pods() -> None:
-    host = Host(node("a", cpu=2), LOW)
+def test_a_preemption_is_told_in_the_name_of_the_preemptors_profile() -> None:
+    host = Host(node("a", cpu=2), {**LOW, "metadata": {**LOW["metadata"], "generation": 3}})
     host.schedule()
     host.put(HIGH)
     host.schedule()
     (event,) = [each for each in host.done if isinstance(each, EmitEvent) and each.reason == "Preempted"]
-    assert (event.regarding.name, event.related.name if event.related else "") == ("low", "high")
+    assert (event.regarding.name, event.related, event.reporter) == ("low", None, "default-scheduler")
     assert (event.type, event.action) == ("Normal", "Preempting")
     (evict,) = [each for each in host.done if isinstance(each, Evict)]
     assert evict.condition == api.Condition(
@@ -237,5 +237,6 @@ def test_a_preemption_is_told_about_with_both_pods() -> None:
         status="True",
         reason="PreemptionByScheduler",
         message="default-scheduler: preempting to accommodate a higher priority pod",
+        observed_generation=3,
         last_transition_time=host.core.timestamp(),
     )

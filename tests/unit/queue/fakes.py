@@ -84,7 +84,7 @@ class Rig:
             sort_key=sort_key if keyed else None,
             pre_enqueue=self._pre_enqueue,
             nominator=self.nominator,
-            on_enter=lambda queue, label: self.entered.append((queue, label)),
+            on_enter=lambda unit, queue, label: self.entered.append((queue, label)),
             **settings,
         )
 

@@ -6,8 +6,6 @@ contestant does, and how results are printed (`cli` does).
 May import: what `bench` may, and `cluster` and `testing`.
 """
 
-
-
 from stowplan.bench.cluster.workload import NAMES, PEERS, Workload, load_workload
 
 __all__ = ["NAMES", "PEERS", "Report", "Runner", "Workload", "load_workload"]

@@ -160,8 +160,9 @@ class ScoreRules:
         else:
             # Whole numbers far below 2^53: dividing floats and cutting off gives what dividing integers would.
             share = self._rows(nodes.count)[0]
-            np.subtract(float(greatest + least), scores, out=share)
-            share *= _BEST
+            np.copyto(share, scores)
+            share *= -_BEST
+            share += float(_BEST * (greatest + least))
             share /= float(greatest)
             final = share.astype(np.int64)
         if ignored is not None:

@@ -112,6 +112,9 @@ _NAMES = {
 
 GATES = {name: gate for gate, names in _NAMES.items() for name in names.split()}
 
+_ALL_BETA = "AllBeta"
+"""Changes other gates whatever its value."""
+
 _DECISIVE = frozenset(
     (
         "AllAlpha",
@@ -177,12 +180,12 @@ def _check(name: str, value: bool) -> None:
     gate = GATES.get(name)
     if gate is None:
         raise ConfigError(f"unrecognized feature gate: {name}")
-    if value == gate.default:
+    if value == gate.default and name != _ALL_BETA:
         return
     shown = str(gate.default).lower()
     if gate.locked:
         raise ConfigError(f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {shown}")
     if name in _DECISIVE:
         raise ConfigError(
-            f"--feature-gates: {name} stands at {shown}, as by default in v1.36: pods are scheduled by those rules only"
+            f"--feature-gates: {name} cannot be changed: pods are scheduled by the rules of v1.36 with its default gates"
         )

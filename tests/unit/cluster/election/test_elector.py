@@ -65,7 +65,7 @@ def test_it_leads_from_a_thread_of_its_own_and_hands_on() -> None:
     asyncio.run(main())
 
 
-def test_a_busy_main_thread_does_not_cost_the_lease() -> None:
+def test_it_renews_again_and_again() -> None:
     async def main() -> None:
         server = LeaseServer()
         async with serving(server.handle) as client:
@@ -73,12 +73,12 @@ def test_a_busy_main_thread_does_not_cost_the_lease() -> None:
             elector.start()
             await _until(elector.is_leader)
             versions = set()
-            for _ in range(6):
+            for _ in range(3):
                 await asyncio.sleep(0.2)
                 assert elector.is_leader()
                 assert server.lease is not None
                 versions.add(server.lease["metadata"]["resourceVersion"])
-            assert len(versions) == 6
+            assert len(versions) == 3
             await asyncio.to_thread(elector.stop)
 
     asyncio.run(main())

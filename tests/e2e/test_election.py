@@ -1,0 +1,113 @@
+"""Leader election on a real API server, under exactly the rights that kube-scheduler has."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from stowplan.cluster.election import Elector
+from stowplan.cluster.kubeconfig import load_connection
+from stowplan.config import Duration
+from stowplan.config.types import LeaderElection
+from stowplan.testing import SCHEDULER, ControlPlane, FaultProxy, KubeApi, KubeScheduler, Reply, Rule, wait_until
+
+pytestmark = pytest.mark.e2e
+
+LEASE = "coordination.k8s.io/v1/Lease"
+QUICK = LeaderElection(
+    lease_duration=Duration.of_seconds(4),
+    renew_deadline=Duration.of_seconds(3),
+    retry_period=Duration.parse("300ms"),
+)
+
+
+@pytest.fixture
+def stand(control_plane: ControlPlane, kube_api: KubeApi) -> Iterator[Callable[..., Elector]]:
+    """A function that lets a candidate stand; all are stopped in the end, and the lease is removed."""
+    standing: list[Elector] = []
+
+    def start(identity: str, server: str = "") -> Elector:
+        connection = load_connection(str(control_plane.kubeconfig(SCHEDULER, server=server)), env={})
+        elector = Elector(connection, QUICK, identity=identity, on_started=lambda: None, on_stopped=lambda: None)
+        standing.append(elector)
+        elector.start()
+        return elector
+
+    yield start
+    for elector in standing:
+        elector.stop()
+    kube_api.delete(LEASE, "kube-scheduler", "kube-system")
+
+
+def _spec(kube_api: KubeApi) -> dict[str, Any]:
+    spec: dict[str, Any] = kube_api.get(LEASE, "kube-scheduler", "kube-system")["spec"]
+    return spec
+
+
+def test_acquire_renew_and_hand_on(kube_api: KubeApi, stand: Callable[..., Elector]) -> None:
+    first = stand("first")
+    wait_until(first.is_leader)
+    acquired = _spec(kube_api)
+    assert acquired["holderIdentity"] == "first"
+    assert (acquired["leaseDurationSeconds"], acquired["leaseTransitions"]) == (4, 0)
+    second = stand("second")
+    time.sleep(QUICK.lease_duration.seconds + 1)  # this thread is busy, the elector's is not
+    assert first.is_leader()
+    assert not second.is_leader()
+    renewed = _spec(kube_api)
+    assert renewed["acquireTime"] == acquired["acquireTime"]
+    assert renewed["renewTime"] > acquired["renewTime"]
+    first.stop()
+    wait_until(second.is_leader, timeout=2.0)
+    taken = _spec(kube_api)
+    assert (taken["holderIdentity"], taken["leaseTransitions"]) == ("second", 1)
+    events = kube_api.list("Event", "kube-system", fieldSelector="reason=LeaderElection")
+    told = {event["message"] for event in events}
+    assert told >= {"first became leader", "first stopped leading", "second became leader"}
+    about = events[0]["involvedObject"]
+    assert (about["kind"], about["name"]) == ("Lease", "kube-scheduler")
+
+
+def test_a_leader_that_cannot_renew_stops_before_another_takes_over(
+    kube_api: KubeApi, stand: Callable[..., Elector], start_fault_proxy: Callable[..., FaultProxy]
+) -> None:
+    proxy = start_fault_proxy()
+    cut_off = stand("cut-off", proxy.url)
+    wait_until(cut_off.is_leader)
+    other = stand("other")
+    proxy.add(Rule(Reply(500)))
+    failed = time.monotonic()
+    leads_until = 0.0
+    while not other.is_leader():
+        assert time.monotonic() - failed < QUICK.lease_duration.seconds + 2
+        if cut_off.is_leader():
+            leads_until = time.monotonic()
+        time.sleep(0.01)
+    assert not cut_off.is_leader()
+    assert 0 < leads_until - failed <= QUICK.renew_deadline.seconds + 0.1
+    assert time.monotonic() - leads_until > 0.2
+    assert _spec(kube_api)["holderIdentity"] == "other"
+
+
+def test_it_takes_turns_with_kube_scheduler(
+    control_plane: ControlPlane,
+    kube_api: KubeApi,
+    stand: Callable[..., Elector],
+    start_kube_scheduler: Callable[..., KubeScheduler],
+) -> None:
+    ours = stand("ours")
+    wait_until(ours.is_leader)
+    election = {"leaderElect": True, "leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "300ms"}
+    theirs = start_kube_scheduler(config={"leaderElection": election})
+    time.sleep(5)
+    assert ours.is_leader()
+    ours.stop()
+    wait_until(lambda: _spec(kube_api)["holderIdentity"] not in ("", "ours"), timeout=5.0)
+    back = stand("back")
+    time.sleep(1)
+    assert not back.is_leader()
+    theirs.stop()
+    wait_until(back.is_leader, timeout=8.0)
+    assert json.dumps(_spec(kube_api)["leaseTransitions"]) == "2"
