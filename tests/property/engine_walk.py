@@ -31,6 +31,7 @@ Step = tuple[str, int, int]
 
 _MOST_ROUNDS = 4000
 _FINISHED = ("Succeeded", "Failed")
+_HELPED_BY_PODS = {"InterPodAffinity", "PodTopologySpread"}
 _TOLERATION = api.Toleration(key="dedicated", operator="Exists")
 _TAINT = api.Taint(**TAINT)
 
@@ -45,13 +46,14 @@ def settings() -> KubeSchedulerConfiguration:
 class EngineWalk:
     """Interprets steps; every sequence of steps makes sense."""
 
-    def __init__(self, *, grace: float = 0.0, checked: bool = True) -> None:
+    def __init__(self, *, grace: float = 0.0, deep: bool = False) -> None:
         self.host = Host(
             config=settings(),
             plugins={Gatekeeper.name: lambda args, handle: Gatekeeper(args, handle, self)},
             grace=grace,
-            check_invariants=checked,
         )
+        self._deep = deep
+        """Whether pods that were overlooked are looked for after every step, and not only at the end."""
         self.world, self.engine, self.core = self.host.world, self.host.engine, self.host.core
         self.at_ease = False
         """Whether everything goes well from now on, for the cluster to come to rest."""
@@ -69,6 +71,9 @@ class EngineWalk:
     def take(self, step: Step) -> None:
         STEPS[step[0]][1](self, step[1], step[2])
         self._note_releases()
+        if self._deep:
+            told = "; ".join(self.overlooked())
+            assert not told, told
 
     # People and controllers
     def add_pod(self, shape: int, how: int) -> None:
@@ -273,11 +278,16 @@ class EngineWalk:
             told.append(f"pods are on nodes {bound}, the engine thinks {known}")
         if alive.keys() - bound.keys() != self.core.pending.keys():
             told.append(f"pods {alive.keys() - bound.keys()} wait, the engine thinks {self.core.pending.keys()}")
-        told += [str(found) for found in overlooked(self.core) if not self._is_excused(found)]
-        return told
+        return told + self.overlooked()
+
+    def overlooked(self) -> list[str]:
+        return [str(found) for found in overlooked(self.core) if not self._is_excused(found)]
 
     def _is_excused(self, found: Overlooked) -> bool:
-        """Whether nominations kept the pod from the nodes where it fits which ended without anybody being told."""
+        """Whether kube-scheduler would let the pod wait as well: nominations kept it from the nodes where it fits which
+        ended without anybody being told; or it fits because of other pods, who are only assumed so far."""
+        if self.core.cluster.assumed and not _HELPED_BY_PODS.isdisjoint(found.unit.unschedulable_plugins):
+            return True
         return all(self._released.get(name, -(2**31)) >= found.unit.pod.priority for name in found.node_names)
 
     def _listen(self) -> None:

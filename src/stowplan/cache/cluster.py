@@ -143,16 +143,21 @@ class Cluster:
     # Other kinds
     def put(self, item: ApiObject) -> None:
         self.stores.of(type(item)).put(item)
-        self.selection.rules_version += 1
+        self._note_change_of(type(item))
         self.reads_labels(_keys_selected_by(item))
         if isinstance(item, api.Namespace):
             self.selection.set_namespace(item.metadata.name, item.metadata.labels)
 
     def remove(self, item: ApiObject) -> None:
         self.stores.of(type(item)).remove(key_of(item.metadata))
-        self.selection.rules_version += 1
+        self._note_change_of(type(item))
         if isinstance(item, api.Namespace):
             self.selection.set_namespace(item.metadata.name, None)
+
+    def _note_change_of(self, kind: type) -> None:
+        """What filters and scores look up may have changed. Budgets matter to the choice of victims alone."""
+        if kind is not api.PodDisruptionBudget:
+            self.selection.rules_version += 1
 
     # Counts
     def counts_for(self, selector: PodSelector) -> SlotCounts:

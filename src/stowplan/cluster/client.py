@@ -143,7 +143,9 @@ class Client:
                 params=request.params,
                 headers={**login.headers, **content_type},
                 data=request.body,
-                timeout=aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS, sock_read=request.silence),
+                timeout=aiohttp.ClientTimeout(
+                    total=None, connect=min(_CONNECT_SECONDS, request.silence), sock_read=request.silence
+                ),
                 ssl=login.tls if login.tls is not None else True,
                 server_hostname=self.connection.server_name,
                 proxy=self.connection.proxy,

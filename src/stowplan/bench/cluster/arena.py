@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from time import monotonic, sleep
 
-from stowplan.bench.cluster.bulk import Request, send_all
-from stowplan.bench.cluster.objects import incoming_bodies, node_bodies, running_bodies
+from stowplan.bench.cluster import objects
+from stowplan.bench.cluster.bulk import send_all
+from stowplan.bench.cluster.objects import Written
 from stowplan.bench.cluster.workload import Workload
 from stowplan.bench.nodes import node_name
 from stowplan.cluster.kubeconfig import load_connection
-from stowplan.testing import ADMIN, ControlPlane, KubeApi, Refused, cpu_seconds
+from stowplan.testing import ADMIN, ControlPlane, KubeApi, cpu_seconds
 
 NAMESPACE = "default"
+NODES = "/api/v1/nodes"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
 
-_NODES = b"/api/v1/nodes"
+_AT_ONCE = b'{"gracePeriodSeconds":0}'
 _FLAGS = ("--delete-collection-workers=16",)
 _REQUEST_TIMEOUT = 300.0
 _QUIET_SHARE, _QUIET_LOOK, _QUIET_LOOKS = 0.15, 0.5, 20
 
 
 class Arena:
-    """A control plane with nodes on it. Objects of a workload come and go, nodes stay as far as they are the same."""
+    """A control plane with nodes on it. What workloads need comes and goes; nodes stay, as far as they are wanted."""
 
     def __init__(self, control_plane: ControlPlane, api: KubeApi, seed: int) -> None:
         self.control_plane = control_plane
@@ -43,35 +45,39 @@ class Arena:
             yield cls(control_plane, api, seed)
 
     # What is there
-    def set_nodes(self, workload: Workload, count: int) -> None:
-        """Have so many nodes."""
-        more = node_bodies(workload.cluster, range(self._nodes, count), self._seed)
-        send_all(self._connection, ((b"POST", _NODES, body) for body in more))
-        fewer = (node_name(number).encode() for number in range(count, self._nodes))
-        send_all(self._connection, ((b"DELETE", b"%b/%b" % (_NODES, name), b"") for name in fewer))
-        self._nodes = count
-
-    def add_objects(self, workload: Workload) -> None:
+    def set_up(self, workload: Workload, nodes: int) -> None:
+        """Have so many nodes, and the workload's objects other than pods."""
+        self._create(NODES, objects.nodes(workload.cluster, range(self._nodes, nodes), self._seed))
+        self._delete(NODES, map(node_name, range(nodes, self._nodes)))
+        self._nodes = nodes
         for item in workload.objects:
             self._api.create({"apiVersion": "v1", **item})
 
-    def add_running(self, workload: Workload) -> int:
-        return send_all(self._connection, _posts(running_bodies(workload, self._nodes)))
+    def fill(self, workload: Workload, pods: int) -> None:
+        """Have the pods that are running, as far as they are not there, and so many that wait."""
+        running = list(objects.running(workload, self._nodes))
+        if self._count(PODS) != len(running):
+            self._delete(PODS, (name for name, _ in running))
+            self._create(PODS, running)
+        self._create(PODS, objects.incoming(workload, pods))
 
-    def add_incoming(self, workload: Workload, count: int) -> int:
-        return send_all(self._connection, _posts(incoming_bodies(workload, count)))
+    def clear(self, workload: Workload, pods: int) -> None:
+        """Remove what was to be scheduled, and the events."""
+        self._delete(PODS, (name for name, _ in objects.incoming(workload, pods)))
+        self._api.request("DELETE", EVENTS)
 
-    def clear_pods(self) -> None:
-        """Delete all pods and events."""
-        for path in (PODS, EVENTS):
-            self._api.request("DELETE", path, {"gracePeriodSeconds": 0})
-
-    def remove_objects(self, workload: Workload) -> None:
+    def tear_down(self, workload: Workload) -> None:
+        """Remove the rest of a workload, but for the nodes."""
+        self._delete(PODS, (name for name, _ in objects.running(workload, self._nodes)))
         for item in workload.objects:
-            meta = item["metadata"]
-            kind = f"{item.get('apiVersion', 'v1')}/{item['kind']}"
-            with suppress(Refused):
-                self._api.delete(kind, meta["name"], meta.get("namespace", NAMESPACE))
+            meta, version = item["metadata"], item.get("apiVersion", "v1")
+            self._api.delete(f"{version}/{item['kind']}", meta["name"], meta.get("namespace", NAMESPACE))
+
+    def _create(self, path: str, written: Iterable[Written]) -> None:
+        send_all(self._connection, ((b"POST", path.encode(), body) for _, body in written))
+
+    def _delete(self, path: str, names: Iterable[str]) -> None:
+        send_all(self._connection, ((b"DELETE", f"{path}/{name}".encode(), _AT_ONCE) for name in names))
 
     # How it goes
     def version(self) -> str:
@@ -80,22 +86,22 @@ class Arena:
         return version
 
     def events(self) -> int:
-        """How many events there are; the server counts them without reading them."""
-        page = self._api.request("GET", EVENTS, params={"limit": 1})
+        """How many events there are."""
+        return self._count(EVENTS)
+
+    def _count(self, path: str) -> int:
+        """The server counts without reading, beyond the first."""
+        page = self._api.request("GET", path, params={"limit": 1})
         return len(page["items"]) + int(page["metadata"].get("remainingItemCount", 0))
 
-    def server_cpu_seconds(self) -> float:
+    def cpu_seconds(self) -> float:
+        """What API server and etcd have used so far."""
         return sum(cpu_seconds(process.pid) for process in self.control_plane.processes)
 
     def settle(self) -> None:
         """Wait until the control plane has little to do, though not for ever."""
         for _ in range(_QUIET_LOOKS):
-            spent, since = self.server_cpu_seconds(), monotonic()
+            spent, since = self.cpu_seconds(), monotonic()
             sleep(_QUIET_LOOK)
-            if self.server_cpu_seconds() - spent < _QUIET_SHARE * (monotonic() - since):
+            if self.cpu_seconds() - spent < _QUIET_SHARE * (monotonic() - since):
                 return
-
-
-def _posts(bodies: Iterator[bytes]) -> Iterator[Request]:
-    path = PODS.encode()
-    return ((b"POST", path, body) for body in bodies)

@@ -1,4 +1,4 @@
-"""Getting many objects into an API server, and out again."""
+"""Sending many requests to an API server: how objects get into it, and out again."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from stowplan.cluster.lean import Exchange, Writer
 
 _AT_ONCE = 64
 _CONNECTIONS = 16
+_SUCCESS, _NOT_FOUND = 300, 404
 
 Request = tuple[bytes, bytes, bytes]
 """Method, path and body."""
 
 
 def send_all(connection: Connection, requests: Iterable[Request]) -> int:
-    """Send all these requests, several at a time, and return their number. Raises ClusterError where one is refused."""
+    """Send these requests, several at a time, and return their number. What is to be deleted may be gone already.
+
+    Raises ClusterError where one is refused or gets lost.
+    """
     return asyncio.run(_send_all(connection, requests))
 
 
@@ -35,14 +39,14 @@ class _Batch:
         self.writer = writer
         self.done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._rest = iter(requests)
-        self._under_way = 0
         self._sent = 0
-        self.send_more(_AT_ONCE)
+        self._under_way = 0
+        self._send_more(_AT_ONCE)
 
-    def send_more(self, most: int) -> None:
+    def _send_more(self, most: int) -> None:
         for request in islice(self._rest, most):
-            self._under_way += 1
             self._sent += 1
+            self._under_way += 1
             self.writer.submit(_One(self, *request))
         if not self._under_way and not self.done.done():
             self.done.set_result(self._sent)
@@ -50,7 +54,7 @@ class _Batch:
     def ended(self, error: ClusterError | None) -> None:
         self._under_way -= 1
         if error is None:
-            self.send_more(1)
+            self._send_more(1)
         elif not self.done.done():
             self.done.set_exception(error)
 
@@ -63,7 +67,8 @@ class _One(Exchange):
         self._batch = batch
 
     def replied(self, status: int, body: bytes) -> None:
-        self._batch.ended(None if status < 300 else ApiError.from_reply(status, body))
+        gone = status == _NOT_FOUND and self.method == b"DELETE"
+        self._batch.ended(None if status < _SUCCESS or gone else ApiError.from_reply(status, body))
 
     def lost(self, error: ClusterError, sent: bool) -> None:
         self._batch.ended(error)

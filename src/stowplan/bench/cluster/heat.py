@@ -53,7 +53,7 @@ def run_heat(arena: Arena, name: str, count: int) -> Figures:
     with CONTESTANTS[name](plane) as process:
 
         def read() -> Reading:
-            return Reading(monotonic(), cpu_seconds(process.pid), arena.server_cpu_seconds())
+            return Reading(monotonic(), cpu_seconds(process.pid), arena.cpu_seconds())
 
         tally = Tally(PODS, version, count, read)
         tally.open(plane.url, plane.tls(), ADMIN.token)
@@ -76,7 +76,7 @@ def _until_written(arena: Arena, process: Process, last: Reading) -> tuple[int, 
         quiet += 1
         if found != events:
             events, quiet = found, 0
-            end = Reading(monotonic(), cpu_seconds(process.pid), arena.server_cpu_seconds())
+            end = Reading(monotonic(), cpu_seconds(process.pid), arena.cpu_seconds())
     return events, end
 
 

@@ -12,38 +12,42 @@ from stowplan.bench.pods import RUNNING
 from stowplan.bench.scenario import NodeSeries, PodSeries, load_object
 from stowplan.bench.stencil import Stencil, overlay
 
+Written = tuple[str, bytes]
+"""The name of an object, and its JSON."""
+
 _FILLED_IN = ("uid", "resourceVersion", "creationTimestamp")
 
 
-def node_bodies(series: NodeSeries, numbers: range, seed: int) -> Iterator[bytes]:
+def nodes(series: NodeSeries, numbers: range, seed: int) -> Iterator[Written]:
     """Nodes of these numbers."""
     at = 0
     for page in node_pages(numbers.stop, series, seed):
         for node in json.loads(page)["items"]:
             if at >= numbers.start:
-                yield json.dumps(_unmade(node)).encode()
+                yield node["metadata"]["name"], json.dumps(_unmade(node)).encode()
             at += 1
 
 
-def incoming_bodies(workload: Workload, count: int) -> Iterator[bytes]:
+def incoming(workload: Workload, count: int) -> Iterator[Written]:
     """The pods that are to be scheduled."""
-    return _pod_bodies(workload.incoming, count, 0, lambda number: "")
+    return _pods(workload.incoming, count, 0, lambda number: "")
 
 
-def running_bodies(workload: Workload, nodes: int) -> Iterator[bytes]:
+def running(workload: Workload, node_count: int) -> Iterator[Written]:
     """The pods that are on the nodes before."""
-    running = workload.running
-    if running is None:
+    series = workload.running
+    if series is None:
         return iter(())
-    return _pod_bodies(running, running.per_node * nodes, RUNNING, lambda number: node_name(number % nodes))
+    return _pods(series, series.per_node * node_count, RUNNING, lambda number: node_name(number % node_count))
 
 
-def _pod_bodies(series: PodSeries, count: int, first: int, node_of: Callable[[int], str]) -> Iterator[bytes]:
+def _pods(series: PodSeries, count: int, first: int, node_of: Callable[[int], str]) -> Iterator[Written]:
     pattern = _unmade(overlay(load_object("pod")["object"], series.pod))
     del pattern["status"]
     stencil = Stencil(pattern, series.vary)
     for number in range(count):
-        yield stencil.stamp(series.kind_of(number), first + number, node_of(number))
+        body = stencil.stamp(series.kind_of(number), first + number, node_of(number))
+        yield json.loads(body)["metadata"]["name"], body
 
 
 def _unmade(item: dict[str, Any]) -> dict[str, Any]:

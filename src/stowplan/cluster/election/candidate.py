@@ -50,11 +50,6 @@ class Candidate:
         """Whether the lease was ours when last seen, be it expired by now."""
         return self.leader == self.identity
 
-    def overdue(self) -> float:
-        """How many seconds ago a lease that was ours has run out, 0 if it has not, or was not ours."""
-        held = self._settings.lease_duration.seconds
-        return max(self._clock() - self._observed_at - held, 0.0) if self.is_holder() else 0.0
-
     def renewal(self) -> LeaseSpec | None:
         """What the holder writes without looking first; None if it has to look."""
         if not self.is_holder() or self._has_expired():

@@ -47,7 +47,7 @@ class Elector:
     ) -> None:
         if settings.renew_deadline.seconds <= JITTER * settings.retry_period.seconds:
             raise ConfigError(f"leaderElection.renewDeadline: must be greater than retryPeriod times {JITTER}")
-        self.candidate = Candidate(identity or make_identity(), settings, clock=clock, wall=wall)
+        self._candidate = Candidate(identity or make_identity(), settings, clock=clock, wall=wall)
         self._connection = connection
         self._settings = settings
         self._on_started = on_started
@@ -62,7 +62,7 @@ class Elector:
 
     def is_leader(self) -> bool:
         """Whether a write is safe now. Cheap, from any thread, and right even if the elector's thread hangs."""
-        return self.candidate.is_leader()
+        return self._candidate.is_leader()
 
     def start(self) -> None:
         self._thread.start()
@@ -70,7 +70,7 @@ class Elector:
 
     def stop(self, timeout: float = 5.0) -> None:
         """Lead no more, hand the lease on and end the thread, within the timeout if the API server allows."""
-        self.candidate.resign()
+        self._candidate.resign()
         if self._thread.is_alive() and self._loop is not None and self._task is not None:
             self._loop.call_soon_threadsafe(self._task.cancel)
             self._thread.join(timeout)
@@ -91,7 +91,7 @@ class Elector:
             timeout=max(settings.renew_deadline.seconds / 2, 1.0),
         )
         campaign = Campaign(
-            self.candidate,
+            self._candidate,
             lock,
             settings,
             name=lock.name,

@@ -18,9 +18,6 @@ class Memory:
         self._unconfirmed: dict[_Key, str] = {}
         """Those known before the list that is under way, and not yet found in it."""
 
-    def __len__(self) -> int:
-        return len(self._known) + len(self._unconfirmed)
-
     def start_list(self) -> None:
         """From now on all objects are told again. A list that was under way is off."""
         self._unconfirmed |= self._known

@@ -69,13 +69,13 @@ class ExecCredentials:
         self,
         call: ExecCommand,
         *,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str] = os.environ,
         is_terminal: Callable[[], bool] = lambda: sys.stdin is not None and sys.stdin.isatty(),
         run: Run = subprocess.run,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._call = call
-        self._env = os.environ if env is None else env
+        self._env = env
         self._is_terminal = is_terminal
         self._run = run
         self._clock = clock

@@ -65,7 +65,7 @@ def _connect(config: Kubeconfig, master: str, context: str, env: Mapping[str, st
     scheme, host = parts.scheme, parts.hostname or ""
     connection = Connection(
         server,
-        _credentials(user, cluster, server),
+        _credentials(user, cluster, server, env),
         trust=_trust(cluster),
         server_name=cluster.value.tls_server_name or None,
         proxy=_proxy(cluster) or proxy_for(scheme, host, parts.port or 443, env),
@@ -127,7 +127,9 @@ def _trust(cluster: Entry[ClusterEntry]) -> Trust:
     return Trust(authorities, entry.insecure_skip_tls_verify)
 
 
-def _credentials(user: Entry[UserEntry], cluster: Entry[ClusterEntry], server: str) -> Credentials:
+def _credentials(
+    user: Entry[UserEntry], cluster: Entry[ClusterEntry], server: str, env: Mapping[str, str]
+) -> Credentials:
     entry = user.value
     _refuse_unsupported(user)
     token = _token(user)
@@ -136,7 +138,7 @@ def _credentials(user: Entry[UserEntry], cluster: Entry[ClusterEntry], server: s
         raise user.problem("token", "given together with a username; only one of them is allowed")
     key_pair = _key_pair(user)
     if entry.exec is not None and token is None and basic is None and key_pair is None:
-        return ExecCredentials(_exec_command(user, entry.exec, cluster, server))
+        return ExecCredentials(_exec_command(user, entry.exec, cluster, server), env=env)
     return StoredCredentials(token=token, basic=basic, key_pair=key_pair)
 
 

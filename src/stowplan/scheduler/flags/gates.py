@@ -187,5 +187,5 @@ def _check(name: str, value: bool) -> None:
         raise ConfigError(f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {shown}")
     if name in _DECISIVE:
         raise ConfigError(
-            f"--feature-gates: {name} cannot be changed: pods are scheduled by the rules of v1.36 with its default gates"
+            f"--feature-gates: {name} cannot be changed: pods are scheduled as with the default gates of v1.36"
         )

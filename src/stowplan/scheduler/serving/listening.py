@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 
 from stowplan.errors import ConfigError
@@ -22,7 +23,7 @@ def listen(options: ServingOptions) -> socket.socket:
         return _open(str(address), options, family, both=False)
     except OSError as error:
         where = f"[{address}]:{options.port}" if address.version == 6 else f"{address}:{options.port}"
-        why = (error.strerror or str(error)).lower()
+        why = os.strerror(error.errno).lower() if error.errno else str(error)
         raise ConfigError(f"failed to create listener: failed to listen on {where}: {why}") from error
 
 

@@ -168,15 +168,6 @@ def test_whoever_finds_another_holder_leads_no_more(clock: _Clock) -> None:
     assert candidate.renewal() is None
 
 
-def test_how_long_a_lease_is_overdue(clock: _Clock) -> None:
-    candidate = _leader(clock)
-    clock.now += 15.0
-    assert candidate.overdue() == 0.0
-    clock.now += 21.0
-    assert candidate.overdue() == 21.0
-    assert clock.candidate().overdue() == 0.0
-
-
 # Handing it on
 def test_a_released_lease_is_nobodys_and_lasts_a_second(clock: _Clock) -> None:
     candidate = _leader(clock)

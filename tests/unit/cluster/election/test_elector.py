@@ -15,8 +15,8 @@ from stowplan.config.types import LeaderElection
 from stowplan.errors import ConfigError
 
 QUICK = LeaderElection(
-    lease_duration=Duration.of_seconds(2),
-    renew_deadline=Duration.parse("600ms"),
+    lease_duration=Duration.of_seconds(3),
+    renew_deadline=Duration.parse("1200ms"),
     retry_period=Duration.parse("50ms"),
 )
 

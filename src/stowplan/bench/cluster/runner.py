@@ -1,0 +1,85 @@
+"""Runs workloads: the contestants one after the other, each on the same cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager
+from statistics import fmean
+
+from stowplan.bench.calibration import calibrate
+from stowplan.bench.cluster.arena import Arena
+from stowplan.bench.cluster.heat import Figures, run_heat
+from stowplan.bench.cluster.report import Report
+from stowplan.bench.cluster.workload import NAMES, OURS, PEERS, Workload, load_workload
+
+Progress = Callable[[str], None]
+
+
+class Runner:
+    """Runs workloads, with other numbers of nodes and pods than theirs where that is asked for."""
+
+    def __init__(
+        self,
+        *,
+        nodes: int | None = None,
+        pods: int | None = None,
+        peers: Collection[str] = PEERS,
+        seed: int = 0,
+        progress: Progress = lambda message: None,
+        calibrate: Callable[[], float] = calibrate,
+        open_arena: Callable[[int], AbstractContextManager[Arena]] = Arena.open,
+        run_heat: Callable[[Arena, str, int], Figures] = run_heat,
+    ) -> None:
+        self._nodes = nodes
+        self._pods = pods
+        self._peers = peers
+        self._seed = seed
+        self._progress = progress
+        self._calibrate = calibrate
+        self._open_arena = open_arena
+        self._run_heat = run_heat
+
+    def run(self, names: Iterable[str] = NAMES) -> Iterator[Report]:
+        """A report for each workload, all on one control plane."""
+        chosen = set(names)
+        self._progress("starting etcd and kube-apiserver")
+        with self._open_arena(self._seed) as arena:
+            for name in NAMES:
+                if name in chosen:
+                    yield self._report(arena, load_workload(name))
+
+    def _report(self, arena: Arena, workload: Workload) -> Report:
+        nodes = self._nodes or workload.nodes
+        pods = min(self._pods or workload.pods, workload.pods)
+        self._progress(f"{workload.name}: setting up {nodes:,} nodes")
+        arena.set_up(workload, nodes)
+        before = self._calibrate()
+        figures = {
+            name: self._measure(arena, workload, name, pods)
+            for name in (*workload.peers, OURS)
+            if name in self._peers or name == OURS
+        }
+        calibration = fmean((before, self._calibrate()))
+        arena.tear_down(workload)
+        return Report(
+            scenario=workload.name,
+            nodes=nodes,
+            pods=pods,
+            calibration_s=calibration,
+            figures=figures.pop(OURS),
+            peers=figures,
+            bars=workload.bars,
+        )
+
+    def _measure(self, arena: Arena, workload: Workload, name: str, pods: int) -> Figures:
+        self._progress(f"{workload.name}: {name}: creating pods")
+        arena.fill(workload, pods)
+        arena.settle()
+        self._progress(f"{workload.name}: {name}: scheduling {pods:,} pods")
+        figures = self._run_heat(arena, name, pods)
+        self._progress(
+            f"{workload.name}: {name}: {figures.per_second:,.0f} pods/s, {figures.cpu_us_per_pod:,.0f} us CPU a pod"
+        )
+        arena.clear(workload, pods)
+        arena.settle()
+        return figures

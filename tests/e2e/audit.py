@@ -1,0 +1,135 @@
+"""An auditor: watches pods and nodes past everything that stands between a scheduler and the API server, and notes what
+must never happen. It knows nothing of how schedulers work.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Self
+
+from stowplan.testing import KubeApi, Refused, SurroundingsError, wait_until
+from stowplan.testing.objects import JsonObject
+
+_SLICE_SECONDS = 2
+"""Watches are this short, so that the end of an audit is noticed."""
+
+_Wants = Counter[str]
+
+
+class Audit:
+    """Follows the cluster for the length of a `with`.
+
+    bound      the node of every pod that has one, by namespace/name
+    problems   pods whose node changed, and nodes that a pod of one of our schedulers was added to without room for it
+    """
+
+    def __init__(self, api: KubeApi, *, ours: Iterable[str] = ("default-scheduler",)) -> None:
+        self.bound: dict[str, str] = {}
+        self.problems: list[str] = []
+        self.seen = 0
+        """How many times a pod was seen to be bound, by whomever."""
+        self._api = api
+        self._ours = frozenset(ours)
+        self._room: dict[str, _Wants] = {}
+        self._pods: dict[str, dict[str, tuple[str, _Wants]]] = {}
+        """By node, the pods there by uid: their names and what they take."""
+        self._homes: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._follow, args=(kind, note), daemon=True, name=f"audit-{kind}")
+            for kind, note in (("Node", self._note_node), ("Pod", self._note_pod))
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def wait_for_all(self, namespace: str, count: int, *, timeout: float = 30.0) -> dict[str, str]:
+        """Wait until so many pods of a namespace are bound, and return the node of each, by name. Fails, when all is
+        over, if anything was wrong in between or if what was watched is not what the server says."""
+
+        def mine() -> dict[str, str]:
+            with self._lock:
+                found = [(key.split("/"), node) for key, node in self.bound.items()]
+            return {name: node for (place, name), node in found if place == namespace}
+
+        try:
+            wait_until(lambda: len(mine()) >= count, timeout=timeout, every=0.1)
+        except SurroundingsError:
+            unbound = [pod for pod in self._api.list("Pod", namespace) if not pod["spec"].get("nodeName")]
+            told = "\n".join(f"{pod['metadata']['name']}: {pod['status']}" for pod in unbound[:5])
+            raise AssertionError(f"{len(unbound)} of {count} pods were never bound, such as\n{told}") from None
+        assert mine() == self._api.bound_pods(namespace)
+        assert not self.problems
+        return mine()
+
+    def _follow(self, kind: str, note: Callable[[str, JsonObject], None]) -> None:
+        version = ""
+        while not self._over.is_set():
+            try:
+                version = self._watch(kind, note, version) if version else self._list(kind, note)
+            except Refused:
+                version = ""  # too old
+            except SurroundingsError:
+                time.sleep(0.2)  # the server may be down
+
+    def _list(self, kind: str, note: Callable[[str, JsonObject], None]) -> str:
+        found = self._api.request("GET", self._api.path(kind))
+        for item in found["items"]:
+            note("ADDED", item)
+        return str(found["metadata"]["resourceVersion"])
+
+    def _watch(self, kind: str, note: Callable[[str, JsonObject], None], version: str) -> str:
+        options = {"resourceVersion": version, "timeoutSeconds": _SLICE_SECONDS, "allowWatchBookmarks": "true"}
+        for event in self._api.watch(kind, **options):
+            if event["type"] == "ERROR":
+                return ""
+            version = event["object"]["metadata"]["resourceVersion"]
+            if event["type"] != "BOOKMARK":
+                note(event["type"], event["object"])
+        return version
+
+    def _note_node(self, type_: str, node: JsonObject) -> None:
+        name, room = node["metadata"]["name"], node["status"]["allocatable"]
+        with self._lock:
+            if type_ == "DELETED":
+                self._room.pop(name, None)
+            else:
+                self._room[name] = Counter(cpu=_milli(room["cpu"]), pods=int(room["pods"]))
+
+    def _note_pod(self, type_: str, pod: JsonObject) -> None:
+        meta, spec = pod["metadata"], pod["spec"]
+        key, uid, home = f"{meta['namespace']}/{meta['name']}", meta["uid"], spec.get("nodeName", "")
+        with self._lock:
+            before = self._homes.get(uid, "")
+            if before and home != before:
+                self.problems.append(f"{key} was on {before}, and then on {home or 'no node'}")
+            if type_ == "DELETED":
+                self._homes.pop(uid, None)
+                self.bound.pop(key, None)
+                self._pods.get(home, {}).pop(uid, None)
+            elif home and not before:
+                self.seen += 1
+                self._homes[uid] = self.bound[key] = home
+                self._add(key, uid, spec, home)
+
+    def _add(self, key: str, uid: str, spec: JsonObject, home: str) -> None:
+        there = self._pods.setdefault(home, {})
+        requests = (container.get("resources", {}).get("requests", {}) for container in spec["containers"])
+        there[uid] = (key, Counter(pods=1, cpu=sum(_milli(wanted.get("cpu", "0")) for wanted in requests)))
+        total = sum((wants for _, wants in there.values()), Counter())
+        room = self._room.get(home)
+        if room is not None and spec["schedulerName"] in self._ours and not total <= room:
+            self.problems.append(f"{key} was added to {home}, which has {dict(room)} and now holds {dict(total)}")
+
+
+def _milli(cpu: str) -> int:
+    return int(cpu[:-1]) if cpu.endswith("m") else 1000 * int(cpu)

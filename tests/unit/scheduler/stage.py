@@ -1,0 +1,33 @@
+"""An engine with instruments on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+from tests.engine_host import Host
+
+from stowplan.observe.metrics import SchedulerMetrics
+from stowplan.observe.registry import MetricRegistry
+from stowplan.scheduler.instruments import Instruments
+from stowplan.scheduler.readings import readings_of
+
+
+class Stage:
+    """Cycles run by hand; what was counted is read as Prometheus would."""
+
+    def __init__(self, *items: Any, **options: Any) -> None:
+        self.metrics = SchedulerMetrics(MetricRegistry())
+        self.time = [0.0]
+        self.instruments = Instruments(self.metrics, lambda: self.time[0])
+        self.host = Host(*items, observer=self.instruments, check_invariants=False, **options)
+        self.metrics.readings = readings_of(self.host.engine)
+        self.instruments.announce(self.host.core.profiles.values())
+
+    def told(self, name: str, **labels: str) -> float | None:
+        """The value of a sample; None where there is none."""
+        for family in text_string_to_metric_families(self.metrics.registry.expose().decode()):
+            for sample in family.samples:
+                if sample.name == name and sample.labels == labels:
+                    return sample.value
+        return None
