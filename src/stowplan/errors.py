@@ -6,6 +6,7 @@ and the path inside it, and the command line prints it without a traceback.
 
     StowplanError
     ├── ConfigError     a configuration that cannot be used
+    ├── ClusterError    trouble with an API server (`stowplan.cluster.errors`)
     ├── InputError      a case, an object or a file that cannot be read
     └── PluginError     a plugin that cannot be found, built or registered
 """

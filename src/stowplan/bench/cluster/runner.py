@@ -50,7 +50,7 @@ class Runner:
 
     def _report(self, arena: Arena, workload: Workload) -> Report:
         nodes = self._nodes or workload.nodes
-        pods = min(self._pods or workload.pods, workload.pods)
+        pods = self._pods or workload.pods
         self._progress(f"{workload.name}: setting up {nodes:,} nodes")
         arena.set_up(workload, nodes)
         before = self._calibrate()
