@@ -284,9 +284,16 @@ class EngineWalk:
         return [str(found) for found in overlooked(self.core) if not self._is_excused(found)]
 
     def _is_excused(self, found: Overlooked) -> bool:
-        """Whether kube-scheduler would let the pod wait as well: nominations kept it from the nodes where it fits which
-        ended without anybody being told; or it fits because of other pods, who are only assumed so far."""
-        if self.core.cluster.assumed and not _HELPED_BY_PODS.isdisjoint(found.unit.unschedulable_plugins):
+        """Whether kube-scheduler would let the pod wait as well:
+
+        - it fits because of pods that are assumed: others hear of them when they are bound;
+        - spreading does not count pods that are about to end: others hear of them when they are gone;
+        - a nomination kept it away that ended without a word, as when the nominated pod went elsewhere.
+        """
+        rejectors, cluster = found.unit.unschedulable_plugins, self.core.cluster
+        if cluster.assumed and not _HELPED_BY_PODS.isdisjoint(rejectors):
+            return True
+        if "PodTopologySpread" in rejectors and any(pod.terminating for pod in cluster.pods.values()):
             return True
         return all(self._released.get(name, -(2**31)) >= found.unit.pod.priority for name in found.node_names)
 

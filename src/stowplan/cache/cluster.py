@@ -59,6 +59,8 @@ class Cluster:
         self.assumed: set[str] = set()
         self.claim_users: dict[str, int] = {}
         """How many pods on nodes use a PersistentVolumeClaim, by "namespace/name"."""
+        self.priorities: dict[int, int] = {}
+        """How many pods on nodes have a priority, for each that occurs."""
         self._homeless: dict[str, dict[str, Pod]] = {}
         self.journal = Journal(self)
 
@@ -238,6 +240,12 @@ class Cluster:
                 self.claim_users[claim] = users
             else:
                 self.claim_users.pop(claim, None)
+        priority = pod.template.priority
+        left = self.priorities.get(priority, 0) + sign
+        if left:
+            self.priorities[priority] = left
+        else:
+            del self.priorities[priority]
         self.nodes.log.append(info.slot)
 
     def shift(self, pod: Pod, info: NodeInfo, sign: int, what_if: bool) -> None:

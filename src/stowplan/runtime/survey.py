@@ -144,9 +144,11 @@ class Survey:
         if self.pre_filtered is not NO_OBJECTION:
             remaining = len(self.examined)
             stages.append(Stage("PreFilter", remaining))
-        rejected = Counter(self.statuses[verdict].plugin for verdict in self.verdicts[self.verdicts >= 0].tolist())
+        rejected: Counter[str] = Counter()
+        for status, count in zip(self.statuses, np.bincount(self.verdicts[self.verdicts >= 0]).tolist(), strict=False):
+            rejected[status.plugin] += count
         for plugin in self.profile.filters:
-            if plugin.name in rejected:
+            if rejected[plugin.name]:
                 remaining -= rejected[plugin.name]
                 stages.append(Stage(plugin.name, remaining))
         return stages

@@ -11,7 +11,7 @@ import numpy as np
 from stowplan.framework import Code, Pod, Slots
 from stowplan.runtime.fit_error import histogram
 from stowplan.runtime.preemption.choice import best
-from stowplan.runtime.preemption.dry_run import Candidate, Candidates
+from stowplan.runtime.preemption.dry_run import NO_VICTIMS, Candidate, Candidates
 from stowplan.runtime.preemption.room import demands_of
 from stowplan.runtime.preemption.walk import one_by_one, together
 
@@ -69,6 +69,10 @@ def search(survey: Survey, limit: tuple[int, int] | None) -> Preemption:
     profile = survey.profile
     slots = promising_nodes(survey)
     tried = enough = len(slots)
+    if all(priority >= survey.pod.priority for priority in profile.cluster.priorities):
+        return Preemption(
+            (), (), None, _no_candidates(profile, tried, Counter(dict.fromkeys(NO_VICTIMS.reasons, tried)))
+        )
     demands = None
     if limit is not None and tried:
         enough = min(tried, max(tried * limit[0] // 100, limit[1]))
@@ -98,7 +102,7 @@ def promising_nodes(survey: Survey) -> Slots:
 
 def _no_candidates(profile: Profile, tried: int, failures: Counter[str]) -> str:
     total = len(profile.cluster.nodes)
-    counts = Counter(failures)
+    counts = +failures
     if total > tried:
         counts[NOT_HELPFUL] += total - tried
     return f"0/{total} nodes are available: {histogram(counts)}."

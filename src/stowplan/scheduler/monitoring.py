@@ -1,0 +1,157 @@
+"""What lets others see a scheduler at work, put together: metrics, health, and the server that tells them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from stowplan.cluster.client import Client
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.kubeconfig import in_cluster, load_connection
+from stowplan.cluster.kubeconfig.in_cluster import is_in_cluster
+from stowplan.config.dump import to_builtins
+from stowplan.engine import Engine
+from stowplan.errors import ConfigError
+from stowplan.observe import logs
+from stowplan.observe.access import AccessMetrics
+from stowplan.observe.component import add_component_metrics
+from stowplan.observe.health import Check, HealthPage
+from stowplan.observe.metrics import SchedulerMetrics
+from stowplan.observe.registry import MetricRegistry
+from stowplan.observe.requests import RequestMetrics
+from stowplan.observe.slis import HealthMetrics
+from stowplan.scheduler import resource_metrics
+from stowplan.scheduler.flags.gates import GATES
+from stowplan.scheduler.instruments import Instruments
+from stowplan.scheduler.options import Options
+from stowplan.scheduler.readings import Steady, readings_of
+from stowplan.scheduler.serving import Clients, Pages, SecureServer, Sources
+
+log = logs.get(__name__)
+
+_NOT_SYNCED = "handlers are not fully synchronized"
+_ENDING = "process is shutting down"
+
+
+class Subject(Protocol):
+    """A scheduler, as far as it is looked at."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def ready(self) -> bool:
+        """Whether all that is there in the cluster is known."""
+
+    def is_leader(self) -> bool: ...
+
+
+class Monitor:
+    """Made before the scheduler, whose `observer` it has; told of it by `watch`; serves from `start` to `stop`."""
+
+    def __init__(self, options: Options, api_server: str, clock: Callable[[], float] = time.time) -> None:
+        """`api_server` is its address with the port; the clock is the engine's."""
+        self._options = options
+        self._subject: Subject | None = None
+        self._server: SecureServer | None = None
+        self.ending = False
+        """Whether the process is about to end, which makes it unready."""
+        self.lease_problem: Callable[[], str | None] = lambda: None
+        """What is wrong with the election: a leader that neither renews its lease nor ends."""
+        self.registry = MetricRegistry(options.metrics.disabled, options.metrics.allowed_labels)
+        self.metrics = SchedulerMetrics(self.registry)
+        self.observer = Instruments(self.metrics, clock)
+        self.requests = RequestMetrics(self.registry, api_server)
+        features = {(name, GATES[name].stage): enabled for name, enabled in options.gates.items()}
+        add_component_metrics(self.registry, features, self._leads)
+
+    def watch(self, subject: Subject) -> None:
+        """This is the scheduler."""
+        self._subject = subject
+        self.metrics.readings = readings_of(subject.engine)
+        self.observer.announce(subject.engine.core.profiles.values())
+
+    def start(self) -> None:
+        """Begin to serve, if that is wanted at all. Raises ConfigError."""
+        options = self._options
+        if options.serving.port == 0:
+            return
+        authentication = _connection(options.access.authentication_kubeconfig)
+        authorization = _connection(options.access.authorization_kubeconfig)
+        if authentication is None:
+            log.warning("No authentication-kubeconfig provided, so tokens and client certificates won't work")
+        if authorization is None:
+            log.warning(
+                "No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens won't work."
+            )
+
+        def connect() -> Clients:
+            return Clients(_client(authentication), _client(authorization))
+
+        pages = Pages(self._sources())
+        metrics = AccessMetrics(self.registry)
+        self._server = SecureServer(options.serving, options.access, pages, metrics, connect)
+        self._server.start()
+        log.info("Serving securely", address=options.serving.address, port=self._server.port)
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.stop()
+
+    def _sources(self) -> Sources:
+        options, health = self._options, HealthMetrics()
+        election = [Check("leaderElection", lambda: self.lease_problem())] if self._elects else []
+        shutdown = Check("shutdown", lambda: _ENDING if self.ending else None)
+        synced = Check("sched-handler-sync", lambda: None if self._is_ready() else _NOT_SYNCED)
+        return Sources(
+            metrics=self.registry,
+            health=health,
+            health_pages=(
+                HealthPage("healthz", election, health.told),
+                HealthPage("livez", (), health.told),
+                HealthPage("readyz", (*election, shutdown, synced), health.told),
+            ),
+            configuration=to_builtins(options.config),
+            flags=options.flags,
+            resources=Steady(self._resources, b""),
+            profiling=options.config.enable_profiling,
+            gates=options.gates,
+        )
+
+    @property
+    def _elects(self) -> bool:
+        return self._options.config.leader_election.leader_elect
+
+    def _leads(self) -> bool | None:
+        return (self._subject is not None and self._subject.is_leader()) if self._elects else None
+
+    def _is_ready(self) -> bool:
+        return self._subject is not None and self._subject.ready
+
+    def _resources(self) -> bytes:
+        """The leader tells of all pods that it knows, so that each is told of once."""
+        if self._subject is None or not self._subject.is_leader():
+            return b""
+        core = self._subject.engine.core
+        known = dict(core.cluster.pods)
+        waiting = [pending.pod for uid, pending in core.pending.copy().items() if uid not in known]
+        return resource_metrics.expose((*known.values(), *waiting))
+
+
+def _client(connection: Connection | None) -> Client | None:
+    return None if connection is None else Client(connection)
+
+
+def _connection(kubeconfig: str, env: Mapping[str, str] = os.environ) -> Connection | None:
+    """The cluster that a file names, or the one that we run in, if we do."""
+    if kubeconfig:
+        return load_connection(kubeconfig)
+    if not is_in_cluster(env):
+        return None
+    try:
+        return in_cluster(env)
+    except ConfigError as error:
+        log.warning("failed to read in-cluster kubeconfig for delegated authentication", err=str(error))
+        return None
