@@ -11,7 +11,7 @@ from typing import Self
 from stowplan.testing import KubeApi, Refused, SurroundingsError, wait_until
 from stowplan.testing.objects import JsonObject
 
-_SLICE_SECONDS = 2
+_SLICE_SECONDS = 1
 """Watches are this short, so that the end of an audit is noticed."""
 
 _Wants = Counter[str]

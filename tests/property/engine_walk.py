@@ -30,6 +30,8 @@ Step = tuple[str, int, int]
 """What happens, and two numbers that say to whom and how; any numbers will do."""
 
 _MOST_ROUNDS = 4000
+_WELL = 19
+"""The luck of a request that is fulfilled, and answered at once."""
 _FINISHED = ("Succeeded", "Failed")
 _HELPED_BY_PODS = {"InterPodAffinity", "PodTopologySpread"}
 _TOLERATION = api.Toleration(key="dedicated", operator="Exists")
@@ -46,14 +48,12 @@ def settings() -> KubeSchedulerConfiguration:
 class EngineWalk:
     """Interprets steps; every sequence of steps makes sense."""
 
-    def __init__(self, *, grace: float = 0.0, deep: bool = False) -> None:
+    def __init__(self, grace: float = 0.0) -> None:
         self.host = Host(
             config=settings(),
             plugins={Gatekeeper.name: lambda args, handle: Gatekeeper(args, handle, self)},
             grace=grace,
         )
-        self._deep = deep
-        """Whether pods that were overlooked are looked for after every step, and not only at the end."""
         self.world, self.engine, self.core = self.host.world, self.host.engine, self.host.core
         self.at_ease = False
         """Whether everything goes well from now on, for the cluster to come to rest."""
@@ -71,9 +71,8 @@ class EngineWalk:
     def take(self, step: Step) -> None:
         STEPS[step[0]][1](self, step[1], step[2])
         self._note_releases()
-        if self._deep:
-            told = "; ".join(self.overlooked())
-            assert not told, told
+        told = "; ".join(self.overlooked())
+        assert not told, told
 
     # People and controllers
     def add_pod(self, shape: int, how: int) -> None:
@@ -168,7 +167,7 @@ class EngineWalk:
         if instruction is None:
             return
         self.host.open.remove(instruction)
-        outcome = self._outcome(instruction, 9 if self.at_ease else how % 10)
+        outcome = self._outcome(instruction, _WELL if self.at_ease else how % 10)
         if isinstance(instruction, Request):
             self.answers.append((instruction, outcome))
             if how % 3:
@@ -207,6 +206,16 @@ class EngineWalk:
 
     def pass_time(self, which: int, how: int) -> None:
         self.host.pass_time(self.host.clock.now + (0.4, 1.0, 2.5, 7.0, HALF_MINUTE, LONG)[which % 6])
+
+    def settle(self, which: int, how: int) -> None:
+        """For once all goes well, until nothing happens any more at this moment."""
+        for _ in range(_MOST_ROUNDS):
+            self.tell(0, 3)
+            self.answer(0, 0)
+            if self.host.take() or self.host.open:
+                self.carry_out(0, _WELL)
+            elif not self.host.untold and not self.answers and not self.engine.schedule_one():
+                return
 
     def decide_waiting(self, which: int, how: int) -> None:
         waiting = _pick(list(self.core.waiting_pods), which)
@@ -353,6 +362,7 @@ STEPS: dict[str, tuple[int, Callable[[EngineWalk, int, int], None]]] = {
     "tell": (20, EngineWalk.tell),
     "schedule": (20, EngineWalk.schedule),
     "pass time": (6, EngineWalk.pass_time),
-    "decide waiting": (3, EngineWalk.decide_waiting),
+    "decide waiting": (5, EngineWalk.decide_waiting),
+    "settle": (2, EngineWalk.settle),
 }
 """How often each step is taken by chance, and what it does."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
 from typing import TYPE_CHECKING
 
 import click
 
-from stowplan.cli.files import read
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.printing import print_lines
 from stowplan.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from stowplan.config import KubeSchedulerConfiguration
-    from stowplan.runtime import Factory
     from stowplan.simulator.report.recorder import Examine
     from stowplan.simulator.report.report import Report
 
@@ -28,10 +24,12 @@ SOME_PENDING = 3
     "--filename",
     "names",
     multiple=True,
-    required=True,
     metavar="FILE",
     help="Manifests: a file, a folder (its .yaml, .yml and .json files), or '-'; may be given again.",
 )
+@click.option("--from-cluster", is_flag=True, help="Start from what a cluster holds now. It is only read.")
+@click.option("--kubeconfig", default="", metavar="FILE", help="With --from-cluster; by default as for kubectl.")
+@click.option("--context", default="", metavar="NAME", help="With --from-cluster: the kubeconfig's context to use.")
 @click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration to schedule with.")
 @plugin_option
 @click.option("--seed", type=int, default=0, show_default=True, help="For ties between nodes.")
@@ -51,6 +49,9 @@ SOME_PENDING = 3
 )
 def simulate(
     names: tuple[str, ...],
+    from_cluster: bool,
+    kubeconfig: str,
+    context: str,
     config_file: str | None,
     plugins: tuple[str, ...],
     seed: int,
@@ -58,13 +59,21 @@ def simulate(
     everything: bool,
     all_scores: bool,
 ) -> None:
-    """Say where the pods of some manifests would go, on the nodes among them.
+    """Say where the pods of some manifests would go, on the nodes among them or on those of a cluster.
 
     Takes what 'kubectl apply' takes and 'kubectl get -o yaml' prints: nodes; pods, of which those with a nodeName run
     already; Deployments, StatefulSets, DaemonSets, Jobs and other workloads, whose pods are made as their controllers
     would; Services, volumes, claims and whatever else scheduling reads. Other kinds are named and left out. The
     scheduler then works, evictions included, until nothing moves any more; time is simulated. The same input and seed
     give the same result.
+
+    With --from-cluster the manifests are added to what a cluster holds now, as 'kubectl apply' would: an object of the
+    same name takes the place of the one that is there; a workload whose pod template changes has its pods replaced, all
+    at once; nothing is scaled down. Without manifests it tells what will become of the pods that are pending. Workloads
+    of the cluster have the pods that they have, and get back those that are evicted. Pods that wait for schedulers
+    other than those of the configuration are named and left out, and so are kinds that may not be read, but for nodes
+    and pods, which must be. Tables tell of pods that are new, and of those that were pending and no longer are; --all
+    has the others as well. Only GET requests are sent.
 
     \b
     table   a line a pod, or a workload where there are more than 50; why pods
@@ -80,6 +89,10 @@ def simulate(
     \b
     Examples:
       Would this fit into my cluster?
+        stowplan simulate --from-cluster -f deployment.yaml
+      Why are pods pending, and will they remain so?
+        stowplan simulate --from-cluster --context production
+      The same on objects in a file:
         kubectl get nodes,pods,services,replicasets,statefulsets,jobs \\
           -A -o yaml > cluster.yaml
         stowplan simulate -f cluster.yaml -f deployment.yaml
@@ -90,58 +103,40 @@ def simulate(
       With a scheduling rule of my own:
         stowplan simulate -f manifests/ --plugin ./rack_care.py:RackCare
 
-    Exit status: 0 all pods are placed, 3 some are pending, 2 the input cannot be used.
+    Exit status: 0 all pods are placed, 3 some are pending (with --from-cluster: some of those that were asked about),
+    2 the input cannot be used, or the cluster cannot be read.
     """
     from stowplan.cli.profiles import load_config
+    from stowplan.cli.simulation import Login, Question, answer
+    from stowplan.simulator.report.news import news_of
 
+    _check_usage(names, from_cluster, kubeconfig or context)
     registered = load_plugins(plugins)
     config = load_config(config_file, registered)
-    with Progress() as progress:
-        report, notes = _run(names, config, registered, seed, _examine(output, all_scores), progress)
-    for note in notes:
-        click.echo(f"stowplan: {note}", err=True)
+    cluster = Login(kubeconfig, context) if from_cluster else None
+    question = Question(names, cluster, config, registered, seed, _examine(output, all_scores))
+    notes: list[str] = []
+    try:
+        with Progress() as progress:
+            report = answer(question, notes, progress)
+    finally:
+        for note in notes:
+            click.echo(f"stowplan: {note}", err=True)
+    news = news_of(report, all_that_waited=not names)
     if output in ("table", "wide"):
-        _print_tables(report, wide=output == "wide", everything=everything)
+        shown = report if everything else news
+        _print_tables(shown, wide=output == "wide", everything=everything, before=from_cluster)
     else:
         _print_serialized(report, output)
-    if report.summary.pending:
+    if news.pending:
         click.get_current_context().exit(SOME_PENDING)
 
 
-def _run(
-    names: tuple[str, ...],
-    config: KubeSchedulerConfiguration,
-    plugins: dict[str, Factory],
-    seed: int,
-    examine: Examine | None,
-    progress: Progress,
-) -> tuple[Report, list[str]]:
-    """The report, and what else is worth a line."""
-    from stowplan.plugins.registry import REGISTRY
-    from stowplan.simulator.checks import check
-    from stowplan.simulator.manifests import load
-    from stowplan.simulator.originals import Originals
-    from stowplan.simulator.population import populate
-    from stowplan.simulator.report import Recorder, report_of
-    from stowplan.simulator.simulation import Simulation
-
-    progress.start("reading manifests")
-    needs_objects = any(getattr(factory, "needs_objects", False) for factory in plugins.values())
-    content = cache(read) if needs_objects else read
-    manifests = load(names, content)
-    check(manifests)
-    recorder = Recorder(examine)
-    simulation = Simulation(config, {**REGISTRY, **plugins}, seed=seed, observer=recorder, keep_objects=needs_objects)
-    recorder.attach(simulation.world)
-    if needs_objects:
-        simulation.whole = Originals(simulation.world, names, content, manifests.objects).whole
-    populate(simulation.world, simulation.controllers, manifests.objects)
-    simulation.settle()
-    progress.start("placing pods", total=len(simulation.engine.core.pending))
-    simulation.run(lambda: progress.reach(recorder.bindings))
-    unknown = ", ".join(f"{count} {kind}" for kind, count in sorted(manifests.unknown.items()))
-    notes = [*manifests.notes, *simulation.controllers.notes(), *([f"not simulated: {unknown}"] if unknown else [])]
-    return report_of(simulation, recorder, manifests.unknown), notes
+def _check_usage(names: tuple[str, ...], from_cluster: bool, only_with_cluster: str) -> None:
+    if not names and not from_cluster:
+        raise click.UsageError("Missing option '-f' / '--filename', or --from-cluster.")
+    if only_with_cluster and not from_cluster:
+        raise click.UsageError("--kubeconfig and --context need --from-cluster.")
 
 
 def _examine(output: str, all_scores: bool) -> Examine | None:
@@ -151,13 +146,14 @@ def _examine(output: str, all_scores: bool) -> Examine | None:
     return {"table": None, "wide": podium}.get(output, recording(all_nodes=all_scores))
 
 
-def _print_tables(report: Report, *, wide: bool, everything: bool) -> None:
+def _print_tables(report: Report, *, wide: bool, everything: bool, before: bool) -> None:
     from rich.console import Console
 
     from stowplan.simulator.report.tables import Style, tables
 
     console = Console()
-    print_lines(console, tables(report, Style(wide, everything, console.width if console.is_terminal else None)))
+    style = Style(wide, everything, console.width if console.is_terminal else None, before)
+    print_lines(console, tables(report, style))
 
 
 def _print_serialized(report: Report, output: str) -> None:

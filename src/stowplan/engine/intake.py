@@ -106,6 +106,9 @@ class Intake:
         waited = core.pending.pop(uid, None)
         if waited is not None:
             core.queue.remove(waited.pod)
+            waiting = core.waiting_pods.get(uid)
+            if waiting is not None:
+                waiting.reject("", REMOVED)  # Somebody else has bound it.
 
     def _put_unassigned(self, source: api.Pod, whole: Any) -> None:
         core = self._core

@@ -75,18 +75,6 @@ class Nodes:
             known = self._read[id(column)] = (column, column.take(index))
         return known[1]
 
-    def read_rows(self, sheet: NDArray[T]) -> NDArray[T]:
-        """As `read`, for several columns at once, which are the rows of an array."""
-        index = self.index
-        if isinstance(index, slice):
-            return sheet[:, index]
-        if self._read is None:
-            return sheet.take(index, axis=1)
-        known = self._read.get(id(sheet))
-        if known is None:
-            known = self._read[id(sheet)] = (sheet, sheet.take(index, axis=1))
-        return known[1]
-
     def slots(self) -> Slots:
         """The slots that are meant, in order."""
         if not isinstance(self.index, slice):

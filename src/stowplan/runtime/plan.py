@@ -40,7 +40,11 @@ class Plan:
         self.plain = self._settle_pre_filter(pod)
         """Whether such pods are better judged without a plan, because PreFilter names the few nodes to look at."""
         node_filters = [p for p in shape.node_filters if p.name not in self._inert]
-        self._pod_filters = [p for p in shape.pod_filters if p.name not in self._inert]
+        # What a plan touches in a cycle it shares with other plans where it can: a thousand plans by turns fall out of
+        # the processor's caches, and then each list costs as much as the work on it. Empty tuples are shared as they are.
+        self._pod_filters = shape.pod_filters
+        if not self._inert.isdisjoint([p.name for p in shape.pod_filters]):
+            self._pod_filters = [p for p in shape.pod_filters if p.name not in self._inert]
         self.folded = frozenset(p.name for p in (*node_filters, *self._pod_filters))
         """The filters whose answers are part of the ranks."""
         unscored = self._settle_pre_score(pod)
@@ -49,14 +53,18 @@ class Plan:
             [s for s in shape.node_scorers if s.plugin.name not in unscored],
             [s for s in shape.normalized_scorers if s.plugin.name not in unscored],
         )
-        self._pod_scorers = [s for s in shape.pod_scorers if s.plugin.name not in unscored]
-        self._pod_scores = Summed(self._pod_scorers)
+        self._pod_scorers, self._pod_scores = shape.pod_scorers, shape.pod_scores
+        if not unscored.isdisjoint([s.plugin.name for s in shape.pod_scorers]):
+            self._pod_scorers = [s for s in shape.pod_scorers if s.plugin.name not in unscored]
+            self._pod_scores = Summed(self._pod_scorers)
         self._slot_filters: list[Callable[[int], Status | None]] | None = None
         self.rules_version = -1
         self._size = -1
         self._node_position = self._position = 0
         self._feasible_nodes: Nodes | None = None
-        self.normalized: list[Normalized] = []
+        self.normalized: tuple[Normalized, ...] = ()
+        self.used = 0
+        """When a pod was decided by the plan last, for its keeper."""
 
     def _settle_pre_filter(self, pod: Pod) -> bool:
         """PreFilter of plugins that look at the template alone, once for all its pods."""
@@ -91,16 +99,16 @@ class Plan:
         shape = self._shape
         self.rules_version = self.profile.cluster.selection.rules_version
         self.skipped = self._inert | {p.name for p in shape.cluster_plugins if p.idle_filter(pod)}
-        self.pre_filters = [p for p in shape.cycle_pre_filters if p.name not in self.skipped]
+        self.pre_filters = tuple([p for p in shape.cycle_pre_filters if p.name not in self.skipped])
         filters = [p for p in shape.cluster_filters if p.name not in self.skipped]
         calm = [p for p in filters if p.name not in self._restless and p.filter_token(pod) is not None]
-        self.token_filters = [TokenFilter(p, pod.template) for p in calm]
-        self.live_filters = [p for p in filters if p not in calm]
+        self.token_filters = tuple([TokenFilter(p, pod.template) for p in calm])
+        self.live_filters = tuple([p for p in filters if p not in calm])
         bound = {part.plugin.name for part in self.token_filters if part.check is not None}
         self._calm = all(p.name in bound for p in self.pre_filters)
         unscored = {p.name for p in shape.cluster_plugins if p.idle_score(pod)}
-        self.live_scorers = [s for s in shape.other_scorers if s.plugin.name not in unscored]
-        self.pre_scores = [p for p in shape.cycle_pre_scores if p.name not in unscored]
+        self.live_scorers = tuple([s for s in shape.other_scorers if s.plugin.name not in unscored])
+        self.pre_scores = tuple([p for p in shape.cycle_pre_scores if p.name not in unscored])
         self._size = -1
 
     def totals(self, nodes: Nodes) -> Ints:
@@ -173,7 +181,7 @@ class Plan:
         self._openings = view.open
         # Where the node object rules out most nodes it pays to walk the others alone.
         self._open: Slots | None = view.slots if view.open * 2 < size else None
-        self.normalized = [Normalized(*part) for part in view.normalized]
+        self.normalized = tuple([Normalized(*part) for part in view.normalized])
         earned = self._judge_all(state, pod)
         for part in self.token_filters:
             part.forget()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import OrderedDict
 from collections.abc import Mapping
 
 from stowplan.cache import Cluster
@@ -67,11 +66,12 @@ class Profile:
         self.ties = Ties(cluster.nodes, rng)
         self.rank_type = rank_type(weight for _, weight in self.scorers)
         self.static_answers = StaticAnswers(cluster.nodes)
-        self._plans: OrderedDict[PodTemplate, Plan] = OrderedDict()
+        self._plans: dict[PodTemplate, Plan] = {}
+        self._turn = 0
         self._templates_version = 0
         self._late_key, self._enqueue_key = (self, "late"), (self, "pre_enqueue")
         self._epoch = 0
-        """Changes when all plans are forgotten. A template that was seen in this epoch has it among what it derived."""
+        """Changes when all plans are forgotten. A template derives (the epoch when it was last seen, its plan if any)."""
 
     def pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
         """Why the pod may not enter the queue, or None. The plugin named `first` is asked before all others."""
@@ -110,11 +110,13 @@ class Profile:
             if not len(self.cluster.nodes):
                 raise no_nodes()
             epoch = self._epoch
-            if pod.template.derived.get(self) != epoch:
-                pod.template.derived[self] = epoch
+            seen = pod.template.derived.get(self)
+            if seen is None or seen[0] != epoch:
+                pod.template.derived[self] = (epoch, None)
                 decision = glance.decide(self, pod)
             else:
-                plan = self._plan(pod)
+                plan = seen[1] or self._plan(pod)
+                self._turn = plan.used = self._turn + 1
                 decision = self._survey(pod, plain=False) if plan.plain else fast.decide(self, plan, pod)
         except (CycleError, StateNotFoundError):
             # Perhaps about a node that kube-scheduler would not have come to: the plain pass has the last word.
@@ -156,18 +158,20 @@ class Profile:
 
     def forget_plans(self) -> None:
         """Nothing remembered holds any longer."""
+        for template in self._plans:
+            del template.derived[self]
         self._plans.clear()
         self.static_answers.clear()
         self.shape = Shape(self)
         self._epoch += 1
 
     def _plan(self, pod: Pod) -> Plan:
-        """The plan of the pod's template, made when its second pod comes."""
-        plan = self._plans.get(pod.template)
-        if plan is None:
-            plan = self._plans[pod.template] = Plan(self, pod)
-            if len(self._plans) > _PLANS_KEPT:
-                self._plans.popitem(last=False)
-        elif len(self._plans) > 1:
-            self._plans.move_to_end(pod.template)
+        """A plan for the pod's template, made when its second pod comes. Too many, and those used last are kept."""
+        plan = Plan(self, pod)
+        pod.template.derived[self] = (self._epoch, plan)
+        self._plans[pod.template] = plan
+        if len(self._plans) > _PLANS_KEPT:
+            for template in sorted(self._plans, key=lambda template: self._plans[template].used)[: _PLANS_KEPT // 8]:
+                del self._plans[template]
+                template.derived[self] = (self._epoch, None)
         return plan

@@ -49,6 +49,7 @@ class Host:
         kinds: Collection[str],
         may_schedule: Callable[[], bool] = lambda: True,
         on_ready: Callable[[], None] = lambda: None,
+        on_batch: Callable[[float], None] | None = None,
     ) -> None:
         self._engine = engine
         self._executor = executor
@@ -58,6 +59,8 @@ class Host:
         self._may_schedule = may_schedule
         self._on_ready = on_ready
         """Called once, when all that is there has been told."""
+        self._on_batch = on_batch
+        """Told of the seconds that it took to take in news."""
         self._unsynced = set(kinds)
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -72,14 +75,20 @@ class Host:
 
     # The feeds' sink
     def put(self, kind: Kind, items: Iterable[tuple[Any, Any]]) -> None:
-        put = self._engine.put
+        put, began = self._engine.put, monotonic()
         for item, whole in items:
             put(item, whole)
-        self._wake.set()
+        self._taken_in(began)
 
     def removed(self, kind: Kind, items: Iterable[Any]) -> None:
+        began = monotonic()
         for item in items:
             self._engine.remove(item)
+        self._taken_in(began)
+
+    def _taken_in(self, began: float) -> None:
+        if self._on_batch is not None:
+            self._on_batch(monotonic() - began)
         self._wake.set()
 
     def synced(self, kind: Kind) -> None:

@@ -13,7 +13,7 @@ from stowplan.cluster.connection import Connection
 from stowplan.cluster.election import Elector
 from stowplan.cluster.executor import Executor
 from stowplan.cluster.feed import UNFINISHED_PODS, Feed
-from stowplan.cluster.lean import Writer
+from stowplan.cluster.lean import Observe, Writer
 from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.recorder import Recorder
 from stowplan.config.types import KubeSchedulerConfiguration
@@ -48,8 +48,18 @@ class Settings:
 class Scheduler:
     """Runs from `run` to `stop`, or until it loses its lease. Everything but the election is on one event loop."""
 
-    def __init__(self, settings: Settings, observer: Observer | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        observer: Observer | None = None,
+        *,
+        on_request: Observe | None = None,
+        on_batch: Callable[[float], None] | None = None,
+    ) -> None:
+        """`on_request` is told of every write's reply, `on_batch` of the seconds it took to take in news."""
         self._settings = settings
+        self._on_request = on_request
+        self._on_batch = on_batch
         config = settings.config
         self.engine = Engine(
             config,
@@ -97,6 +107,7 @@ class Scheduler:
             kinds=[kind.name for kind in self.kinds],
             may_schedule=self.is_leader,
             on_ready=settle_heap,
+            on_batch=self._on_batch,
         )
         self._start_election()
         feeds = [asyncio.create_task(self._feed(client, kind.name), name=kind.resource) for kind in self.kinds]
@@ -124,7 +135,13 @@ class Scheduler:
 
     def _writer(self, limiter: TokenBucket) -> Writer:
         settings = self._settings
-        return Writer(settings.connection, connections=settings.connections, limiter=limiter, may_write=self.is_leader)
+        return Writer(
+            settings.connection,
+            connections=settings.connections,
+            limiter=limiter,
+            may_write=self.is_leader,
+            observe=self._on_request,
+        )
 
     def _start_election(self) -> None:
         settings = self._settings

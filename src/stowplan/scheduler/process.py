@@ -21,6 +21,7 @@ from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
 from stowplan.scheduler.dump import dump
 from stowplan.scheduler.live import Scheduler, Settings
+from stowplan.scheduler.monitoring import Monitor
 from stowplan.scheduler.options import Options
 
 EXIT_DONE, EXIT_FAILED = 0, 1
@@ -62,10 +63,18 @@ def _on_the_fastest_loop(main: Coroutine[Any, Any, int]) -> int:
 
 
 async def _run(settings: Settings, options: Options) -> int:
-    scheduler = Scheduler(settings)
-    await _check_connection(settings.connection)
-    handle_signals(scheduler)
-    await scheduler.run()
+    connection = settings.connection
+    monitor = Monitor(options, f"{connection.host}:{connection.port}")
+    observer = monitor.observer
+    scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.took_in)
+    await _check_connection(connection)
+    monitor.watch(scheduler)
+    monitor.start()
+    handle_signals(scheduler, monitor)
+    try:
+        await scheduler.run()
+    finally:
+        monitor.stop()
     if scheduler.lost_lease:
         log.error(None, "Leaderelection lost")
         return EXIT_FAILED
@@ -90,12 +99,17 @@ async def _check_connection(connection: Connection) -> None:
         await client.close()
 
 
-def handle_signals(scheduler: Scheduler) -> None:
+def handle_signals(scheduler: Scheduler, monitor: Monitor) -> None:
     """SIGTERM and SIGINT end the scheduler, SIGUSR2 makes it tell what it knows."""
     loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        monitor.ending = True
+        scheduler.stop()
+
     actions: dict[str, Callable[[], None]] = {
-        "SIGTERM": scheduler.stop,
-        "SIGINT": scheduler.stop,
+        "SIGTERM": end,
+        "SIGINT": end,
         "SIGUSR2": lambda: dump(scheduler.engine),
     }
     for name, action in actions.items():

@@ -87,10 +87,10 @@ class Admission:
         return min(each.name for each in marked if each.creation_timestamp == newest)
 
 
-def located(item: T) -> T:
+def located(item: T, default: str = DEFAULT_NAMESPACE) -> T:
     """The object in the namespace that it belongs to, if to any."""
     kind, metadata = api.KINDS[type(item).__name__], item.metadata
-    namespace = (metadata.namespace or DEFAULT_NAMESPACE) if kind.namespaced else ""
+    namespace = (metadata.namespace or default) if kind.namespaced else ""
     return item if namespace == metadata.namespace else _with_metadata(item, namespace=namespace)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from stowplan import api
@@ -53,6 +53,10 @@ class Controllers:
     def expand(self, owner: Any) -> None:
         """Make what a workload lacks without waiting for the change to be told."""
         self._workloads.expand(owner)
+
+    def content(self, standing: Container[str]) -> None:
+        """Take objects, by uid, to be as they are meant to be: workloads make no more than what they lose."""
+        self._workloads.standing = standing
 
     def notes(self) -> Iterator[str]:
         """What is worth knowing about objects that are not made yet."""

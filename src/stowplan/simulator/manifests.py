@@ -14,13 +14,16 @@ from stowplan.api.validation import validate
 from stowplan.cache.stores import key_of
 from stowplan.errors import InputError
 from stowplan.simulator import advice, limits
-from stowplan.simulator.admission import located
+from stowplan.simulator.admission import DEFAULT_NAMESPACE, located
 from stowplan.simulator.documents import Origin, Read, find_files, read_documents
 from stowplan.simulator.identity import generate_name
+from stowplan.simulator.overlay import Live, Overlay, lay_over
 from stowplan.simulator.ownership import Ownership
 
 _TOLD = 20
-_NOT_SIMULATED = ("Event", "Lease")
+
+SIMULATED: dict[str, api.Kind] = {name: kind for name, kind in api.KINDS.items() if name not in ("Event", "Lease")}
+"""The kinds that a simulation can do something with, by name."""
 
 
 class Manifests(NamedTuple):
@@ -32,6 +35,8 @@ class Manifests(NamedTuple):
     """How many objects there are of kinds that no simulation needs."""
     notes: list[str]
     """What is odd about the input, yet does not stop a simulation; a line each."""
+    standing: frozenset[str] = frozenset()
+    """The uids of those objects that are as a cluster has them."""
 
 
 _Items: Any = list[msgspec.Raw] | None
@@ -45,12 +50,12 @@ class _Header(msgspec.Struct, rename="camel"):
     items: msgspec.Raw = msgspec.Raw()
 
 
-def load(names: Iterable[str], read: Read) -> Manifests:
-    """All objects of these files, folders and (`-`) standard input.
+def load(names: Iterable[str], read: Read, live: Live | None = None) -> Manifests:
+    """All objects of these files, folders and (`-`) standard input; with a cluster, applied to what that has.
 
     An InputError tells what is wrong with them, a line each.
     """
-    reader = _Reader()
+    reader = _Reader(DEFAULT_NAMESPACE if live is None else live.namespace)
     for name in names:
         try:
             for file in find_files(name):
@@ -58,10 +63,15 @@ def load(names: Iterable[str], read: Read) -> Manifests:
         except InputError as problem:
             reader.problems.append(str(problem))
     refuse(reader.problems)
-    ownership = Ownership(reader.objects)
+    overlay = Overlay(reader.objects, frozenset(), []) if live is None else lay_over(live, reader.objects)
+    ownership = Ownership(overlay.objects)
     refuse([*ownership.problems(), *limits.problems(ownership)])
-    notes = [*ownership.notes(), *advice.notes([item for item, _ in ownership.objects])]
-    return Manifests(ownership.objects, reader.unknown, notes)
+    notes = [
+        *overlay.notes,
+        *ownership.notes(overlay.standing),
+        *advice.notes([item for item, _ in ownership.objects]),
+    ]
+    return Manifests(ownership.objects, reader.unknown, notes, overlay.standing)
 
 
 def refuse(problems: list[str]) -> None:
@@ -72,7 +82,8 @@ def refuse(problems: list[str]) -> None:
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
         self.objects: list[tuple[Any, Origin]] = []
         self.unknown: Counter[str] = Counter()
         self.problems: list[str] = []
@@ -94,11 +105,13 @@ class _Reader:
             if not kind:
                 raise InputError("$.kind: required")
             if kind.endswith("List") and bytes(header.items):
-                self._list(header.items, origin, _Header(api_version=api_version, kind=kind.removesuffix("List")))
+                # A plain List is of the core group whatever it holds, so its version says nothing about its items.
+                inherited = _Header() if kind == "List" else _Header(api_version, kind.removesuffix("List"))
+                self._list(header.items, origin, inherited)
                 return
             known = _find_kind(kind, api_version)
             if known is None:
-                self.unknown[kind if kind not in api.KINDS else f"{kind} ({api_version})"] += 1
+                self.unknown[f"{kind} ({api_version})" if kind in api.KINDS and api_version else kind] += 1
             else:
                 self._object(known, codec.decode(known.struct, document), origin)
         except InputError as problem:
@@ -113,7 +126,7 @@ class _Reader:
             self._document(document, origin._replace(path=f"{origin.path}.items[{index}]"), header)
 
     def _object(self, kind: api.Kind, item: Any, origin: Origin) -> None:
-        item = located(item)
+        item = located(item, self._namespace)
         metadata = item.metadata
         if not metadata.name and metadata.generate_name:
             name = generate_name(metadata.generate_name, metadata.namespace, kind.name, len(self.objects))
@@ -129,10 +142,10 @@ class _Reader:
 
 def _find_kind(name: str, api_version: str) -> api.Kind | None:
     """The kind of that name, unless it is of another group, or there is nothing to simulate about it."""
-    kind = api.KINDS.get(name)
-    if kind is None or name in _NOT_SIMULATED:
+    kind = SIMULATED.get(name)
+    if kind is None or (api_version and _group(api_version) != _group(kind.api_version)):
         return None
-    return kind if not api_version or _group(api_version) == _group(kind.api_version) else None
+    return kind
 
 
 def _group(api_version: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -23,8 +23,15 @@ _NAMED = ("containers", "initContainers", "volumes")
 class Originals:
     """The manifests of an input. What controllers make has none: it is told by its template, and by its fields."""
 
-    def __init__(self, world: World, names: Iterable[str], read: Read, objects: Iterable[tuple[Any, Origin]]) -> None:
-        """`read` is called for each file of the input once more."""
+    def __init__(
+        self,
+        world: World,
+        names: Iterable[str],
+        read: Read,
+        objects: Iterable[tuple[Any, Origin]],
+        stored: Mapping[tuple[type, str], Json] | None = None,
+    ) -> None:
+        """`read` is called for each file of the input once more; `stored` is what comes from a cluster, by its key."""
         self._world = world
         documents: dict[Origin, Json] = {}
         for name in names:
@@ -32,8 +39,9 @@ class Originals:
                 for origin, document in read_documents(file, read):
                     _spread(codec.whole(document), origin, documents)
         self._documents: dict[tuple[type, str], Json] = {
-            (type(item), key_of(item.metadata)): documents[origin] for item, origin in objects
+            (type(item), key_of(item.metadata)): documents[origin] for item, origin in objects if origin in documents
         }
+        self._documents = {**(stored or {}), **self._documents}
 
     def whole(self, item: ApiObject) -> Json | None:
         """All that is known of a node or a pod, as JSON; what changed since it was read is up to date."""

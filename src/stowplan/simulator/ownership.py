@@ -7,7 +7,7 @@ here: the one by which others know them, or a new one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -52,11 +52,14 @@ class Ownership:
                 item = self.owner_of(item)
             settled.update(path)
 
-    def notes(self) -> Iterator[str]:
-        """Owners that are not in the input, by kind: what they own is taken as it is."""
+    def notes(self, standing: Container[str] = ()) -> Iterator[str]:
+        """Owners that are not in the input, by kind: what they own is taken as it is.
+
+        Nothing is told about objects that stand in a cluster, by uid: much there belongs to kinds of its own.
+        """
         missing: dict[str, Counter[str]] = {}
         for item, _ in self.objects:
-            reference = controller_of(item)
+            reference = None if item.metadata.uid in standing else controller_of(item)
             if reference is not None and reference.kind != "Node" and self.owner_of(item) is None:
                 name = "/".join(filter(None, (item.metadata.namespace, reference.name)))
                 missing.setdefault(reference.kind, Counter())[name] += 1

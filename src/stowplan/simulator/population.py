@@ -21,25 +21,36 @@ _CLASSES = (api.PriorityClass, api.StorageClass)
 """What admission of other objects looks at."""
 
 
-def populate(world: World, controllers: Controllers, objects: Iterable[tuple[Any, Origin]]) -> None:
+def populate(
+    world: World,
+    controllers: Controllers,
+    objects: Iterable[tuple[Any, Origin]],
+    standing: frozenset[str] = frozenset(),
+) -> None:
     """Put in all objects, and make what workloads lack. What is pending keeps the order of the input.
 
-    Pods that are finished take no part. An InputError tells what an API server would have refused, a line each.
+    Objects that stand in a cluster, given by uid, are taken as they are: they need no admission, and workloads among
+    them have the pods that they want. Pods that are finished take no part. An InputError tells what an API server would
+    have refused, a line each.
     """
+    controllers.content(standing)
     alive = [each for each in objects if not (isinstance(each[0], api.Pod) and is_finished(each[0]))]
     problems: list[str] = []
     alive.sort(key=lambda each: not isinstance(each[0], _CLASSES))
     items: list[Any] = []
     for given, origin in alive:
+        is_standing = given.metadata.uid in standing
         try:
-            item = _admit(controllers, given)
+            item = given if is_standing else _admit(controllers, given)
         except InputError as problem:
             problems.append(origin.tell(str(problem)))
         else:
-            items.append(_stand(world, item) if _stands(item) else item)
+            items.append(_stand(world, item) if is_standing or _stands(item) else item)
     refuse(problems)
     _add_namespaces(world, controllers, items)
     for item in items:
+        if item.metadata.uid in standing:
+            continue
         stored = item if _stands(item) else world.put(item)
         if type(stored) in MAKERS:
             controllers.expand(stored)

@@ -19,7 +19,7 @@ from stowplan.simulator.faults import Faults, Later
 from stowplan.simulator.world import World
 
 EPOCH = 1_767_225_600.0
-"""2026-01-01T00:00:00Z, where simulated time begins."""
+"""2026-01-01T00:00:00Z, where simulated time begins unless told otherwise."""
 
 
 _PATIENCE = 3
@@ -51,8 +51,10 @@ class Simulation:
         faults: Faults | None = None,
         keep_objects: bool = False,
         grace: float = 0.0,
+        start: float = EPOCH,
     ) -> None:
-        self.clock = VirtualClock()
+        """`start` is when simulated time begins: where there are pods that have been running, later than they do."""
+        self.clock = VirtualClock(start)
         self.world = World(self.clock, faults, grace=grace)
         self.controllers = Controllers(self.world)
         self.engine = Engine(

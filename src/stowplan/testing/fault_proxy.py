@@ -10,7 +10,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -135,7 +135,9 @@ class FaultProxy:
         conversation = Conversation((reader, writer), self._connect, self._rules)
         self._conversations.add(conversation)
         try:
-            await conversation.run()
+            # One that waits out a delay is cancelled when the proxy stops, which asyncio would complain of at length.
+            with suppress(asyncio.CancelledError):
+                await conversation.run()
         finally:
             self._conversations.discard(conversation)
 

@@ -153,6 +153,17 @@ class TestGone:
         assert host.place("other") == "backoff"
 
 
+def test_bound_by_somebody_else_while_it_waits_on_permit() -> None:
+    host = Recorded(node("a", cpu=2), node("b", cpu=2), LOW, answers={"permit": wait(60)})
+    host.schedule()
+    (where,) = [pod.node_name for pod in host.core.cluster.pods.values()]
+    host.put(pod("low", "a" if where == "b" else "b", requests={"cpu": 2}))
+    assert (len(host.core.waiting_pods), host.core.attempts, host.core.pending) == (0, {}, {})
+    assert host.told[-1] == f"unreserve {where}"
+    assert host.core.timers.next_deadline() is None
+    assert host.events() == []
+
+
 class TestOthersHear:
     """What a failed attempt held is told to those who found no room because of it."""
 

@@ -51,6 +51,8 @@ class Runner:
     def _report(self, arena: Arena, workload: Workload) -> Report:
         nodes = self._nodes or workload.nodes
         pods = self._pods or workload.pods
+        if workload.most_per_node is not None:
+            pods = min(pods, nodes * workload.most_per_node)
         self._progress(f"{workload.name}: setting up {nodes:,} nodes")
         arena.set_up(workload, nodes)
         before = self._calibrate()

@@ -47,6 +47,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     about: str
     nodes: int = 5000
     pods: int
+    most_per_node: int | None = None
+    """So many of them can be on a node, if that is not for the node to say."""
     bars: Bars = Bars()
     peers: tuple[str, ...] = PEERS
     incoming: PodSeries = PodSeries()

@@ -19,6 +19,11 @@ LONGEST_IDLE = 30.0
 """Seconds until an idle connection is closed from here: a server that closes it first may do so just as a request is
 on its way, whose fate is unknown then. API servers wait 90 s, some load balancers 60."""
 
+STUCK_AFTER = 1.0
+"""Seconds without a reply after which a connection is no longer counted as one of those that requests wait for."""
+MOST_TIMES = 8
+"""How many times the usual number of connections there may be, with those that are stuck."""
+
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 
 
@@ -35,7 +40,11 @@ class Customer(Owner, Protocol):
 
 
 class Pool:
-    """Opens connections as they are needed, up to a number, and closes those that are idle for long or time out."""
+    """Opens connections as they are needed, up to a number, and closes those that are idle for long or time out.
+
+    A server that leaves some requests unanswered must not keep the others from it, so connections on which nothing
+    comes back are made up for by new ones, within limits.
+    """
 
     def __init__(self, connection: Connection, customer: Customer, most: int, sweep_every: float) -> None:
         self._connection = connection
@@ -46,6 +55,8 @@ class Pool:
         self._channels: set[Channel] = set()
         self._idle: list[Channel] = []
         """The last used is taken first, so that those which are too many fall idle for good."""
+        self._stuck = 0
+        """How many of them wait for a reply that is long in coming, as of the last sweep."""
         self._opening = 0
         self._dials: set[asyncio.Task[None]] = set()
         self._pause = 0.0
@@ -78,7 +89,7 @@ class Pool:
         """Open connections for so many requests, unless they are being opened, or the server was just found gone."""
         if self._pausing is not None:
             return
-        possible = self._most - len(self._channels)
+        possible = self._most - len(self._channels) + self._stuck
         if self._pause:
             possible = min(possible, 1)  # One is enough to see whether the server is back.
         for _ in range(min(wanted, possible) - self._opening):
@@ -137,12 +148,18 @@ class Pool:
         """The one timer for all deadlines: they are met to within its period."""
         now = monotonic()
         login = self._connection.current()
+        stuck = 0
         for channel in tuple(self._channels):
             if channel.exchange is not None:
                 if now >= channel.deadline:
                     channel.time_out()
+                else:
+                    stuck += now - channel.since > STUCK_AFTER
             elif now - channel.since > LONGEST_IDLE or (login is not None and channel.tls is not login.tls):
                 channel.close()
+        self._stuck = min(stuck, (MOST_TIMES - 1) * self._most)
+        if stuck:
+            self._customer.ready()
         self._sweeper = self._loop.call_later(self._sweep_every, self._sweep) if self._channels else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,9 @@ from stowplan.cluster.writes import refusals
 from stowplan.framework import Bind, Failure, Request
 
 PATIENCE = 30.0
-"""Seconds for which a binding that may have happened is asked for again."""
+"""Seconds after which a binding that may have happened is told of in the log."""
+
+log = logging.getLogger("stowplan.cluster")
 
 Answer = Callable[[Request, Any], None]
 """Takes what came of a request."""
@@ -26,11 +29,12 @@ class BindingExchange(Exchange):
     """The request to bind a pod.
 
     One that may have been carried out is sent again to the same node until its outcome is known: to forget such a pod
-    would be to give its place away. If it was bound the first time, the second request ends in a conflict, and a look
-    at the pod tells.
+    would be to give its place away, and a watch that breaks off together with the request may be back only long after
+    requests go through again. If it was bound the first time, the second request ends in a conflict, and a look at the
+    pod tells.
     """
 
-    __slots__ = ("_answer", "_attempts", "_doubted_at", "_instruction", "_writer")
+    __slots__ = ("_answer", "_attempts", "_doubted_at", "_instruction", "_told", "_writer")
 
     def __init__(self, writer: Writer, instruction: Bind, answer: Answer) -> None:
         pod = instruction.pod
@@ -44,14 +48,16 @@ class BindingExchange(Exchange):
         self._answer = answer
         self._attempts = 1
         self._doubted_at: float | None = None
+        self._told = False
 
     def replied(self, status: int, body: bytes) -> None:
         if status < refusals.SUCCESS:
             self.end(None)
-        elif status == refusals.CONFLICT:
-            self._writer.submit(_Look(self._instruction, refusals.refused(status, body), self.end))
         elif status >= refusals.SERVER_ERROR and self._attempts < refusals.ATTEMPTS:
             self._send_again()
+        elif status == refusals.CONFLICT or status >= refusals.SERVER_ERROR:
+            # A server that failed may have done so after the pod was bound.
+            self._writer.submit(_Look(self._writer, self._instruction, refusals.refused(status, body), self.end))
         else:
             self.end(refusals.refused(status, body))
 
@@ -60,11 +66,15 @@ class BindingExchange(Exchange):
         if sent and self._doubted_at is None:
             self._doubted_at = now
         doubted_at = self._doubted_at
-        final = isinstance(error, NotLeaderError | ClosedError)
-        if doubted_at is not None and now - doubted_at < PATIENCE and not final:
-            self._send_again()
-        else:
+        if doubted_at is None or _is_final(error):
             self.end(refusals.lost(error, sent=doubted_at is not None))
+            return
+        if now - doubted_at >= PATIENCE and not self._told:
+            self._told = True
+            wanted = self._instruction
+            message = 'Still trying to find out whether a pod was bound: pod="%s" node="%s" err="%s"'
+            log.warning(message, wanted.pod.key, wanted.node_name, error)
+        self._send_again()
 
     def end(self, outcome: Failure | None) -> None:
         self._answer(self._instruction, outcome)
@@ -77,20 +87,34 @@ class BindingExchange(Exchange):
 class _Look(Exchange):
     """Looks where a pod is that could not be bound: it may be where it should, by a request thought lost."""
 
-    __slots__ = ("_end", "_instruction", "_refusal")
+    __slots__ = ("_attempts", "_end", "_instruction", "_refusal", "_writer")
 
-    def __init__(self, instruction: Bind, refusal: Failure, end: Callable[[Failure | None], None]) -> None:
+    def __init__(
+        self, writer: Writer, instruction: Bind, refusal: Failure, end: Callable[[Failure | None], None]
+    ) -> None:
         pod = instruction.pod
         super().__init__(b"GET", bodies.pod_path(pod.namespace, pod.name))
+        self._writer = writer
         self._instruction = instruction
         self._refusal = refusal
         self._end = end
+        self._attempts = 1
 
     def replied(self, status: int, body: bytes) -> None:
-        self._end(None if status < refusals.SUCCESS and self._is_there(body) else self._refusal)
+        if status >= refusals.SERVER_ERROR and self._attempts < refusals.ATTEMPTS:
+            self._look_again()
+        else:
+            self._end(None if status < refusals.SUCCESS and self._is_there(body) else self._refusal)
 
     def lost(self, error: ClusterError, sent: bool) -> None:
-        self._end(self._refusal)
+        if _is_final(error):
+            self._end(self._refusal)
+        else:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        self._writer.submit_again(self, self._attempts)
+        self._attempts += 1
 
     def _is_there(self, body: bytes) -> bool:
         try:
@@ -99,3 +123,8 @@ class _Look(Exchange):
             return False
         wanted = self._instruction
         return (pod.metadata.uid, pod.spec.node_name) == (wanted.pod.uid, wanted.node_name)
+
+
+def _is_final(error: ClusterError) -> bool:
+    """Whether nothing will be sent any more."""
+    return isinstance(error, NotLeaderError | ClosedError)

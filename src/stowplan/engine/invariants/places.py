@@ -72,7 +72,7 @@ def _about_assumed(core: Core, bound: Set[str]) -> Iterator[str]:
         uid = waiting.pod.uid
         if uid not in attempts or waiting.settled:
             yield f"pod {uid} waits on Permit, and nobody waits for the outcome"
-        if uid not in cluster.pods:
+        if uid not in cluster.assumed:
             yield f"pod {uid} waits on Permit and is not assumed"
 
 

@@ -35,7 +35,7 @@ _LEAST = np.array([[0.0], [-0.5], [0.0], [-0.5]])
 """No percentage goes below 0; no fraction, negated and halved, below one half."""
 
 
-_pack = Struct("7d").pack
+_pack = Struct("6d").pack
 """Floats that NumPy reads in place: for so few it takes longer to look at a list of them."""
 
 
@@ -62,7 +62,6 @@ class CpuAndMemory:
         enough = self._facts.of(nodes)[FREE] >= template.derive(self, _terms)[FREE]
         passing: Mask = enough[0]
         passing &= enough[1]
-        passing &= enough[2]
         return passing
 
     def total(self, template: PodTemplate, nodes: Nodes, weights: Mapping[str, int]) -> NDArray[Any] | None:
@@ -105,6 +104,6 @@ def _terms(template: PodTemplate) -> Floats:
     cpu, memory = template.requests.get("cpu", 0), template.requests.get("memory", 0)
     filled = scoring_requests(template)
     # Who asks for nothing is not held up by nodes that promise more than they have.
-    demands = (cpu or -inf, memory or -inf, 1)
+    demands = (cpu or -inf, memory or -inf)
     packed = _pack(*demands, -100 * filled["cpu"], -cpu, -100 * filled["memory"], -memory)
-    return np.frombuffer(packed).reshape(7, 1)
+    return np.frombuffer(packed).reshape(6, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from math import nan
 
 import numpy as np
 
@@ -10,29 +10,21 @@ from stowplan.cache.columns import Floats, float_view
 from stowplan.cache.nodes import NodeTable
 from stowplan.framework import Nodes, Slots
 
-FREE = slice(0, 3)
-"""Cpu, memory and pods that are left."""
-BASES = slice(3, 7)
+FREE = slice(0, 2)
+"""Cpu and memory that are left. No number where the node takes no more pods: that is enough for nobody."""
+BASES = slice(2, 6)
 """For cpu, then for memory: 100 x what scoring takes for free, and the requested amount, negated."""
-DIVISORS = slice(7, 11)
+DIVISORS = slice(6, 10)
 """What makes shares of these: the allocatable amount, and twice that."""
-HANDICAP = 11
+HANDICAP = 10
 """150 less the evenness of the node as it is."""
 
-_COUNT = 12
+_COUNT = 11
 _FEW = 16
 """Up to so many changed nodes plain ints are cheaper than vectors."""
 _PADDING = 24
 """Keeps rows from starting at multiples of a power of two: they would compete for the same lines of the processor's
 caches."""
-
-
-class _Gathered(NamedTuple):
-    """The facts read last: a pass over some nodes reads them more than once."""
-
-    nodes: Nodes
-    position: int
-    facts: Floats
 
 
 class NodeFacts:
@@ -43,18 +35,21 @@ class NodeFacts:
         self._amounts = tuple(column.values for column in nodes.sheet.columns)
         self._rows: Floats = np.zeros((_COUNT, 0))
         self._position = self._node_position = 0
-        self._gathered: _Gathered | None = None
+        # What was read last: a pass over some nodes reads their facts more than once.
+        self._latest_nodes: Nodes | None = None
+        self._latest_position = 0
+        self._latest_facts: Floats = self._rows
 
     def of(self, nodes: Nodes) -> Floats:
         """The facts of some nodes; not to be written to."""
-        gathered, position = self._gathered, self._nodes.log.position
-        if gathered and gathered.nodes is nodes and gathered.position == position:
-            return gathered.facts
+        position = self._nodes.log.position
+        if self._latest_nodes is nodes and self._latest_position == position:
+            return self._latest_facts
         if self._position != position:
             self._catch_up()
         index = nodes.index
         facts: Floats = self._rows[:, index] if isinstance(index, slice) else self._rows.take(index, axis=1)
-        self._gathered = _Gathered(nodes, position, facts)
+        self._latest_nodes, self._latest_position, self._latest_facts = nodes, position, facts
         return facts
 
     def _catch_up(self) -> None:
@@ -81,9 +76,8 @@ class NodeFacts:
             return
         apart = abs(min(used_cpu / cpu, 1.0) - min(used_memory / memory, 1.0)) / 2
         facts = (
-            cpu - used_cpu,
+            cpu - used_cpu if pods[slot] < allowed[slot] else nan,
             memory - used_memory,
-            allowed[slot] - pods[slot],
             100 * (cpu - filled_cpus[slot]),
             -used_cpu,
             100 * (memory - filled_memories[slot]),
@@ -101,9 +95,8 @@ class NodeFacts:
             fractions = np.minimum(amounts[2:4] / amounts[:2], 1.0)
         apart = np.abs(fractions[0] - fractions[1]) / 2
         facts = (
-            cpu - used_cpu,
+            np.where(pods < allowed, cpu - used_cpu, nan),
             memory - used_memory,
-            allowed - pods,
             100 * (cpu - filled_cpu),
             -used_cpu,
             100 * (memory - filled_memory),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -30,6 +30,8 @@ class PodReport(Told, frozen=True, kw_only=True):
     workload: str = ""
     status: str
     """Placed, Running (it was before), Pending or Gated."""
+    before: str = ""
+    """Running or Pending, of a pod that a cluster had already."""
     node: str = ""
     attempts: int = 0
     message: str = ""
@@ -87,6 +89,8 @@ class Summary(Told, frozen=True, kw_only=True, omit_defaults=False):
     placed: int
     running: int
     pending: int
+    pending_before: int
+    """How many of those waited in a cluster already."""
     gated: int
     evicted: int
     attempts: int
@@ -107,10 +111,15 @@ class Report(Told, frozen=True, kw_only=True, omit_defaults=False):
     unknown_kinds: dict[str, int]
 
 
-def report_of(simulation: Simulation, recorder: Recorder, unknown_kinds: Mapping[str, int]) -> Report:
-    """What is to be told now."""
+def report_of(
+    simulation: Simulation,
+    recorder: Recorder,
+    unknown_kinds: Mapping[str, int],
+    before: Mapping[str, str] | None = None,
+) -> Report:
+    """What is to be told now; `before` is how pods fared, by uid, where the simulation started from a cluster."""
     nodes = simulation.engine.core.cluster.nodes
-    pods = _Pods(simulation, recorder)
+    pods = _Pods(simulation, recorder, before or {})
     told = tuple(pods.told())
     return Report(
         pods=told,
@@ -125,7 +134,8 @@ def report_of(simulation: Simulation, recorder: Recorder, unknown_kinds: Mapping
 class _Pods:
     """Goes through the pods of a world."""
 
-    def __init__(self, simulation: Simulation, recorder: Recorder) -> None:
+    def __init__(self, simulation: Simulation, recorder: Recorder, before: Mapping[str, str]) -> None:
+        self._before = before
         self._world = simulation.world
         self._profiles = simulation.engine.core.profiles
         self._gated = {unit.pod.uid: unit.pod for unit in simulation.engine.core.queue.gated}
@@ -140,7 +150,13 @@ class _Pods:
             key = f"{pod.metadata.namespace}/{pod.metadata.name}"
             if story is not None:
                 self.stories[key] = story
-            yield PodReport(pod=key, workload=self._workload(pod), **self._state(pod, story), **_attempt(story))
+            yield PodReport(
+                pod=key,
+                workload=self._workload(pod),
+                before=self._before.get(pod.metadata.uid, ""),
+                **self._state(pod, story),
+                **_attempt(story),
+            )
 
     def _state(self, pod: api.Pod, story: Story | None) -> dict[str, Any]:
         if pod.spec.node_name:
@@ -230,12 +246,13 @@ def _quantities(amounts: Mapping[str, int]) -> dict[str, str]:
     return {name: f"{amounts[name]}{'m' if name == 'cpu' else ''}" for name in sorted(amounts)}
 
 
-def _summary(pods: Iterable[PodReport], recorder: Recorder, nodes: NodeTable) -> Summary:
+def _summary(pods: Sequence[PodReport], recorder: Recorder, nodes: NodeTable) -> Summary:
     count = Counter(pod.status for pod in pods)
     return Summary(
         placed=count[PLACED],
         running=count[RUNNING],
         pending=count[PENDING] + count[GATED],
+        pending_before=sum(pod.before == PENDING and not pod.node for pod in pods),
         gated=count[GATED],
         evicted=len(recorder.evictions),
         attempts=recorder.decisions,

@@ -42,6 +42,8 @@ class Style(NamedTuple):
     """Nothing is summed up, however long it gets."""
     width: int | None = None
     """Columns of the terminal; None where lines may be of any length."""
+    before: bool = False
+    """With how pods fared in the cluster that the simulation started from."""
 
 
 def tables(report: Report, style: Style) -> Iterator[Text]:
@@ -84,7 +86,9 @@ def folded(text: str, width: int | None, indent: str = "", style: str = "") -> I
 
 def summary_line(summary: Summary) -> str:
     """The run in a sentence or two."""
-    waiting = f"{summary.pending:,} pending" + (f" ({summary.gated:,} gated)" if summary.gated else "")
+    kinds = [f"{summary.gated:,} gated"] if summary.gated else []
+    kinds += [f"{summary.pending_before:,} pending before"] if summary.pending_before else []
+    waiting = f"{summary.pending:,} pending" + (f" ({', '.join(kinds)})" if kinds else "")
     parts = [f"{summary.placed:,} placed", waiting]
     if summary.running:
         parts.append(f"{summary.running:,} running before")
@@ -120,14 +124,15 @@ def _titled(title: str, lines: Iterator[Text]) -> Iterator[Text]:
 
 
 def _pods(pods: Sequence[PodReport], style: Style) -> Iterator[Text]:
-    headings = ["NAMESPACE", "POD", "STATUS", "NODE", "ATTEMPTS"]
+    headings = ["NAMESPACE", "POD", *(["BEFORE"] if style.before else []), "STATUS", "NODE", "ATTEMPTS"]
     if style.wide:
         headings += ["SCORE", "RUNNER-UP", "FEASIBLE"]
     rows = []
     for pod in pods:
         namespace, _, name = pod.pod.partition("/")
         status = Text(pod.status, _STYLES[pod.status])
-        row: list[str | Text] = [namespace, name, status, pod.node or "-", str(pod.attempts or "-")]
+        row: list[str | Text] = [namespace, name, *([pod.before or "-"] if style.before else [])]
+        row += [status, pod.node or "-", str(pod.attempts or "-")]
         if style.wide:
             row += _closer(pod)
         rows.append(row)

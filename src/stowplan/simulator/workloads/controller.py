@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from stowplan import api
@@ -11,7 +11,11 @@ from stowplan.simulator.pod_status import is_active
 from stowplan.simulator.workloads.daemon_set import DaemonSetMaker
 from stowplan.simulator.workloads.maker import Maker
 from stowplan.simulator.workloads.makers import MAKERS
+from stowplan.simulator.workloads.stamp import again
 from stowplan.simulator.world import Change, World
+
+_PATIENT = (api.DaemonSet, api.StatefulSet)
+"""Workloads that replace a pod once it is gone, all others as soon as it is on its way out."""
 
 
 class WorkloadController:
@@ -20,6 +24,9 @@ class WorkloadController:
     def __init__(self, world: World, admission: Admission) -> None:
         self._world = world
         self._admission = admission
+        self.standing: Container[str] = ()
+        """The uids of nodes and workloads of a cluster. What such workloads lack, nobody makes there either, but what
+        they lose is made anew."""
         self._makers: dict[type[Any], Maker] = {kind: maker(world, admission) for kind, maker in MAKERS.items()}
 
     def expand(self, owner: Any) -> None:
@@ -27,7 +34,7 @@ class WorkloadController:
         self._make(self._makers[type(owner)].lacking(owner))
 
     def on_workload(self, change: Change) -> None:
-        if not change.removed:
+        if not change.removed and change.item.metadata.uid not in self.standing:
             self.expand(change.item)
 
     def on_pod(self, change: Change) -> None:
@@ -36,12 +43,16 @@ class WorkloadController:
         maker = self._makers.get(type(owner))
         if maker is None:
             return
+        is_standing = owner.metadata.uid in self.standing
         if change.removed:
             maker.lost(pod, owner)
-            self.expand(owner)
+            if not is_standing:
+                self.expand(owner)
+            elif is_active(pod) or isinstance(owner, _PATIENT):
+                self._make([again(self._world, pod, owner)])
         else:
             maker.saw(pod, owner)
-            if not is_active(pod) or (pod.spec.node_name and maker.awaits_start(owner)):
+            if not is_standing and (not is_active(pod) or (pod.spec.node_name and maker.awaits_start(owner))):
                 self.expand(owner)
 
     def on_node(self, change: Change) -> None:
@@ -50,6 +61,8 @@ class WorkloadController:
         assert isinstance(maker, DaemonSetMaker)
         for daemon_set in list(self._world.all(api.DaemonSet)):
             if not change.removed:
+                if node.metadata.uid in self.standing and daemon_set.metadata.uid in self.standing:
+                    continue
                 self._make(maker.lacking(daemon_set, (node,)))
             elif (pod := maker.pod_for(node.metadata.name, daemon_set)) is not None:
                 self._world.delete(pod)
@@ -58,7 +71,7 @@ class WorkloadController:
         """Workloads that have fewer pods than they want, and why."""
         for kind, maker in self._makers.items():
             for owner in self._world.all(kind):
-                if why := maker.waiting(owner):
+                if owner.metadata.uid not in self.standing and (why := maker.waiting(owner)):
                     yield f"{kind.__name__} {owner.metadata.namespace}/{owner.metadata.name}: {why}"
 
     def _make(self, items: Iterable[Any]) -> None:

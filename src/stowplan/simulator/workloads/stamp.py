@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
+
+from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.simulator.identity import generate_name
@@ -19,6 +22,30 @@ def owned_by(owner: Any) -> tuple[api.OwnerReference, ...]:
             api_version=kind.api_version, kind=kind.name, name=metadata.name, uid=metadata.uid, controller=True
         ),
     )
+
+
+def again(world: World, pod: api.Pod, owner: Any) -> api.Pod:
+    """A pod like one that is lost, with all that admission once added to it."""
+    metadata = pod.metadata
+    name = metadata.name
+    if not isinstance(owner, api.StatefulSet):
+        base = metadata.generate_name or f"{owner.metadata.name}-"
+        name = _free_name(world, base, metadata.namespace, metadata.uid)
+    fresh = api.ObjectMeta(
+        name=name,
+        generate_name=metadata.generate_name,
+        namespace=metadata.namespace,
+        labels=metadata.labels,
+        annotations=metadata.annotations,
+        owner_references=metadata.owner_references,
+    )
+    return api.Pod(metadata=fresh, spec=replace(pod.spec, node_name=""), status=PENDING)
+
+
+def _free_name(world: World, base: str, namespace: str, *parts: object) -> str:
+    """A generated name that no pod has."""
+    names = (generate_name(base, *parts, number) for number in count())
+    return next(name for name in names if world.get(api.Pod, name, namespace) is None)
 
 
 class Stamp:

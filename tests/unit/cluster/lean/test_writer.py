@@ -265,6 +265,41 @@ def test_requests_time_out_and_take_their_connection_with_them() -> None:
     run(scene())
 
 
+def test_requests_do_not_wait_behind_unanswered_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.cluster.lean.pool.STUCK_AFTER", 0.02)
+
+    async def scene() -> None:
+        async with serving(script(silent, silent)) as server:
+            writer = Writer(server.connection(), connections=2, sweep_every=0.01)
+            stuck, others = [Call(), Call()], [Call() for _ in range(5)]
+            for call in stuck:
+                writer.submit(call)
+            assert await outcomes(writer, *others) == [(201, b"{}")] * 5
+            assert len(server.peers) == 4, "as many that answer as there would be"
+            assert not any(call.outcome.done() for call in stuck)
+            for received in server.received[:2]:
+                received.peer.reply(200)
+            assert [await call.outcome for call in stuck] == [(200, b"{}")] * 2
+            assert await writer.drain(1)
+
+    run(scene())
+
+
+def test_stuck_connections_are_made_up_for_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.cluster.lean.pool.STUCK_AFTER", 0.0)
+
+    async def scene() -> None:
+        async with serving(silent) as server:
+            writer = Writer(server.connection(), connections=1, sweep_every=0.002)
+            for _ in range(20):
+                writer.submit(Call())
+            await asyncio.sleep(0.2)
+            assert len(server.peers) == 8
+            writer.close()
+
+    run(scene())
+
+
 def test_idle_connections_are_closed_before_the_server_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stowplan.cluster.lean.pool.LONGEST_IDLE", 0.02)
 

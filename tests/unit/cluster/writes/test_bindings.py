@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -19,6 +20,13 @@ from tests.unit.cluster.stage import (
 )
 
 from stowplan.framework import Bind
+
+
+class Hasty(random.Random):
+    """Makes pauses between attempts short."""
+
+    def random(self) -> float:
+        return -9.5
 
 
 def test_binding() -> None:
@@ -47,13 +55,19 @@ def stored(uid: str, node_name: str) -> tuple[int, Any]:
         pytest.param([CONFLICT, stored(UID, "n2")], ["Conflict"], "BG", id="somebody else bound it"),
         pytest.param([CONFLICT, stored("other", "n1")], ["Conflict"], "BG", id="another pod of that name"),
         pytest.param([CONFLICT, (200, b"?")], ["Conflict"], "BG", id="nonsense"),
-        pytest.param([CONFLICT, HANG_UP], ["Conflict"], "BG", id="no way to look"),
+        pytest.param([CONFLICT, HANG_UP, stored(UID, "n1")], [None], "BGG", id="a second look"),
+        pytest.param([CONFLICT, INTERNAL, stored(UID, "n2")], ["Conflict"], "BGG", id="a second look, elsewhere"),
+        pytest.param([CONFLICT, *[INTERNAL] * 4], ["Conflict"], "BGGGG", id="no way to look"),
         pytest.param([HANG_UP], [None], "BB", id="the request got lost"),
         pytest.param([HANG_UP, CONFLICT, stored(UID, "n1")], [None], "BBG", id="the reply got lost"),
         pytest.param([HANG_UP, CONFLICT, stored(UID, "n2")], ["Conflict"], "BBG", id="lost, and bound elsewhere"),
         pytest.param([HANG_UP, NOT_FOUND], ["NotFound"], "BB", id="lost, and deleted"),
         pytest.param([INTERNAL, UNAVAILABLE], [None], "BBB", id="a passing trouble"),
         pytest.param([INTERNAL, CONFLICT, stored(UID, "n1")], [None], "BBG", id="a trouble that only seemed so"),
+        pytest.param(
+            [*[INTERNAL] * 4, stored(UID, "n1")], [None], "BBBBG", id="a trouble that stays, bound all the same"
+        ),
+        pytest.param([*[INTERNAL] * 4, stored(UID, "")], ["InternalError"], "BBBBG", id="a trouble that stays"),
         pytest.param([(400, b"what?")], ["BadRequest"], "B", id="not in Kubernetes' words"),
     ],
 )
@@ -67,13 +81,27 @@ def test_bindings_that_go_wrong(replies: list[tuple[int, Any]], answers: list[st
     run(play())
 
 
-def test_a_binding_of_unknown_fate_ends_as_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_binding_of_unknown_fate_is_not_given_up(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr("stowplan.cluster.writes.bindings.PATIENCE", 0.05)
 
     async def play() -> None:
+        async with scene(script(*[HANG_UP] * 6, CONFLICT, stored(UID, "n1")), rng=Hasty()) as stage:
+            stage.execute(Bind(make_pod(), "n1"))
+            assert reasons(await stage.end()) == [None]
+
+    run(play())
+    (told,) = caplog.messages
+    assert told.startswith('Still trying to find out whether a pod was bound: pod="default/web" node="n1"')
+
+
+def test_a_binding_of_unknown_fate_ends_as_a_timeout_when_nothing_is_sent_any_more() -> None:
+    async def play() -> None:
         async with scene(script(*[HANG_UP] * 50)) as stage:
             stage.execute(Bind(make_pod(), "n1"))
-            assert reasons(await stage.end()) == ["Timeout"]
+            assert not await stage.writer.drain(0.1)
+            assert reasons([outcome for _, outcome in stage.answers]) == ["Timeout"]
             assert len(stage.server.received) > 1
 
     run(play())

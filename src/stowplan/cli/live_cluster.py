@@ -1,0 +1,60 @@
+"""The cluster that a simulation starts from, by kubeconfig."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from stowplan.api.kinds import Kind
+from stowplan.cache.stores import key_of
+from stowplan.cli.progress import Progress
+from stowplan.cluster.kubeconfig import load_connection
+from stowplan.cluster.snapshot import Snapshot, take_snapshot
+from stowplan.simulator.admission import DEFAULT_NAMESPACE
+from stowplan.simulator.manifests import SIMULATED
+from stowplan.simulator.overlay import Live
+
+_REQUIRED = ("Node", "Pod")
+
+
+class Found(NamedTuple):
+    """A cluster, with what there is to say about it."""
+
+    live: Live
+    documents: dict[tuple[type, str], dict[str, Any]]
+    """Its objects in full, where that was asked for."""
+    notes: list[str]
+
+
+def read_cluster(
+    kubeconfig: str, context: str, *, schedulers: Collection[str], keep_objects: bool, progress: Progress
+) -> Found:
+    """Read all that a simulation can do something with; nothing is written. A StowplanError tells what prevents it."""
+    progress.start("reading the cluster")
+    connection = load_connection(kubeconfig, context=context)
+    snapshot = take_snapshot(
+        connection,
+        sorted(SIMULATED.values(), key=lambda kind: kind.name not in _REQUIRED),
+        required=_REQUIRED,
+        keep_objects=keep_objects,
+        on_progress=lambda count: progress.start(f"reading the cluster: {count:,} objects"),
+    )
+    live = Live([item for item, _ in snapshot.items], schedulers, connection.namespace or DEFAULT_NAMESPACE)
+    documents = {
+        (type(item), key_of(item.metadata)): document for item, document in snapshot.items if document is not None
+    }
+    return Found(live, documents, _notes(snapshot))
+
+
+def _notes(snapshot: Snapshot) -> list[str]:
+    told = {
+        "the server does not have these kinds, so they are left out": snapshot.missing,
+        "may not be read, so they are left out": snapshot.forbidden,
+    }
+    return [f"{why}: {', '.join(map(_name, kinds))}" for why, kinds in told.items() if kinds]
+
+
+def _name(kind: Kind) -> str:
+    """A resource as RBAC rules and `kubectl` name it."""
+    group, slash, _ = kind.api_version.partition("/")
+    return f"{kind.resource}.{group}" if slash else kind.resource

@@ -1,0 +1,88 @@
+"""A simulation from what the command line names to the report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from stowplan.cli.files import read
+from stowplan.cli.progress import Progress
+from stowplan.config import KubeSchedulerConfiguration
+from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime import Factory
+from stowplan.simulator.checks import check
+from stowplan.simulator.manifests import Manifests, load
+from stowplan.simulator.originals import Originals
+from stowplan.simulator.population import populate
+from stowplan.simulator.report import Recorder, Report, report_of
+from stowplan.simulator.report.news import states_before
+from stowplan.simulator.report.recorder import Examine
+from stowplan.simulator.simulation import EPOCH, Simulation
+
+
+class Login(NamedTuple):
+    """Which cluster to start from; what is empty is found as kubectl finds it."""
+
+    kubeconfig: str
+    context: str
+
+
+class Question(NamedTuple):
+    """What is to be simulated, and how closely to look."""
+
+    names: tuple[str, ...]
+    """Files, folders and standard input."""
+    cluster: Login | None
+    config: KubeSchedulerConfiguration
+    plugins: Mapping[str, Factory]
+    seed: int
+    examine: Examine | None
+
+
+def answer(question: Question, notes: list[str], progress: Progress) -> Report:
+    """Simulate, and report. What else is worth a line is added to the notes, as much of it as is known on an error."""
+    needs_objects = any(getattr(factory, "needs_objects", False) for factory in question.plugins.values())
+    content = cache(read) if needs_objects else read
+    found = None
+    if question.cluster is not None:
+        from stowplan.cli.live_cluster import read_cluster
+
+        schedulers = [profile.scheduler_name for profile in question.config.profiles]
+        found = read_cluster(*question.cluster, schedulers=schedulers, keep_objects=needs_objects, progress=progress)
+        notes += found.notes
+    progress.start("reading manifests")
+    manifests = load(question.names, content, None if found is None else found.live)
+    if found is None:
+        check(manifests)
+    recorder = Recorder(question.examine)
+    simulation = Simulation(
+        question.config,
+        {**REGISTRY, **question.plugins},
+        seed=question.seed,
+        observer=recorder,
+        keep_objects=needs_objects,
+        start=EPOCH if found is None else time.time(),
+    )
+    recorder.attach(simulation.world)
+    if needs_objects:
+        documents = {} if found is None else found.documents
+        originals = Originals(simulation.world, question.names, content, manifests.objects, documents)
+        simulation.whole = originals.whole
+    _run(simulation, recorder, manifests, progress)
+    notes += _notes(simulation, manifests)
+    before = states_before((item for item, _ in manifests.objects), manifests.standing)
+    return report_of(simulation, recorder, manifests.unknown, before)
+
+
+def _run(simulation: Simulation, recorder: Recorder, manifests: Manifests, progress: Progress) -> None:
+    populate(simulation.world, simulation.controllers, manifests.objects, manifests.standing)
+    simulation.settle()
+    progress.start("placing pods", total=len(simulation.engine.core.pending))
+    simulation.run(lambda: progress.reach(recorder.bindings))
+
+
+def _notes(simulation: Simulation, manifests: Manifests) -> list[str]:
+    unknown = ", ".join(f"{count} {kind}" for kind, count in sorted(manifests.unknown.items()))
+    return [*manifests.notes, *simulation.controllers.notes(), *([f"not simulated: {unknown}"] if unknown else [])]

@@ -1,0 +1,91 @@
+"""What a cluster holds now: all objects of some kinds, listed once. Nothing but GET requests are sent."""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable
+from contextlib import aclosing
+from typing import NamedTuple
+
+from stowplan.api.kinds import Kind
+from stowplan.cluster.client import Client
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.errors import ApiError, ClusterError
+from stowplan.cluster.feed import UNFINISHED_PODS
+from stowplan.cluster.feed.frames import Decoder, Item, MalformedReply
+from stowplan.cluster.feed.listing import list_pages
+
+_SELECTORS = {"Pod": UNFINISHED_PODS}
+
+
+class Snapshot(NamedTuple):
+    """The objects, and the kinds that there is nothing of."""
+
+    items: list[Item]
+    missing: list[Kind]
+    """Kinds that the server does not have."""
+    forbidden: list[Kind]
+    """Kinds that we may not read."""
+
+
+def take_snapshot(
+    connection: Connection,
+    kinds: Iterable[Kind],
+    *,
+    required: Collection[str] = (),
+    keep_objects: bool = False,
+    on_progress: Callable[[int], None] = lambda count: None,
+) -> Snapshot:
+    """List these kinds, of pods only those that have not finished; `on_progress` is told how many objects there are.
+
+    Kinds that cannot be had are left out, unless their name is among those required. A ClusterError tells in one line
+    what keeps us from reading.
+    """
+    return asyncio.run(_take(connection, kinds, required, keep_objects, on_progress))
+
+
+async def _take(
+    connection: Connection,
+    kinds: Iterable[Kind],
+    required: Collection[str],
+    keep_objects: bool,
+    on_progress: Callable[[int], None],
+) -> Snapshot:
+    snapshot = Snapshot([], [], [])
+    left_out = {404: snapshot.missing, 403: snapshot.forbidden}
+    client = Client(connection)
+    try:
+        for kind in kinds:
+            try:
+                await _list(client, kind, keep_objects, snapshot.items, on_progress)
+            except ApiError as error:
+                if kind.name in required or error.status not in left_out:
+                    raise _problem(connection, kind, error, kind.name in required) from error
+                left_out[error.status].append(kind)
+            except MalformedReply as error:
+                raise ClusterError(f"{connection.url}: {error}") from error
+    finally:
+        await client.close()
+    return snapshot
+
+
+async def _list(
+    client: Client, kind: Kind, keep_objects: bool, found: list[Item], on_progress: Callable[[int], None]
+) -> None:
+    """Add all objects of a kind to what was found of others."""
+    before = len(found)
+    pages = list_pages(
+        client, kind, Decoder(kind, keep_objects=keep_objects), field_selector=_SELECTORS.get(kind.name, "")
+    )
+    async with aclosing(pages):
+        async for _, starts, items in pages:
+            if starts:
+                del found[before:]
+            found += items
+            on_progress(len(found))
+
+
+def _problem(connection: Connection, kind: Kind, error: ApiError, required: bool) -> ClusterError:
+    told = " ".join(str(error).split())
+    if error.status == 401:
+        return ClusterError(f"{connection.url}: the server refuses the credentials: {told}")
+    vital = ", and without them nothing can be told" if required and error.status in (403, 404) else ""
+    return ClusterError(f"{connection.url}: {kind.resource} cannot be read{vital}: {told}")

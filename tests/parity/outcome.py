@@ -1,0 +1,69 @@
+"""What a scheduler did about a pod, free of names and times that are different on each side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.builders import Json
+
+PLACED, PENDING, GATED, UNDECIDED = "placed", "pending", "gated", "undecided"
+GATED_REASON = "SchedulingGated"
+
+_TOLD_OF_CONDITION = ("status", "reason", "message", "observedGeneration")
+_TOLD_OF_EVENT = ("type", "reason", "action", "note", "reportingController")
+
+Told = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of pods that are pending, the condition and the event; both say why."""
+
+    kind: str
+    node: str = ""
+    nominated: str = ""
+    condition: Told | None = None
+    event: Told | None = None
+
+    @property
+    def message(self) -> str:
+        return str((self.condition or {}).get("message", ""))
+
+    def __str__(self) -> str:
+        if self.kind == PLACED:
+            return f"placed on {self.node}"
+        if self.kind != PENDING:
+            return self.kind
+        return f"pending, nominated to {self.nominated!r}, condition {self.condition}, event {self.event}"
+
+
+def condition_of(pod: Json, type_: str = "PodScheduled") -> Told | None:
+    for condition in pod["status"].get("conditions", ()):
+        if condition["type"] == type_:
+            return {field: condition.get(field) for field in _TOLD_OF_CONDITION}
+    return None
+
+
+def event_told(event: Json) -> Told:
+    return {field: event.get(field) for field in _TOLD_OF_EVENT}
+
+
+def is_decided(pod: Json) -> bool:
+    condition = condition_of(pod) or {}
+    return bool(pod["spec"].get("nodeName")) or condition.get("reason") not in (None, GATED_REASON)
+
+
+def outcome_of(pod: Json, complaints: list[Json]) -> Outcome:
+    condition = condition_of(pod)
+    if pod["spec"].get("nodeName"):
+        return Outcome(PLACED, node=pod["spec"]["nodeName"])
+    if condition is None:
+        return Outcome(UNDECIDED)
+    if condition["reason"] == GATED_REASON:
+        return Outcome(GATED, condition=condition, event=event_told(complaints[0]) if complaints else None)
+    nominated = pod["status"].get("nominatedNodeName", "")
+    return Outcome(PENDING, "", nominated, condition, event_told(complaints[0]) if complaints else None)
+
+
+def is_leaving(pod: Json) -> bool:
+    return "deletionTimestamp" in pod["metadata"]

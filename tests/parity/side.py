@@ -1,0 +1,202 @@
+"""One of the two control planes, with what is on it."""
+
+from __future__ import annotations
+
+import copy
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Self
+
+from tests.builders import Json
+from tests.parity.board import Board, key
+from tests.parity.outcome import Outcome, is_decided, is_leaving, outcome_of
+
+from stowplan.api.kinds import KINDS
+from stowplan.testing import KubeApi, Refused
+from stowplan.testing.tidying import clear, delete_namespace
+
+PATIENCE = 60.0
+"""Seconds until a scheduler has to have decided."""
+EVENT_PATIENCE = 20.0
+CONNECTIONS = 8
+
+_WITH_STATUS = ("PersistentVolume", "PersistentVolumeClaim", "PodDisruptionBudget")
+"""Kinds whose status the server ignores when they are created."""
+_OF_A_WORKLOAD = (
+    "Pod",
+    "PersistentVolumeClaim",
+    "PersistentVolume",
+    "Service",
+    "apps/v1/ReplicaSet",
+    "apps/v1/StatefulSet",
+    "policy/v1/PodDisruptionBudget",
+    "storage.k8s.io/v1/CSIStorageCapacity",
+    "storage.k8s.io/v1/CSIDriver",
+    "storage.k8s.io/v1/CSINode",
+    "storage.k8s.io/v1/StorageClass",
+    "Node",
+)
+_ALREADY_THERE = 409
+
+
+class Side:
+    """An API server on which somebody schedules. What we write to it is remembered, so it need not be read again."""
+
+    def __init__(self, name: str, api: KubeApi) -> None:
+        self.name = name
+        self.api = api
+        self.board = Board(api)
+        self._objects: dict[str, dict[str, Json]] = {}
+        self._standing: list[Json] = []
+        self._namespaces: list[Json] = []
+        self._cleanup = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._cleanup.enter_context(self.board)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._cleanup.close()
+
+    # What is not a pod
+    def prepare(self, objects: list[Json]) -> None:
+        """Put there what stays until the end."""
+        for obj in objects:
+            try:
+                made = self.api.create(obj)
+                self._standing.append(made)
+            except Refused as problem:
+                if problem.status != _ALREADY_THERE:
+                    raise
+                made = self.api.patch(_kind(obj), obj["metadata"]["name"], {"metadata": obj["metadata"]})
+            if obj["kind"] == "Namespace":
+                self._namespaces.append(made)
+
+    def put_all(self, objects: list[Json]) -> None:
+        with ThreadPoolExecutor(CONNECTIONS) as threads:
+            list(threads.map(self._put, objects))
+
+    def _put(self, obj: Json) -> None:
+        made = self.api.create(copy.deepcopy(obj))
+        if obj["kind"] in _WITH_STATUS and "status" in obj:
+            meta, patch = obj["metadata"], {"status": obj["status"]}
+            made = self.api.patch(_kind(obj), meta["name"], patch, meta.get("namespace", ""), subresource="status")
+        self._remember(made)
+
+    def change(self, obj: Json, patch: Json, subresource: str = "") -> None:
+        """Merge a patch into an object that was put."""
+        meta = obj["metadata"]
+        namespace = meta.get("namespace", "")
+        self._remember(self.api.patch(_kind(obj), meta["name"], patch, namespace, subresource=subresource))
+
+    def leave(self, obj: Json) -> None:
+        """Delete an object that stays because of its finalizers."""
+        meta = obj["metadata"]
+        self._remember(self.api.delete(_kind(obj), meta["name"], meta["namespace"]))
+
+    def _remember(self, obj: Json) -> None:
+        obj["metadata"].pop("managedFields", None)
+        name = f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
+        self._objects.setdefault(obj["kind"], {})[name] = obj
+
+    def clear(self) -> None:
+        """Remove a workload."""
+        for pod in self.board.pods().values():
+            self.delete(pod)
+        for kind in _OF_A_WORKLOAD:
+            clear(self.api, kind)
+        self._objects.clear()
+
+    def leave_nothing(self) -> None:
+        """Remove also what was prepared."""
+        self.clear()
+        for obj in self._standing:
+            if obj["kind"] == "Namespace":
+                delete_namespace(self.api, obj["metadata"]["name"])
+            else:
+                self.api.delete(_kind(obj), obj["metadata"]["name"])
+
+    # Pods
+    def create(self, manifest: Json) -> Json:
+        made = self.api.create(manifest)
+        self.board.saw(made)
+        return made
+
+    def start(self, pod: Json, at: str) -> None:
+        """Do what a kubelet would."""
+        self.change_pod(pod, {"status": {"phase": "Running", "startTime": at}}, subresource="status")
+
+    def change_pod(self, pod: Json, patch: Json, subresource: str = "") -> Json:
+        meta = pod["metadata"]
+        made = self.api.patch("Pod", meta["name"], patch, meta["namespace"], subresource=subresource)
+        self.board.saw(made)
+        return made
+
+    def delete(self, pod: Json, *, gracefully: bool = False) -> None:
+        """Delete a pod. Gracefully means that it stays for good, since there is no kubelet to end it."""
+        meta = pod["metadata"]
+        try:
+            made = self.api.delete("Pod", meta["name"], meta["namespace"], **({"gracePeriodSeconds": 30} if gracefully else {}))
+        except Refused as problem:
+            if problem.status != 404:
+                raise
+        else:
+            if gracefully:
+                self.board.saw(made)
+                return
+        self.board.removed(pod)
+
+    def outcome(self, pod: Json, timeout: float = PATIENCE) -> Outcome:
+        """Wait until the scheduler has decided about a pod, and return what."""
+        uid = pod["metadata"]["uid"]
+
+        def decided() -> bool:
+            seen = self.board.pod(uid)
+            return seen is not None and is_decided(seen)
+
+        if self.board.wait(decided, timeout):
+            self.board.wait(lambda: self._is_placed(uid) or self.board.complaints(uid), EVENT_PATIENCE)
+        return outcome_of(self.board.pod(uid) or pod, self.board.complaints(uid))
+
+    def glance(self, pod: Json) -> Outcome:
+        """What the scheduler has decided so far."""
+        uid = pod["metadata"]["uid"]
+        return outcome_of(self.board.pod(uid) or pod, self.board.complaints(uid))
+
+    def wait_placed(self, pod: Json, timeout: float) -> str:
+        """The node of a pod once it has one, or nothing."""
+        uid = pod["metadata"]["uid"]
+        self.board.wait(lambda: self._is_placed(uid), timeout)
+        return str((self.board.pod(uid) or pod)["spec"].get("nodeName", ""))
+
+    def _is_placed(self, uid: str) -> bool:
+        pod = self.board.pod(uid)
+        return pod is not None and bool(pod["spec"].get("nodeName"))
+
+    def leaving(self) -> set[str]:
+        """The pods that are being deleted."""
+        return {name for name, pod in self.board.pods().items() if is_leaving(pod)}
+
+    def case(self, pod: Json, name: str, config: Json) -> Json:
+        """The question that was put to the scheduler, in the form that `stowplan evaluate` takes."""
+        others = [other for other in self.board.pods().values() if other["metadata"]["uid"] != pod["metadata"]["uid"]]
+        lists = {
+            KINDS[kind].case_list: [obj for _, obj in sorted(objects.items())] for kind, objects in self._objects.items()
+        }
+        return {
+            "id": name,
+            "config": config,
+            "pod": pod,
+            "pods": [other for other in sorted(others, key=key) if other["spec"].get("nodeName")],
+            "nominatedPods": [
+                other
+                for other in others
+                if other["status"].get("nominatedNodeName") and not other["spec"].get("nodeName")
+            ],
+            "namespaces": self._namespaces,
+            **{name: objects for name, objects in lists.items() if name},
+        }
+
+
+def _kind(obj: Json) -> str:
+    return f"{obj['apiVersion']}/{obj['kind']}"

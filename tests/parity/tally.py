@@ -1,0 +1,44 @@
+"""The score of a run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.builders import Json
+
+_COUNTED = re.compile(r"(?<=[ :])\d+ (?=[A-Za-z])")
+
+
+@dataclass
+class Tally:
+    """What was decided and how often the two sides agreed."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    """How many pending pods were told each reason."""
+    disagreements: list[Json] = field(default_factory=list)
+
+    def note_message(self, message: str) -> None:
+        """Count the reasons in the text of a pending pod."""
+        filtering = message.partition(" no new claims to deallocate")[0].partition("available: ")[2]
+        parts = filtering.rstrip(".").split(", ")
+        self.reasons.update({_COUNTED.sub("", f" {part}").strip() for part in parts})
+
+    def disagree(self, where: str, problems: list[str], case: Json, *, again: bool) -> None:
+        """Note a disagreement; `again` tells that it came up also when the same pod was tried once more."""
+        self.counts["disagreements" if again else "once only"] += 1
+        self.disagreements.append({"id": where, "again": again, "problems": problems, "case": case})
+
+    def summary(self) -> dict[str, Any]:
+        return {**dict(sorted(self.counts.items())), "reasons": dict(self.reasons.most_common())}
+
+    def write_cases(self, path: Path) -> None:
+        """The disagreements as cases for `stowplan evaluate`, in a file; and beside it what was said about them."""
+        path.write_text("".join(json.dumps(found["case"]) + "\n" for found in self.disagreements))
+        told = [{name: found[name] for name in ("id", "again", "problems")} for found in self.disagreements]
+        path.with_suffix(".problems.json").write_text(json.dumps(told, indent=2) + "\n")

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import pytest
+from tests.builders import node
+from tests.unit.scheduler.stage import Stage
+
+from stowplan.scheduler.courses import BROKEN, ERROR, SCHEDULED, UNSCHEDULABLE, Course, Ending
+
+PROFILE = "default-scheduler"
+
+
+def ending(feasible: int = 2, post_filter: str = "", attempts: int = 1, flushed: bool = False) -> Ending:
+    return (10.0, 10.5, 7, feasible, post_filter, 12.0, 9.0, attempts, flushed)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage(node("n1"))
+
+
+def course(stage: Stage, *unconcerned: str, straight: bool = True) -> Course:
+    return Course(stage.host.core.profiles[PROFILE], frozenset(unconcerned), straight)
+
+
+@pytest.mark.parametrize(
+    ("kind", "result", "filtered"),
+    [
+        (SCHEDULED, "scheduled", "Success"),
+        (UNSCHEDULABLE, "unschedulable", "Success"),
+        (ERROR, "error", "Success"),
+        (BROKEN, "error", "Error"),
+    ],
+)
+def test_results(stage: Stage, kind: str, result: str, filtered: str) -> None:
+    made = course(stage)
+    made.endings[kind] += [ending(), ending()]
+    made.count(stage.metrics)
+    assert stage.told("scheduler_schedule_attempts_total", result=result, profile=PROFILE) == 2
+    assert stage.told("scheduler_scheduling_attempt_duration_seconds_sum", result=result, profile=PROFILE) == 4.0
+    name = "scheduler_framework_extension_point_duration_seconds_sum"
+    assert stage.told(name, extension_point="Filter", status=filtered, profile=PROFILE) == 1.0
+
+
+def test_what_is_counted_is_gone(stage: Stage) -> None:
+    made = course(stage)
+    made.endings[SCHEDULED].append(ending())
+    made.count(stage.metrics)
+    made.count(stage.metrics)
+    assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 1
+
+
+def test_post_filter_is_told_by_what_it_came_to(stage: Stage) -> None:
+    made = course(stage)
+    made.endings[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success"), ending(0, "")]
+    made.count(stage.metrics)
+    name = "scheduler_framework_extension_point_duration_seconds_count"
+    for status in ("Unschedulable", "Success"):
+        assert stage.told(name, extension_point="PostFilter", status=status, profile=PROFILE) == 1
+
+
+def test_the_points_of_a_pod_that_somebody_holds_up_are_told_by_others(stage: Stage) -> None:
+    made = course(stage, straight=False)
+    made.endings[SCHEDULED].append(ending())
+    made.count(stage.metrics)
+    name = "scheduler_framework_extension_point_duration_seconds_count"
+    assert stage.told(name, extension_point="Bind", status="Success", profile=PROFILE) is None
+
+
+def test_plugins_that_are_not_concerned_answer_skip(stage: Stage) -> None:
+    made = course(stage, "NodePorts", "NodeAffinity")
+    made.endings[SCHEDULED].append(ending())
+    made.count(stage.metrics)
+    name = "scheduler_plugin_execution_duration_seconds_count"
+    assert stage.told(name, plugin="NodePorts", extension_point="PreFilter", status="Skip") == 1
+    assert stage.told(name, plugin="NodePorts", extension_point="Filter", status="Success") is None
+    assert stage.told(name, plugin="DefaultBinder", extension_point="Bind", status="Success") == 1
+    evaluated = {"plugin": "NodeName", "extension_point": "Filter", "profile": PROFILE}
+    assert stage.told("scheduler_plugin_evaluation_total", **evaluated) == 7
+
+
+def test_filters_share_the_time_it_took_to_decide(stage: Stage) -> None:
+    made = course(stage)
+    made.endings[SCHEDULED].append(ending())
+    made.count(stage.metrics)
+    filters = stage.host.core.profiles[PROFILE].filters
+    name = "scheduler_plugin_execution_duration_seconds_sum"
+    told = [stage.told(name, plugin=p.name, extension_point="Filter", status="Success") or 0.0 for p in filters]
+    assert sum(told) == pytest.approx(0.5)
+
+
+def test_waits_are_told_by_attempts(stage: Stage) -> None:
+    made = course(stage)
+    made.endings[SCHEDULED] += [ending(attempts=1), ending(attempts=2), ending(attempts=2, flushed=True)]
+    made.count(stage.metrics)
+    assert stage.told("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="2") == 6.0
+    assert stage.told("scheduler_pod_scheduling_attempts_sum") == 5
+    assert stage.told("scheduler_pod_scheduled_after_flush_total") == 1
+
+
+def test_no_cycle_has_or_leaves_a_hint(stage: Stage) -> None:
+    made = course(stage)
+    made.endings[SCHEDULED] += [ending(feasible=3), ending(feasible=1)]
+    made.endings[UNSCHEDULABLE].append(ending(feasible=0))
+    made.count(stage.metrics)
+    assert stage.told("scheduler_batch_attempts_total", profile=PROFILE, result="no_hint") == 3
+    assert stage.told("scheduler_batch_cache_flushed_total", profile=PROFILE, reason="pod_not_batchable") == 1
+    assert stage.told("scheduler_batch_cache_flushed_total", profile=PROFILE, reason="empty_list") == 1
+    assert stage.told("scheduler_store_schedule_results_duration_seconds_count", profile=PROFILE) == 2

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Callable, Iterator
+
+import pytest
+from tests.builders import node, pod
+from tests.unit.scheduler.stage import Stage
+
+from stowplan.framework import Code, Status
+from stowplan.observe import logs
+from stowplan.observe.logs import LogOptions
+from stowplan.scheduler import narration
+
+Said = Callable[[], list[str]]
+Listen = Callable[[int], Said]
+
+
+@pytest.fixture
+def listen() -> Iterator[Listen]:
+    handlers, level = logging.getLogger().handlers[:], logging.getLogger("stowplan").level
+    stream = io.StringIO()
+
+    def begin(verbosity: int) -> Said:
+        logs.configure(LogOptions(verbosity=verbosity), stderr=stream)
+        return lambda: [line.partition("] ")[2] for line in stream.getvalue().splitlines()]
+
+    yield begin
+    logs.configure(LogOptions())
+    logging.getLogger().handlers[:] = handlers
+    logging.getLogger("stowplan").setLevel(level)
+
+
+def test_by_default_nothing_is_said_of_pods_that_fit_or_do_not(listen: Listen) -> None:
+    said = listen(0)
+    Stage(node("n1"), pod("p"), pod("big", requests={"cpu": 100})).host.schedule()
+    assert said() == []
+
+
+def test_at_level_two_what_becomes_of_pods(listen: Listen) -> None:
+    said = listen(2)
+    Stage(node("n1"), pod("p"), pod("big", requests={"cpu": 100})).host.schedule()
+    assert said() == [
+        '"Successfully bound pod to node" pod="default/p" node="n1" evaluatedNodes=1 feasibleNodes=1',
+        '"Unable to schedule pod; no fit; waiting" pod="default/big" err="0/1 nodes are available: 1 Insufficient cpu. '
+        "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for "
+        'scheduling."',
+    ]
+
+
+def test_at_level_three_what_is_tried(listen: Listen) -> None:
+    said = listen(3)
+    Stage(node("n1"), pod("p")).host.schedule()
+    assert said() == [
+        '"Attempting to schedule pod" pod="default/p"',
+        '"Attempting to bind pod to node" pod="default/p" node="n1"',
+        '"Successfully bound pod to node" pod="default/p" node="n1" evaluatedNodes=1 feasibleNodes=1',
+    ]
+
+
+def test_at_level_ten_all_scores(listen: Listen) -> None:
+    stage = Stage(node("n1"), node("n2"), pod("p"))
+    said = listen(10)
+    stage.host.schedule()
+    lines = said()
+    assert any(
+        line.startswith('"Plugin scored node for pod" pod="default/p" plugin="ImageLocality" node="n2" score=')
+        for line in lines
+    )
+    assert sum(line.startswith('"Calculated node\'s final score for pod"') for line in lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "line"),
+    [
+        (
+            Status(Code.UnschedulableAndUnresolvable, "no nodes available to schedule pods"),
+            '"Unable to schedule pod; no nodes are registered to the cluster; waiting" pod="default/p"',
+        ),
+        (Status(Code.Unschedulable, "full"), '"Unable to schedule pod; no fit; waiting" pod="default/p" err="full"'),
+        (Status(Code.Error, "broken"), '"Error scheduling pod; retrying" err="broken" pod="default/p"'),
+    ],
+)
+def test_failures(listen: Listen, status: Status, line: str) -> None:
+    stage = Stage(pod("p"))
+    said = listen(2)
+    narration.failed(stage.host.unit("p"), status)
+    assert said() == [line]
+
+
+def test_errors_are_said_at_any_level(listen: Listen) -> None:
+    stage = Stage(pod("p"))
+    said = listen(0)
+    narration.failed(stage.host.unit("p"), Status(Code.Error, "broken"))
+    assert len(said()) == 1
+
+
+def test_moves_in_the_queue(listen: Listen) -> None:
+    stage = Stage(pod("p"))
+    unit = stage.host.unit("p")
+    unit.unschedulable_plugins = {"NodeName", "NodeAffinity"}
+    said = listen(5)
+    narration.entered(unit, "active", "NodeAdd")
+    narration.entered(unit, "unschedulable", "ScheduleAttemptFailure")
+    moved = '"Pod moved to an internal scheduling queue" pod="default/p"'
+    assert said() == [
+        f'{moved} event="NodeAdd" queue="Active"',
+        f'{moved} event="ScheduleAttemptFailure" queue="Unschedulable" '
+        'unschedulablePlugins=["NodeAffinity","NodeName"]',
+    ]
+
+
+def test_a_preemption(listen: Listen) -> None:
+    said = listen(2)
+    low, high = pod("low", "n1", requests={"cpu": 3}), pod("high", requests={"cpu": 3}, priority=100)
+    Stage(node("n1"), low, high).host.schedule()
+    assert [line.partition('" ')[0].strip('"') for line in said()] == [
+        "the target node for the preemption is determined",
+        "Start the preemption asynchronously",
+        "Unable to schedule pod; no fit; waiting",
+        "Preemptor Pod preempted victim Pod",
+        "Async Preemption finished completely",
+        "Successfully bound pod to node",
+    ]
+
+
+def test_a_slow_cycle_is_told_of_at_any_level(listen: Listen) -> None:
+    stage = Stage(node("n1"), pod("p"))
+    said = listen(0)
+    unit = stage.host.unit("p")
+    stage.time[0] = 1.0
+    stage.instruments.attempting(unit)
+    decision = stage.host.core.profiles["default-scheduler"].decide(unit.pod)
+    stage.time[0] += 0.25
+    stage.instruments.decided(unit, decision)
+    assert said() == ['"Trace: Scheduling" pod="default/p" totalTime="250ms" evaluatedNodes=1 feasibleNodes=1']
+
+
+def test_a_pod_that_was_flushed(listen: Listen) -> None:
+    stage = Stage(pod("p"))
+    unit = stage.host.unit("p")
+    unit.was_flushed = True
+    said = listen(4)
+    narration.bound(unit, "n1", 3, 2)
+    assert said()[1].startswith('"Pod scheduled after flush from unschedulablePods" pod="default/p"')
