@@ -9,7 +9,7 @@ from typing import Self, TypeVar
 
 from tests.builders import Json
 
-from stowplan.testing import KubeApi, NotInTime, Refused, SurroundingsError
+from stowplan.testing import KubeApi, Refused, SurroundingsError
 
 T = TypeVar("T")
 

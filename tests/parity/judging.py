@@ -32,6 +32,10 @@ class Verdict:
         return sorted(node for node, total in totals.items() if total == max(totals.values()))
 
     @property
+    def feasible(self) -> list[str]:
+        return list(self._told.get("feasible", ()))
+
+    @property
     def message(self) -> str:
         """Why no node fits, without what preemption has to say."""
         return str(self._told.get("message", "")).partition(" | ")[0]

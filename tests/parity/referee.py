@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TypeVar
 
 from tests.builders import Json
@@ -29,6 +30,22 @@ _MOST_REDRAWN = 50
 _INVALID = (400, 403, 422)
 
 
+@dataclass(frozen=True)
+class Decision:
+    """About one pod, on both sides."""
+
+    theirs: Json
+    ours: Json
+    outcomes: tuple[Outcome, Outcome]
+    verdict: Verdict
+    problems: list[str]
+
+    @property
+    def can_be_repeated(self) -> bool:
+        """Who was evicted does not come back."""
+        return not any(outcome.nominated for outcome in self.outcomes)
+
+
 class Referee:
     """Brings one pod after the other before both schedulers, and keeps both sides the same."""
 
@@ -41,7 +58,7 @@ class Referee:
         self._threads = ThreadPoolExecutor(2)
         self._manifests: dict[str, Json] = {}
         self._started: dict[str, str] = {}
-        self._held: list[tuple[Json, Json]] = []
+        self._gated: list[tuple[Json, Json]] = []
 
     def play(self, workload: Workload, pods: int) -> None:
         """Play a whole workload, and leave both sides empty."""
@@ -50,13 +67,13 @@ class Referee:
         self.both(lambda side: [side.leave(obj) for obj in workload.leaving])
         time.sleep(self.settle)
         for number in range(pods):
-            created = self._create(workload, f"p-{workload.name}-{number:02}")
-            self._let_go(keep=1)
-            self.step(*created)
+            gated, self._gated = self._gated, []
+            self._next(workload, f"p-{workload.name}-{number:02}")
+            self._let_go(gated)
             if draw.chance(0.08) and not self.preemptors.waiting:
                 interlude(self, draw)
-        self.preemptors.finish()
-        self._let_go(keep=0)
+        self._let_go(self._gated)
+        self._gated = []
         self.preemptors.finish()
         self.both(Side.clear)
         self._manifests.clear()
@@ -72,84 +89,92 @@ class Referee:
         self._threads.shutdown()
 
     # One pod
-    def _create(self, workload: Workload, name: str) -> tuple[Json, Json]:
-        """Create the next pod that the API servers accept."""
+    def _next(self, workload: Workload, name: str) -> None:
+        """The next pod that the API servers accept."""
         for _ in range(_MOST_REDRAWN):
             manifest = workload.pod(name)
+            self._manifests[f"{manifest['metadata']['namespace']}/{name}"] = manifest
             try:
-                return self._create_both(manifest)
+                return self.step(lambda side, manifest=manifest: side.create(manifest))
             except Refused as problem:
                 if problem.status not in _INVALID:
                     raise
                 self.tally.counts["redrawn"] += 1
         raise AssertionError(f"{workload.name}: the API server refuses every pod")
 
-    def _create_both(self, manifest: Json) -> tuple[Json, Json]:
-        created = self.both(lambda side: side.create(manifest))
-        self._manifests[key(created[0])] = manifest
-        return created
-
-    def step(self, theirs: Json, ours: Json) -> None:
-        """Let both decide about a pod that was created just now."""
+    def step(self, submit: Callable[[Side], Json]) -> None:
+        """Let both decide about a pod, which `submit` hands in and returns."""
+        decision = self._decide(submit)
         self.tally.counts["pods"] += 1
-        where = key(theirs)
-        problems, outcomes, verdict = self._decide(theirs, ours)
-        if problems and outcomes[0].kind in (PLACED, PENDING) and not any(outcome.nominated for outcome in outcomes):
-            self.tally.disagree(f"{where} at first", problems, verdict.case, again=False)
-            theirs, ours = self._create_again(theirs, ours)
-            problems, outcomes, verdict = self._decide(theirs, ours)
-        if problems:
-            self.tally.disagree(where, problems, verdict.case, again=True)
+        where = key(decision.theirs)
+        if decision.problems and decision.can_be_repeated:
+            self.tally.disagree(f"{where} at first", decision.problems, decision.verdict.case, again=False)
+            decision = self._decide_again(decision)
+        if decision.problems:
+            self.tally.disagree(where, decision.problems, decision.verdict.case, again=True)
         else:
             self.tally.counts["agreed"] += 1
-        self._settle(theirs, ours, outcomes, verdict)
+        self._settle(decision)
 
-    def _decide(self, theirs: Json, ours: Json) -> tuple[list[str], tuple[Outcome, Outcome], Verdict]:
-        verdict = Verdict(self.ours.case(ours, key(ours), CONFIG))
+    def _decide(self, submit: Callable[[Side], Json]) -> Decision:
+        cluster = self.ours.case()
+        theirs, ours = self.both(submit)
+        verdict = Verdict({"id": key(ours), "config": CONFIG, "pod": ours, **cluster})
         outcomes = self.theirs.outcome(theirs), self.ours.outcome(ours)
-        return list(disagreements(*outcomes, verdict)), outcomes, verdict
+        return Decision(theirs, ours, outcomes, verdict, list(disagreements(*outcomes, verdict)))
 
-    def _create_again(self, theirs: Json, ours: Json) -> tuple[Json, Json]:
-        """The same pod anew, after everybody had time to see the cluster as it is."""
-        self.theirs.delete(theirs)
-        self.ours.delete(ours)
+    def _decide_again(self, decision: Decision) -> Decision:
+        """About the same pod anew, after everybody had time to see the cluster as it is."""
+        self.theirs.delete(decision.theirs)
+        self.ours.delete(decision.ours)
         self.align()
         time.sleep(self.settle * 2)
-        return self._create_both(self._manifests[key(theirs)])
+        manifest = self._manifests[key(decision.theirs)]
+        return self._decide(lambda side: side.create(manifest))
 
-    def _settle(self, theirs: Json, ours: Json, outcomes: tuple[Outcome, Outcome], verdict: Verdict) -> None:
+    def _settle(self, decision: Decision) -> None:
         """Make the outcome on their side true on both."""
-        outcome, mine = outcomes
-        self.tally.counts[outcome.kind] += 1
+        outcome, mine = decision.outcomes
+        verdict, counts = decision.verdict, self.tally.counts
+        counts[outcome.kind] += 1
         if outcome.kind == GATED:
-            self._held.append((theirs, ours))
+            self._gated.append((decision.theirs, decision.ours))
             return
         if outcome.kind == PENDING:
             self.tally.note_message(outcome.message)
-            if outcome.nominated:
-                self.preemptors.add(theirs, ours, outcomes, verdict)
-                return
+        if outcome.nominated:
+            self.preemptors.add(decision.theirs, decision.ours, decision.outcomes, verdict)
+            return
         if outcome.kind == PLACED:
-            self.tally.counts["same node" if outcome.node == mine.node else "another best node"] += 1
-            self.tally.counts["one best node"] += len(verdict.best) == 1 < len(verdict.feasible)
-            self.start(theirs)
+            counts["same node" if outcome.node == mine.node else "another best node"] += 1
+            counts["one best node of several"] += len(verdict.best) == 1 < len(verdict.feasible)
+            self.start(decision.theirs)
         else:
-            self.both(lambda side: side.delete(theirs if side is self.theirs else ours))
+            self.theirs.delete(decision.theirs)
+            self.ours.delete(decision.ours)
         self.align()
         self.preemptors.finish()
 
-    def _let_go(self, keep: int) -> None:
-        """Lift the gates of pods that are held, all but the newest."""
-        while len(self._held) > keep:
-            theirs, ours = self._held.pop(0)
-            for side, pod in ((self.theirs, theirs), (self.ours, ours)):
+    def _let_go(self, gated: list[tuple[Json, Json]]) -> None:
+        """Lift the gates of pods; until now, nothing may have happened to them."""
+        for pods in gated:
+            for side, pod in zip((self.theirs, self.ours), pods, strict=True):
                 found = side.glance(pod)
                 if found.kind != GATED or found.event is not None:
                     problems = [f"{side.name}: a pod with scheduling gates is {found}"]
-                    self.tally.disagree(key(pod), problems, side.case(pod, key(pod), CONFIG), again=True)
-            self._manifests[key(theirs)]["spec"].pop("schedulingGates")
+                    self.tally.disagree(key(pod), problems, {"pod": pod, **side.case()}, again=True)
+            name = key(pods[0])
+            self._manifests[name]["spec"].pop("schedulingGates")
             patch = {"spec": {"schedulingGates": None}}
-            self.step(*self.both(lambda side: side.change_pod(theirs if side is self.theirs else ours, patch)))
+            self.step(lambda side, name=name: side.change_pod(side.board.pods()[name], patch))
+
+    def relabel(self, name: str, labels: dict[str, str]) -> None:
+        """Give a pod other labels."""
+        manifest = self._manifests[name]
+        gone = dict.fromkeys(manifest["metadata"]["labels"].keys() - labels.keys())
+        patch = {"metadata": {"labels": {**gone, **labels}}}
+        manifest["metadata"]["labels"] = labels
+        self.both(lambda side: side.change_pod(side.board.pods()[name], patch))
 
     # Keeping both sides the same
     def start(self, pod: Json) -> None:

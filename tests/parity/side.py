@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Self
 
 from tests.builders import Json
-from tests.parity.board import Board, key
+from tests.parity.board import Board
 from tests.parity.outcome import Outcome, is_decided, is_leaving, outcome_of
 
 from stowplan.api.kinds import KINDS
@@ -136,7 +136,9 @@ class Side:
         """Delete a pod. Gracefully means that it stays for good, since there is no kubelet to end it."""
         meta = pod["metadata"]
         try:
-            made = self.api.delete("Pod", meta["name"], meta["namespace"], **({"gracePeriodSeconds": 30} if gracefully else {}))
+            made = self.api.delete(
+                "Pod", meta["name"], meta["namespace"], **({"gracePeriodSeconds": 30} if gracefully else {})
+            )
         except Refused as problem:
             if problem.status != 404:
                 raise
@@ -177,21 +179,22 @@ class Side:
         """The pods that are being deleted."""
         return {name for name, pod in self.board.pods().items() if is_leaving(pod)}
 
-    def case(self, pod: Json, name: str, config: Json) -> Json:
-        """The question that was put to the scheduler, in the form that `stowplan evaluate` takes."""
-        others = [other for other in self.board.pods().values() if other["metadata"]["uid"] != pod["metadata"]["uid"]]
-        lists = {
-            KINDS[kind].case_list: [obj for _, obj in sorted(objects.items())] for kind, objects in self._objects.items()
-        }
+    def nominated(self, pod: Json) -> str:
+        """The node that a pod is nominated to."""
+        return str((self.board.pod(pod["metadata"]["uid"]) or pod)["status"].get("nominatedNodeName", ""))
+
+    def objects(self, kind: str) -> list[Json]:
+        """Those that we put there."""
+        return [obj for _, obj in sorted(self._objects.get(kind, {}).items())]
+
+    def case(self) -> Json:
+        """The cluster in the form that `stowplan evaluate` takes; the pod that it is asked about is to be added."""
+        pods = [pod for _, pod in sorted(self.board.pods().items())]
+        lists = {KINDS[kind].case_list: self.objects(kind) for kind in self._objects}
         return {
-            "id": name,
-            "config": config,
-            "pod": pod,
-            "pods": [other for other in sorted(others, key=key) if other["spec"].get("nodeName")],
+            "pods": [pod for pod in pods if pod["spec"].get("nodeName")],
             "nominatedPods": [
-                other
-                for other in others
-                if other["status"].get("nominatedNodeName") and not other["spec"].get("nodeName")
+                pod for pod in pods if pod["status"].get("nominatedNodeName") and not pod["spec"].get("nodeName")
             ],
             "namespaces": self._namespaces,
             **{name: objects for name, objects in lists.items() if name},

@@ -42,7 +42,9 @@ def make_storage(draw: Draw, nodes: list[Json]) -> Storage:
 def add_volumes(draw: Draw, pod: Json) -> None:
     """Volumes of a pod, most of them claims that its namespace has."""
     names = draw.some((*_LIKELY, *_CLAIMS, "missing"), 1, 2) if draw.chance(0.85) else []
-    volumes: list[Json] = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(names)]
+    volumes: list[Json] = [
+        {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(names)
+    ]
     if draw.chance(0.15):
         disk = {"pdName": draw.choice(("d1", "d2")), "readOnly": draw.chance(0.4)}
         volumes.append({"name": "disk", "gcePersistentDisk": disk})
@@ -87,7 +89,9 @@ def _csi_node(draw: Draw, node: Json) -> Json:
     return _object("CSINode", name, spec={"drivers": [driver]})
 
 
-def _claim(name: str, namespace: str, class_name: str | None, size: str = "1Gi", *, volume: str = "", **spec: object) -> Json:
+def _claim(
+    name: str, namespace: str, class_name: str | None, size: str = "1Gi", *, volume: str = "", **spec: object
+) -> Json:
     made = _object(
         "PersistentVolumeClaim",
         name,

@@ -88,7 +88,10 @@ class Workload:
 def standing_objects() -> list[Json]:
     """What is there for all workloads."""
     return [
-        *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": n, "labels": NAMESPACES[n]}} for n in NAMESPACES),
+        *(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": n, "labels": NAMESPACES[n]}}
+            for n in NAMESPACES
+        ),
         *(_priority_class(name, value) for name, value in PRIORITIES.items()),
         _priority_class(PATIENT, 500) | {"preemptionPolicy": "Never"},
     ]

@@ -63,7 +63,7 @@ class EngineWalk:
         """How often the API server bound each pod for the engine."""
         self._serial = 0
         self._released: dict[str, int] = {}
-        """Nodes that a nomination kept others off and that nobody was told the end of: the pod's priority by node."""
+        """Nodes that a nomination kept others off whose end nobody was told of: by node, the pod's priority."""
         self._nominated: dict[str, tuple[str, int]] = {}
         self._announced: set[str] = set()
         self._listen()
@@ -297,14 +297,17 @@ class EngineWalk:
 
         - it fits because of pods that are assumed: others hear of them when they are bound;
         - spreading does not count pods that are about to end: others hear of them when they are gone;
-        - a nomination kept it away that ended without a word, as when the nominated pod went elsewhere.
+        - a nomination kept it away that ended without a word, as when the nominated pod went elsewhere;
+        - so did a pod that turned out to be bound elsewhere: others hear of it when the attempt to bind it fails.
         """
         rejectors, cluster = found.unit.unschedulable_plugins, self.core.cluster
         if cluster.assumed and not _HELPED_BY_PODS.isdisjoint(rejectors):
             return True
         if "PodTopologySpread" in rejectors and any(pod.terminating for pod in cluster.pods.values()):
             return True
-        return all(self._released.get(name, -(2**31)) >= found.unit.pod.priority for name in found.node_names)
+        left = {a.node_name for a in self.core.attempts.values() if a.pod.uid in cluster.pods.keys() - cluster.assumed}
+        released = {name for name, priority in self._released.items() if priority >= found.unit.pod.priority}
+        return left | released >= set(found.node_names)
 
     def _listen(self) -> None:
         """Hear of what pods are told about the end of others."""

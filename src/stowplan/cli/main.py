@@ -86,13 +86,13 @@ class LazyGroup(click.Group):
 def cli(verbosity: int) -> None:
     """Stowplan decides where pods go, as kube-scheduler does: same filters, same scores, same words.
 
-    Nothing here talks to a cluster: manifests, cases and configuration come from files or standard input, results go
-    to standard output, messages to standard error.
+    Manifests, cases and configuration come from files or standard input, results go to standard output, messages to
+    standard error. Only 'scheduler', and 'simulate' if told so, talk to a cluster; 'simulate' changes nothing there.
 
     \b
     Examples:
       Would this fit into the cluster, and if not, why?
-        stowplan simulate -f cluster.yaml -f deployment.yaml
+        stowplan simulate --from-cluster -f deployment.yaml
       What does a scheduler at work look like?
         stowplan demo
       Which nodes suit the pod of each case, and why not the others?

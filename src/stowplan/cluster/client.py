@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import NamedTuple
 
 import aiohttp
@@ -44,7 +45,10 @@ class Client:
         *,
         limiter: TokenBucket | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        observe: Callable[[str, str, float, int, int], object] | None = None,
     ) -> None:
+        """`observe` is told of every request: method, status, seconds, bytes sent, bytes received."""
+        self._observe = observe
         self.connection = connection
         self._limiter = limiter
         self._sleep = sleep
@@ -76,8 +80,11 @@ class Client:
         for attempt in range(_RETRIES + 1):
             if self._limiter is not None and (wait := self._limiter.take()) > 0:
                 await self._sleep(wait)
+            began = monotonic()
             reply = await self._open(_Request(method, path, params or {}, body, content_type, timeout))
             content = await self._read(reply)
+            if self._observe is not None:
+                self._observe(method, str(reply.status), monotonic() - began, len(body or b""), len(content))
             if reply.status < 300:
                 return content
             later = _asked_to_wait(reply)

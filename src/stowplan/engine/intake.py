@@ -105,6 +105,7 @@ class Intake:
         core.queue.move(ASSIGNED_POD_ADD, None, pod)
         waited = core.pending.pop(uid, None)
         if waited is not None:
+            core.observer.heard("UnschedulablePodDelete")
             core.queue.remove(waited.pod)
             waiting = core.waiting_pods.get(uid)
             if waiting is not None:

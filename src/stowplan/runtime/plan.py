@@ -40,8 +40,8 @@ class Plan:
         self.plain = self._settle_pre_filter(pod)
         """Whether such pods are better judged without a plan, because PreFilter names the few nodes to look at."""
         node_filters = [p for p in shape.node_filters if p.name not in self._inert]
-        # What a plan touches in a cycle it shares with other plans where it can: a thousand plans by turns fall out of
-        # the processor's caches, and then each list costs as much as the work on it. Empty tuples are shared as they are.
+        # What a plan touches in a cycle it shares with other plans where it can (as empty tuples are): a thousand plans
+        # by turns fall out of the processor's caches, and then each list costs as much as the work on it.
         self._pod_filters = shape.pod_filters
         if not self._inert.isdisjoint([p.name for p in shape.pod_filters]):
             self._pod_filters = [p for p in shape.pod_filters if p.name not in self._inert]

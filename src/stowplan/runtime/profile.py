@@ -71,7 +71,7 @@ class Profile:
         self._templates_version = 0
         self._late_key, self._enqueue_key = (self, "late"), (self, "pre_enqueue")
         self._epoch = 0
-        """Changes when all plans are forgotten. A template derives (the epoch when it was last seen, its plan if any)."""
+        """Changes when all plans are forgotten. Templates derive a pair: the epoch they were last seen in, and a plan."""
 
     def pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
         """Why the pod may not enter the queue, or None. The plugin named `first` is asked before all others."""
@@ -166,8 +166,9 @@ class Profile:
         self._epoch += 1
 
     def _plan(self, pod: Pod) -> Plan:
-        """A plan for the pod's template, made when its second pod comes. Too many, and those used last are kept."""
+        """A plan for the pod's template, whose second pod this is. When they get too many, the oldest are dropped."""
         plan = Plan(self, pod)
+        plan.used = self._turn
         pod.template.derived[self] = (self._epoch, plan)
         self._plans[pod.template] = plan
         if len(self._plans) > _PLANS_KEPT:

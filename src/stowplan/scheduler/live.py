@@ -92,7 +92,7 @@ class Scheduler:
         """Schedule until told to stop."""
         loop = self._loop = asyncio.get_running_loop()
         settings = self._settings
-        client = Client(settings.connection, limiter=self._limiter)
+        client = Client(settings.connection, limiter=self._limiter, observe=self._on_request)
         writer = self._writer(self._limiter)
         # Events have connections and a rate of their own, as in kube-scheduler: they never hold up a binding.
         event_writer = self._writer(self._make_limiter())
@@ -151,6 +151,7 @@ class Scheduler:
                 settings.config.leader_election,
                 on_started=self._on_loop(lambda: None),
                 on_stopped=self._on_loop(self._lost_lease),
+                observe=self._on_request,
             )
             self._elector.start()
 

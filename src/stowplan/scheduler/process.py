@@ -69,12 +69,12 @@ async def _run(settings: Settings, options: Options) -> int:
     scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.took_in)
     await _check_connection(connection)
     monitor.watch(scheduler)
-    monitor.start()
+    await asyncio.to_thread(monitor.start)
     handle_signals(scheduler, monitor)
     try:
         await scheduler.run()
     finally:
-        monitor.stop()
+        await asyncio.to_thread(monitor.stop)
     if scheduler.lost_lease:
         log.error(None, "Leaderelection lost")
         return EXIT_FAILED

@@ -1,6 +1,6 @@
 """Manifests laid over what a cluster has: what `kubectl apply` would make of both, and what follows for the pods.
 
-What only the server or a controller fills in is kept, such as a pod's node and the number of replicas where the manifest
+What only the server or a controller fills in is kept, such as a pod's node, and the number of replicas where a manifest
 leaves it open. A workload with another pod template loses the pods that it has, all at once, for new ones to be made.
 """
 

@@ -3,7 +3,9 @@
 import pytest
 from tests.builders import HOSTNAME, Json, World, away, node, pod, profile_config, term
 
-from stowplan.framework import Status
+from stowplan.framework import Pod, Status
+from stowplan.runtime.plan import Plan
+from stowplan.runtime.profile import Profile
 
 
 def test_nothing_changes_by_deciding() -> None:
@@ -97,3 +99,33 @@ def test_without_scores_any_feasible_node_will_do() -> None:
     chosen = {world.decide(pod("p")).node_name for _ in range(4)} | {world.afresh(pod("p")).node_name}
     assert len(chosen) == 1
     assert chosen <= {"a", "c"}
+
+
+def test_plans_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.runtime.profile._PLANS_KEPT", 16)
+    world = World([node("a"), node("b")])
+    made: list[Pod] = []
+
+    def make(profile: Profile, pod: Pod) -> Plan:
+        made.append(pod)
+        return Plan(profile, pod)
+
+    monkeypatch.setattr("stowplan.runtime.profile.Plan", make)
+
+    def decide(number: int) -> None:
+        assert world.decide(pod("p", labels={"app": f"a{number}"})).node_name
+
+    templates = [world.pod(pod("p", labels={"app": f"a{number}"})) for number in range(20)]
+    for number in range(16):
+        decide(number)
+        decide(number)
+    decide(0)
+    assert len(made) == 16
+    for _ in range(2):
+        decide(16)  # one too many: the plans of 1 and 2, which were used least recently, go
+    assert len(made) == 17
+    for number in (0, *range(3, 17)):
+        decide(number)
+    assert len(made) == 17
+    decide(1)
+    assert [each.template for each in made[16:]] == [templates[16].template, templates[1].template]

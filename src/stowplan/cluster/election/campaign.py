@@ -12,6 +12,9 @@ from stowplan.cluster.reports import Reports
 from stowplan.config.types import LeaderElection
 
 JITTER = 1.2
+"""By how much client-go stretches the pauses of those who wait for the lease, at most."""
+_SOONER = 0.2
+_JUST_AFTER = 0.01
 _RELEASE_SECONDS = 3.0
 """For handing the lease on at the end, when somebody waits for us to exit."""
 _NOTE_SECONDS = 1.0
@@ -62,7 +65,14 @@ class Campaign:
     async def _acquire(self) -> None:
         log.info("Attempting to acquire leader lease %s", self._name)
         while not await self._try():
-            await asyncio.sleep(self._period * (1 + JITTER * self._rng.random()))
+            await asyncio.sleep(self._pause())
+
+    def _pause(self) -> float:
+        """Until the next look at a lease that is another's: never longer than a retry period, so that its last renewal
+        is seen soon, and no longer than until it expires. So it changes hands within a period of its end."""
+        pause = self._period * (1 - _SOONER * self._rng.random())
+        left = self._candidate.expires_in() + _JUST_AFTER
+        return min(pause, left) if left > 0 else pause
 
     async def _hold(self) -> None:
         """Renew until no try succeeds for as long as the deadline allows."""

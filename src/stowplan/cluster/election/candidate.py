@@ -50,6 +50,10 @@ class Candidate:
         """Whether the lease was ours when last seen, be it expired by now."""
         return self.leader == self.identity
 
+    def expires_in(self) -> float:
+        """The seconds until the lease as last seen ends, if nobody renews it; not above 0 if it has, or is nobody's."""
+        return self._observed_at + (self._observed.lease_duration_seconds or 0) - self._clock() if self.leader else 0.0
+
     def renewal(self) -> LeaseSpec | None:
         """What the holder writes without looking first; None if it has to look."""
         if not self.is_holder() or self._has_expired():

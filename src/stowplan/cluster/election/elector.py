@@ -44,7 +44,9 @@ class Elector:
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         rng: random.Random | None = None,
+        observe: Callable[[str, str, float, int, int], object] | None = None,
     ) -> None:
+        self._observe = observe
         if settings.renew_deadline.seconds <= JITTER * settings.retry_period.seconds:
             raise ConfigError(f"leaderElection.renewDeadline: must be greater than retryPeriod times {JITTER}")
         self._candidate = Candidate(identity or make_identity(), settings, clock=clock, wall=wall)
@@ -82,7 +84,7 @@ class Elector:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         self._running.set()
         settings = self._settings
-        client = Client(self._connection)
+        client = Client(self._connection, observe=self._observe)
         lock = LeaseLock(
             client,
             settings.resource_namespace,

@@ -1,4 +1,4 @@
-"""What a simulation that started from a cluster brings to light: the pods that are new, and those that fare otherwise."""
+"""What a simulation that started from a cluster brings to light: pods that are new, and those that fare otherwise."""
 
 from __future__ import annotations
 

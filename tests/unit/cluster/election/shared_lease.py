@@ -40,19 +40,17 @@ class FakeLock:
         self.broken = False
 
     async def read(self) -> LeaseSpec | None:
-        def act() -> LeaseSpec | None:
-            self._version = self._lease.version
-            return self._lease.spec
-
-        return await self._request("read", act)
+        # What does not arrive is not known, neither the lease nor its version.
+        self._version, spec = await self._request("read", lambda: (self._lease.version, self._lease.spec))
+        return spec
 
     async def create(self, spec: LeaseSpec) -> None:
-        def act() -> None:
+        def act() -> int:
             if self._lease.spec is not None:
                 raise ApiError(409, "AlreadyExists")
-            self._version = self._lease.store(spec)
+            return self._lease.store(spec)
 
-        await self._request("create", act)
+        self._version = await self._request("create", act)
 
     async def update(self, spec: LeaseSpec) -> None:
         def act() -> int:

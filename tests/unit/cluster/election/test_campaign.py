@@ -88,7 +88,7 @@ def test_the_next_one_takes_over_a_lease_that_was_handed_on() -> None:
         stopped = virtual_time.now()
         while not you.candidate.is_leader():
             await asyncio.sleep(0.1)
-        assert virtual_time.now() - stopped <= 2 * 2.2 + 0.2
+        assert virtual_time.now() - stopped <= 2 + 0.2
         assert lease.history == ["me", "", "you"]
         assert lease.spec is not None
         assert lease.spec.lease_transitions == 1
@@ -97,19 +97,20 @@ def test_the_next_one_takes_over_a_lease_that_was_handed_on() -> None:
     _run(main)
 
 
-def test_the_next_one_takes_over_within_the_lease_and_a_try_if_the_leader_is_killed() -> None:
+@pytest.mark.parametrize("seed", range(5))
+def test_the_next_one_takes_over_within_the_lease_and_a_try_if_the_leader_is_killed(seed: int) -> None:
     async def main() -> None:
         lease = SharedLease()
         me = _Runner("me", FakeLock(lease))
         await asyncio.sleep(3)
-        you = _Runner("you", FakeLock(lease), skew=12345.0)
-        await asyncio.sleep(3)
+        you = _Runner("you", FakeLock(lease), skew=12345.0, seed=seed)
+        await asyncio.sleep(3 + seed / 3)
         me.lock.broken = True
         killed = virtual_time.now()
         me.task.cancel()
         while not you.candidate.is_leader():
             await asyncio.sleep(0.05)
-            assert virtual_time.now() - killed <= 15 + 2 * 2.2 + 0.1
+            assert virtual_time.now() - killed <= 15 + 2 + 0.1
         assert virtual_time.now() - killed >= 13
         await you.stop()
 

@@ -1,0 +1,98 @@
+"""Starts two control planes with a scheduler each, and plays workloads on them."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+import yaml
+from tests.parity.referee import Referee
+from tests.parity.side import Side
+from tests.parity.tally import Tally
+from tests.parity.workload import PROFILES, Workload, standing_objects
+
+from stowplan._version import KUBERNETES_VERSION, __version__
+from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process
+from stowplan.testing.kube_scheduler import complete_config
+
+
+@contextmanager
+def two_sides() -> Iterator[tuple[Side, Side]]:
+    """kube-scheduler and ours, each on a control plane of its own."""
+    with ExitStack() as stack:
+        planes = [stack.enter_context(ControlPlane()) for _ in range(2)]
+        stack.enter_context(KubeScheduler(planes[0], config={"profiles": PROFILES}))
+        stack.enter_context(_stowplan(planes[1]))
+        sides = []
+        for name, plane in zip(("kube-scheduler", "stowplan"), planes, strict=True):
+            side = stack.enter_context(Side(name, stack.enter_context(plane.client())))
+            side.prepare(standing_objects())
+            sides.append(side)
+        yield sides[0], sides[1]
+
+
+def _stowplan(control_plane: ControlPlane) -> Process:
+    folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="stowplan-"))
+    file = folder / "config.yaml"
+    file.write_text(yaml.safe_dump(complete_config({"profiles": PROFILES}, control_plane.kubeconfig(SCHEDULER))))
+    command = [sys.executable, "-m", "stowplan", "scheduler", f"--config={file}", "--secure-port=0", "-v=2"]
+    return Process("stowplan", command, folder / "stowplan.log")
+
+
+@click.command()
+@click.option("--workloads", default=200, show_default=True, help="How many random clusters.")
+@click.option("--first", default=0, show_default=True, help="The number of the first of them.")
+@click.option("--pods", default=50, show_default=True, help="How many pods come to each.")
+@click.option("--nodes", default=20, show_default=True, help="How many nodes each has.")
+@click.option("--seed", default=1, show_default=True, help="Others are drawn from another seed.")
+@click.option("--json", "result", type=click.Path(path_type=Path), help="Write the result there.")
+@click.option(
+    "--cases",
+    type=click.Path(path_type=Path),
+    default="parity-disagreements.jsonl",
+    show_default=True,
+    help="Write disagreements there, as cases for `stowplan evaluate`.",
+)
+def main(workloads: int, first: int, pods: int, nodes: int, seed: int, result: Path | None, cases: Path) -> None:
+    """Compare the outcomes of our scheduler with those of kube-scheduler."""
+    tally, started = Tally(), time.monotonic()
+    with two_sides() as sides:
+        referee = Referee(*sides, tally)
+        for index in range(first, first + workloads):
+            referee.play(Workload(seed, index, nodes=nodes), pods)
+            click.echo(_progress(tally, index - first + 1, workloads, time.monotonic() - started), err=True)
+        referee.close()
+    told = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "stowplan": __version__,
+        "kubernetes": KUBERNETES_VERSION,
+        "seed": seed,
+        "nodes each": nodes,
+        "pods each": pods,
+        "seconds": round(time.monotonic() - started),
+        **tally.summary(),
+    }
+    text = msgspec.json.format(msgspec.json.encode(told)).decode() + "\n"
+    click.echo(text, nl=False)
+    if result:
+        result.write_text(text)
+    if tally.disagreements:
+        tally.write_cases(cases)
+        click.echo(f"{len(tally.disagreements)} disagreements are in {cases}", err=True)
+    sys.exit(1 if tally.counts["disagreements"] else 0)
+
+
+def _progress(tally: Tally, done: int, of: int, seconds: float) -> str:
+    counts = tally.counts
+    wrong = f"{counts['disagreements']} disagreements, {counts['once only']} once only"
+    return f"{done}/{of} workloads, {counts['pods']} pods, {wrong}, {seconds:.0f} s"
+
+
+main()

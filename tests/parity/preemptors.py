@@ -1,0 +1,108 @@
+"""Pods that wait for their victims to end.
+
+Victims are asked to end and then stay, as there is no kubelet to end them: so the pod that comes next meets a node with a
+nominated pod. Only after that are they ended, and the preemptor is placed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.builders import Json
+from tests.parity.board import key
+from tests.parity.judging import Verdict
+from tests.parity.outcome import Outcome, condition_of, is_leaving
+from tests.parity.side import Side
+
+if TYPE_CHECKING:
+    from tests.parity.referee import Referee
+
+EVICTION_PATIENCE = 20.0
+RETRY_PATIENCE = 8.0
+"""Seconds until a preemptor has to be placed after its victims ended. Not all are: some are not tried again at once."""
+
+
+@dataclass
+class _Preemptor:
+    theirs: Json
+    ours: Json
+    node: str
+    victims: set[str]
+    case: Json
+
+
+class Preemptors:
+    """Those of a workload that are not placed yet."""
+
+    def __init__(self, referee: Referee) -> None:
+        self._referee = referee
+        self.waiting: list[_Preemptor] = []
+
+    def add(self, theirs: Json, ours: Json, outcomes: tuple[Outcome, Outcome], verdict: Verdict) -> None:
+        """Check whom a pod preempts. Where we would have it preempt others, which is as good, it is placed at once."""
+        referee = self._referee
+        before = {key(pod) for pod in verdict.case["pods"] if is_leaving(pod)}
+        problems = []
+        for side, outcome in zip((referee.theirs, referee.ours), outcomes, strict=True):
+            expected = verdict.victims(outcome.nominated)
+            side.board.wait(lambda side=side, expected=expected: expected <= side.leaving(), EVICTION_PATIENCE)
+            evicted = side.leaving() - before
+            if evicted != expected - before:
+                problems.append(f"{side.name} evicts {sorted(evicted)}; by our core it is {sorted(expected - before)}")
+        nominated, mine = (outcome.nominated for outcome in outcomes)
+        victims = verdict.victims(nominated)
+        if nominated == mine:
+            problems += self._misinformed(victims)
+        if problems:
+            referee.tally.disagree(f"victims of {key(theirs)}", problems, verdict.case, again=True)
+        referee.tally.counts["victims"] += len(victims)
+        referee.tally.counts["nominated to the same node" if nominated == mine else "nominated to another node"] += 1
+        self.waiting.append(_Preemptor(theirs, ours, nominated, victims, verdict.case))
+        if nominated != mine or problems:
+            self.finish()
+
+    def _misinformed(self, victims: set[str]) -> list[str]:
+        """Victims that are told different things on both sides."""
+        theirs, ours = self._referee.theirs.board.pods(), self._referee.ours.board.pods()
+        told = ((name, theirs.get(name), ours.get(name)) for name in sorted(victims))
+        pairs = [(name, *(pod and condition_of(pod, "DisruptionTarget") for pod in pods)) for name, *pods in told]
+        return [f"{name}: told {a} by kube-scheduler, {b} by ours" for name, a, b in pairs if a != b]
+
+    def finish(self) -> None:
+        """Let all victims end, and see their preemptors placed."""
+        if not self.waiting:
+            return
+        waiting, self.waiting = self.waiting, []
+        victims = set().union(*(preemptor.victims for preemptor in waiting))
+        self._referee.both(lambda side: _end(side, victims))
+        for preemptor in waiting:
+            self._place(preemptor)
+
+    def _place(self, preemptor: _Preemptor) -> None:
+        referee, name = self._referee, key(preemptor.theirs)
+        theirs = referee.theirs.wait_placed(preemptor.theirs, RETRY_PATIENCE)
+        alike = referee.ours.board.pods().get(name, preemptor.ours)
+        ours = referee.ours.wait_placed(alike, RETRY_PATIENCE) if theirs else alike["spec"].get("nodeName", "")
+        if not theirs and not ours:
+            referee.tally.counts["preemptors left waiting"] += 1
+            referee.both(lambda side: side.delete(side.board.pods()[name]))
+            return
+        if theirs == ours:
+            referee.tally.counts["preemptors placed"] += 1
+        elif preemptor.node == referee.ours.nominated(alike):
+            problems = [
+                f"kube-scheduler places it on {theirs!r}, ours on {ours!r}; it was nominated to {preemptor.node}"
+            ]
+            referee.tally.disagree(f"{name} after preempting", problems, preemptor.case, again=True)
+        if theirs:
+            referee.start(preemptor.theirs)
+        else:
+            referee.theirs.delete(preemptor.theirs)
+        referee.align()
+
+
+def _end(side: Side, victims: set[str]) -> None:
+    for name, pod in side.board.pods().items():
+        if name in victims and is_leaving(pod):
+            side.delete(pod)
