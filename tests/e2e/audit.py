@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Self
+from typing import NamedTuple, Self
 
 from stowplan.testing import KubeApi, Refused, SurroundingsError, wait_until
 from stowplan.testing.objects import JsonObject
@@ -17,6 +17,14 @@ _SLICE_SECONDS = 1
 _Wants = Counter[str]
 
 
+class _Resident(NamedTuple):
+    """A pod on a node."""
+
+    ours: bool
+    since: float
+    wants: _Wants
+
+
 class Audit:
     """Follows the cluster for the length of a `with`.
 
@@ -24,16 +32,20 @@ class Audit:
     problems   pods whose node changed, and nodes that a pod of one of our schedulers was added to without room for it
     """
 
-    def __init__(self, api: KubeApi, *, ours: Iterable[str] = ("default-scheduler",)) -> None:
+    def __init__(self, api: KubeApi, *, ours: Iterable[str] = ("default-scheduler",), grace: float = 0.0) -> None:
+        """`ours` are our schedulers; what others have bound is held against ours only after so many seconds."""
         self.bound: dict[str, str] = {}
         self.problems: list[str] = []
         self.seen = 0
         """How many times a pod was seen to be bound, by whomever."""
+        self.last_seen = 0.0
+        """When that was the last time, by the wall's clock."""
         self._api = api
         self._ours = frozenset(ours)
+        self._grace = grace
         self._room: dict[str, _Wants] = {}
-        self._pods: dict[str, dict[str, tuple[str, _Wants]]] = {}
-        """By node, the pods there by uid: their names and what they take."""
+        self._pods: dict[str, dict[str, _Resident]] = {}
+        """By node, the pods there by uid."""
         self._homes: dict[str, str] = {}
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -117,17 +129,18 @@ class Audit:
                 self.bound.pop(key, None)
                 self._pods.get(home, {}).pop(uid, None)
             elif home and not before:
-                self.seen += 1
+                self.seen, self.last_seen = self.seen + 1, time.time()
                 self._homes[uid] = self.bound[key] = home
                 self._add(key, uid, spec, home)
 
     def _add(self, key: str, uid: str, spec: JsonObject, home: str) -> None:
-        there = self._pods.setdefault(home, {})
+        there, now = self._pods.setdefault(home, {}), time.monotonic()
         requests = (container.get("resources", {}).get("requests", {}) for container in spec["containers"])
-        there[uid] = (key, Counter(pods=1, cpu=sum(_milli(wanted.get("cpu", "0")) for wanted in requests)))
-        total = sum((wants for _, wants in there.values()), Counter())
-        room = self._room.get(home)
-        if room is not None and spec["schedulerName"] in self._ours and not total <= room:
+        wants = Counter(pods=1, cpu=sum(_milli(wanted.get("cpu", "0")) for wanted in requests))
+        there[uid] = _Resident(spec["schedulerName"] in self._ours, now, wants)
+        known = (pod.wants for pod in there.values() if pod.ours or now - pod.since >= self._grace)
+        total, room = sum(known, Counter[str]()), self._room.get(home)
+        if room is not None and there[uid].ours and not total <= room:
             self.problems.append(f"{key} was added to {home}, which has {dict(room)} and now holds {dict(total)}")
 
 

@@ -1,11 +1,13 @@
 """`stowplan simulate --from-cluster` on a real API server, which refuses whoever wants to write."""
 
+import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 import yaml
 from click.testing import CliRunner, Result
 
@@ -21,6 +23,7 @@ from stowplan.testing import (
     Reply,
     Rule,
     User,
+    free_port,
     node,
     pod,
 )
@@ -37,7 +40,8 @@ def workload(kind: str, name: str, namespace: str, replicas: int, cpu: str = "1"
     labels = {"app": name}
     template = {"metadata": {"labels": labels}, "spec": pod("", namespace, cpu=cpu)["spec"]}
     spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def owned(child: Json, owner: Json) -> Json:
@@ -49,7 +53,9 @@ def owned(child: Json, owner: Json) -> Json:
 def versions(api: KubeApi) -> Json:
     """Everything that there is, in the version that it has."""
     return {
-        f"{kind} {item['metadata'].get('namespace', '')}/{item['metadata']['name']}": item["metadata"]["resourceVersion"]
+        f"{kind} {item['metadata'].get('namespace', '')}/{item['metadata']['name']}": item["metadata"][
+            "resourceVersion"
+        ]
         for kind in KINDS
         for item in api.list(kind)
     }
@@ -106,29 +112,155 @@ def test_new_manifests_on_a_cluster_where_pods_run_and_wait(
     scheduler.stop()
     kube_api.create_all([pod("waits", namespace, cpu="1500m"), pod("huge", namespace, cpu="9")])
     kube_api.create(pod("other", namespace, schedulerName="somebody"))
-    for name in ("done",):
-        kube_api.create(pod(name, namespace, cpu="4", nodeName="ant"))
-        kube_api.patch("Pod", name, {"status": {"phase": "Succeeded"}}, namespace, subresource="status")
+    kube_api.create(pod("done", namespace, cpu="4", nodeName="ant"))
+    kube_api.patch("Pod", "done", {"status": {"phase": "Succeeded"}}, namespace, subresource="status")
     free = next(name for name in ("ant", "bee") if list(running.values()).count(name) == 1)
 
-    deployment = workload("Deployment", "web", namespace, 2, cpu="400m")
-    del deployment["metadata"]["namespace"]
+    deployment = workload("Deployment", "web", "", 2, cpu="400m")
     result = simulate(deployment, options=("-o", "json"))
     found = states(result)
-    new = sorted(name for name in found if name.startswith("web-"))
+    new = [name for name in found if name.startswith("web-")]
+    assert sorted(found.pop(name) for name in new) == [("", "Pending", ""), ("", "Placed", free)]
     assert found == {
         **{name: ("Running", "Running", node_name) for name, node_name in running.items()},
         "waits": ("Pending", "Placed", free),
         "huge": ("Pending", "Pending", ""),
-        new[0]: ("", "Placed", free),
-        new[1]: ("", "Pending", ""),
     }
     assert result.exit_code == 3
-    assert f'pending, but left to schedulerName "somebody": 1 pod ({namespace}/other)' in result.stderr
+    assert result.stderr == f'stowplan: pending, but left to schedulerName "somebody": 1 pod ({namespace}/other)\n'
 
-    table = simulate(deployment)
-    assert table.stdout.splitlines()[0].split() == ["NAMESPACE", "POD", "BEFORE", "STATUS", "NODE", "ATTEMPTS"]
-    assert sorted(line.split()[1] for line in table.stdout.splitlines()[1:4]) == [*sorted(["waits"]), *new][::1] or True
-    assert "huge" not in table.stdout
-    assert "2 pending (1 pending before), 3 running before" in table.stdout
-    assert "old-0" in simulate(deployment, options=("--all",)).stdout
+    table = simulate(deployment).stdout.splitlines()
+    assert table[0].split() == ["NAMESPACE", "POD", "BEFORE", "STATUS", "NODE", "ATTEMPTS"]
+    assert sorted(line.split()[1] for line in table[1:4]) == sorted(["waits", *new])
+    assert not any("huge" in line for line in table)
+    assert table[-1].startswith("2 placed, 2 pending (1 pending before), 3 running before; 2 of 2 nodes used.")
+    everything = simulate(deployment, options=("--all",)).stdout
+    assert all(name in everything for name in (*running, "huge", "waits", *new))
+
+
+def test_what_will_become_of_the_pods_that_are_pending(kube_api: KubeApi, namespace: str, simulate: Simulate) -> None:
+    kube_api.create_all([node("ant"), pod("runs", namespace, nodeName="ant"), pod("waits", namespace)])
+    result = simulate()
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [line.split() for line in result.stdout.splitlines()[1:2]] == [
+        [namespace, "waits", "Pending", "Placed", "ant", "1"]
+    ]
+    kube_api.create(pod("huge", namespace, cpu="9"))
+    result = simulate()
+    assert result.exit_code == 3
+    assert f"{namespace}/huge:\n  0/1 nodes are available: 1 Insufficient cpu." in result.stdout
+
+
+@pytest.fixture
+def web(kube_api: KubeApi, namespace: str) -> Json:
+    """A deployment of two pods that run, one on each of two nodes, and of a third that nobody makes."""
+    kube_api.create_all([node("ant"), node("bee")])
+    deployment = kube_api.create(workload("Deployment", "web", namespace, 3))
+    replica_set = kube_api.create(owned(workload("ReplicaSet", "web", namespace, 3), deployment))
+    for name in ("ant", "bee"):
+        made = pod(f"web-{name}", namespace, cpu="1", nodeName=name, labels={"app": "web"})
+        kube_api.create(owned(made, replica_set))
+    return deployment
+
+
+def test_workloads_of_the_cluster_have_their_pods(namespace: str, simulate: Simulate, web: Json) -> None:
+    found = states(simulate(pod("new", namespace), options=("-o", "json")))
+    assert {name: state[:2] for name, state in found.items()} == {
+        "web-ant": ("Running", "Running"),
+        "web-bee": ("Running", "Running"),
+        "new": ("", "Placed"),
+    }
+
+
+def test_a_manifest_takes_the_place_of_what_is_there(namespace: str, simulate: Simulate, web: Json) -> None:
+    """The same pods asked for in other words, more of them, and other pods."""
+    same = simulate(workload("Deployment", "web", namespace, 4, cpu="1000m"), options=("-o", "json"))
+    found = states(same)
+    assert sorted(state[:2] for state in found.values()) == [
+        ("", "Placed"),
+        ("", "Placed"),
+        *[("Running", "Running")] * 2,
+    ]
+    other = simulate(workload("Deployment", "web", namespace, 3, cpu="1100m"), options=("-o", "json"))
+    assert [state[:2] for state in states(other).values()] == [("", "Placed")] * 3
+    updated = f"stowplan: in the cluster already, and updated by the manifests: 1 Deployment ({namespace}/web)"
+    assert other.stderr.splitlines() == [
+        updated,
+        f"stowplan: Deployment {namespace}/web gets another pod template, so 2 pods will be replaced, all at once",
+    ]
+    assert same.stderr.splitlines() == [updated]
+
+
+def test_evictions(namespace: str, simulate: Simulate, web: Json) -> None:
+    urgent = pod("urgent", namespace, cpu="4", priorityClassName="system-node-critical")
+    result = simulate(urgent)
+    place = next(line.split()[4] for line in result.stdout.splitlines() if " urgent " in line)
+    assert f"{namespace}/web-{place} (priority 0) left {place} for {namespace}/urgent" in result.stdout
+    (made,) = (line.split() for line in result.stdout.splitlines() if line.startswith(f"{namespace}  web-"))
+    assert made[2:4] == ["-", "Placed"]
+    assert made[4] != place
+
+
+def test_kinds_that_may_not_be_read_are_named(kube_api: KubeApi, namespace: str, simulate: Simulate) -> None:
+    kube_api.create_all([node("ant"), pod("waits", namespace)])
+    result = simulate(user=SCHEDULER)
+    assert result.exit_code == 0
+    (line,) = result.stderr.splitlines()
+    told, _, kinds = line.rpartition(": ")
+    assert told == "stowplan: may not be read, so they are left out"
+    assert {"deployments.apps", "daemonsets.apps", "cronjobs.batch"} <= set(kinds.split(", "))
+
+
+def test_without_nodes_there_is_nothing_to_tell(simulate: Simulate) -> None:
+    result = simulate(user=NOBODY)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert "pods cannot be read, and without them nothing can be told: Forbidden (403): pods is forbidden" in line
+
+
+def test_kinds_that_the_server_lacks_are_named(start_control_plane: Callable[..., ControlPlane]) -> None:
+    lacking = start_control_plane(runtime_config={"resource.k8s.io/v1": False, "policy/v1": False})
+    with lacking.client() as api:
+        api.create_all([node("ant"), pod("waits")])
+    result = CliRunner().invoke(cli, ["simulate", "--from-cluster", "--kubeconfig", str(lacking.kubeconfig())])
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "stowplan: the server does not have these kinds, so they are left out: poddisruptionbudgets.policy, "
+        "resourceclaims.resource.k8s.io, resourceclaimtemplates.resource.k8s.io, deviceclasses.resource.k8s.io, "
+        "resourceslices.resource.k8s.io\n"
+    )
+
+
+def _with_token(config: Json) -> None:
+    config["users"][0]["user"] = {"token": "stolen"}
+
+
+def _with_another_authority(config: Json) -> None:
+    cluster = config["clusters"][0]["cluster"]
+    cluster.pop("certificate-authority", None)
+    cluster["certificate-authority-data"] = base64.b64encode(trustme.CA().cert_pem.bytes()).decode()
+
+
+def _with_a_closed_port(config: Json) -> None:
+    config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{free_port()}"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (_with_token, "the server refuses the credentials: Unauthorized (401)"),
+        (_with_another_authority, "the server's certificate is not trusted"),
+        (_with_a_closed_port, "Connection refused"),
+    ],
+)
+def test_what_keeps_us_from_reading_is_one_clear_line(
+    control_plane: ControlPlane, tmp_path: Path, change: Callable[[Json], None], told: str
+) -> None:
+    config = yaml.safe_load(control_plane.kubeconfig().read_text())
+    change(config)
+    file = tmp_path / "kubeconfig"
+    file.write_text(yaml.safe_dump(config))
+    result = CliRunner().invoke(cli, ["simulate", "--from-cluster", "--kubeconfig", str(file)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"stowplan: {config['clusters'][0]['cluster']['server']}: {told}")

@@ -297,17 +297,20 @@ class EngineWalk:
 
         - it fits because of pods that are assumed: others hear of them when they are bound;
         - spreading does not count pods that are about to end: others hear of them when they are gone;
-        - a nomination kept it away that ended without a word, as when the nominated pod went elsewhere;
-        - so did a pod that turned out to be bound elsewhere: others hear of it when the attempt to bind it fails.
+        - pods on a node that is gone count no longer: others hear of them when they are gone, too;
+        - a pod turned out to be bound elsewhere than assumed: others hear of it when the attempt to bind it fails;
+        - a nomination kept it away that ended without a word, as when the nominated pod went elsewhere.
         """
         rejectors, cluster = found.unit.unschedulable_plugins, self.core.cluster
         if cluster.assumed and not _HELPED_BY_PODS.isdisjoint(rejectors):
             return True
         if "PodTopologySpread" in rejectors and any(pod.terminating for pod in cluster.pods.values()):
             return True
-        left = {a.node_name for a in self.core.attempts.values() if a.pod.uid in cluster.pods.keys() - cluster.assumed}
-        released = {name for name, priority in self._released.items() if priority >= found.unit.pod.priority}
-        return left | released >= set(found.node_names)
+        if any(pod.node_name not in cluster.nodes.slot_of for pod in cluster.pods.values()):
+            return True
+        if any(uid in cluster.pods and uid not in cluster.assumed for uid in self.core.attempts):
+            return True
+        return all(self._released.get(name, -(2**31)) >= found.unit.pod.priority for name in found.node_names)
 
     def _listen(self) -> None:
         """Hear of what pods are told about the end of others."""

@@ -71,7 +71,7 @@ class Profile:
         self._templates_version = 0
         self._late_key, self._enqueue_key = (self, "late"), (self, "pre_enqueue")
         self._epoch = 0
-        """Changes when all plans are forgotten. Templates derive a pair: the epoch they were last seen in, and a plan."""
+        """Changes when all plans are forgotten. Templates derive (the epoch they were last seen in, their plan)."""
 
     def pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
         """Why the pod may not enter the queue, or None. The plugin named `first` is asked before all others."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from stowplan.framework import Call, Failure
+from stowplan.scheduler.threads import Threads
 
 log = logging.getLogger("stowplan.plugins")
-
-THREADS = 64
-"""A call that hangs keeps its thread for good; so many may do so before others have to wait."""
 
 
 class Caller:
@@ -23,34 +21,55 @@ class Caller:
     def __init__(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
         self._loop = loop
         self._deadline = deadline
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="plugin")
+        self._threads = Threads(loop, deadline)
         self._running: set[asyncio.Task[None]] = set()
 
     def start(self, call: Call, answer: Callable[[Any], None]) -> None:
         """Answer with what the function returns, or with a Failure that says what went wrong."""
-        task = self._loop.create_task(self._run(call, answer))
+        bare = getattr(call.function, "func", call.function)
+        if inspect.iscoroutinefunction(bare):
+            self._await(call, call.function(), answer)
+        else:
+            self._threads.call(partial(_result, call), partial(self._returned, call, answer))
+
+    def _returned(self, call: Call, answer: Callable[[Any], None], result: Any) -> None:
+        if inspect.isawaitable(result):
+            self._await(call, result, answer)
+        else:
+            answer(result)
+
+    def _await(self, call: Call, result: Awaitable[Any], answer: Callable[[Any], None]) -> None:
+        task = self._loop.create_task(self._run(call, result, answer))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
-    async def _run(self, call: Call, answer: Callable[[Any], None]) -> None:
+    async def _run(self, call: Call, result: Awaitable[Any], answer: Callable[[Any], None]) -> None:
+        limit = asyncio.timeout(self._deadline)
         try:
-            result = await asyncio.wait_for(self._result(call.function), self._deadline)
-        except TimeoutError:
-            result = Failure(f"did not return within {self._deadline:g} s", "Timeout")
-        except Exception as problem:
-            log.debug('plugin "%s": %s', call.plugin, call.point, exc_info=True)
-            result = Failure(f"raised {type(problem).__name__}: {problem}")
-        answer(result)
-
-    async def _result(self, function: Callable[[], Any]) -> Any:
-        bare = getattr(function, "func", function)
-        if inspect.iscoroutinefunction(bare):
-            return await function()
-        result = await self._loop.run_in_executor(self._threads, function)
-        return await result if inspect.isawaitable(result) else result
+            async with limit:
+                outcome = await result
+        except (Exception, SystemExit) as problem:
+            if limit.expired():
+                outcome = Failure(f"did not return within {self._deadline:g} s", "Timeout")
+            else:
+                outcome = _raised(call, problem)
+        answer(outcome)
 
     def close(self) -> None:
         """Whatever still runs is left to itself."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
         for task in self._running:
             task.cancel()
+
+
+def _result(call: Call) -> Any:
+    """On a thread: what a function returns, or what it raised as a Failure."""
+    try:
+        return call.function()
+    except (Exception, SystemExit) as problem:
+        return _raised(call, problem)
+
+
+def _raised(call: Call, problem: BaseException) -> Failure:
+    log.debug('plugin "%s": %s', call.plugin, call.point, exc_info=problem)
+    return Failure(f"raised {type(problem).__name__}: {problem}")

@@ -74,6 +74,8 @@ class Options:
     unschedulable_timeout: float = 300.0
     plugins: tuple[str, ...] = ()
     """Where to find users' plugins: `package.module:Class` or `file.py:Class`."""
+    plugin_call_timeout: float = 600.0
+    """Seconds that a method of theirs may take where it may wait at all."""
     gates: Mapping[str, bool] = field(default_factory=dict)
     """All feature gates."""
     flags: Mapping[str, str] = field(default_factory=dict)

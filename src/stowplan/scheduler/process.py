@@ -40,6 +40,8 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
         Path(options.write_config_to).write_text(to_yaml(options.config))
         log.info("Wrote configuration to", file=options.write_config_to)
         return EXIT_DONE
+    if options.config.extenders:
+        raise ConfigError("$.extenders: extenders are not called yet; remove them, or use plugins instead")
     for warning in options.warnings:
         log.warning(warning)
     plugins = {**registered, **enabled}
@@ -48,6 +50,7 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
         registry={**REGISTRY, **plugins},
         connection=load_connection(options.config.client_connection.kubeconfig, options.master),
         unschedulable_timeout=options.unschedulable_timeout,
+        call_deadline=options.plugin_call_timeout,
         keep_objects=any(getattr(factory, "needs_objects", False) for factory in plugins.values()),
     )
     log.info("Starting Kubernetes Scheduler", version=KUBERNETES_VERSION, stowplan=__version__)

@@ -51,7 +51,7 @@ class Overlay(NamedTuple):
     """A cluster with manifests applied to it."""
 
     objects: Objects
-    """Those of the cluster first, its pods by age; then those of the manifests."""
+    """Those of the cluster first, its pods after all others and by age; then those of the manifests."""
     standing: frozenset[str]
     """The uids of the objects that no manifest touches."""
     notes: list[str]
@@ -81,7 +81,7 @@ def lay_over(live: Live, given: Objects) -> Overlay:
     notes += _foreign_notes(foreign)
     gone.update(pod.metadata.uid for pod in foreign)
     left = [item for item in stored.values() if item.metadata.uid not in gone]
-    left.sort(key=lambda item: item.metadata.creation_timestamp if isinstance(item, api.Pod) else "")
+    left.sort(key=lambda item: (True, item.metadata.creation_timestamp) if isinstance(item, api.Pod) else (False, ""))
     standing = frozenset(item.metadata.uid for item in left)
     return Overlay([*((item, _CLUSTER) for item in left), *applied], standing, notes)
 

@@ -16,7 +16,7 @@ from stowplan.simulator.world import controller_of
 
 _AMOUNTS = ("requests", "limits", "overhead")
 _GRACE_SECONDS = 30
-_DEFAULT_PROTOCOL = ("protocol", "TCP")
+_DEFAULTS = (("protocol", "TCP"), ("schedulerName", api.PodSpec().scheduler_name))
 
 
 class Dependents:
@@ -74,5 +74,5 @@ def _plain(value: Any) -> Any:
     return {
         key: {name: quantity.parse(amount) for name, amount in part.items()} if key in _AMOUNTS else _plain(part)
         for key, part in value.items()
-        if (key, part) != _DEFAULT_PROTOCOL
+        if (key, part) not in _DEFAULTS
     }

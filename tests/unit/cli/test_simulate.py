@@ -265,10 +265,38 @@ def test_bad_files(tmp_path: Path) -> None:
         assert result.stderr.startswith(f"stowplan: {tmp_path / name}: {line}")
 
 
-def test_something_to_simulate_is_required() -> None:
-    result = run()
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "Missing option '-f' / '--filename', or --from-cluster."),
+        (("-f", "-", "--kubeconfig", "x"), "--kubeconfig and --context need --from-cluster."),
+        (("-f", "-", "--context", "x"), "--kubeconfig and --context need --from-cluster."),
+    ],
+)
+def test_something_to_simulate_is_required(arguments: tuple[str, ...], told: str) -> None:
+    result = run(*arguments)
     assert result.exit_code == 2
-    assert "Missing option '-f'" in result.stderr
+    assert told in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "no kubeconfig: none given, none in $KUBECONFIG, no ~/.kube/config, and this is no pod"),
+        (("--kubeconfig", "missing"), "kubeconfig missing: No such file or directory"),
+        (("--kubeconfig", "config", "--context", "x"), 'kubeconfig config: --context: there is no context "x"'),
+    ],
+)
+def test_a_cluster_that_nobody_can_find(
+    arguments: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config").write_text("{}")
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    result = run("--from-cluster", *arguments)
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"stowplan: {told}\n")
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
 import asyncio
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -44,9 +45,25 @@ def raises() -> None:
     raise ValueError("no")
 
 
+async def raises_later() -> None:
+    await asyncio.sleep(0)
+    raise TimeoutError("mine")
+
+
+async def takes_long() -> None:
+    await asyncio.sleep(5)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
-    [(raises, "raised ValueError: no"), (lambda: time.sleep(0.5), "did not return within 0.05 s")],
+    [
+        (raises, "raised ValueError: no"),
+        (lambda: sys.exit("enough"), "raised SystemExit: enough"),
+        (raises_later, "raised TimeoutError: mine"),
+        (lambda: raises_later(), "raised TimeoutError: mine"),
+        (lambda: time.sleep(0.5), "did not return within 0.05 s"),
+        (takes_long, "did not return within 0.05 s"),
+    ],
 )
 def test_what_goes_wrong_is_told(function: Callable[[], Any], message: str) -> None:
     outcome = outcome_of(function, deadline=0.05)

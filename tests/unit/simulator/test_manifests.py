@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.simulator.worlds import Stage
+from tests.unit.simulator.worlds import Stage, make
 
 from stowplan.api import KINDS
 from stowplan.errors import InputError
 from stowplan.simulator.manifests import Manifests, load, refuse
+from stowplan.simulator.overlay import Live
 
 
 def read(text: str, name: str = "f.yaml") -> Manifests:
@@ -41,6 +42,16 @@ def test_lists_of_any_sort() -> None:
     assert [origin.path for _, origin in found.objects] == ["$.items[0].items[0]", "$.items[1]"]
     assert found.unknown == {"NodeList": 1}
     assert names(read("kind: PodList\nitems: null\n")) == []
+
+
+def test_items_of_a_plain_list_are_known_by_their_kind() -> None:
+    deployment = {"kind": "Deployment", "metadata": {"name": "web"}}
+    foreign = {"kind": "Deployment", "apiVersion": "example.com/v1"}
+    found = read(json.dumps({"kind": "List", "apiVersion": "v1", "items": [deployment, foreign, {"kind": "Event"}]}))
+    assert names(found) == ["Deployment default/web"]
+    assert found.unknown == {"Deployment (example.com/v1)": 1, "Event": 1}
+    typed = {"kind": "DeploymentList", "apiVersion": "example.com/v1", "items": [{"metadata": {"name": "web"}}]}
+    assert read(json.dumps(typed)).unknown == {"Deployment (example.com/v1)": 1}
 
 
 def test_unknown_kinds_are_counted() -> None:
@@ -173,3 +184,19 @@ def test_nothing_but_an_input_error_comes_of_odd_objects(document: dict[str, Any
     data = json.dumps({**document, "kind": kind}).encode()
     with contextlib.suppress(InputError):
         Stage(*(item for item, _ in load(["f"], lambda _: data).objects))
+
+
+# On top of a cluster
+def test_manifests_are_laid_over_a_cluster() -> None:
+    stored = [
+        make("Pod", "runs", namespace="team", uid="r", owner={"kind": "Rocket", "name": "x", "uid": "x"}),
+        make("Service", "web", namespace="team", uid="s"),
+        make("Node", "n", uid="n", status={"allocatable": {"pods": "1"}}),
+    ]
+    live = Live(stored, ("default-scheduler",), "team")
+    text = "kind: Service\nmetadata: {name: web}\n---\nkind: Pod\nmetadata: {name: new, namespace: other}"
+    found = load(["f.yaml"], lambda _: text.encode(), live)
+    assert names(found) == ["Node /n", "Pod team/runs", "Service team/web", "Pod other/new"]
+    assert found.standing == {"r", "n"}
+    assert found.notes == ["in the cluster already, and updated by the manifests: 1 Service (team/web)"]
+    assert load([], lambda _: b"", live).standing == {"r", "s", "n"}

@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
-from stowplan import CycleState, NodeInfo, Plugin, Pod
+from stowplan import CycleState, NodeInfo, Plugin, Pod, api
+from stowplan.api import codec
 from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import enable_everywhere
+from stowplan.simulator.documents import Origin
 from stowplan.simulator.manifests import load
 from stowplan.simulator.originals import Originals
 from stowplan.simulator.population import populate
 from stowplan.simulator.simulation import Simulation
+from stowplan.simulator.world import World
 
 Json = dict[str, Any]
 SPEC: Json = {
@@ -120,3 +123,12 @@ def test_a_pod_whose_workload_is_unknown_is_told_by_its_fields(shown: Callable[.
     owner = {"kind": "RayCluster", "name": "ray", "uid": "u", "controller": True}
     ((pod, _),) = shown({"kind": "Pod", "metadata": {"name": "p", "ownerReferences": [owner]}, "spec": SPEC})
     assert pod["metadata"]["ownerReferences"][0]["name"] == "ray"
+
+
+def test_objects_of_a_cluster_are_known_too() -> None:
+    stored = {"metadata": {"name": "p", "uid": "u", "namespace": "x"}, "spec": {**SPEC, "nodeName": "n"}}
+    item = codec.convert(api.Pod, stored)
+    objects = [(item, Origin("cluster"))]
+    whole = Originals(World(lambda: 0.0), [], str.encode, objects, {(api.Pod, "x/p"): stored}).whole(item)
+    assert whole is not None
+    assert whole["spec"]["hostname"] == SPEC["hostname"]

@@ -2,6 +2,7 @@ from typing import Any
 
 from tests.unit.simulator.worlds import Stage, make, pod, workload
 
+from stowplan import api
 from stowplan.simulator.documents import Origin
 from stowplan.simulator.ownership import Ownership, count_of, describe, listed
 
@@ -77,6 +78,8 @@ def test_owners_that_are_missing_are_noted() -> None:
         "not in the input, though in control of 8 objects: 4 ReplicaSets (x/rs0, x/rs1, x/rs2, ...)",
         "not in the input, though in control of 1 object: 1 Deployment (x/web)",
     ]
+    standing = {item.metadata.uid for item, _ in found.objects if isinstance(item, api.Pod)}
+    assert list(found.notes(standing)) == ["not in the input, though in control of 1 object: 1 Deployment (x/web)"]
 
 
 def test_numbers_and_names() -> None:

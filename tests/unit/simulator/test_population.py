@@ -101,3 +101,26 @@ def test_all_that_would_be_refused_is_told() -> None:
         f"1.yaml: $.spec.template.spec.priorityClassName: {missing}",
         f"2.yaml: $.spec.jobTemplate.spec.template.spec.priorityClassName: {missing}",
     ]
+
+
+def test_what_stands_in_a_cluster_needs_no_admission() -> None:
+    strange = {"priorityClassName": "forgotten"}
+    stage = Stage(
+        workload("Deployment", "web", namespace="default", uid="d", replicas=2, pod=strange),
+        pod("a", namespace="default", uid="a", **strange),
+        standing=("d", "a"),
+    )
+    assert stage.names() == ["a"]
+    assert stage.pod("a").spec.priority is None
+    assert stage.names("ReplicaSet") == []
+
+
+def test_what_is_new_comes_after_what_stands() -> None:
+    stage = Stage(
+        pod("first", namespace="default", uid="a"),
+        workload("Deployment", "new", replicas=1),
+        make("Service", "s", namespace="default", uid="s"),
+        standing=("a", "s"),
+    )
+    kinds = [type(change.item).__name__ for change in stage.seen]
+    assert kinds == ["Pod", "Service", "Namespace", "Deployment", "ReplicaSet", "Pod"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from stowplan import api
@@ -54,15 +55,18 @@ _METADATA = ("namespace", "labels", "annotations", "uid", "deletionTimestamp", "
 class Stage:
     """A world whose time stands still until a test moves it."""
 
-    def __init__(self, *items: Any, grace: float = 0.0, faults: Faults | None = None) -> None:
+    def __init__(
+        self, *items: Any, grace: float = 0.0, faults: Faults | None = None, standing: Iterable[str] = ()
+    ) -> None:
         self.now = float(START)
         self.world = World(lambda: self.now, faults, grace=grace)
         self.controllers = Controllers(self.world)
         self.seen: list[Change] = []
-        self.populate(*items)
+        self.populate(*items, standing=standing)
 
-    def populate(self, *items: Any) -> None:
-        populate(self.world, self.controllers, [(item, Origin(f"{i}.yaml")) for i, item in enumerate(items)])
+    def populate(self, *items: Any, standing: Iterable[str] = ()) -> None:
+        objects = [(item, Origin(f"{i}.yaml")) for i, item in enumerate(items)]
+        populate(self.world, self.controllers, objects, frozenset(standing))
         self.settle()
 
     def put(self, *items: Any) -> None:

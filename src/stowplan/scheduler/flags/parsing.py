@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from stowplan.config import InvalidConfiguration, KubeSchedulerConfiguration, default_configuration, load
+from stowplan.config import Duration, InvalidConfiguration, KubeSchedulerConfiguration, default_configuration, load
 from stowplan.config.errors import Problems
 from stowplan.config.validation import validate
 from stowplan.errors import ConfigError
@@ -67,10 +67,18 @@ def parse(
         logs=logs,
         unschedulable_timeout=line["pod-max-in-unschedulable-pods-duration"].seconds,
         plugins=line["plugin"],
+        plugin_call_timeout=_call_timeout(line),
         gates=gates,
         flags=line.shown(),
         warnings=tuple(f"--{name} is ignored: the configuration file decides" for name in ignored),
     )
+
+
+def _call_timeout(line: CommandLine) -> float:
+    timeout: Duration = line["plugin-call-timeout"]
+    if timeout <= Duration():
+        raise ConfigError(f"--plugin-call-timeout {timeout} must be greater than zero")
+    return timeout.seconds
 
 
 def _configuration(

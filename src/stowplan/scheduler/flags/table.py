@@ -55,6 +55,7 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         Flag("master", STRING, "", "Address of the API server; wins over the kubeconfig's."),
         Flag("write-config-to", STRING, "", "Write the effective configuration to this file, and exit."),
         Flag("plugin", REPEATED, (), "A plugin of your own, module:Class or ./file.py:Class; may be given again."),
+        Flag("plugin-call-timeout", DURATION, _seconds(600), "How long a plugin's permit, pre_bind or bind may take."),
     ),
     "Secure serving": (
         Flag("bind-address", IP, "0.0.0.0", "IP address to serve on; 0.0.0.0 or :: for all."),

@@ -29,6 +29,7 @@ def test_without_flags() -> None:
     options = parse([], env=OUTSIDE)
     assert options.config == default_configuration()
     assert (options.unschedulable_timeout, options.asked, options.plugins) == (300.0, "", ())
+    assert options.plugin_call_timeout == 600.0
     assert options.flags["secure-port"] == "10259"
     assert options.gates["GangScheduling"] is False
 
@@ -125,3 +126,9 @@ def test_plugins_of_ones_own_may_stand_in_the_file(file: str) -> None:
 def test_refused_flags_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"^--requestheader-client-ca-file is not supported: "):
         parse(["--requestheader-client-ca-file=ca.crt"])
+
+
+def test_plugins_are_given_some_time() -> None:
+    assert parse(["--plugin-call-timeout=90s"], known_plugins=None).plugin_call_timeout == 90.0
+    with pytest.raises(ConfigError, match=r"^--plugin-call-timeout 0s must be greater than zero$"):
+        parse(["--plugin-call-timeout=0"])

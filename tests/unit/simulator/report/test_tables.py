@@ -171,3 +171,20 @@ def test_folding_keeps_words_whole() -> None:
     assert [line.plain for line in folded("aa bb cc-dd", 30, "  ")] == ["  aa bb cc-dd"]
     text = " ".join(["word"] * 20)
     assert " ".join(line.plain.strip() for line in folded(text, 25, " ")) == text
+
+
+def test_how_pods_fared_before() -> None:
+    pods = tuple(
+        replace(each, before={"default/old": "Running", "default/big": "Pending"}.get(each.pod, ""))
+        for each in SMALL.pods
+    )
+    report = replace(SMALL, pods=pods, summary=replace(SMALL.summary, pending_before=1))
+    found = lines(report, before=True)
+    assert found[0].split() == ["NAMESPACE", "POD", "BEFORE", "STATUS", "NODE", "ATTEMPTS"]
+    assert [line.split()[1:4] for line in found[1:5]] == [
+        ["big", "Pending", "Pending"],
+        ["gated", "-", "Gated"],
+        ["new", "-", "Placed"],
+        ["old", "Running", "Running"],
+    ]
+    assert found[-1].startswith("1 placed, 2 pending (1 gated, 1 pending before), 1 running before;")

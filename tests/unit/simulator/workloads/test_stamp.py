@@ -1,7 +1,7 @@
 from tests.unit.simulator.worlds import Stage, pod, workload
 
 from stowplan import api
-from stowplan.simulator.workloads.stamp import Stamp, owned_by
+from stowplan.simulator.workloads.stamp import Stamp, again, owned_by
 
 
 def stamp(stage: Stage) -> Stamp:
@@ -43,3 +43,17 @@ def test_a_pod_of_its_own_sort() -> None:
     assert (made.metadata.name, made.metadata.generate_name) == ("web-0", "")
     assert (made.metadata.labels, made.metadata.annotations, made.spec) == ({"a": "b"}, {"c": "d"}, spec)
     assert stamp(Stage()).pod(base="job-3-").metadata.name.startswith("job-3-")
+
+
+def test_a_pod_once_more() -> None:
+    owner = workload("ReplicaSet", "web", uid="u", namespace="default")
+    lost = pod(
+        "web-a", "n", namespace="default", uid="a", labels={"x": "y"}, hostNetwork=True, status={"phase": "Running"}
+    )
+    made = again(Stage().world, lost, owner)
+    assert made.metadata.name.startswith("web-")
+    assert (made.metadata.uid, made.metadata.labels, made.status.phase) == ("", {"x": "y"}, "Pending")
+    assert (made.spec.node_name, made.spec.host_network) == ("", True)
+    taken = Stage(pod(made.metadata.name))
+    assert again(taken.world, lost, owner).metadata.name != made.metadata.name
+    assert again(taken.world, lost, workload("StatefulSet", "web")).metadata.name == "web-a"

@@ -1,0 +1,105 @@
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from stowplan.framework import Failure
+from stowplan.scheduler import threads
+from stowplan.scheduler.threads import Threads
+
+
+class Calls:
+    """Functions that are called, and the answers."""
+
+    def __init__(self, deadline: float) -> None:
+        self.threads = Threads(asyncio.get_running_loop(), deadline)
+        self.answers: list[Any] = []
+
+    def call(self, function: Callable[[], Any], times: int = 1) -> None:
+        for _ in range(times):
+            self.threads.call(function, self.answers.append)
+
+    async def until(self, count: int) -> list[Any]:
+        async with asyncio.timeout(5):
+            while len(self.answers) < count:
+                await asyncio.sleep(0.001)
+        return self.answers
+
+
+def run(scene: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(scene())
+
+
+def test_threads_are_used_again() -> None:
+    async def scene() -> None:
+        calls = Calls(5.0)
+        for done in range(20):
+            calls.call(threading.get_ident)
+            await calls.until(done + 1)
+        assert len(set(calls.answers)) == 1
+        calls.threads.close()
+
+    run(scene)
+
+
+def test_time_spent_waiting_for_a_thread_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "THREADS", 1)
+
+    async def scene() -> None:
+        calls, pause = Calls(0.2), threading.Event()
+        calls.call(lambda: pause.wait(0.15), times=4)
+        assert await calls.until(4) == [False] * 4
+        calls.threads.close()
+
+    run(scene)
+
+
+def test_threads_that_are_stuck_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "THREADS", 2)
+
+    async def scene() -> None:
+        calls, never = Calls(0.05), threading.Event()
+        calls.call(never.wait, times=3)
+        calls.call(lambda: "done", times=5)
+        answers = await calls.until(8)
+        assert [answer for answer in answers if not isinstance(answer, Failure)] == ["done"] * 5
+        never.set()
+        calls.threads.close()
+
+    run(scene)
+
+
+def test_when_too_many_are_stuck_no_more_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "MOST_STUCK", 2)
+
+    async def scene() -> None:
+        calls, never = Calls(0.05), threading.Event()
+        calls.call(never.wait, times=2)
+        await calls.until(2)
+        calls.call(lambda: "called")
+        assert calls.answers[2].message == "was not called: 2 calls before it have not returned"
+        never.set()
+        await asyncio.sleep(0.05)
+        calls.call(lambda: "called")
+        assert (await calls.until(4))[3] == "called"
+        calls.threads.close()
+
+    run(scene)
+
+
+def test_a_function_that_never_returns_does_not_keep_the_process() -> None:
+    program = """
+import asyncio, threading
+from stowplan.scheduler.threads import Threads
+
+async def main():
+    Threads(asyncio.get_running_loop(), 60).call(threading.Event().wait, print)
+    await asyncio.sleep(0.1)
+
+asyncio.run(main())
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=20).returncode == 0
