@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from stowplan import Plugin, wait
+from stowplan import Plugin, skip, wait
 
 
 def raises() -> None:
@@ -63,7 +63,7 @@ class Troublesome(Plugin):
         return self._do("pre_bind", pod)
 
     def bind(self, state: Any, pod: Any, node_name: str) -> Any:
-        return self._do("bind", pod)
+        return self._do("bind", pod) or skip()
 
     def post_bind(self, state: Any, pod: Any, node_name: str) -> Any:
         return self._do("post_bind", pod)

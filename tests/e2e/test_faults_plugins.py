@@ -1,0 +1,144 @@
+"""Users' plugins that misbehave: it costs the pods that they do it to, and nobody else."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.arrivals import arriving
+from tests.e2e.audit import Audit
+from tests.e2e.conftest import StartStowplan
+
+from stowplan.testing import SCHEDULER, ControlPlane, KubeApi, Process, node, pod, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+HERE = Path(__file__).parent
+DEADLINE = 2
+FAILED = 'running {} plugin "Troublesome": '
+
+TROUBLES = {
+    "pre_filter-raises": FAILED.format("PreFilter") + "pre_filter raised RuntimeError: out of order",
+    "pre_filter-exits": FAILED.format("PreFilter") + "pre_filter raised SystemExit: ",
+    "pre_filter-nonsense": FAILED.format("PreFilter")
+    + "pre_filter returned 7.5j, expected a Status, node names or None",
+    "filter-raises": FAILED.format("Filter") + "filter raised RuntimeError: out of order",
+    "filter-nonsense": FAILED.format("Filter") + "it returned 7.5j, expected a Status or None",
+    "pre_score-raises": FAILED.format("PreScore") + "pre_score raised RuntimeError: out of order",
+    "score-raises": FAILED.format("Score") + "score raised RuntimeError: out of order",
+    "score-nonsense": FAILED.format("Score") + "score returned 7.5j, expected a number",
+    "reserve-raises": FAILED.format("Reserve") + "reserve raised RuntimeError: out of order",
+    "permit-raises": FAILED.format("Permit") + "permit raised RuntimeError: out of order",
+    "permit-waits": "0/1 nodes are available: 1 rejected due to timeout after waiting 1s at plugin Troublesome.",
+    "permit-nonsense": FAILED.format("Permit") + "it returned 7.5j, expected a Status or None",
+    "permit-hangs": FAILED.format("Permit") + f"permit did not return within {DEADLINE} s",
+    "pre_bind-raises": FAILED.format("PreBind") + "pre_bind raised RuntimeError: out of order",
+    "pre_bind-exits": FAILED.format("PreBind") + "pre_bind raised SystemExit: ",
+    "pre_bind-nonsense": FAILED.format("PreBind") + "it returned 7.5j, expected a Status or None",
+    "pre_bind-hangs": FAILED.format("PreBind") + f"pre_bind did not return within {DEADLINE} s",
+    "bind-raises": FAILED.format("Bind") + "bind raised RuntimeError: out of order",
+    "bind-nonsense": FAILED.format("Bind") + "it returned 7.5j, expected a Status or None",
+}
+"""What the pods' owners are told."""
+
+HARMLESS = ("post_bind-raises", "post_bind-exits", "post_bind-hangs", "post_bind-nonsense")
+"""By then the pod is bound."""
+
+BINDS_FIRST: dict[str, Any] = {
+    "profiles": [
+        {
+            "plugins": {
+                "multiPoint": {"enabled": [{"name": "Troublesome"}]},
+                "bind": {"disabled": [{"name": "*"}], "enabled": [{"name": "Troublesome"}, {"name": "DefaultBinder"}]},
+            }
+        }
+    ]
+}
+
+
+def named(trouble: str) -> str:
+    return trouble.replace("_", "").replace("-", "--")
+
+
+def notes(kube_api: KubeApi, namespace: str) -> dict[str, set[str]]:
+    """By pod, what events of failure say."""
+    told: dict[str, set[str]] = {}
+    for event in kube_api.list("events.k8s.io/v1/Event", namespace):
+        if event["reason"] == "FailedScheduling":
+            told.setdefault(event["regarding"]["name"], set()).add(event["note"])
+    return told
+
+
+@pytest.fixture
+def scheduler(start_stowplan: StartStowplan) -> Process:
+    plugin, limit = f"--plugin={HERE}/troublesome.py:Troublesome", f"--plugin-call-timeout={DEADLINE}s"
+    return start_stowplan(plugin, limit, config=BINDS_FIRST)
+
+
+def test_plugins_that_misbehave(kube_api: KubeApi, namespace: str, audit: Audit, scheduler: Process) -> None:
+    kube_api.create(node("n", cpu="40", pods=500))
+    troubled = [pod(named(each), namespace, labels={"trouble": each}) for each in (*TROUBLES, *HARMLESS)]
+    kube_api.create_all(troubled)
+    began = time.monotonic()
+    with arriving(kube_api, namespace, 200, within=0):
+        wait_until(lambda: audit.seen >= 200 + len(HARMLESS))
+    assert time.monotonic() - began < 15, "nobody waits for those that hang"
+    expected = {named(trouble): note for trouble, note in TROUBLES.items()}
+
+    def missing() -> dict[str, str]:
+        told = notes(kube_api, namespace)
+        return {name: note for name, note in expected.items() if note not in told.get(name, set())}
+
+    wait_until(lambda: not missing(), what="the events")
+    assert audit.seen == 200 + len(HARMLESS)
+    for name in expected:
+        kube_api.patch("Pod", name, {"metadata": {"labels": {"trouble": None}}}, namespace)
+    audit.wait_for_all(namespace, 200 + len(troubled), timeout=40)
+    scheduler.stop(grace=5)
+    assert scheduler.returncode == 0, "whatever still hangs"
+
+
+def test_the_sample_plugin(
+    control_plane: ControlPlane, kube_api: KubeApi, namespace: str, audit: Audit, tmp_path: Path
+) -> None:
+    """A scheduler of one's own, in a few lines."""
+    (tmp_path / "mine.py").write_text(
+        "import sys\n"
+        "from tests.plugins.sample_plugin import SamplePlugin\n"
+        "import stowplan\n"
+        'sys.exit(stowplan.scheduler_command(stowplan.with_plugin("sample-plugin", SamplePlugin))())\n'
+    )
+    (tmp_path / "config.yaml").write_text(SAMPLE.format(kubeconfig=control_plane.kubeconfig(SCHEDULER)))
+    command = [sys.executable, tmp_path / "mine.py", f"--config={tmp_path}/config.yaml", "--secure-port=0"]
+    kube_api.create_all([node("ant"), node("bee")])
+    kube_api.create_all(pod(f"p-{i}", namespace, schedulerName="scheduler-framework-sample") for i in range(10))
+    env = {"PYTHONPATH": str(HERE.parents[1])}
+    with Process("mine", command, tmp_path / "mine.log", env=env) as mine:
+        audit.wait_for_all(namespace, 10)
+        mine.stop()
+        assert mine.returncode == 0
+    log = mine.log.read_text()
+    assert "args: #326CE5, 7, thanks to thockin" in log
+    for i in range(10):
+        assert f"prefilter pod: p-{i}\n" in log
+        assert f"filter pod: p-{i}, node: " in log
+    assert log.count("prebind node info: {") == 10
+    assert '"kubernetes.io/hostname": "ant"' in log
+
+
+SAMPLE = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {{leaderElect: false}}
+clientConnection: {{kubeconfig: "{kubeconfig}"}}
+profiles:
+- schedulerName: scheduler-framework-sample
+  plugins:
+    preFilter: {{enabled: [{{name: sample-plugin}}]}}
+    filter: {{enabled: [{{name: sample-plugin}}]}}
+    preBind: {{enabled: [{{name: sample-plugin}}]}}
+  pluginConfig:
+  - name: sample-plugin
+    args: {{favorite_color: "#326CE5", favorite_number: 7, thanks_to: thockin}}
+"""
