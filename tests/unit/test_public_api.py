@@ -9,7 +9,6 @@ import stowplan
 from stowplan import framework
 from stowplan.cli import scheduler
 
-
 COMMAND = {"scheduler_command", "with_plugin"}
 
 

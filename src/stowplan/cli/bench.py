@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from stowplan.bench import NAMES, Result, Runner, load_scenario
+from stowplan.cli.columns import aligned
 
 DISAGREED = 1
 SHOWN = 10
@@ -24,9 +25,23 @@ _HEADINGS = (
 )
 
 
-@click.group()
+class _Group(click.Group):
+    """Knows one more subcommand, which brings along what it takes to talk to API servers."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), "cluster"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "cluster":
+            from stowplan.cli.bench_cluster import cluster
+
+            return cluster
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Group)
 def bench() -> None:
-    """Measure how fast decisions are made.
+    """Measure how fast decisions are made, and how fast pods are scheduled on a real API server.
 
     Only rates from one run can be compared directly: machines differ, and one and the same drifts. Hence the scaled
     rates, stated for a machine that takes one second for a loop of ten million additions, timed before and after.
@@ -76,12 +91,7 @@ def decisions(nodes: int | None, pods: int | None, names: Sequence[str], seed: i
 def table(results: Iterable[Result]) -> list[str]:
     """Results in aligned columns, and below them what applies to some scenarios only."""
     results = list(results)
-    rows = [_HEADINGS, *(_row(result) for result in results)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) if index == 0 else cell.rjust(width) for index, (cell, width) in enumerate(cells))
-        for cells in (list(zip(row, widths, strict=True)) for row in rows)
-    ]
+    lines = aligned([_HEADINGS, *(_row(result) for result in results)])
     return lines + [note for result in results for note in _notes(result)]
 
 

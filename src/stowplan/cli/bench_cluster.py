@@ -6,7 +6,7 @@ import click
 
 from stowplan.bench.cluster import NAMES, PEERS, Report, Runner
 from stowplan.bench.cluster.heat import Figures
-from stowplan.cli.printing import aligned
+from stowplan.cli.columns import aligned
 
 _HEADINGS = ("workload", "nodes", "pods", "", "pods/s", "cpu us", "first bind s", "rss MiB", "events")
 _OURS = "stowplan"
@@ -66,7 +66,7 @@ def cluster(
 
 def table(reports: Sequence[Report]) -> list[str]:
     """Reports in aligned columns, and below them what was asked for."""
-    rows = [_HEADINGS]
+    rows: list[tuple[str, ...]] = [_HEADINGS]
     for report in reports:
         first = (report.scenario, f"{report.nodes:,}", f"{report.pods:,}")
         for name, figures in ((_OURS, report.figures), *report.peers.items()):

@@ -195,7 +195,7 @@ class Authored(Plugin):
     def _call(self, point: str, method: Callable[..., Any], *args: Any) -> Any:
         try:
             return method(*args)
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             text = f"{point} raised {type(problem).__name__}: {problem}"
             log.warning('plugin "%s": %s', self.name, text, exc_info=log.isEnabledFor(logging.DEBUG))
             return error(text)

@@ -1,6 +1,7 @@
 import pytest
-from stowplan.framework import Bind, CycleState, Failure
 from tests.builders import World, node, pod
+
+from stowplan.framework import Bind, CycleState, Failure
 
 
 @pytest.mark.parametrize(

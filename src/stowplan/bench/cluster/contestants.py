@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from stowplan.bench.cluster.workload import CEILING, KUBE_SCHEDULER, OURS
-from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process
+from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process, free_port
 from stowplan.testing.kube_scheduler import complete_config
 
 
@@ -30,7 +30,8 @@ def _stowplan(control_plane: ControlPlane) -> Process:
     folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="stowplan-"))
     file = folder / "config.yaml"
     file.write_text(yaml.safe_dump(complete_config({}, control_plane.kubeconfig(SCHEDULER))))
-    return Process("stowplan", [sys.executable, "/tmp/ours.py", str(file)], folder / "stowplan.log")
+    flags = [f"--config={file}", "--bind-address=127.0.0.1", f"--secure-port={free_port()}"]
+    return Process("stowplan", [sys.executable, "-m", "stowplan", "scheduler", *flags], folder / "stowplan.log")
 
 
 def _ceiling(control_plane: ControlPlane) -> Process:

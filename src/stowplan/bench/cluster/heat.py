@@ -10,7 +10,6 @@ import msgspec
 from stowplan.bench.cluster.arena import PODS, Arena
 from stowplan.bench.cluster.contestants import CONTESTANTS
 from stowplan.bench.cluster.tally import Tally
-from stowplan.bench.cluster.workload import Workload
 from stowplan.testing import ADMIN, Process, cpu_seconds, rss_mib
 
 PATIENCE = 600.0

@@ -42,8 +42,8 @@ class FrameCounter:
 class Tally(Generic[T]):
     """Watches pods that have a node, without their specs, from a version on. A thread of its own reads the watch.
 
-    What `probe` says is kept of the moments when the first frame came, whatever it told, and when the last of `expected`
-    pods was bound.
+    What `probe` says is kept of two moments: when the first frame came, whatever it told, and when the last of
+    `expected` pods was bound.
     """
 
     def __init__(self, path: str, version: str, expected: int, probe: Callable[[], T]) -> None:
