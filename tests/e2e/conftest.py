@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.e2e.audit import Audit
+from tests.e2e.electing import Lease
 
 from stowplan.testing import SCHEDULER, ControlPlane, KubeApi, Process, User
 from stowplan.testing.kube_scheduler import complete_config
@@ -24,12 +25,14 @@ def start_stowplan(request: pytest.FixtureRequest, tmp_path: Path, _own: Any) ->
         control_plane: ControlPlane | None = None,
         server: str = "",
         user: User = SCHEDULER,
+        certificate: bool = False,
         config: Mapping[str, Any] | None = None,
         name: str = "stowplan",
     ) -> Process:
         place = control_plane or request.getfixturevalue("control_plane")
         file = tmp_path / f"{name}.yaml"
-        file.write_text(yaml.safe_dump(complete_config(config or {}, place.kubeconfig(user, server=server))))
+        kubeconfig = place.kubeconfig(user, server=server, certificate=certificate)
+        file.write_text(yaml.safe_dump(complete_config(config or {}, kubeconfig)))
         command = [sys.executable, "-m", "stowplan", "scheduler", f"--config={file}", "--secure-port=0", "-v=2", *flags]
         process = Process(name, command, tmp_path / f"{name}.log")
         return _own.start(_Running(process)).process
@@ -45,6 +48,14 @@ class _Running:
         self.processes = [process]
         self.start = process.start
         self.stop = process.stop
+
+
+@pytest.fixture
+def lease(kube_api: KubeApi) -> Iterator[Lease]:
+    """The lease for which replicas compete, which is gone after the test."""
+    lease = Lease(kube_api)
+    yield lease
+    lease.delete()
 
 
 @pytest.fixture

@@ -1,25 +1,19 @@
 """Replicas of a scheduler: which one works, and when another one takes over."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.e2e.arrivals import arriving
 from tests.e2e.audit import Audit
 from tests.e2e.conftest import StartStowplan
+from tests.e2e.electing import ELECTING, LEASE_SECONDS, Lease, leads
 
-from stowplan.testing import ControlPlane, Drop, FaultProxy, KubeApi, Process, Rule, free_port, node, pod, wait_until
+from stowplan.testing import ControlPlane, Drop, FaultProxy, KubeApi, Rule, free_port, node, pod, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-
-LEASE = "coordination.k8s.io/v1/Lease"
-LEASE_SECONDS = 4.0
-ELECTING: dict[str, Any] = {
-    "leaderElection": {"leaderElect": True, "leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "300ms"}
-}
 
 SLEEPY = '''
 import time
@@ -38,23 +32,8 @@ class Sleepy(Plugin):
 '''
 
 
-@pytest.fixture
-def lease(kube_api: KubeApi) -> Iterator[Callable[[], dict[str, Any]]]:
-    """A function that looks at the lease, which is gone after the test."""
-    yield lambda: dict(kube_api.get(LEASE, "kube-scheduler", "kube-system")["spec"])
-    kube_api.delete(LEASE, "kube-scheduler", "kube-system")
-
-
-def leads(replica: Process) -> bool:
-    return "Successfully acquired lease" in replica.log.read_text()
-
-
-def renewed_at(spec: dict[str, Any]) -> float:
-    return datetime.fromisoformat(spec["renewTime"]).timestamp()
-
-
 def test_the_next_replica_takes_over_when_the_leader_is_killed(
-    kube_api: KubeApi, namespace: str, audit: Audit, lease: Callable[..., Any], start_stowplan: StartStowplan
+    kube_api: KubeApi, namespace: str, audit: Audit, lease: Lease, start_stowplan: StartStowplan
 ) -> None:
     kube_api.create_all(node(f"n-{i}", cpu="10") for i in range(2))
     leader = start_stowplan(config=ELECTING, name="first")
@@ -70,14 +49,14 @@ def test_the_next_replica_takes_over_when_the_leader_is_killed(
         assert time.monotonic() - killed <= LEASE_SECONDS + 2
     audit.wait_for_all(namespace, 200)
     assert leads(follower)
-    assert lease()["leaseTransitions"] == 1
+    assert lease["leaseTransitions"] == 1
 
 
 def test_a_leader_that_cannot_renew_stops_binding_before_its_lease_ends(
     kube_api: KubeApi,
     namespace: str,
     audit: Audit,
-    lease: Callable[..., Any],
+    lease: Lease,
     start_stowplan: StartStowplan,
     start_fault_proxy: Callable[..., FaultProxy],
 ) -> None:
@@ -90,7 +69,8 @@ def test_a_leader_that_cannot_renew_stops_binding_before_its_lease_ends(
         assert leader.wait(timeout=LEASE_SECONDS + 2) == 1, "it is to be started again"
         assert "Leaderelection lost" in leader.log.read_text()
         bound = audit.seen
-        assert audit.last_seen < renewed_at(lease()) + LEASE_SECONDS
+        renewed = datetime.fromisoformat(lease["renewTime"]).timestamp()
+        assert audit.last_seen < renewed + LEASE_SECONDS
         start_stowplan(config=ELECTING, name="another")
         wait_until(lambda: audit.seen > bound, timeout=LEASE_SECONDS + 5)
     audit.wait_for_all(namespace, 200)
@@ -101,7 +81,7 @@ def test_a_plugin_that_takes_longer_than_the_lease_lasts(
     kube_api: KubeApi,
     namespace: str,
     audit: Audit,
-    lease: Callable[..., Any],
+    lease: Lease,
     start_stowplan: StartStowplan,
     tmp_path: Path,
 ) -> None:
@@ -127,13 +107,13 @@ def test_a_plugin_that_takes_longer_than_the_lease_lasts(
             asked = time.monotonic()
             assert all(probe.healthy(path) for path in ("/healthz", "/livez", "/readyz"))
             slowest = max(slowest, time.monotonic() - asked)
-            renewals.add(lease()["renewTime"])
+            renewals.add(lease["renewTime"])
             time.sleep(0.2)
             assert time.monotonic() - began < 20
     assert time.monotonic() - began > 7, "it did not sleep"
     assert len(renewals) > 10
     assert slowest < 2
-    assert lease()["leaseTransitions"] == 0
+    assert lease["leaseTransitions"] == 0
     kube_api.create(pod("after", namespace))
     audit.wait_for_all(namespace, 3)
     assert not leads(follower)
@@ -141,7 +121,7 @@ def test_a_plugin_that_takes_longer_than_the_lease_lasts(
 
 
 def test_a_leader_that_ends_hands_its_lease_on(
-    kube_api: KubeApi, namespace: str, audit: Audit, lease: Callable[..., Any], start_stowplan: StartStowplan
+    kube_api: KubeApi, namespace: str, audit: Audit, lease: Lease, start_stowplan: StartStowplan
 ) -> None:
     kube_api.create_all(node(f"n-{i}", cpu="10") for i in range(2))
     leader = start_stowplan(config=ELECTING, name="first")

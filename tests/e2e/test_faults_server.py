@@ -57,15 +57,21 @@ def test_a_server_that_is_away_for_ten_seconds(
 ) -> None:
     control_plane = start_control_plane()
     with control_plane.client() as kube_api, Audit(kube_api) as audit:
-        kube_api.create_all(node(f"n-{i}", cpu="10") for i in range(4))
+        kube_api.create_all(node(f"n-{i}", cpu="9") for i in range(5))
         scheduler = start_stowplan(control_plane=control_plane)
+        kube_api.create(pod("for-another", schedulerName="late"))
         with arriving(kube_api, "default", 400, within=20, cpu="100m"):
             wait_until(lambda: audit.seen > 20)
             control_plane.stop_api_server(kill=True)
-            time.sleep(10)
+            time.sleep(5)
+            late = start_stowplan(
+                control_plane=control_plane, name="late", config={"profiles": [{"schedulerName": "late"}]}
+            )
+            time.sleep(5)
             control_plane.start_api_server()
-        audit.wait_for_all("default", 400, timeout=60)
+        audit.wait_for_all("default", 401, timeout=60)
         assert scheduler.alive
+        assert late.alive
 
 
 @pytest.mark.timeout(120)

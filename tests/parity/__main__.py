@@ -62,11 +62,11 @@ def _stowplan(control_plane: ControlPlane) -> Process:
 )
 def main(workloads: int, first: int, pods: int, nodes: int, seed: int, result: Path | None, cases: Path) -> None:
     """Compare the outcomes of our scheduler with those of kube-scheduler."""
-    tally, started = Tally(), time.monotonic()
+    tally, started = Tally(tell=lambda text: click.echo(text, err=True)), time.monotonic()
     with two_sides() as sides:
         referee = Referee(*sides, tally)
         for index in range(first, first + workloads):
-            referee.play(Workload(seed, index, nodes=nodes), pods)
+            referee.play(Workload(seed, index, nodes=nodes, pods=pods))
             click.echo(_progress(tally, index - first + 1, workloads, time.monotonic() - started), err=True)
         referee.close()
     told = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from tests.builders import HOSTNAME, ZONE, Json, selector
@@ -44,9 +44,11 @@ class Draw(random.Random):
             labels["revision"] = self.choice(REVISIONS)
         return labels
 
-    def pod_selector(self) -> Json:
-        """A label selector that some pods match."""
+    def pod_selector(self, labels: Mapping[str, str]) -> Json:
+        """A label selector that some pods match, and often a pod of these labels."""
         kind = self.random()
+        if kind < 0.35:
+            return selector(app=labels["app"])
         if kind < 0.6:
             return selector(app=self.choice(APPS))
         if kind < 0.75:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from tests.builders import Json
 
 PLACED, PENDING, GATED, UNDECIDED = "placed", "pending", "gated", "undecided"
-GATED_REASON = "SchedulingGated"
 
 _TOLD_OF_CONDITION = ("status", "reason", "message", "observedGeneration")
 _TOLD_OF_EVENT = ("type", "reason", "action", "note", "reportingController")
@@ -48,21 +47,25 @@ def event_told(event: Json) -> Told:
     return {field: event.get(field) for field in _TOLD_OF_EVENT}
 
 
+def is_gated(pod: Json) -> bool:
+    return bool(pod["spec"].get("schedulingGates"))
+
+
 def is_decided(pod: Json) -> bool:
+    """Of pods whose gates were lifted, the condition still tells of them until they are."""
     condition = condition_of(pod) or {}
-    return bool(pod["spec"].get("nodeName")) or condition.get("reason") not in (None, GATED_REASON)
+    return bool(pod["spec"].get("nodeName")) or condition.get("reason") not in (None, "SchedulingGated")
 
 
 def outcome_of(pod: Json, complaints: list[Json]) -> Outcome:
-    condition = condition_of(pod)
+    condition, event = condition_of(pod), event_told(complaints[0]) if complaints else None
+    if is_gated(pod):
+        return Outcome(GATED, condition=condition, event=event)
+    if not is_decided(pod):
+        return Outcome(UNDECIDED)
     if pod["spec"].get("nodeName"):
         return Outcome(PLACED, node=pod["spec"]["nodeName"])
-    if condition is None:
-        return Outcome(UNDECIDED)
-    if condition["reason"] == GATED_REASON:
-        return Outcome(GATED, condition=condition, event=event_told(complaints[0]) if complaints else None)
-    nominated = pod["status"].get("nominatedNodeName", "")
-    return Outcome(PENDING, "", nominated, condition, event_told(complaints[0]) if complaints else None)
+    return Outcome(PENDING, "", pod["status"].get("nominatedNodeName", ""), condition, event)
 
 
 def is_leaving(pod: Json) -> bool:

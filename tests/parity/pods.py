@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from tests.builders import PREFERRED, REQUIRED, ZONE, Json, container, spread, weighted
 from tests.parity.draw import GPU, HOME, NAMESPACES, RACK, TOPOLOGY_KEYS, ZONES, Draw
@@ -20,12 +20,17 @@ PACKING = "packing"
 GATE = {"name": "example.com/hold"}
 
 
-class Setting(NamedTuple):
+@dataclass
+class Setting:
     """What pods are drawn for."""
 
     room: str
     features: Collection[str]
     nodes: tuple[str, ...]
+    expected: int
+    """How many pods there will be."""
+    come: int = 0
+    """How many there were."""
 
 
 def make_pod(draw: Draw, name: str, setting: Setting) -> Json:
@@ -135,14 +140,15 @@ def _pod_affinity(draw: Draw, pod: Json, setting: Setting) -> None:
     for kind in draw.some(("podAffinity", "podAntiAffinity"), 1, 2):
         made: Json = {}
         if draw.chance(0.5):
-            made[REQUIRED] = [_pod_term(draw) for _ in draw.times(1, 2)]
+            made[REQUIRED] = [_pod_term(draw, pod) for _ in draw.times(1, 2)]
         if draw.chance(0.6):
-            made[PREFERRED] = [weighted(draw.randint(1, 100), _pod_term(draw)) for _ in draw.times(1, 2)]
+            made[PREFERRED] = [weighted(draw.randint(1, 100), _pod_term(draw, pod)) for _ in draw.times(1, 2)]
         pod["spec"].setdefault("affinity", {})[kind] = made
 
 
-def _pod_term(draw: Draw) -> Json:
-    made: Json = {"labelSelector": draw.pod_selector(), "topologyKey": draw.choice(TOPOLOGY_KEYS)}
+def _pod_term(draw: Draw, pod: Json) -> Json:
+    labels = pod["metadata"]["labels"]
+    made: Json = {"labelSelector": draw.pod_selector(labels), "topologyKey": draw.choice(TOPOLOGY_KEYS)}
     where = draw.random()
     if where < 0.25:
         made["namespaces"] = draw.some(tuple(NAMESPACES), 1, 2)
@@ -157,12 +163,13 @@ def _pod_term(draw: Draw) -> Json:
 
 def _spread(draw: Draw, pod: Json, setting: Setting) -> None:
     keys = draw.some(tuple(dict.fromkeys(TOPOLOGY_KEYS)), 1, 2)
-    pod["spec"]["topologySpreadConstraints"] = [_constraint(draw, key) for key in keys]
+    pod["spec"]["topologySpreadConstraints"] = [_constraint(draw, key, pod) for key in keys]
 
 
-def _constraint(draw: Draw, key: str) -> Json:
-    hard = draw.chance(0.5)
-    made = spread(key, draw.randint(1, 3), hard=hard, labelSelector=draw.pod_selector())
+def _constraint(draw: Draw, key: str, pod: Json) -> Json:
+    hard = draw.chance(0.6)
+    selected = draw.pod_selector(pod["metadata"]["labels"])
+    made = spread(key, draw.choice((1, 1, 2, 3)), hard=hard, labelSelector=selected)
     if hard and draw.chance(0.3):
         made["minDomains"] = draw.randint(1, 5)
     for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
@@ -188,7 +195,10 @@ def _images(draw: Draw, pod: Json, setting: Setting) -> None:
 
 
 def _priority(draw: Draw, pod: Json, setting: Setting) -> None:
-    pod["spec"]["priorityClassName"] = draw.choice((*PRIORITIES, PATIENT))
+    """Those that come later are more important, by and large."""
+    names = tuple(PRIORITIES)
+    at = setting.come * len(names) // setting.expected
+    pod["spec"]["priorityClassName"] = draw.choice((*names[max(at - 1, 0) : at + 2], PATIENT))
 
 
 def _owner(draw: Draw, pod: Json, setting: Setting) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tests.builders import Json
 from tests.parity.board import key
 from tests.parity.judging import Verdict
-from tests.parity.outcome import Outcome, condition_of, is_leaving
+from tests.parity.outcome import Outcome, Told, condition_of, is_leaving
 from tests.parity.side import Side
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ class _Preemptor:
     theirs: Json
     ours: Json
     node: str
+    """That it is nominated to on their side."""
+    same: bool
+    """Whether it is on our side, too."""
     victims: set[str]
     case: Json
 
@@ -58,7 +61,7 @@ class Preemptors:
             referee.tally.disagree(f"victims of {key(theirs)}", problems, verdict.case, again=True)
         referee.tally.counts["victims"] += len(victims)
         referee.tally.counts["nominated to the same node" if nominated == mine else "nominated to another node"] += 1
-        self.waiting.append(_Preemptor(theirs, ours, nominated, victims, verdict.case))
+        self.waiting.append(_Preemptor(theirs, ours, nominated, nominated == mine, victims, verdict.case))
         if nominated != mine or problems:
             self.finish()
 
@@ -66,7 +69,7 @@ class Preemptors:
         """Victims that are told different things on both sides."""
         theirs, ours = self._referee.theirs.board.pods(), self._referee.ours.board.pods()
         told = ((name, theirs.get(name), ours.get(name)) for name in sorted(victims))
-        pairs = [(name, *(pod and condition_of(pod, "DisruptionTarget") for pod in pods)) for name, *pods in told]
+        pairs = [(name, *(pod and _told_of_disruption(pod) for pod in pods)) for name, *pods in told]
         return [f"{name}: told {a} by kube-scheduler, {b} by ours" for name, a, b in pairs if a != b]
 
     def finish(self) -> None:
@@ -82,24 +85,21 @@ class Preemptors:
     def _place(self, preemptor: _Preemptor) -> None:
         referee, name = self._referee, key(preemptor.theirs)
         theirs = referee.theirs.wait_placed(preemptor.theirs, RETRY_PATIENCE)
-        alike = referee.ours.board.pods().get(name, preemptor.ours)
-        ours = referee.ours.wait_placed(alike, RETRY_PATIENCE) if theirs else alike["spec"].get("nodeName", "")
-        if not theirs and not ours:
-            referee.tally.counts["preemptors left waiting"] += 1
-            referee.both(lambda side: side.delete(side.board.pods()[name]))
-            return
+        ours = referee.ours.wait_placed(preemptor.ours, RETRY_PATIENCE if theirs else 0.0)
         if theirs == ours:
-            referee.tally.counts["preemptors placed"] += 1
-        elif preemptor.node == referee.ours.nominated(alike):
-            problems = [
-                f"kube-scheduler places it on {theirs!r}, ours on {ours!r}; it was nominated to {preemptor.node}"
-            ]
+            referee.tally.counts["preemptors placed" if theirs else "preemptors left waiting"] += 1
+        elif preemptor.same:
+            problems = [f"in the end on {theirs!r} by kube-scheduler, on {ours!r} by ours, not on {preemptor.node}"]
             referee.tally.disagree(f"{name} after preempting", problems, preemptor.case, again=True)
         if theirs:
-            referee.start(preemptor.theirs)
+            referee.run(name)
         else:
-            referee.theirs.delete(preemptor.theirs)
-        referee.align()
+            referee.forget(preemptor.theirs, preemptor.ours)
+
+
+def _told_of_disruption(pod: Json) -> Told:
+    """A pod that was created anew on our side has another generation."""
+    return {**(condition_of(pod, "DisruptionTarget") or {}), "observedGeneration": None}
 
 
 def _end(side: Side, victims: set[str]) -> None:

@@ -18,6 +18,7 @@ from tests.parity.outcome import GATED, PENDING, PLACED, Outcome, is_leaving
 from tests.parity.preemptors import Preemptors
 from tests.parity.side import Side
 from tests.parity.tally import Tally
+from tests.parity.waiting import Waiting
 from tests.parity.workload import CONFIG, Workload
 
 from stowplan.testing import Refused
@@ -55,26 +56,32 @@ class Referee:
         self.tally = tally
         self.settle = settle
         self.preemptors = Preemptors(self)
+        self.waiting = Waiting(self)
         self._threads = ThreadPoolExecutor(2)
         self._manifests: dict[str, Json] = {}
         self._started: dict[str, str] = {}
         self._gated: list[tuple[Json, Json]] = []
+        self._keep_pending = False
 
-    def play(self, workload: Workload, pods: int) -> None:
+    def play(self, workload: Workload) -> None:
         """Play a whole workload, and leave both sides empty."""
         draw = Draw(f"interludes of {workload.name}")
         self.both(lambda side: side.put_all([*workload.nodes, *workload.objects]))
-        self.both(lambda side: [side.leave(obj) for obj in workload.leaving])
+        self.both(lambda side: side.leave_all(workload.leaving))
         time.sleep(self.settle)
-        for number in range(pods):
+        # Where pods preempt others, those that are tried again by and by would come in between.
+        self._keep_pending = "priority" not in workload.features
+        for number in range(workload.pods):
             gated, self._gated = self._gated, []
             self._next(workload, f"p-{workload.name}-{number:02}")
             self._let_go(gated)
-            if draw.chance(0.08) and not self.preemptors.waiting:
+            if draw.chance(0.12) and not self.preemptors.waiting:
                 interlude(self, draw)
+            self.waiting.look()
         self._let_go(self._gated)
         self._gated = []
         self.preemptors.finish()
+        self.waiting.finish()
         self.both(Side.clear)
         self._manifests.clear()
         self._started.clear()
@@ -125,10 +132,9 @@ class Referee:
 
     def _decide_again(self, decision: Decision) -> Decision:
         """About the same pod anew, after everybody had time to see the cluster as it is."""
-        self.theirs.delete(decision.theirs)
-        self.ours.delete(decision.ours)
-        self.align()
+        self.forget(decision.theirs, decision.ours)
         time.sleep(self.settle * 2)
+        self.waiting.look()
         manifest = self._manifests[key(decision.theirs)]
         return self._decide(lambda side: side.create(manifest))
 
@@ -148,12 +154,17 @@ class Referee:
         if outcome.kind == PLACED:
             counts["same node" if outcome.node == mine.node else "another best node"] += 1
             counts["one best node of several"] += len(verdict.best) == 1 < len(verdict.feasible)
-            self.start(decision.theirs)
+            self.run(key(decision.theirs))
+        elif self._keep_pending and not decision.problems:
+            self.waiting.add(decision.theirs, decision.ours)
         else:
-            self.theirs.delete(decision.theirs)
-            self.ours.delete(decision.ours)
-        self.align()
+            self.forget(decision.theirs, decision.ours)
         self.preemptors.finish()
+
+    def forget(self, theirs: Json, ours: Json) -> None:
+        """Delete a pod."""
+        self.both(lambda side: side.delete(theirs if side is self.theirs else ours))
+        self.align()
 
     def _let_go(self, gated: list[tuple[Json, Json]]) -> None:
         """Lift the gates of pods; until now, nothing may have happened to them."""
@@ -177,19 +188,21 @@ class Referee:
         self.both(lambda side: side.change_pod(side.board.pods()[name], patch))
 
     # Keeping both sides the same
-    def start(self, pod: Json) -> None:
-        """Let a pod that was placed on their side run."""
+    def run(self, name: str) -> None:
+        """Let a pod that was placed on their side run on both."""
+        self.align()
         number = len(self._started)
-        at = self._started[key(pod)] = f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"
-        self.theirs.start(pod, at)
+        at = self._started[name] = f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"
+        self.both(lambda side: side.start(side.board.pods()[name], at))
 
     def align(self) -> None:
         """Make the pods that have a node on our side those of their side."""
         theirs, ours = self.theirs.board.pods(), self.ours.board.pods()
         for name in sorted({*theirs, *ours}):
             wanted, found = theirs.get(name), ours.get(name)
-            if not any(pod and pod["spec"].get("nodeName") for pod in (wanted, found)) or _same(wanted, found):
+            if name in self.waiting or _same(wanted, found):
                 continue
+            self.waiting.drop()
             if found and not (wanted and found["spec"].get("nodeName") == wanted["spec"].get("nodeName")):
                 self.ours.delete(found)
                 found = None
@@ -211,7 +224,10 @@ class Referee:
 
 
 def _same(wanted: Json | None, found: Json | None) -> bool:
-    def told(pod: Json | None) -> object:
-        return pod and (pod["spec"].get("nodeName"), is_leaving(pod), pod["status"].get("startTime"))
+    """Whether there is a pod that has a node on neither side, or the same one on both."""
 
-    return told(wanted) == told(found)
+    def place(pod: Json | None) -> tuple[str, bool]:
+        node = pod["spec"].get("nodeName", "") if pod else ""
+        return node, bool(node and pod and is_leaving(pod))
+
+    return place(wanted) == place(found)

@@ -9,7 +9,7 @@ from typing import Self
 
 from tests.builders import Json
 from tests.parity.board import Board
-from tests.parity.outcome import Outcome, is_decided, is_leaving, outcome_of
+from tests.parity.outcome import Outcome, is_decided, is_gated, is_leaving, outcome_of
 
 from stowplan.api.kinds import KINDS
 from stowplan.testing import KubeApi, Refused
@@ -89,10 +89,11 @@ class Side:
         namespace = meta.get("namespace", "")
         self._remember(self.api.patch(_kind(obj), meta["name"], patch, namespace, subresource=subresource))
 
-    def leave(self, obj: Json) -> None:
-        """Delete an object that stays because of its finalizers."""
-        meta = obj["metadata"]
-        self._remember(self.api.delete(_kind(obj), meta["name"], meta["namespace"]))
+    def leave_all(self, objects: list[Json]) -> None:
+        """Delete objects that stay because of their finalizers."""
+        for obj in objects:
+            meta = obj["metadata"]
+            self._remember(self.api.delete(_kind(obj), meta["name"], meta["namespace"]))
 
     def _remember(self, obj: Json) -> None:
         obj["metadata"].pop("managedFields", None)
@@ -149,16 +150,16 @@ class Side:
         self.board.removed(pod)
 
     def outcome(self, pod: Json, timeout: float = PATIENCE) -> Outcome:
-        """Wait until the scheduler has decided about a pod, and return what."""
+        """Wait until the scheduler has decided about a pod, if it may, and return what."""
         uid = pod["metadata"]["uid"]
 
         def decided() -> bool:
             seen = self.board.pod(uid)
             return seen is not None and is_decided(seen)
 
-        if self.board.wait(decided, timeout):
+        if not is_gated(pod) and self.board.wait(decided, timeout):
             self.board.wait(lambda: self._is_placed(uid) or self.board.complaints(uid), EVENT_PATIENCE)
-        return outcome_of(self.board.pod(uid) or pod, self.board.complaints(uid))
+        return self.glance(pod)
 
     def glance(self, pod: Json) -> Outcome:
         """What the scheduler has decided so far."""
@@ -178,10 +179,6 @@ class Side:
     def leaving(self) -> set[str]:
         """The pods that are being deleted."""
         return {name for name, pod in self.board.pods().items() if is_leaving(pod)}
-
-    def nominated(self, pod: Json) -> str:
-        """The node that a pod is nominated to."""
-        return str((self.board.pod(pod["metadata"]["uid"]) or pod)["status"].get("nominatedNodeName", ""))
 
     def objects(self, kind: str) -> list[Json]:
         """Those that we put there."""

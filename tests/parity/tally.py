@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.builders import Json
 
-_COUNTED = re.compile(r"(?<=[ :])\d+ (?=[A-Za-z])")
+_COUNT = re.compile(r"^\d+ ")
+_QUOTED = re.compile(r'"[^"]*"')
 
 
 @dataclass
@@ -22,16 +24,19 @@ class Tally:
     reasons: Counter[str] = field(default_factory=Counter)
     """How many pending pods were told each reason."""
     disagreements: list[Json] = field(default_factory=list)
+    tell: Callable[[str], None] = lambda text: None
+    """Is told every disagreement when it is found."""
 
     def note_message(self, message: str) -> None:
         """Count the reasons in the text of a pending pod."""
         filtering = message.partition(" no new claims to deallocate")[0].partition("available: ")[2]
         parts = filtering.rstrip(".").split(", ")
-        self.reasons.update({_COUNTED.sub("", f" {part}").strip() for part in parts})
+        self.reasons.update({_QUOTED.sub('"…"', _COUNT.sub("", part)) for part in parts})
 
     def disagree(self, where: str, problems: list[str], case: Json, *, again: bool) -> None:
         """Note a disagreement; `again` tells that it came up also when the same pod was tried once more."""
         self.counts["disagreements" if again else "once only"] += 1
+        self.tell("\n  ".join([f"{where}:", *problems]))
         self.disagreements.append({"id": where, "again": again, "problems": problems, "case": case})
 
     def summary(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ FEATURES = (
     "storage",
     "services",
 )
-ROOMS = ("wide", "tight", "tight", "full")
+ROOMS = ("wide", "tight", "tight")
 
 PROFILES = [
     {"schedulerName": "default-scheduler"},
@@ -63,13 +63,14 @@ class Workload:
     It has some of the features, so that each shows both alone and among others.
     """
 
-    def __init__(self, seed: int, index: int, *, nodes: int = 20) -> None:
+    def __init__(self, seed: int, index: int, *, nodes: int = 20, pods: int = 50) -> None:
         self.name = f"{seed}-{index}"
+        self.pods = pods
         self._draw = Draw(self.name)
         self.features = frozenset(self._draw.some(FEATURES, 2, len(FEATURES)))
-        room = self._draw.choice(ROOMS) if "priority" not in self.features else self._draw.choice(("tight", "full"))
+        room = "full" if "priority" in self.features else self._draw.choice(ROOMS)
         names = tuple(f"node-{number:02}" for number in range(nodes))
-        self._setting = Setting(room, self.features, names)
+        self._setting = Setting(room, self.features, names, pods)
         self.nodes = [make_node(self._draw, name, room, self.features) for name in names]
         storage = make_storage(self._draw, self.nodes) if "storage" in self.features else Storage([], [])
         self.objects = [*storage.objects, *_others(self._draw, self.features)]
@@ -79,6 +80,7 @@ class Workload:
 
     def pod(self, name: str) -> Json:
         """The next pod. Should the API server refuse it, ask for another."""
+        self._setting.come += 1
         made = make_pod(self._draw, name, self._setting)
         if "storage" in self.features and self._draw.chance(0.5):
             add_volumes(self._draw, made)

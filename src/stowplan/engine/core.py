@@ -36,6 +36,8 @@ class Core:
         self.profiles = profiles
         self.queue = queue
         self.clock = clock
+        self.wall = clock
+        """Tells the time to write down for people to read, where the other is not fit for that."""
         self.observer = observer
         self.pending: dict[str, PendingPod] = {}
         """Unassigned pods of ours by uid, whether they are queued, in flight, or assumed and not yet seen bound."""
@@ -70,4 +72,4 @@ class Core:
 
     def timestamp(self) -> str:
         """The present time as Kubernetes writes it."""
-        return datetime.fromtimestamp(int(self.clock()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return datetime.fromtimestamp(int(self.wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from stowplan import api
 from stowplan.engine.attempt import Attempt
 from stowplan.engine.core import Core
-from stowplan.framework import EmitEvent, Evict, Failure, PatchStatus, Pod, Together
+from stowplan.framework import EmitEvent, Evict, Failure, PatchStatus, Pod, Sleep, Together
 
 PLUGIN = "DefaultPreemption"
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
 
 
 class Preemptions:
@@ -20,6 +22,8 @@ class Preemptions:
         self._core = core
         self.preemptors: dict[str, Pod | None] = {}
         """By uid, those for whom evictions are under way: the victim that is left, or None while there are several."""
+        self._failures: dict[str, int] = {}
+        """By preemptor's uid, how many times in a row it failed to make its victims go."""
         self.pre_binding: dict[str, Attempt] = {}
         """Attempts in PreBind by the pod's uid; a victim among them is stopped instead of evicted."""
 
@@ -48,12 +52,22 @@ class Preemptions:
         if not failed:
             self.preemptors[preemptor.uid] = victims[-1]
             failed = not await self._evict(preemptor, node_name, victims[-1])
+        self._core.observer.preemption_over(preemptor, node_name, failed)
+        if failed:
+            # What was refused will most likely be refused again, and others have requests to make as well.
+            await Sleep(self._pause(preemptor.uid))
         # Once the last victim was known to go, another preemption may have begun, and ended.
         self.preemptors.pop(preemptor.uid, None)
-        self._core.observer.preemption_over(preemptor, node_name, failed)
         if failed:
             # No victim may be left whose going would wake the preemptor.
             self._core.queue.activate([preemptor])
+        if not failed or preemptor.uid not in self._core.pending:
+            self._failures.pop(preemptor.uid, None)
+
+    def _pause(self, uid: str) -> float:
+        """Seconds until a preemptor may try again: more with every time that it failed."""
+        times = self._failures[uid] = self._failures.get(uid, 0) + 1
+        return min(_FIRST_PAUSE * 2.0 ** (times - 1), _LONGEST_PAUSE)
 
     def _clear_lower_nominations(self, preemptor: Pod, node_name: str) -> None:
         """Pods of lower priority that were to have this node may find another one sooner."""

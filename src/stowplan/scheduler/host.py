@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
+from math import inf
 from time import monotonic
 from typing import Any, Protocol
 
@@ -14,11 +16,16 @@ from stowplan.engine import Engine
 from stowplan.framework import Call, Instruction, Request
 from stowplan.scheduler.calls import Caller
 
+log = logging.getLogger("stowplan.scheduler")
+
 SLICE = 0.004
 """Seconds that cycles may run before the loop looks at its sockets again."""
 
 _INDISPENSABLE = ("Node", "Pod")
 """Without these nothing can be scheduled right, so nothing is."""
+
+LOOK_AGAIN = 0.02
+"""Seconds until the next look at something that nobody tells of."""
 
 MOST_WAITING = 2000
 """Writes that may wait for a connection before scheduling pauses: what is decided later is decided better."""
@@ -62,9 +69,13 @@ class Host:
         self._on_batch = on_batch
         """Told of the seconds that it took to take in news."""
         self._unsynced = set(kinds)
-        self._wake = asyncio.Event()
+        self._over: asyncio.Future[None] | None = None
+        """Done when all is; none before anything begins."""
+        self._due = False
+        """Whether the next turn is on its way."""
         self._timer: asyncio.TimerHandle | None = None
         self._stopping = False
+        self._problem: BaseException | None = None
         self._thread = threading.get_ident()
         engine.core.marshal = self.defer
 
@@ -77,19 +88,25 @@ class Host:
     def put(self, kind: Kind, items: Iterable[tuple[Any, Any]]) -> None:
         put, began = self._engine.put, monotonic()
         for item, whole in items:
-            put(item, whole)
+            try:
+                put(item, whole)
+            except Exception:
+                _not_taken_in(kind, item)
         self._taken_in(began)
 
     def removed(self, kind: Kind, items: Iterable[Any]) -> None:
         began = monotonic()
         for item in items:
-            self._engine.remove(item)
+            try:
+                self._engine.remove(item)
+            except Exception:
+                _not_taken_in(kind, item)
         self._taken_in(began)
 
     def _taken_in(self, began: float) -> None:
         if self._on_batch is not None:
             self._on_batch(monotonic() - began)
-        self._wake.set()
+        self.wake()
 
     def synced(self, kind: Kind) -> None:
         """All objects of a kind have been told of."""
@@ -97,7 +114,7 @@ class Host:
             self._unsynced.discard(kind.name)
             if not self._unsynced:
                 self._on_ready()
-        self._wake.set()
+        self.wake()
 
     def missing(self, kind: Kind) -> None:
         """The server has no such kind: there is nothing to wait for."""
@@ -110,20 +127,35 @@ class Host:
 
     # Running
     async def run(self) -> None:
-        """Schedule until `stop`."""
-        while not self._stopping:
-            self._wake.clear()
-            if self._work():
-                await asyncio.sleep(0)
-            else:
-                await self._wait()
+        """Schedule until `stop`. What is raised is a bug, after which a new process had better start from scratch."""
+        self._over = self._loop.create_future()
+        self.wake()
+        try:
+            await self._over
+        finally:
+            self._set_timer(inf)
+        if self._problem is not None:
+            raise self._problem
 
-    def stop(self) -> None:
+    async def finish(self, seconds: float) -> None:
+        """Let bindings that are under way come to their end, within so many seconds. None is begun."""
+        core = self._engine.core
+        deadline = self._loop.time() + seconds
+        self._flush()
+        while len(core.attempts) > len(core.waiting_pods) and self._loop.time() < deadline:
+            await asyncio.sleep(LOOK_AGAIN)
+            self._flush()
+
+    def stop(self, problem: BaseException | None = None) -> None:
         self._stopping = True
-        self._wake.set()
+        self._problem = self._problem or problem
+        self.wake()
 
     def wake(self) -> None:
-        self._wake.set()
+        """Have a turn soon. There are several for each pod: a callback costs a fraction of what a task does."""
+        if not self._due and self._over is not None:
+            self._due = True
+            self._loop.call_soon(self._turn)
 
     def defer(self, action: Callable[[], None]) -> None:
         """Do something where nothing else happens: at once on the loop's own thread, else as soon as it can."""
@@ -134,7 +166,22 @@ class Host:
 
     def _do(self, action: Callable[[], None]) -> None:
         action()
-        self._wake.set()
+        self.wake()
+
+    def _turn(self) -> None:
+        self._due = False
+        assert self._over is not None
+        if self._over.done():
+            return
+        try:
+            if self._stopping:
+                self._over.set_result(None)
+            elif self._work():
+                self.wake()
+            else:
+                self._set_timer(self._pause())
+        except Exception as bug:
+            self._over.set_exception(bug)
 
     def _work(self) -> bool:
         """A slice of work; whether there may be more."""
@@ -159,17 +206,37 @@ class Host:
                     self._executor.execute(instruction, self._answer)
 
     def _answer(self, request: Request, outcome: Any) -> None:
-        self._engine.answer(request, outcome)
-        self._wake.set()
-
-    async def _wait(self) -> None:
-        """Until something happens, or a timer of the engine is due."""
-        deadline = self._engine.next_deadline()
-        if deadline is not None:
-            self._timer = self._loop.call_later(max(0.0, deadline - self._clock()), self._wake.set)
         try:
-            await self._wake.wait()
-        finally:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._engine.answer(request, outcome)
+        except Exception as bug:
+            # It happens in a callback of the event loop, which would only tell of it, and the pod would be lost.
+            self.stop(bug)
+        self.wake()
+
+    def _pause(self) -> float:
+        """Seconds until there is something to do even if nothing happens: a timer of the engine is due."""
+        deadline = self._engine.next_deadline()
+        pause = inf if deadline is None else max(0.0, deadline - self._clock())
+        if self._executor.waiting >= MOST_WAITING:
+            pause = min(pause, LOOK_AGAIN)  # Not all that is written is answered.
+        return pause
+
+    def _set_timer(self, pause: float) -> None:
+        """Have a turn after so many seconds. A timer that fires sooner may stay: that turn sets it again."""
+        if self._timer is not None:
+            if self._timer.when() <= self._loop.time() + pause < inf:
+                return
+            self._timer.cancel()
+            self._timer = None
+        if pause < inf:
+            self._timer = self._loop.call_later(pause, self._time_out)
+
+    def _time_out(self) -> None:
+        self._timer = None
+        self.wake()
+
+
+def _not_taken_in(kind: Kind, item: Any) -> None:
+    """One object must not keep us from hearing of all others."""
+    meta = item.metadata
+    log.exception("Failed to take in %s %s", kind.name, f"{meta.namespace}/{meta.name}".lstrip("/"))

@@ -25,8 +25,17 @@ from stowplan.scheduler.calls import Caller
 from stowplan.scheduler.host import Host
 from stowplan.scheduler.kinds import kinds_read
 
-DRAIN_SECONDS = 3.0
-"""How long writes under way may take when the scheduler is to end."""
+DRAIN_SECONDS = 2.5
+"""How long bindings and other writes under way may take when the scheduler is to end."""
+HAND_ON_SECONDS = 1.5
+"""How long it may take to hand on the lease then."""
+
+_SET_AT = time.time() - time.monotonic()
+
+
+def now() -> float:
+    """Seconds since 1970, by a clock that nobody sets: pauses end when they should, even if the system's own jumps."""
+    return _SET_AT + time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +73,14 @@ class Scheduler:
         self.engine = Engine(
             config,
             settings.registry,
-            clock=time.time,
+            clock=now,
             rng=settings.rng,
             observer=observer,
             unschedulable_timeout=settings.unschedulable_timeout,
             keep_objects=settings.keep_objects,
             check_invariants=settings.check_invariants,
         )
+        self.engine.core.wall = time.time
         self.kinds = kinds_read(self.engine.core.profiles.values())
         self._limiter = self._make_limiter()
         self._elector: Elector | None = None
@@ -103,7 +113,7 @@ class Scheduler:
             Executor(writer, recorder),
             caller,
             loop,
-            time.time,
+            now,
             kinds=[kind.name for kind in self.kinds],
             may_schedule=self.is_leader,
             on_ready=settle_heap,
@@ -111,17 +121,22 @@ class Scheduler:
         )
         self._start_election()
         feeds = [asyncio.create_task(self._feed(client, kind.name), name=kind.resource) for kind in self.kinds]
+        for feed in feeds:
+            feed.add_done_callback(self._feed_ended)
         try:
             await host.run()
         finally:
+            began = loop.time()
+            await host.finish(DRAIN_SECONDS)
             for feed in feeds:
                 feed.cancel()
-            await asyncio.gather(writer.drain(DRAIN_SECONDS), recorder.drain(DRAIN_SECONDS))
+            left = max(began + DRAIN_SECONDS - loop.time(), 0.0)
+            await asyncio.gather(writer.drain(left), recorder.drain(left))
             event_writer.close()
             caller.close()
             await client.close()
             if self._elector is not None:
-                await asyncio.to_thread(self._elector.stop)
+                await asyncio.to_thread(self._elector.stop, HAND_ON_SECONDS)
 
     def stop(self) -> None:
         """End: what is being written is finished, nothing new is begun."""
@@ -168,6 +183,11 @@ class Scheduler:
         if not self._stopping:
             self.lost_lease = True
             self.stop()
+
+    def _feed_ended(self, feed: asyncio.Task[None]) -> None:
+        """It never ends by itself, unless there is a bug; without it we would be deaf to all objects of its kind."""
+        if not feed.cancelled() and self._host is not None:
+            self._host.stop(feed.exception())
 
     async def _feed(self, client: Client, name: str) -> None:
         assert self._host is not None

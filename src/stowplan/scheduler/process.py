@@ -12,7 +12,7 @@ from typing import Any
 from stowplan._version import KUBERNETES_VERSION, __version__
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
-from stowplan.cluster.errors import ApiError, ClusterError, UntrustedServer
+from stowplan.cluster.errors import ApiError, ClusterError, CredentialsError, UntrustedServer
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.config.dump import to_yaml
 from stowplan.errors import ConfigError, StowplanError
@@ -20,7 +20,7 @@ from stowplan.observe import logs
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
 from stowplan.scheduler.dump import dump
-from stowplan.scheduler.live import Scheduler, Settings
+from stowplan.scheduler.live import Scheduler, Settings, now
 from stowplan.scheduler.monitoring import Monitor
 from stowplan.scheduler.options import Options
 
@@ -67,7 +67,7 @@ def _on_the_fastest_loop(main: Coroutine[Any, Any, int]) -> int:
 
 async def _run(settings: Settings, options: Options) -> int:
     connection = settings.connection
-    monitor = Monitor(options, f"{connection.host}:{connection.port}")
+    monitor = Monitor(options, f"{connection.host}:{connection.port}", now)
     observer = monitor.observer
     scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.took_in)
     await _check_connection(connection)
@@ -91,7 +91,7 @@ async def _check_connection(connection: Connection) -> None:
     try:
         async with asyncio.timeout(_LOOK_FOR_SECONDS):
             await client.get("/version")
-    except UntrustedServer:
+    except (UntrustedServer, CredentialsError):
         raise
     except ApiError as refusal:
         if refusal.status == 401:

@@ -97,8 +97,8 @@ SABOTAGE: dict[str, Callable[[Host], object]] = {
     "pod default/held is on its way to a node, and nothing is being waited for": lambda host: setattr(
         host.core.attempts[uid("held")].task, "_request", None
     ),
-    "pod default/held waits on Permit, and nobody waits for the outcome": lambda host: setattr(
-        host.core.waiting_pods.get(uid("held")), "_verdict", (None,)
+    "pod default/held waits on Permit, and nobody waits for the outcome": lambda host: host.core.attempts.pop(
+        uid("held")
     ),
     "pod default/held waits on Permit and is not assumed": lambda host: host.core.cluster.forget(
         host.core.cluster.pods[uid("held")]

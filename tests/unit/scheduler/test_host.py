@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
 from tests.builders import node, pod
 
 from stowplan import api
@@ -11,23 +12,31 @@ from stowplan.api import codec
 from stowplan.api.kinds import KINDS
 from stowplan.config import default_configuration
 from stowplan.engine import Engine
-from stowplan.framework import Bind, Instruction, Request
+from stowplan.framework import Bind, EmitEvent, Instruction, Request
 from stowplan.plugins.registry import REGISTRY
 from stowplan.scheduler.calls import Caller
 from stowplan.scheduler.host import Host
 
 
 class FakeExecutor:
-    """Answers every request at once, with None."""
+    """Answers every request at once, with None; while it is `slow`, when it is told to."""
 
     def __init__(self) -> None:
         self.waiting = 0
+        self.slow = False
         self.done: list[Instruction] = []
+        self._unanswered: list[Callable[[], None]] = []
 
     def execute(self, instruction: Instruction, answer: Callable[[Any, Any], None]) -> None:
         self.done.append(instruction)
         if isinstance(instruction, Request):
-            answer(instruction, None)
+            self._unanswered.append(lambda: answer(instruction, None))
+            if not self.slow:
+                self.answer()
+
+    def answer(self) -> None:
+        while self._unanswered:
+            self._unanswered.pop(0)()
 
     @property
     def bound(self) -> dict[str, str]:
@@ -126,8 +135,7 @@ def test_scheduling_pauses_while_writes_pile_up() -> None:
             host.synced(KINDS[kind])
         await asyncio.sleep(0.02)
         assert not executor.bound
-        executor.waiting = 0
-        host.wake()
+        executor.waiting = 0  # which nobody tells
         await until(lambda: executor.bound == {"p": "n"})
 
     scheduling(steps)
@@ -158,3 +166,67 @@ def test_removed_objects_are_forgotten() -> None:
         await until(lambda: executor.bound == {"p": "b"})
 
     scheduling(steps)
+
+
+def all_there(host: Host, *pods: str) -> None:
+    host.put(KINDS["Node"], items("Node", node("n")))
+    host.put(KINDS["Pod"], items("Pod", *(pod(name) for name in pods)))
+    for kind in ("Node", "Pod"):
+        host.synced(KINDS[kind])
+
+
+def test_an_object_that_cannot_be_taken_in_is_told_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        odd = api.Pod(metadata=api.ObjectMeta(name="odd", namespace="default", uid="odd"), spec=None)  # type: ignore[arg-type]
+        host.put(KINDS["Pod"], [(odd, None)])
+        host.removed(KINDS["Node"], [api.Node(metadata=api.ObjectMeta(name=["odd"]))])  # type: ignore[arg-type]
+        all_there(host, "p")
+        await until(lambda: executor.bound == {"p": "n"})
+
+    scheduling(steps)
+    assert caplog.messages == ["Failed to take in Pod default/odd", "Failed to take in Node ['odd']"]
+
+
+def test_bindings_under_way_come_to_their_end_and_no_others_begin() -> None:
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        executor.slow = True
+        all_there(host, "p")
+        await until(lambda: executor.bound == {"p": "n"})
+        host.stop()
+        await asyncio.sleep(0)
+        host.put(KINDS["Pod"], items("Pod", pod("q")))
+        asyncio.get_running_loop().call_later(0.05, executor.answer)
+        await host.finish(5.0)
+        assert executor.bound == {"p": "n"}
+        assert [type(each) for each in executor.done] == [Bind, EmitEvent]
+
+    scheduling(steps)
+
+
+def test_bindings_under_way_are_not_waited_for_without_end() -> None:
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        executor.slow = True
+        all_there(host, "p")
+        await until(lambda: executor.bound == {"p": "n"})
+        host.stop()
+        begun = time.monotonic()
+        await host.finish(0.05)
+        assert time.monotonic() - begun < 2
+
+    scheduling(steps)
+
+
+def test_a_bug_in_taking_in_an_answer_ends_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the pod that it is about would be lost."""
+
+    def answer(self: Engine, request: Request, outcome: Any) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Engine, "answer", answer)
+
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        all_there(host, "p")
+        await until(lambda: executor.bound == {"p": "n"})
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        scheduling(steps)

@@ -19,14 +19,15 @@ Request = tuple[bytes, bytes, bytes]
 
 
 def send_all(connection: Connection, requests: Iterable[Request]) -> int:
+    """The same as `send`, where no event loop runs."""
+    return asyncio.run(send(connection, requests))
+
+
+async def send(connection: Connection, requests: Iterable[Request]) -> int:
     """Send these requests, several at a time, and return their number. What is to be deleted may be gone already.
 
     Raises ClusterError where one is refused or gets lost.
     """
-    return asyncio.run(_send_all(connection, requests))
-
-
-async def _send_all(connection: Connection, requests: Iterable[Request]) -> int:
     batch = _Batch(Writer(connection, connections=_CONNECTIONS), requests)
     try:
         return await batch.done

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -15,36 +16,57 @@ from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process, fr
 from stowplan.testing.kube_scheduler import complete_config
 
 
+class Contestant(NamedTuple):
+    """A process that schedules, and where it serves its metrics, if it does."""
+
+    process: Process
+    url: str = ""
+
+
 @contextmanager
-def _kube_scheduler(control_plane: ControlPlane) -> Iterator[Process]:
+def _kube_scheduler(control_plane: ControlPlane) -> Iterator[Contestant]:
     scheduler = KubeScheduler(control_plane)
     scheduler.start(wait=False)
     try:
-        yield scheduler.process
+        yield Contestant(scheduler.process, scheduler.url)
     finally:
         scheduler.stop()
 
 
-def _stowplan(control_plane: ControlPlane) -> Process:
-    """With the configuration that kube-scheduler gets."""
+@contextmanager
+def _stowplan(control_plane: ControlPlane) -> Iterator[Contestant]:
+    """With the flags and the configuration that kube-scheduler gets."""
     folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="stowplan-"))
-    file = folder / "config.yaml"
-    file.write_text(yaml.safe_dump(complete_config({}, control_plane.kubeconfig(SCHEDULER))))
-    flags = [f"--config={file}", "--bind-address=127.0.0.1", f"--secure-port={free_port()}"]
-    return Process("stowplan", [sys.executable, "-m", "stowplan", "scheduler", *flags], folder / "stowplan.log")
+    kubeconfig, port = control_plane.kubeconfig(SCHEDULER), free_port()
+    serving = control_plane.authority.server("kube-scheduler")
+    config = folder / "config.yaml"
+    config.write_text(yaml.safe_dump(complete_config({}, kubeconfig)))
+    flags = {
+        "--config": config,
+        "--authentication-kubeconfig": kubeconfig,
+        "--authorization-kubeconfig": kubeconfig,
+        "--bind-address": "127.0.0.1",
+        "--secure-port": port,
+        "--tls-cert-file": serving.certificate,
+        "--tls-private-key-file": serving.key,
+    }
+    command = [sys.executable, "-m", "stowplan", "scheduler", *(f"{flag}={value}" for flag, value in flags.items())]
+    with Process("stowplan", command, folder / "stowplan.log") as process:
+        yield Contestant(process, f"https://127.0.0.1:{port}")
 
 
-def _ceiling(control_plane: ControlPlane) -> Process:
+@contextmanager
+def _ceiling(control_plane: ControlPlane) -> Iterator[Contestant]:
     folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="ceiling-"))
     kubeconfig = control_plane.kubeconfig(SCHEDULER)
-    return Process(
-        "ceiling", [sys.executable, "-m", "stowplan.bench.cluster.ceiling", kubeconfig], folder / "ceiling.log"
-    )
+    command = [sys.executable, "-m", "stowplan.bench.cluster.ceiling", str(kubeconfig)]
+    with Process("ceiling", command, folder / "ceiling.log") as process:
+        yield Contestant(process)
 
 
-CONTESTANTS: dict[str, Callable[[ControlPlane], AbstractContextManager[Process]]] = {
+CONTESTANTS: dict[str, Callable[[ControlPlane], AbstractContextManager[Contestant]]] = {
     CEILING: _ceiling,
     KUBE_SCHEDULER: _kube_scheduler,
     OURS: _stowplan,
 }
-"""By name, what runs them from the beginning to the end of a block; it need not wait until they are ready."""
+"""By name, what runs them from the beginning to the end of a block; it does not wait until they are ready."""

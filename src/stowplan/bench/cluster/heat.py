@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from pathlib import Path
 from time import monotonic, sleep
 from typing import NamedTuple
 
 import msgspec
 
 from stowplan.bench.cluster.arena import PODS, Arena
-from stowplan.bench.cluster.contestants import CONTESTANTS
+from stowplan.bench.cluster.attempts import attempt_quantile
+from stowplan.bench.cluster.contestants import CONTESTANTS, Contestant
 from stowplan.bench.cluster.tally import Tally
-from stowplan.testing import ADMIN, Process, cpu_seconds, rss_mib
+from stowplan.testing import ADMIN, cpu_seconds, rss_mib
+from stowplan.testing.kube_scheduler import parse_samples
 
 PATIENCE = 600.0
 """Seconds until the last pod has to be bound."""
 
 _LOOK_EVERY = 0.05
 _QUIET_LOOKS = 10
+_STAT = Path("/proc/stat")
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,71 +30,97 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
     per_second: float
     cpu_us_per_pod: float
-    binds_per_second: float
-    """The rate from the first sign of work to the last bind, whatever of the events was left to be written."""
-    first_bind_s: float
-    """Seconds from the start of the process to the first sign of work."""
+    p50_us: float | None = None
+    """Of an attempt to schedule, from the queue to the binding, where the contestant tells."""
+    p99_us: float | None = None
     rss_mib: float
     """At the end."""
+    first_bind_s: float
+    """Seconds from the start of the process to the first sign of work."""
+    binds_per_second: float
+    """The rate from the first sign of work to the last bind, whatever of the events was left to be written."""
     events: int
     control_plane_us_per_pod: float
     """CPU of API server and etcd together."""
+    others_cpu_share: float
+    """The share of the machine's CPU time that went to others than contestant and control plane."""
 
 
 class Reading(NamedTuple):
-    """A moment: the clock, and the CPU time that contestant and control plane have used so far."""
+    """A moment: the clock, and the CPU seconds that contestant, control plane and all together have used so far."""
 
     at: float
     cpu: float
-    server_cpu: float
+    plane_cpu: float
+    machine_cpu: float
 
 
 def run_heat(arena: Arena, name: str, count: int) -> Figures:
     """Start a contestant where `count` pods wait, and measure it until they are bound and their events are written."""
-    events = arena.events()
-    version = arena.version()
-    plane = arena.control_plane
+    events, version, plane = arena.events(), arena.version(), arena.control_plane
     started = monotonic()
-    with CONTESTANTS[name](plane) as process:
+    with CONTESTANTS[name](plane) as contestant:
+        process = contestant.process
 
         def read() -> Reading:
-            return Reading(monotonic(), cpu_seconds(process.pid), arena.cpu_seconds())
+            return Reading(monotonic(), cpu_seconds(process.pid), arena.cpu_seconds(), machine_cpu_seconds())
 
         tally = Tally(PODS, version, count, read)
         tally.open(plane.url, plane.tls(), ADMIN.token)
         try:
-            tally.wait(PATIENCE, lambda: process.alive)
+            first, last = tally.wait(PATIENCE, lambda: process.alive)
         finally:
             tally.close()
-        assert tally.first is not None
-        assert tally.last is not None
-        written, end = _until_written(arena, process, tally.last)
-        return _figures(count, started, (tally.first, tally.last, end), rss_mib(process.pid), written - events)
+        written, end = _until_written(arena, read, last)
+        p50, p99 = _attempt_times(arena, contestant)
+        return Figures(
+            **rates(count, first, last, end),
+            p50_us=p50,
+            p99_us=p99,
+            rss_mib=rss_mib(process.pid),
+            first_bind_s=first.at - started,
+            events=written - events,
+        )
 
 
-def _until_written(arena: Arena, process: Process, last: Reading) -> tuple[int, Reading]:
+def rates(count: int, first: Reading, last: Reading, end: Reading) -> dict[str, float]:
+    """What follows from the readings at the first sign of work, at the last bind, and at the last write."""
+    took = max(end.at - first.at, _LOOK_EVERY)
+    cpu, plane = end.cpu - first.cpu, end.plane_cpu - first.plane_cpu
+    others = max(end.machine_cpu - first.machine_cpu - cpu - plane, 0.0)
+    return {
+        "per_second": count / took,
+        "binds_per_second": count / max(last.at - first.at, _LOOK_EVERY),
+        "cpu_us_per_pod": cpu / count * 1e6,
+        "control_plane_us_per_pod": plane / count * 1e6,
+        "others_cpu_share": others / took / (os.cpu_count() or 1),
+    }
+
+
+def machine_cpu_seconds() -> float:
+    """What all processes together have used so far; 0 where the system does not tell."""
+    if not _STAT.exists():
+        return 0.0
+    user, nice, system, _, _, irq, softirq = map(int, _STAT.read_text().split("\n", 1)[0].split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def _until_written(arena: Arena, read: Callable[[], Reading], last: Reading) -> tuple[int, Reading]:
     """Wait until no more events come: how many there are then, and when the last of them was found."""
-    events, end, quiet = arena.events(), last, 0
+    written, end, quiet = arena.events(), last, 0
     while quiet < _QUIET_LOOKS:
         sleep(_LOOK_EVERY)
-        found = arena.events()
         quiet += 1
-        if found != events:
-            events, quiet = found, 0
-            end = Reading(monotonic(), cpu_seconds(process.pid), arena.cpu_seconds())
-    return events, end
+        if (found := arena.events()) != written:
+            written, end, quiet = found, read(), 0
+    return written, end
 
 
-def _figures(
-    count: int, started: float, readings: tuple[Reading, Reading, Reading], rss: float, events: int
-) -> Figures:
-    first, last, end = readings
-    return Figures(
-        per_second=count / max(end.at - first.at, _LOOK_EVERY),
-        cpu_us_per_pod=(end.cpu - first.cpu) / count * 1e6,
-        binds_per_second=count / max(last.at - first.at, _LOOK_EVERY),
-        first_bind_s=first.at - started,
-        rss_mib=rss,
-        events=events,
-        control_plane_us_per_pod=(end.server_cpu - first.server_cpu) / count * 1e6,
-    )
+def _attempt_times(arena: Arena, contestant: Contestant) -> tuple[float | None, float | None]:
+    """The median and the 99th percentile of an attempt, in microseconds, if the contestant tells."""
+    if not contestant.url:
+        return None, None
+    with arena.control_plane.client(ADMIN, server=contestant.url) as client:
+        samples = parse_samples(str(client.request("GET", "/metrics")["message"]))
+    median, high = (attempt_quantile(samples, share) for share in (0.5, 0.99))
+    return median and median * 1e6, high and high * 1e6

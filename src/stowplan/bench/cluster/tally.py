@@ -55,8 +55,8 @@ class Tally(Generic[T]):
         self._over = threading.Event()
         self._closing = False
         self._problem = ""
-        self.first: T | None = None
-        self.last: T | None = None
+        self._first: T | None = None
+        self._last: T | None = None
 
     @property
     def bound(self) -> int:
@@ -68,21 +68,26 @@ class Tally(Generic[T]):
         host, port = parts.hostname or "", parts.port or 443
         self._stream = tls.wrap_socket(socket.create_connection((host, port)), server_hostname=host)
         request = _REQUEST.format(path=self._path, version=self._version, host=f"{host}:{port}", token=token)
-        self._stream.sendall(request.encode())
-        self._begin()
+        try:
+            self._stream.sendall(request.encode())
+            self._begin()
+        except BaseException:
+            self._stream.close()
+            raise
         self._thread = threading.Thread(target=self._read, name="tally", daemon=True)
         self._thread.start()
 
-    def wait(self, timeout: float, alive: Callable[[], bool]) -> None:
-        """Wait until all expected pods are bound; raises NotInTime."""
+    def wait(self, timeout: float, alive: Callable[[], bool]) -> tuple[T, T]:
+        """Wait until all expected pods are bound; what `probe` said. Raises NotInTime."""
         deadline = monotonic() + timeout
         while not self._over.wait(0.5):
             if not alive():
                 raise SurroundingsError(f"the scheduler ended after {self.bound:,} of {self._expected:,} pods")
             if monotonic() > deadline:
                 raise NotInTime(f"{self.bound:,} of {self._expected:,} pods were bound in {timeout:g} s")
-        if self._problem:
+        if self._first is None or self._last is None:
             raise SurroundingsError(f"watch of {self._path}: {self._problem}")
+        return self._first, self._last
 
     def close(self) -> None:
         self._closing = True
@@ -120,8 +125,8 @@ class Tally(Generic[T]):
     def _take(self, piece: bytes) -> None:
         counter = self._counter
         counter.feed(piece)
-        if self.first is None and counter.frames:
-            self.first = self._probe()
-        if self.last is None and counter.added >= self._expected:
-            self.last = self._probe()
+        if self._first is None and counter.frames:
+            self._first = self._probe()
+        if self._last is None and counter.added >= self._expected:
+            self._last = self._probe()
             self._over.set()

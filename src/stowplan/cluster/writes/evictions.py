@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from stowplan.cluster import bodies
 from stowplan.cluster.errors import ClusterError
 from stowplan.cluster.lean import JSON, Exchange, Writer
@@ -10,6 +12,8 @@ from stowplan.cluster.writes.bindings import Answer
 from stowplan.framework import Evict, Failure
 
 _GONE = "NotFound"
+
+log = logging.getLogger("stowplan.cluster")
 
 
 class EvictionExchange(Exchange):
@@ -56,4 +60,6 @@ class EvictionExchange(Exchange):
             self._writer.submit_again(self, self._attempts)
             self._attempts += 1
         else:
+            pod = self._instruction.pod
+            log.error('Error occurred while preempting the pod: pod="%s" err="%s"', pod.key, failure.message)
             self._answer(self._instruction, failure)

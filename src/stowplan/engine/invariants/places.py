@@ -70,7 +70,7 @@ def _about_assumed(core: Core, bound: Set[str]) -> Iterator[str]:
             yield f"pod {uid} is on its way to a node, and nothing is being waited for"
     for waiting in core.waiting_pods:
         uid = waiting.pod.uid
-        if uid not in attempts or waiting.settled:
+        if uid not in attempts:
             yield f"pod {uid} waits on Permit, and nobody waits for the outcome"
         if uid not in cluster.assumed:
             yield f"pod {uid} waits on Permit and is not assumed"

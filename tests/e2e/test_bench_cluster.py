@@ -1,0 +1,52 @@
+"""The benchmark on a real control plane, small: that it measures, not how fast anything is."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from stowplan.testing.binaries import find
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(autouse=True)
+def _binaries() -> None:
+    missing = [name for name in ("etcd", "kube-apiserver", "kube-scheduler") if find(name) is None]
+    if missing:
+        pytest.skip(f"not on this machine: {', '.join(missing)}")
+
+
+def bench(*args: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "stowplan", "bench", "cluster", "--json", "--nodes", "20", *args]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.timeout(170)
+def test_all_contestants_schedule_all_pods() -> None:
+    (told,) = bench("--workload", "basic", "--pods", "30")
+    assert (told["scenario"], told["nodes"], told["pods"]) == ("basic", 20, 30)
+    assert list(told["peers"]) == ["kube-scheduler", "ceiling"]
+    for figures in (told, *told["peers"].values()):
+        assert figures["events"] == 30
+        assert figures["per_second"] > 0
+        assert figures["first_bind_s"] > 0
+        assert figures["rss_mib"] > 10
+    for figures in (told, told["peers"]["kube-scheduler"]):
+        assert 0 < figures["p50_us"] <= figures["p99_us"]
+    assert told["ratios"].keys() == {"kube-scheduler", "ceiling"}
+    assert [bar["bar"].split()[0] for bar in told["bars"]] == ["per_second", "cpu_us_per_pod", "rss_mib", "first"]
+
+
+@pytest.mark.timeout(170)
+def test_victims_go_at_once_and_pods_run_before() -> None:
+    preemption, startup = bench(
+        "--workload", "preemption", "--workload", "startup", "--pods", "10", "--peers", "none"
+    )
+    assert preemption["events"] >= 30
+    assert startup["events"] == 10
+    assert preemption["first_bind_s"] > 0

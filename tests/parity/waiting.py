@@ -1,0 +1,98 @@
+"""Pods that stay pending while others come.
+
+What happens to the cluster may make room for them, and then they are tried again: by both schedulers or by neither.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tests.builders import Json
+from tests.parity.board import key
+from tests.parity.judging import Verdict
+from tests.parity.outcome import PLACED, Outcome
+from tests.parity.workload import CONFIG
+
+if TYPE_CHECKING:
+    from tests.parity.referee import Referee
+
+QUIET_SECONDS = 0.04
+"""How long schedulers usually need to try pods again."""
+WAKE_PATIENCE = 10.0
+
+
+class Waiting:
+    """Those of a workload that no node fits so far."""
+
+    def __init__(self, referee: Referee) -> None:
+        self._referee = referee
+        self._pods: dict[str, tuple[Json, Json]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._pods
+
+    def add(self, theirs: Json, ours: Json) -> None:
+        self._pods[key(theirs)] = theirs, ours
+
+    def look(self) -> None:
+        """See whether any of them was placed after all, and that the others are told the same on both sides."""
+        if self._pods:
+            time.sleep(QUIET_SECONDS)
+        woken = [name for name in self._pods if any(outcome.kind == PLACED for outcome in self._glance(name))]
+        for name in woken:
+            self._place(name, alone=len(woken) == 1)
+        if woken:
+            self.look()
+        for name in list(self._pods):
+            self._compare(name)
+
+    def finish(self) -> None:
+        """See how they end."""
+        if self._pods:
+            time.sleep(self._referee.settle)
+            self.look()
+        self._referee.tally.counts["pending to the end"] += len(self._pods)
+        self._pods.clear()
+
+    def drop(self) -> None:
+        """Have no pods waiting: something is about to happen on one side only, and might make room for them."""
+        pods, self._pods = self._pods, {}
+        for theirs, ours in pods.values():
+            self._referee.forget(theirs, ours)
+
+    def _compare(self, name: str) -> None:
+        """Both may be about to try a pod again, one a little later than the other."""
+        deadline = time.monotonic() + WAKE_PATIENCE
+        while name in self._pods:
+            theirs, ours = self._glance(name)
+            if theirs.kind == PLACED or ours.kind == PLACED or theirs.condition == ours.condition:
+                return
+            if time.monotonic() > deadline:
+                problems = [f"later on told {theirs.condition} by kube-scheduler, {ours.condition} by ours"]
+                self._disagree(name, problems, self._pods.pop(name)[1])
+            time.sleep(QUIET_SECONDS)
+
+    def _glance(self, name: str) -> tuple[Outcome, Outcome]:
+        theirs, ours = self._pods[name]
+        return self._referee.theirs.glance(theirs), self._referee.ours.glance(ours)
+
+    def _place(self, name: str, *, alone: bool) -> None:
+        referee, (theirs, ours) = self._referee, self._pods.pop(name)
+        nodes = referee.theirs.wait_placed(theirs, WAKE_PATIENCE), referee.ours.wait_placed(ours, WAKE_PATIENCE)
+        cluster = referee.ours.case()
+        cluster["pods"] = [pod for pod in cluster["pods"] if key(pod) != name]
+        verdict = Verdict({"id": name, "config": CONFIG, "pod": ours, **cluster})
+        referee.tally.counts["placed later"] += 1
+        if not all(nodes):
+            self._disagree(name, [f"later on kube-scheduler places it on {nodes[0]!r}, ours on {nodes[1]!r}"], ours)
+        elif alone and not set(nodes) <= set(verdict.best):
+            self._disagree(name, [f"later on placed on {nodes}; the best by our totals are {verdict.best}"], ours)
+        if nodes[0]:
+            referee.run(name)
+        else:
+            referee.forget(theirs, ours)
+
+    def _disagree(self, name: str, problems: list[str], pod: Json) -> None:
+        case = {"id": name, "config": CONFIG, "pod": pod, **self._referee.ours.case()}
+        self._referee.tally.disagree(name, problems, case, again=True)

@@ -1,0 +1,44 @@
+import json
+from typing import Any
+
+import pytest
+
+from stowplan.bench.cluster.objects import incoming, nodes, running
+from stowplan.bench.cluster.workload import NAMES, load_workload
+from stowplan.bench.scenario import NodeSeries
+
+
+def bodies(written: Any) -> list[dict[str, Any]]:
+    return [json.loads(body) for _, body in written]
+
+
+def test_nodes_are_the_same_whichever_are_asked_for() -> None:
+    every = list(nodes(NodeSeries(), range(600), seed=3))
+    assert list(nodes(NodeSeries(), range(498, 503), seed=3)) == every[498:503]
+    assert [name for name, _ in every[:2]] == ["node-0", "node-1"]
+    assert 5_500 < len(every[0][1]) < 7_500
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_server_fills_in_is_left_out(name: str) -> None:
+    workload = load_workload(name)
+    written = [*nodes(workload.cluster, range(2), 0), *incoming(workload, 2), *running(workload, 2)]
+    for (name_, _), body in zip(written, bodies(written), strict=True):
+        assert body["metadata"]["name"] == name_
+        assert not body["metadata"].keys() & {"uid", "resourceVersion", "creationTimestamp"}
+        assert ("status" in body) == (body["kind"] == "Node")
+
+
+def test_pods_wait_or_run() -> None:
+    workload = load_workload("preemption")
+    assert [body["spec"].get("nodeName") for body in bodies(incoming(workload, 3))] == [None] * 3
+    placed = bodies(running(workload, 4))
+    assert len(placed) == 32
+    assert [body["spec"]["nodeName"] for body in placed[:5]] == ["node-0", "node-1", "node-2", "node-3", "node-0"]
+    assert {body["spec"]["priorityClassName"] for body in placed} == {"low-0", "low-10", "low-20"}
+
+
+def test_names_never_meet() -> None:
+    workload = load_workload("preemption")
+    names = [name for name, _ in (*incoming(workload, 50), *running(workload, 10))]
+    assert len(set(names)) == len(names)

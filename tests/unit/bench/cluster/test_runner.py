@@ -1,0 +1,94 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import pytest
+from tests.unit.bench.cluster.samples import figures
+
+from stowplan.bench.cluster import NAMES, Runner
+from stowplan.bench.cluster.arena import Arena
+from stowplan.bench.cluster.heat import Figures
+from stowplan.bench.cluster.workload import Workload
+
+
+class FakeArena:
+    """Writes down what happens to it."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+
+    @contextmanager
+    def open(self, seed: int) -> Iterator[Arena]:
+        self.log.append(f"open {seed}")
+        yield cast(Arena, self)
+        self.log.append("close")
+
+    def set_up(self, workload: Workload, nodes: int) -> None:
+        self.log.append(f"{workload.name}: {nodes} nodes")
+
+    def fill(self, workload: Workload, pods: int) -> None:
+        self.log.append(f"fill {pods}")
+
+    def settle(self) -> None:
+        self.log.append("settle")
+
+    def clear(self, workload: Workload, pods: int) -> None:
+        self.log.append(f"clear {pods}")
+
+    def tear_down(self, workload: Workload) -> None:
+        self.log.append("tear down")
+
+    def heat(self, arena: Arena, name: str, count: int) -> Figures:
+        self.log.append(f"{name} {count}")
+        return figures(per_second=100.0 if name == "stowplan" else 50.0)
+
+
+@pytest.fixture
+def arena() -> FakeArena:
+    return FakeArena()
+
+
+def runner(arena: FakeArena, **more: Any) -> Runner:
+    return Runner(calibrate=lambda: 0.5, open_arena=arena.open, run_heat=arena.heat, **more)
+
+
+def test_contestants_take_turns_on_a_cluster_that_is_made_anew(arena: FakeArena) -> None:
+    (report,) = runner(arena, nodes=20, pods=30, seed=4).run(["basic"])
+    turns = [
+        step
+        for name in ("kube-scheduler", "ceiling", "stowplan")
+        for step in ("fill 30", "settle", f"{name} 30", "clear 30", "settle")
+    ]
+    assert arena.log == ["open 4", "basic: 20 nodes", *turns, "tear down", "close"]
+    assert (report.scenario, report.nodes, report.pods, report.calibration_s) == ("basic", 20, 30, 0.5)
+    assert report.figures.per_second == 100.0
+    assert list(report.peers) == ["kube-scheduler", "ceiling"]
+
+
+def test_workloads_run_in_their_own_order_and_size(arena: FakeArena) -> None:
+    reports = list(runner(arena, peers=()).run(reversed(NAMES)))
+    assert [report.scenario for report in reports] == list(NAMES)
+    assert [(report.nodes, report.pods) for report in reports][-2:] == [(1000, 500), (5000, 1)]
+    assert all(not report.peers for report in reports)
+
+
+def test_peers_can_be_chosen_among_those_of_the_workload(arena: FakeArena) -> None:
+    reports = list(runner(arena, peers=("ceiling",)).run(["spread", "preemption"]))
+    assert [list(report.peers) for report in reports] == [["ceiling"], []]
+
+
+def test_no_more_pods_than_fit(arena: FakeArena) -> None:
+    (report,) = runner(arena, nodes=20, pods=30).run(["antiaffinity"])
+    assert report.pods == 20
+
+
+def test_progress_is_told(arena: FakeArena) -> None:
+    told: list[str] = []
+    list(runner(arena, nodes=20, pods=30, peers=(), progress=told.append).run(["basic"]))
+    assert told == [
+        "starting etcd and kube-apiserver",
+        "basic: setting up 20 nodes",
+        "basic: stowplan: creating pods",
+        "basic: stowplan: scheduling 30 pods",
+        "basic: stowplan: 100 pods/s, 300 us CPU a pod",
+    ]

@@ -1,0 +1,59 @@
+from importlib.resources import files
+
+import pytest
+
+from stowplan.bench.cluster.workload import NAMES, PEERS, Bars, load_workload
+from stowplan.errors import InputError
+
+BARS = {
+    "basic": Bars(per_second=2, of_ceiling=0.85, cpu_us_per_pod=0.15, rss_mib=1, first_bind_s=3),
+    "service": Bars(per_second=5, cpu_us_per_pod=0.06),
+    "spread": Bars(per_second=4, of_ceiling=0.8, cpu_us_per_pod=0.06),
+    "affinity": Bars(per_second=6, of_ceiling=0.8, cpu_us_per_pod=0.05),
+    "antiaffinity": Bars(per_second=4, of_ceiling=0.8, cpu_us_per_pod=0.06),
+    "preemption": Bars(per_second=1.5, cpu_us_per_pod=0.4),
+    "startup": Bars(first_bind_s=10),
+}
+PODS = {"basic": 5000, "service": 5000, "spread": 5000, "affinity": 3000, "antiaffinity": 2000, "preemption": 500}
+
+
+def test_every_file_is_a_workload_and_the_other_way_round() -> None:
+    folder = files("stowplan.bench.cluster").joinpath("workloads")
+    assert {item.name.removesuffix(".yaml") for item in folder.iterdir()} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_workload_asks_for_what_it_should(name: str) -> None:
+    workload = load_workload(name)
+    assert workload.name == name
+    assert workload.about.endswith(".")
+    assert workload.bars == BARS[name]
+    assert workload.pods == PODS.get(name, 1)
+    assert workload.nodes == (1000 if name == "preemption" else 5000)
+    assert set(workload.peers) <= set(PEERS)
+
+
+def test_the_scenario_is_the_pattern() -> None:
+    assert load_workload("spread").incoming.pod["spec"]["topologySpreadConstraints"]
+    assert [item["kind"] for item in load_workload("service").objects] == ["Service"]
+    assert load_workload("basic").running is None
+
+
+def test_priorities_come_from_classes() -> None:
+    workload = load_workload("preemption")
+    assert {item["metadata"]["name"] for item in workload.objects} == {"low-0", "low-10", "low-20", "high"}
+    assert workload.running is not None
+    for series in (workload.incoming, workload.running):
+        assert series.pod["spec"]["priority"] is None
+    assert workload.running.pod["spec"]["terminationGracePeriodSeconds"] == 0
+
+
+def test_what_runs_can_be_taken_from_another_scenario() -> None:
+    running = load_workload("startup").running
+    assert running is not None
+    assert (running.per_node, running.templates) == (10, 499)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(InputError, match="no workload 'nonsense'; there are basic"):
+        load_workload("nonsense")

@@ -1,0 +1,74 @@
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.unit.bench.cluster.samples import figures, report
+
+from stowplan.bench.cluster import NAMES, PEERS, Report
+from stowplan.bench.cluster.workload import Bars
+from stowplan.cli import bench_cluster as module
+from stowplan.cli.bench import bench
+
+REPORT = report(
+    Bars(per_second=2, cpu_us_per_pod=0.05),
+    kube_scheduler=figures(per_second=160.0, cpu=3000.0, rss_mib=1300.0),
+    ceiling=figures(per_second=500.0, cpu=180.0),
+)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *args: str) -> tuple[Result, dict[str, Any]]:
+    """Run the command on a runner that measures nothing; what it was told."""
+    told: dict[str, Any] = {}
+
+    class FakeRunner:
+        def __init__(self, **settings: Any) -> None:
+            told.update(settings)
+
+        def run(self, names: Iterable[str]) -> Iterator[Report]:
+            told["names"] = tuple(names)
+            told["progress"]("basic: half way")
+            yield REPORT
+
+    monkeypatch.setattr(module, "Runner", FakeRunner)
+    return CliRunner().invoke(bench, ["cluster", *args]), told
+
+
+def test_everything_runs_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome, told = run(monkeypatch)
+    assert outcome.exit_code == 0
+    assert (told["names"], told["peers"], told["nodes"], told["pods"], told["seed"]) == (NAMES, PEERS, None, None, 0)
+    assert outcome.stderr == "basic: half way\n"
+
+
+def test_choices_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    args = ["--workload", "spread", "--workload", "basic", "--nodes", "20", "--pods", "30", "--peers", "ceiling"]
+    _, told = run(monkeypatch, *args)
+    assert (told["names"], told["peers"], told["nodes"], told["pods"]) == (("spread", "basic"), ("ceiling",), 20, 30)
+    _, told = run(monkeypatch, "--peers", "none")
+    assert not set(told["peers"]) & set(PEERS)
+
+
+def test_the_table_has_a_line_for_each_contestant_and_the_bars_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome, _ = run(monkeypatch)
+    lines = outcome.stdout.splitlines()
+    assert lines[1].split() == ["basic", "5,000", "5,000", "stowplan", "400", "300", "2.2", "150", "5,000"]
+    assert lines[2].split() == ["kube-scheduler", "160", "3,000", "2.2", "1,300", "5,000"]
+    assert lines[3].split()[:2] == ["ceiling", "500"]
+    assert len({len(line) for line in lines[:4]}) == 1
+    assert lines[4:] == [
+        "basic: per_second at least 2 of kube-scheduler's: 2.500, met",
+        "basic: cpu_us_per_pod at most 0.05 of kube-scheduler's: 0.100, MISSED",
+    ]
+
+
+def test_json_is_a_line_for_each_workload(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome, _ = run(monkeypatch, "--json")
+    assert [json.loads(line)["scenario"] for line in outcome.stdout.splitlines()] == ["basic"]
+
+
+@pytest.mark.parametrize("args", [["--workload", "nonsense"], ["--peers", "volcano"], ["--pods", "0"]])
+def test_bad_usage_is_refused(monkeypatch: pytest.MonkeyPatch, args: list[str]) -> None:
+    outcome, _ = run(monkeypatch, *args)
+    assert outcome.exit_code == 2
