@@ -9,7 +9,7 @@ LIGHT  := $(VENV)/.runnable
 BENCH  ?= decisions
 
 .DEFAULT_GOAL := help
-.PHONY: help setup control-plane demo test check bench clean
+.PHONY: help setup control-plane demo test soak check bench parity clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,10 @@ test: $(STAMP)  ## run all tests; pytest options in ARGS, e.g. ARGS="tests/unit/
 	@$(BIN)/python -m stowplan.testing build --if-possible
 	$(BIN)/pytest $(ARGS)
 
+soak: $(STAMP)  ## an hour of random faults on a real API server; STOWPLAN_SOAK_MINUTES for less or more
+	@$(BIN)/python -m stowplan.testing build
+	$(BIN)/python -m tests.soak $(ARGS)
+
 check: $(STAMP)  ## formatting, lint, types, import levels, spelling
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -35,6 +39,10 @@ check: $(STAMP)  ## formatting, lint, types, import levels, spelling
 
 bench: $(STAMP)  ## measure decisions; options in ARGS, e.g. ARGS=--json
 	$(BIN)/stowplan bench $(BENCH) $(ARGS)
+
+parity: $(STAMP)  ## compare outcomes with kube-scheduler's on 200 random workloads, half an hour; e.g. ARGS="--workloads 5"
+	@$(BIN)/python -m stowplan.testing build
+	$(BIN)/python -m tests.parity $(ARGS)
 
 clean:  ## remove .venv, caches and build results
 	rm -rf $(VENV) dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

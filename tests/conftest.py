@@ -1,7 +1,8 @@
 """Settings for all tests. Hypothesis judges results, not the speed of the machine, so its deadline is off."""
 
+import logging
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
@@ -19,3 +20,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, which CI does not allow: {report.longrepr}"
     return report
+
+
+@pytest.fixture(autouse=True)
+def untouched_logging() -> Iterator[None]:
+    """A command that sets up logging does so for the process, which the next test is not to notice."""
+    root, own = logging.getLogger(), logging.getLogger("stowplan")
+    handlers, level = list(root.handlers), own.level
+    yield
+    own.setLevel(level)
+    for handler in set(root.handlers) - set(handlers):
+        root.removeHandler(handler)

@@ -20,6 +20,7 @@ _Wants = Counter[str]
 class _Resident(NamedTuple):
     """A pod on a node."""
 
+    key: str
     ours: bool
     since: float
     wants: _Wants
@@ -33,7 +34,8 @@ class Audit:
     """
 
     def __init__(self, api: KubeApi, *, ours: Iterable[str] = ("default-scheduler",), grace: float = 0.0) -> None:
-        """`ours` are our schedulers; what others have bound is held against ours only after so many seconds."""
+        """`ours` are our schedulers; what others have bound, and that nodes have become smaller, is held against ours
+        only after so many seconds."""
         self.bound: dict[str, str] = {}
         self.problems: list[str] = []
         self.seen = 0
@@ -43,7 +45,8 @@ class Audit:
         self._api = api
         self._ours = frozenset(ours)
         self._grace = grace
-        self._room: dict[str, _Wants] = {}
+        self._rooms: dict[str, list[tuple[float, _Wants]]] = {}
+        """By node, how much room it has had, and since when, as far back as is held against nobody."""
         self._pods: dict[str, dict[str, _Resident]] = {}
         """By node, the pods there by uid."""
         self._homes: dict[str, str] = {}
@@ -64,9 +67,15 @@ class Audit:
         for thread in self._threads:
             thread.join()
 
+    def start_anew(self) -> None:
+        """Forget what was counted and noted, not what is there."""
+        with self._lock:
+            self.problems.clear()
+            self.seen = 0
+
     def wait_for_all(self, namespace: str, count: int, *, timeout: float = 30.0) -> dict[str, str]:
-        """Wait until so many pods of a namespace are bound, and return the node of each, by name. Fails, when all is
-        over, if anything was wrong in between or if what was watched is not what the server says."""
+        """Wait until so many pods of a namespace are bound, by the watch and by what the server says, and return the
+        node of each, by name. Fails if anything was wrong in between."""
 
         def mine() -> dict[str, str]:
             with self._lock:
@@ -74,12 +83,11 @@ class Audit:
             return {name: node for (place, name), node in found if place == namespace}
 
         try:
-            wait_until(lambda: len(mine()) >= count, timeout=timeout, every=0.1)
+            wait_until(lambda: len(mine()) >= count and mine() == self._api.bound_pods(namespace), timeout=timeout)
         except SurroundingsError:
             unbound = [pod for pod in self._api.list("Pod", namespace) if not pod["spec"].get("nodeName")]
             told = "\n".join(f"{pod['metadata']['name']}: {pod['status']}" for pod in unbound[:5])
             raise AssertionError(f"{len(unbound)} of {count} pods were never bound, such as\n{told}") from None
-        assert mine() == self._api.bound_pods(namespace)
         assert not self.problems
         return mine()
 
@@ -95,6 +103,11 @@ class Audit:
 
     def _list(self, kind: str, note: Callable[[str, JsonObject], None]) -> str:
         found = self._api.request("GET", self._api.path(kind))
+        there = {item["metadata"]["uid"] for item in found["items"]}
+        with self._lock:
+            gone = [uid for uid in self._homes if uid not in there] if kind == "Pod" else []
+            for uid in gone:
+                self._forget(uid)
         for item in found["items"]:
             note("ADDED", item)
         return str(found["metadata"]["resourceVersion"])
@@ -110,12 +123,12 @@ class Audit:
         return version
 
     def _note_node(self, type_: str, node: JsonObject) -> None:
-        name, room = node["metadata"]["name"], node["status"]["allocatable"]
+        name, room, now = node["metadata"]["name"], node["status"]["allocatable"], time.monotonic()
         with self._lock:
             if type_ == "DELETED":
-                self._room.pop(name, None)
-            else:
-                self._room[name] = Counter(cpu=_milli(room["cpu"]), pods=int(room["pods"]))
+                self._rooms.pop(name, None)
+                return
+            self._rooms.setdefault(name, []).append((now, Counter(cpu=_milli(room["cpu"]), pods=int(room["pods"]))))
 
     def _note_pod(self, type_: str, pod: JsonObject) -> None:
         meta, spec = pod["metadata"], pod["spec"]
@@ -125,22 +138,30 @@ class Audit:
             if before and home != before:
                 self.problems.append(f"{key} was on {before}, and then on {home or 'no node'}")
             if type_ == "DELETED":
-                self._homes.pop(uid, None)
-                self.bound.pop(key, None)
-                self._pods.get(home, {}).pop(uid, None)
+                self._forget(uid)
             elif home and not before:
                 self.seen, self.last_seen = self.seen + 1, time.time()
                 self._homes[uid] = self.bound[key] = home
                 self._add(key, uid, spec, home)
 
+    def _forget(self, uid: str) -> None:
+        home = self._homes.pop(uid, None)
+        if home is not None:
+            self.bound.pop(self._pods[home].pop(uid).key, None)
+
     def _add(self, key: str, uid: str, spec: JsonObject, home: str) -> None:
         there, now = self._pods.setdefault(home, {}), time.monotonic()
         requests = (container.get("resources", {}).get("requests", {}) for container in spec["containers"])
         wants = Counter(pods=1, cpu=sum(_milli(wanted.get("cpu", "0")) for wanted in requests))
-        there[uid] = _Resident(spec["schedulerName"] in self._ours, now, wants)
+        there[uid] = _Resident(key, spec["schedulerName"] in self._ours, now, wants)
+        if not there[uid].ours or home not in self._rooms:
+            return
         known = (pod.wants for pod in there.values() if pod.ours or now - pod.since >= self._grace)
-        total, room = sum(known, Counter[str]()), self._room.get(home)
-        if room is not None and there[uid].ours and not total <= room:
+        total, rooms = sum(known, Counter[str]()), self._rooms[home]
+        while len(rooms) > 1 and rooms[1][0] <= now - self._grace:
+            del rooms[0]
+        if not any(total <= room for _, room in rooms):
+            room = rooms[-1][1]
             self.problems.append(f"{key} was added to {home}, which has {dict(room)} and now holds {dict(total)}")
 
 

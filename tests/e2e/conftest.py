@@ -58,8 +58,14 @@ def lease(kube_api: KubeApi) -> Iterator[Lease]:
     lease.delete()
 
 
+@pytest.fixture(scope="session")
+def _watching(control_plane: ControlPlane) -> Iterator[Audit]:
+    with control_plane.client() as client, Audit(client) as audit:
+        yield audit
+
+
 @pytest.fixture
-def audit(kube_api: KubeApi) -> Iterator[Audit]:
-    """Watches the shared control plane during the test."""
-    with Audit(kube_api) as watching:
-        yield watching
+def audit(_watching: Audit, kube_api: KubeApi) -> Audit:
+    """Watches the shared control plane during the test. Nothing has been seen so far."""
+    _watching.start_anew()
+    return _watching

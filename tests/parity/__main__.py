@@ -56,26 +56,24 @@ def _stowplan(control_plane: ControlPlane) -> Process:
 @click.option(
     "--cases",
     type=click.Path(path_type=Path),
-    default="parity-disagreements.jsonl",
+    default=Path(tempfile.gettempdir(), "stowplan-parity.jsonl"),
     show_default=True,
     help="Write disagreements there, as cases for `stowplan evaluate`.",
 )
 def main(workloads: int, first: int, pods: int, nodes: int, seed: int, result: Path | None, cases: Path) -> None:
     """Compare the outcomes of our scheduler with those of kube-scheduler."""
     tally, started = Tally(tell=lambda text: click.echo(text, err=True)), time.monotonic()
-    with two_sides() as sides:
-        referee = Referee(*sides, tally)
+    with two_sides() as sides, Referee(*sides, tally) as referee:
         for index in range(first, first + workloads):
             referee.play(Workload(seed, index, nodes=nodes, pods=pods))
             click.echo(_progress(tally, index - first + 1, workloads, time.monotonic() - started), err=True)
-        referee.close()
     told = {
         "date": datetime.now(UTC).date().isoformat(),
         "stowplan": __version__,
         "kubernetes": KUBERNETES_VERSION,
         "seed": seed,
-        "nodes each": nodes,
-        "pods each": pods,
+        "nodes_each": nodes,
+        "pods_each": pods,
         "seconds": round(time.monotonic() - started),
         **tally.summary(),
     }
@@ -91,8 +89,9 @@ def main(workloads: int, first: int, pods: int, nodes: int, seed: int, result: P
 
 def _progress(tally: Tally, done: int, of: int, seconds: float) -> str:
     counts = tally.counts
-    wrong = f"{counts['disagreements']} disagreements, {counts['once only']} once only"
+    wrong = f"{counts['disagreements']} disagreements, {counts['once_only']} once only"
     return f"{done}/{of} workloads, {counts['pods']} pods, {wrong}, {seconds:.0f} s"
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -14,7 +14,7 @@ from stowplan.testing import KubeApi, Refused, SurroundingsError
 T = TypeVar("T")
 
 _EVENTS = "events.k8s.io/v1/Event"
-_SLICE_SECONDS = 4
+_SLICE_SECONDS = 2
 """Watches are this short, so that the end of a run is noticed."""
 
 
@@ -91,7 +91,7 @@ class Board:
         return str(found["metadata"]["resourceVersion"])
 
     def _watch(self, kind: str, note: Callable[[str, Json], None], version: str) -> str:
-        options = {"resourceVersion": version, "timeoutSeconds": _SLICE_SECONDS, "allowWatchBookmarks": "true"}
+        options: Json = {"resourceVersion": version, "timeoutSeconds": _SLICE_SECONDS, "allowWatchBookmarks": "true"}
         for event in self._api.watch(kind, **options):
             if event["type"] == "ERROR":
                 return ""

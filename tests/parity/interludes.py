@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def interlude(referee: Referee, draw: Draw) -> None:
     """Change something."""
-    if draw.chance(0.5):
+    if draw.chance(0.35):
         _change_node(referee, draw)
     else:
         _change_pod(referee, draw)
@@ -51,7 +51,7 @@ def _change_node(referee: Referee, draw: Draw) -> None:
 
 
 def _resize(draw: Draw, node: Json) -> Json:
-    return {"status": {"allocatable": {"cpu": draw.choice(("1", "3", "6")), "memory": draw.choice(("1Gi", "5Gi"))}}}
+    return {"status": {"allocatable": {"cpu": draw.choice(("1", "3", "8")), "memory": draw.choice(("1Gi", "9Gi"))}}}
 
 
 _NODE_CHANGES: tuple[tuple[str, Callable[[Draw, Json], Json]], ...] = (

@@ -14,7 +14,7 @@ REGISTRY = "registry.example.com"
 IMAGES = {"web:1": 350, "db:2": 1200, "tiny:1": 8, "big:9": 3200, "tool:latest": 90}
 """Their sizes in MiB. One name has one size all the time: schedulers keep the first that they saw."""
 
-ROOM = {
+ROOM: dict[str, dict[str, tuple[str, ...]]] = {
     "wide": {"cpu": ("8", "16", "15900m"), "memory": ("16Gi", "32Gi", "31800Mi"), "pods": ("110", "110", "110", "6")},
     "tight": {"cpu": ("2", "4", "3900m"), "memory": ("4Gi", "8Gi", "7800Mi"), "pods": ("110", "110", "110", "4")},
     "full": {"cpu": ("1", "2", "1500m"), "memory": ("2Gi", "3Gi", "4Gi"), "pods": ("110", "110", "3")},

@@ -13,6 +13,7 @@ CPU = {"wide": (100, 2500), "tight": (100, 1500), "full": (200, 1200)}
 """Bounds of a container's millicores, by the room that nodes have."""
 MEMORY = ("64Mi", "128Mi", "300M", "512Mi", "0.5Gi", "1Gi", "1234567890")
 PRIORITIES = {"low": -10, "middle": 100, "high": 1000, "highest": 100_000}
+LOWEST = "low"
 PATIENT = "patient"
 """A class of pods that preempt nobody."""
 PACKING = "packing"
@@ -49,7 +50,7 @@ def make_pod(draw: Draw, name: str, setting: Setting) -> Json:
 
 
 def _container(draw: Draw, name: str, room: str) -> Json:
-    requests = {}
+    requests: Json = {}
     if draw.chance(0.85):
         requests["cpu"] = f"{draw.randrange(*CPU[room], 50)}m"
     if draw.chance(0.85):

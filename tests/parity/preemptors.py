@@ -1,11 +1,12 @@
 """Pods that wait for their victims to end.
 
-Victims are asked to end and then stay, as there is no kubelet to end them: so the pod that comes next meets a node with a
-nominated pod. Only after that are they ended, and the preemptor is placed.
+Victims are asked to end and then stay, as there is no kubelet to end them: so the pod that comes next meets a node
+with a nominated pod. Only after that are they ended, and the preemptor is placed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,28 +41,30 @@ class Preemptors:
 
     def __init__(self, referee: Referee) -> None:
         self._referee = referee
-        self.waiting: list[_Preemptor] = []
+        self._pods: dict[str, _Preemptor] = {}
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._pods
 
     def add(self, theirs: Json, ours: Json, outcomes: tuple[Outcome, Outcome], verdict: Verdict) -> None:
         """Check whom a pod preempts. Where we would have it preempt others, which is as good, it is placed at once."""
         referee = self._referee
-        before = {key(pod) for pod in verdict.case["pods"] if is_leaving(pod)}
-        problems = []
-        for side, outcome in zip((referee.theirs, referee.ours), outcomes, strict=True):
-            expected = verdict.victims(outcome.nominated)
-            side.board.wait(lambda side=side, expected=expected: expected <= side.leaving(), EVICTION_PATIENCE)
-            evicted = side.leaving() - before
-            if evicted != expected - before:
-                problems.append(f"{side.name} evicts {sorted(evicted)}; by our core it is {sorted(expected - before)}")
         nominated, mine = (outcome.nominated for outcome in outcomes)
+        problems = [
+            *_wrongly_evicted(referee.theirs, nominated, verdict),
+            *_wrongly_evicted(referee.ours, mine, verdict),
+        ]
         victims = verdict.victims(nominated)
         if nominated == mine:
             problems += self._misinformed(victims)
         if problems:
             referee.tally.disagree(f"victims of {key(theirs)}", problems, verdict.case, again=True)
         referee.tally.counts["victims"] += len(victims)
-        referee.tally.counts["nominated to the same node" if nominated == mine else "nominated to another node"] += 1
-        self.waiting.append(_Preemptor(theirs, ours, nominated, nominated == mine, victims, verdict.case))
+        referee.tally.counts["nominated_to_the_same_node" if nominated == mine else "nominated_to_another_node"] += 1
+        self._pods[key(theirs)] = _Preemptor(theirs, ours, nominated, nominated == mine, victims, verdict.case)
         if nominated != mine or problems:
             self.finish()
 
@@ -74,27 +77,38 @@ class Preemptors:
 
     def finish(self) -> None:
         """Let all victims end, and see their preemptors placed."""
-        if not self.waiting:
-            return
-        waiting, self.waiting = self.waiting, []
-        victims = set().union(*(preemptor.victims for preemptor in waiting))
-        self._referee.both(lambda side: _end(side, victims))
-        for preemptor in waiting:
-            self._place(preemptor)
+        victims = {name for preemptor in self._pods.values() for name in preemptor.victims}
+        if victims:
+            self._referee.both(lambda side: _end(side, victims))
+        while self._pods:
+            self._place(next(iter(self._pods)))
 
-    def _place(self, preemptor: _Preemptor) -> None:
-        referee, name = self._referee, key(preemptor.theirs)
+    def _place(self, name: str) -> None:
+        referee, preemptor = self._referee, self._pods[name]
         theirs = referee.theirs.wait_placed(preemptor.theirs, RETRY_PATIENCE)
         ours = referee.ours.wait_placed(preemptor.ours, RETRY_PATIENCE if theirs else 0.0)
         if theirs == ours:
-            referee.tally.counts["preemptors placed" if theirs else "preemptors left waiting"] += 1
-        elif preemptor.same:
+            referee.tally.counts["preemptors_placed" if theirs else "preemptors_left_waiting"] += 1
+        elif preemptor.same and not (
+            theirs and ours and {theirs, ours} <= set(referee.reconsider(preemptor.ours).best)
+        ):
             problems = [f"in the end on {theirs!r} by kube-scheduler, on {ours!r} by ours, not on {preemptor.node}"]
             referee.tally.disagree(f"{name} after preempting", problems, preemptor.case, again=True)
+        del self._pods[name]
         if theirs:
             referee.run(name)
         else:
             referee.forget(preemptor.theirs, preemptor.ours)
+
+
+def _wrongly_evicted(side: Side, nominated: str, verdict: Verdict) -> Iterator[str]:
+    """Whether all victims on the node, and only they, were asked to end."""
+    before = {key(pod) for pod in verdict.case["pods"] if is_leaving(pod)}
+    expected = verdict.victims(nominated)
+    side.board.wait(lambda: expected <= side.leaving(), EVICTION_PATIENCE)
+    evicted = side.leaving() - before
+    if evicted != expected - before:
+        yield f"{side.name} evicts {sorted(evicted)}; by our core it is {sorted(expected - before)}"
 
 
 def _told_of_disruption(pod: Json) -> Told:

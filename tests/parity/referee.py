@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from tests.builders import Json
 from tests.parity.board import key
@@ -15,6 +15,7 @@ from tests.parity.draw import Draw
 from tests.parity.interludes import interlude
 from tests.parity.judging import Verdict, disagreements
 from tests.parity.outcome import GATED, PENDING, PLACED, Outcome, is_leaving
+from tests.parity.pods import LOWEST, PATIENT
 from tests.parity.preemptors import Preemptors
 from tests.parity.side import Side
 from tests.parity.tally import Tally
@@ -27,6 +28,8 @@ T = TypeVar("T")
 
 SETTLE_SECONDS = 0.5
 """How long a scheduler may take to see what is not a pod. Pods it sees in the order in which they changed."""
+INTERLUDES = 0.2
+"""How often something else happens after a pod came."""
 _MOST_REDRAWN = 50
 _INVALID = (400, 403, 422)
 
@@ -74,12 +77,13 @@ class Referee:
         for number in range(workload.pods):
             gated, self._gated = self._gated, []
             self._next(workload, f"p-{workload.name}-{number:02}")
-            self._let_go(gated)
-            if draw.chance(0.12) and not self.preemptors.waiting:
+            for pair in gated:
+                self._let_go(*pair)
+            if draw.chance(INTERLUDES) and not self.preemptors:
                 interlude(self, draw)
             self.waiting.look()
-        self._let_go(self._gated)
-        self._gated = []
+        while self._gated:
+            self._let_go(*self._gated.pop())
         self.preemptors.finish()
         self.waiting.finish()
         self.both(Side.clear)
@@ -92,22 +96,33 @@ class Referee:
         theirs, ours = self._threads.map(do, (self.theirs, self.ours))
         return theirs, ours
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
         self._threads.shutdown()
 
     # One pod
     def _next(self, workload: Workload, name: str) -> None:
         """The next pod that the API servers accept."""
         for _ in range(_MOST_REDRAWN):
-            manifest = workload.pod(name)
-            self._manifests[f"{manifest['metadata']['namespace']}/{name}"] = manifest
             try:
-                return self.step(lambda side, manifest=manifest: side.create(manifest))
+                return self._bring(workload.pod(name))
             except Refused as problem:
                 if problem.status not in _INVALID:
                     raise
                 self.tally.counts["redrawn"] += 1
         raise AssertionError(f"{workload.name}: the API server refuses every pod")
+
+    def _bring(self, manifest: Json) -> None:
+        self._manifests[key(manifest)] = manifest
+        self._let_preempt(manifest)
+        self.step(lambda side: side.create(manifest))
+
+    def _let_preempt(self, manifest: Json) -> None:
+        """Two preemptors would get into each other's way, in an order that nobody can foresee."""
+        if manifest["spec"].get("priorityClassName") not in (LOWEST, PATIENT):
+            self.preemptors.finish()
 
     def step(self, submit: Callable[[Side], Json]) -> None:
         """Let both decide about a pod, which `submit` hands in and returns."""
@@ -152,8 +167,8 @@ class Referee:
             self.preemptors.add(decision.theirs, decision.ours, decision.outcomes, verdict)
             return
         if outcome.kind == PLACED:
-            counts["same node" if outcome.node == mine.node else "another best node"] += 1
-            counts["one best node of several"] += len(verdict.best) == 1 < len(verdict.feasible)
+            counts["same_node" if outcome.node == mine.node else "another_best_node"] += 1
+            counts["one_best_node_of_several"] += len(verdict.best) == 1 < len(verdict.feasible)
             self.run(key(decision.theirs))
         elif self._keep_pending and not decision.problems:
             self.waiting.add(decision.theirs, decision.ours)
@@ -161,23 +176,29 @@ class Referee:
             self.forget(decision.theirs, decision.ours)
         self.preemptors.finish()
 
+    def reconsider(self, pod: Json) -> Verdict:
+        """What our core says of a pod now, were it not placed yet."""
+        cluster = self.ours.case()
+        cluster["pods"] = [other for other in cluster["pods"] if key(other) != key(pod)]
+        return Verdict({"id": key(pod), "config": CONFIG, "pod": pod, **cluster})
+
     def forget(self, theirs: Json, ours: Json) -> None:
         """Delete a pod."""
         self.both(lambda side: side.delete(theirs if side is self.theirs else ours))
         self.align()
 
-    def _let_go(self, gated: list[tuple[Json, Json]]) -> None:
-        """Lift the gates of pods; until now, nothing may have happened to them."""
-        for pods in gated:
-            for side, pod in zip((self.theirs, self.ours), pods, strict=True):
-                found = side.glance(pod)
-                if found.kind != GATED or found.event is not None:
-                    problems = [f"{side.name}: a pod with scheduling gates is {found}"]
-                    self.tally.disagree(key(pod), problems, {"pod": pod, **side.case()}, again=True)
-            name = key(pods[0])
-            self._manifests[name]["spec"].pop("schedulingGates")
-            patch = {"spec": {"schedulingGates": None}}
-            self.step(lambda side, name=name: side.change_pod(side.board.pods()[name], patch))
+    def _let_go(self, theirs: Json, ours: Json) -> None:
+        """Lift the gates of a pod; until now, nothing may have happened to it."""
+        name = key(theirs)
+        for side, pod in ((self.theirs, theirs), (self.ours, ours)):
+            found = side.glance(pod)
+            if found.kind != GATED or found.event is not None:
+                problems = [f"{side.name}: a pod with scheduling gates is {found}"]
+                self.tally.disagree(name, problems, {"id": name, "pod": pod, **side.case()}, again=True)
+        self._manifests[name]["spec"].pop("schedulingGates")
+        self._let_preempt(self._manifests[name])
+        patch = {"spec": {"schedulingGates": None}}
+        self.step(lambda side: side.change_pod(side.board.pods()[name], patch))
 
     def relabel(self, name: str, labels: dict[str, str]) -> None:
         """Give a pod other labels."""
@@ -200,7 +221,7 @@ class Referee:
         theirs, ours = self.theirs.board.pods(), self.ours.board.pods()
         for name in sorted({*theirs, *ours}):
             wanted, found = theirs.get(name), ours.get(name)
-            if name in self.waiting or _same(wanted, found):
+            if name in self.waiting or name in self.preemptors or _same(wanted, found):
                 continue
             self.waiting.drop()
             if found and not (wanted and found["spec"].get("nodeName") == wanted["spec"].get("nodeName")):

@@ -15,9 +15,9 @@ from stowplan.api.kinds import KINDS
 from stowplan.testing import KubeApi, Refused
 from stowplan.testing.tidying import clear, delete_namespace
 
-PATIENCE = 10.0
+PATIENCE = 20.0
 """Seconds until a scheduler has to have decided."""
-EVENT_PATIENCE = 5.0
+EVENT_PATIENCE = 20.0
 CONNECTIONS = 8
 
 _WITH_STATUS = ("PersistentVolume", "PersistentVolumeClaim", "PodDisruptionBudget")

@@ -1,13 +1,13 @@
 """Random claims and volumes.
 
-Nobody binds claims here, as a volume controller would. So a claim is bound from the beginning, or it never can be: a pod
-whose claim could be bound to a volume would wait for that forever.
+Nobody binds claims here, as a volume controller would. So a claim is bound from the beginning, or it never can be: a
+pod whose claim could be bound to a volume would wait for that forever.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.builders import ZONE, Json, expressions
 from tests.parity.draw import NAMESPACES, ZONES, Draw
@@ -54,11 +54,11 @@ def add_volumes(draw: Draw, pod: Json) -> None:
     pod["spec"]["volumes"] = volumes
 
 
-def _object(kind: str, name: str, api_version: str = _API, **fields: object) -> Json:
+def _object(kind: str, name: str, api_version: str = _API, **fields: Any) -> Json:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
 
 
-def _class(name: str, provisioner: str, *, wait: bool, **fields: object) -> Json:
+def _class(name: str, provisioner: str, *, wait: bool, **fields: Any) -> Json:
     mode = "WaitForFirstConsumer" if wait else "Immediate"
     return _object("StorageClass", name, provisioner=provisioner, volumeBindingMode=mode, **fields)
 
@@ -90,7 +90,7 @@ def _csi_node(draw: Draw, node: Json) -> Json:
 
 
 def _claim(
-    name: str, namespace: str, class_name: str | None, size: str = "1Gi", *, volume: str = "", **spec: object
+    name: str, namespace: str, class_name: str | None, size: str = "1Gi", *, volume: str = "", **spec: Any
 ) -> Json:
     made = _object(
         "PersistentVolumeClaim",
@@ -108,7 +108,7 @@ def _claim(
     return made
 
 
-def _volume(name: str, class_name: str, size: str = "1Gi", *, claim: Json | None = None, **spec: object) -> Json:
+def _volume(name: str, class_name: str, size: str = "1Gi", *, claim: Json | None = None, **spec: Any) -> Json:
     source = {"csi": {"driver": DRIVER, "volumeHandle": f"handle-of-{name}"}}
     made = _object(
         "PersistentVolume",
@@ -140,8 +140,9 @@ def _volume(name: str, class_name: str, size: str = "1Gi", *, claim: Json | None
 def _bound(name: str, namespace: str, zone: str = "", label: str = "", mode: str = "ReadWriteOnce") -> list[Json]:
     volume_name = f"{namespace}-{name}"
     claim = _claim(name, namespace, "now", volume=volume_name, accessModes=[mode])
-    terms = {"nodeSelectorTerms": [expressions(ZONE, "In", zone)]}
-    volume = _volume(volume_name, "now", claim=claim, **({"nodeAffinity": {"required": terms}} if zone else {}))
+    volume = _volume(volume_name, "now", claim=claim)
+    if zone:
+        volume["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": [expressions(ZONE, "In", zone)]}}
     if label:
         volume["metadata"]["labels"] = {ZONE: label}
     return [claim, volume]

@@ -35,7 +35,7 @@ class Tally:
 
     def disagree(self, where: str, problems: list[str], case: Json, *, again: bool) -> None:
         """Note a disagreement; `again` tells that it came up also when the same pod was tried once more."""
-        self.counts["disagreements" if again else "once only"] += 1
+        self.counts["disagreements" if again else "once_only"] += 1
         self.tell("\n  ".join([f"{where}:", *problems]))
         self.disagreements.append({"id": where, "again": again, "problems": problems, "case": case})
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tests.builders import Json
 from tests.parity.board import key
-from tests.parity.judging import Verdict
 from tests.parity.outcome import PLACED, Outcome
 from tests.parity.workload import CONFIG
 
@@ -52,7 +51,7 @@ class Waiting:
         if self._pods:
             time.sleep(self._referee.settle)
             self.look()
-        self._referee.tally.counts["pending to the end"] += len(self._pods)
+        self._referee.tally.counts["pending_to_the_end"] += len(self._pods)
         self._pods.clear()
 
     def drop(self) -> None:
@@ -80,14 +79,11 @@ class Waiting:
     def _place(self, name: str, *, alone: bool) -> None:
         referee, (theirs, ours) = self._referee, self._pods.pop(name)
         nodes = referee.theirs.wait_placed(theirs, WAKE_PATIENCE), referee.ours.wait_placed(ours, WAKE_PATIENCE)
-        cluster = referee.ours.case()
-        cluster["pods"] = [pod for pod in cluster["pods"] if key(pod) != name]
-        verdict = Verdict({"id": name, "config": CONFIG, "pod": ours, **cluster})
-        referee.tally.counts["placed later"] += 1
+        referee.tally.counts["placed_later"] += 1
         if not all(nodes):
             self._disagree(name, [f"later on kube-scheduler places it on {nodes[0]!r}, ours on {nodes[1]!r}"], ours)
-        elif alone and not set(nodes) <= set(verdict.best):
-            self._disagree(name, [f"later on placed on {nodes}; the best by our totals are {verdict.best}"], ours)
+        elif alone and nodes[0] != nodes[1] and not set(nodes) <= set(referee.reconsider(ours).best):
+            self._disagree(name, [f"later on placed on {nodes}, not the best by our totals"], ours)
         if nodes[0]:
             referee.run(name)
         else:

@@ -21,7 +21,7 @@ from tests.property.volume_controller import reconcile
 from stowplan import api
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine.invariants import Overlooked, check, overlooked
-from stowplan.framework import Bind, Call, Instruction, Request
+from stowplan.framework import Bind, Call, Instruction, Pod, Request
 from stowplan.queue.changes import ASSIGNED_POD_DELETE
 from stowplan.simulator.refusals import MODIFIED, conflict, timed_out
 from stowplan.simulator.simulation import call
@@ -297,6 +297,7 @@ class EngineWalk:
 
         - it fits because of pods that are assumed: others hear of them when they are bound;
         - spreading does not count pods that are about to end: others hear of them when they are gone;
+        - other pods' anti-affinity kept it away: its hint about nodes looks at the terms of the pod itself alone;
         - pods on a node that is gone count no longer: others hear of them when they are gone, too;
         - a pod turned out to be bound elsewhere than assumed: others hear of it when the attempt to bind it fails;
         - a nomination kept it away that ended without a word, as when the nominated pod went elsewhere.
@@ -305,6 +306,8 @@ class EngineWalk:
         if cluster.assumed and not _HELPED_BY_PODS.isdisjoint(rejectors):
             return True
         if "PodTopologySpread" in rejectors and any(pod.terminating for pod in cluster.pods.values()):
+            return True
+        if "InterPodAffinity" in rejectors and any(_repels(pod) for pod in cluster.pods.values()):
             return True
         if any(pod.node_name not in cluster.nodes.slot_of for pod in cluster.pods.values()):
             return True
@@ -346,6 +349,11 @@ _SCALED_DOWN = (
         name="c", resources=api.ResourceRequirements(requests={"cpu": "100m"}), allocated_resources={"cpu": "100m"}
     ),
 )
+
+
+def _repels(pod: Pod) -> bool:
+    affinity = pod.spec.affinity
+    return affinity is not None and affinity.pod_anti_affinity is not None
 
 
 def _pick(items: Any, which: int) -> Any:

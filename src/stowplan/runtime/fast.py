@@ -8,12 +8,12 @@ import numpy as np
 
 from stowplan.framework import CycleState, Mask, Nodes, Pod
 from stowplan.runtime.authored import Authored
+from stowplan.runtime.crowding import leave_out_crowded
 from stowplan.runtime.decision import Decision
 from stowplan.runtime.filtering import (
     NO_OBJECTION,
     Answers,
     ask_authored,
-    leave_out_crowded,
     passing_nodes,
     run_pre_filters,
 )

@@ -141,21 +141,3 @@ def ask_authored(
             raise failed_at("filter", plugin.name, status.message)
         passing[positions[mask]] = False
     return passing
-
-
-def leave_out_crowded(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes, passing: Mask) -> Mask:
-    """Leave out nodes where the pod would not fit beside the pods nominated to them."""
-    crowded = []
-    for name in profile.nominator.by_node:
-        info = profile.cluster.nodes.get(name)
-        if info is not None and nominated_rivals(profile, pod, info):
-            crowded.append(info)
-    if not crowded:
-        return passing
-    passing = passing.copy()
-    slots = nodes.slots_at(np.arange(len(nodes)))
-    for info in crowded:
-        position = int(np.searchsorted(slots, info.slot))
-        if position < len(slots) and slots[position] == info.slot and passing[position]:
-            passing[position] = filter_node(profile, state, pod, info) is None
-    return passing

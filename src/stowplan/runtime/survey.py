@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Scores, Slots, Status
 from stowplan.runtime.authored import Authored
+from stowplan.runtime.crowding import Crowd
 from stowplan.runtime.filtering import (
     NO_OBJECTION,
     Answers,
     PreFiltered,
     absent_status,
     filter_node,
-    nominated_rivals,
     run_pre_filters,
 )
 from stowplan.runtime.outcomes import CycleError, failed_at
@@ -273,12 +273,13 @@ class Survey:
 
     def _recheck_nominated(self) -> None:
         """Nodes with nominated pods are judged with those pods on them as well."""
-        nodes = self.profile.cluster.nodes
-        examined = set(self.examined.tolist()) if self.profile.nominator.by_node else set()
-        for name in self.profile.nominator.by_node:
-            info = nodes.get(name)
-            if info is not None and info.slot in examined and nominated_rivals(self.profile, self.pod, info):
-                status = filter_node(self.profile, self.state, self.pod, info)
+        if not self.profile.nominator.by_node:
+            return
+        crowd = Crowd(self.profile, self.state, self.pod, remember=not self.plain)
+        examined = set(self.examined.tolist())
+        for info in crowd.infos():
+            crowded, status = crowd.judge(info) if info.slot in examined else (False, None)
+            if crowded:
                 self.verdicts[info.slot] = -1
                 if status is not None:
                     self.reject(info.slot, status)

@@ -27,8 +27,9 @@ _INDISPENSABLE = ("Node", "Pod")
 LOOK_AGAIN = 0.02
 """Seconds until the next look at something that nobody tells of."""
 
-MOST_WAITING = 2000
-"""Writes that may wait for a connection before scheduling pauses: what is decided later is decided better."""
+MOST_WAITING = 32
+"""Writes that may wait for a connection before scheduling pauses: what is decided later is decided better. Twice the
+connections: those that become free at a time have something to send before the next cycle."""
 
 
 class Executor(Protocol):
@@ -69,10 +70,7 @@ class Host:
         self._on_batch = on_batch
         """Told of the seconds that it took to take in news."""
         self._unsynced = set(kinds)
-        self._over: asyncio.Future[None] | None = None
-        """Done when all is; none before anything begins."""
-        self._due = False
-        """Whether the next turn is on its way."""
+        self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._stopping = False
         self._problem: BaseException | None = None
@@ -106,7 +104,7 @@ class Host:
     def _taken_in(self, began: float) -> None:
         if self._on_batch is not None:
             self._on_batch(monotonic() - began)
-        self.wake()
+        self._wake.set()
 
     def synced(self, kind: Kind) -> None:
         """All objects of a kind have been told of."""
@@ -114,7 +112,7 @@ class Host:
             self._unsynced.discard(kind.name)
             if not self._unsynced:
                 self._on_ready()
-        self.wake()
+        self._wake.set()
 
     def missing(self, kind: Kind) -> None:
         """The server has no such kind: there is nothing to wait for."""
@@ -128,12 +126,12 @@ class Host:
     # Running
     async def run(self) -> None:
         """Schedule until `stop`. What is raised is a bug, after which a new process had better start from scratch."""
-        self._over = self._loop.create_future()
-        self.wake()
-        try:
-            await self._over
-        finally:
-            self._set_timer(inf)
+        while not self._stopping:
+            self._wake.clear()
+            if self._work():
+                await asyncio.sleep(0)
+            else:
+                await self._wait()
         if self._problem is not None:
             raise self._problem
 
@@ -149,13 +147,10 @@ class Host:
     def stop(self, problem: BaseException | None = None) -> None:
         self._stopping = True
         self._problem = self._problem or problem
-        self.wake()
+        self._wake.set()
 
     def wake(self) -> None:
-        """Have a turn soon. There are several for each pod: a callback costs a fraction of what a task does."""
-        if not self._due and self._over is not None:
-            self._due = True
-            self._loop.call_soon(self._turn)
+        self._wake.set()
 
     def defer(self, action: Callable[[], None]) -> None:
         """Do something where nothing else happens: at once on the loop's own thread, else as soon as it can."""
@@ -166,22 +161,7 @@ class Host:
 
     def _do(self, action: Callable[[], None]) -> None:
         action()
-        self.wake()
-
-    def _turn(self) -> None:
-        self._due = False
-        assert self._over is not None
-        if self._over.done():
-            return
-        try:
-            if self._stopping:
-                self._over.set_result(None)
-            elif self._work():
-                self.wake()
-            else:
-                self._set_timer(self._pause())
-        except Exception as bug:
-            self._over.set_exception(bug)
+        self._wake.set()
 
     def _work(self) -> bool:
         """A slice of work; whether there may be more."""
@@ -190,12 +170,12 @@ class Host:
         more = False
         if not self._unsynced and self._may_schedule():
             until = monotonic() + SLICE
-            while self._executor.waiting < MOST_WAITING and monotonic() < until:
+            for _ in range(MOST_WAITING - self._executor.waiting):
                 more = engine.schedule_one()
-                if not more:
+                if not more or monotonic() >= until:
                     break
         self._flush()
-        return more
+        return more and self._executor.waiting < MOST_WAITING
 
     def _flush(self) -> None:
         while instructions := self._engine.take():
@@ -211,29 +191,22 @@ class Host:
         except Exception as bug:
             # It happens in a callback of the event loop, which would only tell of it, and the pod would be lost.
             self.stop(bug)
-        self.wake()
+        self._wake.set()
 
-    def _pause(self) -> float:
-        """Seconds until there is something to do even if nothing happens: a timer of the engine is due."""
+    async def _wait(self) -> None:
+        """Until something happens, or a timer of the engine is due."""
         deadline = self._engine.next_deadline()
         pause = inf if deadline is None else max(0.0, deadline - self._clock())
         if self._executor.waiting >= MOST_WAITING:
             pause = min(pause, LOOK_AGAIN)  # Not all that is written is answered.
-        return pause
-
-    def _set_timer(self, pause: float) -> None:
-        """Have a turn after so many seconds. A timer that fires sooner may stay: that turn sets it again."""
-        if self._timer is not None:
-            if self._timer.when() <= self._loop.time() + pause < inf:
-                return
-            self._timer.cancel()
-            self._timer = None
         if pause < inf:
-            self._timer = self._loop.call_later(pause, self._time_out)
-
-    def _time_out(self) -> None:
-        self._timer = None
-        self.wake()
+            self._timer = self._loop.call_later(pause, self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
 
 
 def _not_taken_in(kind: Kind, item: Any) -> None:

@@ -107,13 +107,33 @@ class TestFailures:
         host.do(requests[place], REFUSED)
         host.do(requests[1 - place])
         assert evictions(host) == []
+        assert preempting(host)
+        host.pass_time(host.next_deadline() or 0)
         assert (host.place("high"), preempting(host)) == ("active", False)
 
     def test_of_the_last_wakes_the_preemptor(self) -> None:
         host = begun("one")
         host.answer(Evict, REFUSED)
+        assert preempting(host)
+        host.pass_time(host.next_deadline() or 0)
         assert (host.place("high"), preempting(host)) == ("active", False)
         assert host.events("one") == []
+
+    def test_again_and_again_become_rare(self) -> None:
+        host = begun("one")
+        pauses = []
+        for _ in range(6):
+            host.answer(Evict, REFUSED)
+            began = host.engine.core.clock()
+            while preempting(host):
+                host.pass_time(host.next_deadline() or 0)
+            pauses.append(host.engine.core.clock() - began)
+            host.engine.schedule_one()
+            host.take()
+        assert pauses == [1, 2, 4, 8, 10, 10]
+        host.settle()
+        host.schedule()
+        assert host.node_of("high") == "a"
 
     def test_a_victim_that_is_gone_is_no_failure_and_no_news(self) -> None:
         host = begun("one", "two")

@@ -106,7 +106,7 @@ def test_it_does_not_outlive_a_test_run_that_is_killed(tmp_path: Path) -> None:
         pid = int(run.stdout.readline())
         assert not gone(pid)
         run.kill()
-    wait_until(lambda: gone(pid), timeout=5)
+    wait_until(lambda: gone(pid), timeout=30)
 
 
 def test_free_ports_can_be_listened_on_and_differ() -> None:

@@ -42,11 +42,14 @@ class Runner:
     def run(self, names: Iterable[str] = NAMES) -> Iterator[Report]:
         """A report for each workload, all on one control plane."""
         chosen = set(names)
+        last: Workload | None = None
         self._progress("starting etcd and kube-apiserver")
         with self._open_arena(self._seed) as arena:
-            for name in NAMES:
-                if name in chosen:
-                    yield self._report(arena, load_workload(name))
+            for workload in [load_workload(name) for name in NAMES if name in chosen]:
+                if last is not None:
+                    arena.tear_down(last)
+                yield self._report(arena, workload)
+                last = workload
 
     def _report(self, arena: Arena, workload: Workload) -> Report:
         nodes = self._nodes or workload.nodes
@@ -62,7 +65,6 @@ class Runner:
             if name in self._peers or name == OURS
         }
         calibration = fmean((before, self._calibrate()))
-        arena.tear_down(workload)
         return Report(
             scenario=workload.name,
             nodes=nodes,

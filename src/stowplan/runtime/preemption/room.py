@@ -115,11 +115,16 @@ class Room:
         """[demand, slot]: what pods nominated to nodes will take; they have to find room as well."""
         table = self._profile.cluster.nodes
         demands = self._demands
-        amounts: Ints | None = None
+        slots: list[int] = []
+        rivals: list[Pod] = []
         for name in self._profile.nominator.by_node:
             info = table.get(name)
             for rival in nominated_rivals(self._profile, self._pod, info) if info is not None else ():
-                if amounts is None:
-                    amounts = np.zeros((len(demands), table.high), dtype=np.int64)
-                amounts[:, table.slot_of[name]] += [requested([rival], demand.resource)[0] for demand in demands]
+                slots.append(table.slot_of[name])
+                rivals.append(rival)
+        if not rivals:
+            return None
+        amounts: Ints = np.zeros((len(demands), table.high), dtype=np.int64)
+        for row, demand in zip(amounts, demands, strict=True):
+            np.add.at(row, slots, requested(rivals, demand.resource))
         return amounts

@@ -1,0 +1,39 @@
+"""Our scheduler decides as kube-scheduler does: a taste of `make parity`."""
+
+import pytest
+from tests.e2e.conftest import StartStowplan
+from tests.parity.referee import Referee
+from tests.parity.side import Side
+from tests.parity.tally import Tally
+from tests.parity.workload import PROFILES, Workload, standing_objects
+
+from stowplan.testing import KubeApi
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+SEED = 1
+INDICES = (8, 18)
+"""Workloads that have a lot of features between them."""
+PODS = 15
+
+
+@pytest.mark.timeout(180)
+def test_same_outcomes(
+    kube_api: KubeApi, start_control_plane, start_kube_scheduler, start_stowplan: StartStowplan
+) -> None:
+    other = start_control_plane()
+    start_kube_scheduler(other, config={"profiles": PROFILES})
+    start_stowplan(config={"profiles": PROFILES})
+    tally = Tally()
+    with other.client() as client, Side("kube-scheduler", client) as theirs, Side("stowplan", kube_api) as ours:
+        for side in (theirs, ours):
+            side.prepare(standing_objects())
+        with Referee(theirs, ours, tally) as referee:
+            for index in INDICES:
+                referee.play(Workload(SEED, index, nodes=8, pods=PODS))
+        ours.leave_nothing()
+    lasting = [found["problems"] for found in tally.disagreements if found["again"]]
+    assert not lasting
+    assert tally.counts["agreed"] == tally.counts["pods"] >= PODS * len(INDICES)
+    assert tally.counts["placed"] > PODS / 2
+    assert tally.counts["pending"] > 2

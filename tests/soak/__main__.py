@@ -1,0 +1,139 @@
+"""The course of a run."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+from tests.soak.surroundings import Surroundings, surroundings
+from tests.soak.traffic import NAMESPACE, Traffic
+from tests.soak.troubles import RULES, TROUBLES
+
+from stowplan._version import KUBERNETES_VERSION, __version__
+from stowplan.testing import SurroundingsError, wait_until
+
+MINUTES = float(os.environ.get("STOWPLAN_SOAK_MINUTES", "60"))
+WAR_SECONDS = (20.0, 60.0)
+TWO_AT_A_TIME = 0.3
+PEACE_WITHIN = 90.0
+"""Seconds after the last fault within which all must be right again."""
+
+
+class Run:
+    """Keeps the score."""
+
+    def __init__(self, around: Surroundings, traffic: Traffic, rng: random.Random) -> None:
+        self._around = around
+        self._traffic = traffic
+        self._rng = rng
+        self.faults: Counter[str] = Counter()
+        self.exits: Counter[int] = Counter()
+        self.slowest_peace = 0.0
+        self.rounds = 0
+        self.problems: list[str] = []
+
+    def war(self) -> None:
+        """One fault after the other."""
+        until = time.monotonic() + self._rng.uniform(*WAR_SECONDS)
+        while time.monotonic() < until:
+            with self._in_addition():
+                name = self._rng.choice(list(TROUBLES))
+                self.faults[name] += 1
+                TROUBLES[name](self._around, self._rng)
+            self.exits.update(self._around.keep_running())
+            time.sleep(self._rng.uniform(0, 2))
+
+    @contextmanager
+    def _in_addition(self) -> Iterator[None]:
+        """At times, another one that lasts as long."""
+        if self._rng.random() < TWO_AT_A_TIME:
+            name = self._rng.choice(list(RULES))
+            self.faults[name] += 1
+            with self._around.proxy.rule(RULES[name]()):
+                yield
+        else:
+            yield
+
+    def peace(self) -> None:
+        """What is not right when all is quiet is a problem."""
+        self._around.wait_for_server()
+        self._traffic.rest()
+        began = time.monotonic()
+        try:
+            wait_until(self._all_bound, timeout=PEACE_WITHIN, every=0.2)
+        except SurroundingsError:
+            self.problems += [f"never bound: {pod}" for pod in self._unbound()]
+        self.slowest_peace = max(self.slowest_peace, time.monotonic() - began)
+        self.rounds += 1
+        self.problems += self._around.audit.problems
+        self.problems += self._around.signs_of_bugs()
+        if not self.problems:
+            self._traffic.go_on()
+
+    def _all_bound(self) -> bool:
+        self.exits.update(self._around.keep_running())
+        pods = self._around.api.list("Pod", NAMESPACE)
+        homes = {f"{NAMESPACE}/{pod['metadata']['name']}": pod["spec"].get("nodeName") for pod in pods}
+        return homes == self._around.audit.bound
+
+    def _unbound(self) -> list[str]:
+        pods = [pod for pod in self._around.api.list("Pod", NAMESPACE) if not pod["spec"].get("nodeName")]
+        return [f"{pod['metadata']['name']} {pod['status']}" for pod in pods[:10]]
+
+    def summary(self) -> dict[str, object]:
+        return {
+            "rounds": self.rounds,
+            "faults": dict(sorted(self.faults.items())),
+            "exit_statuses": {str(status): times for status, times in sorted(self.exits.items())},
+            "pods_created": self._traffic.created,
+            "pods_deleted": self._traffic.deleted,
+            "bindings_seen": self._around.audit.seen,
+            "slowest_recovery_seconds": round(self.slowest_peace, 1),
+            "memory_mib": self._around.memory(),
+            "problems": self.problems,
+        }
+
+
+@click.command()
+@click.option("--minutes", default=MINUTES, show_default=True, help="How long; also STOWPLAN_SOAK_MINUTES.")
+@click.option("--seed", default=None, type=int, help="The same seed makes the same faults, if not the same moments.")
+@click.option("--json", "result", type=click.Path(path_type=Path), help="Write the result there.")
+def main(minutes: float, seed: int | None, result: Path | None) -> None:
+    """Let faults happen to our scheduler for as long as it takes."""
+    seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed
+    folder = Path(tempfile.mkdtemp(prefix="stowplan-soak-"))
+    click.echo(f"seed {seed}, logs in {folder}", err=True)
+    began = time.monotonic()
+    with surroundings(folder) as around:
+        traffic = Traffic(around.api, random.Random(seed))
+        run = Run(around, traffic, random.Random(seed + 1))
+        traffic.prepare()
+        traffic.start()
+        while not run.problems and time.monotonic() - began < 60 * minutes:
+            run.war()
+            run.peace()
+            done = (
+                f"{(time.monotonic() - began) / 60:.1f} min, {run.faults.total()} faults, {around.audit.seen} bindings"
+            )
+            click.echo(f"{done}, {len(run.problems)} problems, memory {around.memory()} MiB", err=True)
+        traffic.end()
+        told = {"date": datetime.now(UTC).date().isoformat(), "stowplan": __version__, "kubernetes": KUBERNETES_VERSION}
+        told |= {"seed": seed, "minutes": round((time.monotonic() - began) / 60, 1), **run.summary()}
+    text = msgspec.json.format(msgspec.json.encode(told)).decode() + "\n"
+    click.echo(text, nl=False)
+    if result:
+        result.write_text(text)
+    sys.exit(1 if run.problems else 0)
+
+
+main()
