@@ -42,11 +42,11 @@ def outcome(*flags: str) -> tuple[int, list[str]]:
 
 def test_a_bad_configuration(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
-    file.write_text("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparalellism: 3\n")
+    file.write_text("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelisms: 3\n")
     status, (complaint,) = outcome(f"--config={file}")
     assert status == 1
     assert complaint.startswith(f"stowplan: {file}: ")
-    assert "paralellism" in complaint
+    assert "parallelisms" in complaint
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ PATIENCE = 600.0
 
 _LOOK_EVERY = 0.05
 _QUIET_LOOKS = 10
+_LEAST_SHARE = 0.05
 _STAT = Path("/proc/stat")
 
 
@@ -29,6 +30,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured of one contestant. The clock runs from the first sign of work to the last write."""
 
     per_second: float
+    scaled_per_second: float
+    """The rate for a machine that had nothing else to do, as far as it is CPU time that was missing."""
     cpu_us_per_pod: float
     p50_us: float | None = None
     """Of an attempt to schedule, from the queue to the binding, where the contestant tells."""
@@ -87,13 +90,14 @@ def rates(count: int, first: Reading, last: Reading, end: Reading) -> dict[str, 
     """What follows from the readings at the first sign of work, at the last bind, and at the last write."""
     took = max(end.at - first.at, _LOOK_EVERY)
     cpu, plane = end.cpu - first.cpu, end.plane_cpu - first.plane_cpu
-    others = max(end.machine_cpu - first.machine_cpu - cpu - plane, 0.0)
+    others = max(end.machine_cpu - first.machine_cpu - cpu - plane, 0.0) / took / (os.cpu_count() or 1)
     return {
         "per_second": count / took,
+        "scaled_per_second": count / took / max(1 - others, _LEAST_SHARE),
         "binds_per_second": count / max(last.at - first.at, _LOOK_EVERY),
         "cpu_us_per_pod": cpu / count * 1e6,
         "control_plane_us_per_pod": plane / count * 1e6,
-        "others_cpu_share": others / took / (os.cpu_count() or 1),
+        "others_cpu_share": others,
     }
 
 

@@ -13,6 +13,7 @@ def test_rates_end_with_the_last_write() -> None:
     assert rates(1000, first, last, end) == pytest.approx(
         {
             "per_second": 200.0,
+            "scaled_per_second": 200.0 / (1 - 2.0 / 5.0 / cores),
             "binds_per_second": 250.0,
             "cpu_us_per_pod": 500.0,
             "control_plane_us_per_pod": 3000.0,
