@@ -14,8 +14,10 @@ ALREADY_THERE = 409
 
 
 @contextmanager
-def arriving(kube_api: KubeApi, namespace: str, count: int, *, within: float, **of: Any) -> Iterator[None]:
-    """So many pods, p-0 and on, arrive burst by burst. When the `with` ends, the rest arrives without pauses.
+def arriving(
+    kube_api: KubeApi, namespace: str, count: int, *, within: float, first: int = 0, **of: Any
+) -> Iterator[None]:
+    """So many pods, p-<first> and on, arrive burst by burst. When the `with` ends, the rest arrives without pauses.
 
     `of` goes to `pod`.
     """
@@ -23,8 +25,8 @@ def arriving(kube_api: KubeApi, namespace: str, count: int, *, within: float, **
 
     def create() -> None:
         with ThreadPoolExecutor(2) as threads:
-            for start in range(0, count, BURST):
-                names = [f"p-{i}" for i in range(start, min(start + BURST, count))]
+            for start in range(first, first + count, BURST):
+                names = [f"p-{i}" for i in range(start, min(start + BURST, first + count))]
                 list(threads.map(lambda name: create_surely(kube_api, name, namespace, **of), names))
                 hurry.wait(within * BURST / count)
 

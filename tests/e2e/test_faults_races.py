@@ -144,7 +144,7 @@ def test_another_scheduler_on_the_same_nodes(
     theirs, ours = f"{namespace}-theirs", namespace
     kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": theirs}})
     with (
-        Audit(kube_api, ours=("mine",), grace=1.0) as audit,
+        Audit(kube_api, ours=("mine",), grace=2.0) as audit,
         arriving(kube_api, ours, 300, within=4, cpu="100m", schedulerName="mine"),
         arriving(kube_api, theirs, 300, within=4, cpu="100m"),
     ):

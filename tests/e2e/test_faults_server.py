@@ -143,6 +143,7 @@ def test_lists_that_go_wrong(cluster: Cluster, start_stowplan: StartStowplan, ru
     "fault",
     [
         pytest.param(Reply(503), id="503"),
+        pytest.param(Reply(404, "NotFound"), id="404"),
         pytest.param(Reply(410, "Expired"), id="410 on resume"),
         pytest.param(Reply(410, "Expired", in_watch=True), id="410 in the watch"),
         pytest.param(Garble(after=3), id="a malformed frame"),

@@ -22,27 +22,37 @@ from stowplan._version import KUBERNETES_VERSION, __version__
 from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process
 from stowplan.testing.kube_scheduler import complete_config
 
+NAMES = ("kube-scheduler", "stowplan")
+
 
 @contextmanager
-def two_sides() -> Iterator[tuple[Side, Side]]:
-    """kube-scheduler and ours, each on a control plane of its own."""
+def two_sides(folder: Path | None = None) -> Iterator[tuple[Side, Side]]:
+    """kube-scheduler and ours, each on a control plane of its own. Into a folder, if given, they log at length."""
+    talk = ["-v=5"] if folder else []
     with ExitStack() as stack:
-        planes = [stack.enter_context(ControlPlane()) for _ in range(2)]
-        stack.enter_context(KubeScheduler(planes[0], config={"profiles": PROFILES}))
-        stack.enter_context(_stowplan(planes[1]))
+        planes = [stack.enter_context(ControlPlane(folder=_within(folder, name))) for name in NAMES]
+        stack.enter_context(KubeScheduler(planes[0], config={"profiles": PROFILES}, flags=talk))
+        stack.enter_context(_stowplan(planes[1], talk))
         sides = []
-        for name, plane in zip(("kube-scheduler", "stowplan"), planes, strict=True):
+        for name, plane in zip(NAMES, planes, strict=True):
             side = stack.enter_context(Side(name, stack.enter_context(plane.client())))
             side.prepare(standing_objects())
             sides.append(side)
         yield sides[0], sides[1]
 
 
-def _stowplan(control_plane: ControlPlane) -> Process:
+def _within(folder: Path | None, name: str) -> Path | None:
+    if folder is None:
+        return None
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    return folder / name
+
+
+def _stowplan(control_plane: ControlPlane, flags: list[str]) -> Process:
     folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="stowplan-"))
     file = folder / "config.yaml"
     file.write_text(yaml.safe_dump(complete_config({"profiles": PROFILES}, control_plane.kubeconfig(SCHEDULER))))
-    command = [sys.executable, "-m", "stowplan", "scheduler", f"--config={file}", "--secure-port=0", "-v=2"]
+    command = [sys.executable, "-m", "stowplan", "scheduler", f"--config={file}", "--secure-port=0", *flags]
     return Process("stowplan", command, folder / "stowplan.log")
 
 
@@ -60,10 +70,20 @@ def _stowplan(control_plane: ControlPlane) -> Process:
     show_default=True,
     help="Write disagreements there, as cases for `stowplan evaluate`.",
 )
-def main(workloads: int, first: int, pods: int, nodes: int, seed: int, result: Path | None, cases: Path) -> None:
+@click.option("--logs", type=click.Path(path_type=Path), help="Keep there what the schedulers log, at length.")
+def main(
+    workloads: int,
+    first: int,
+    pods: int,
+    nodes: int,
+    seed: int,
+    result: Path | None,
+    cases: Path,
+    logs: Path | None,
+) -> None:
     """Compare the outcomes of our scheduler with those of kube-scheduler."""
-    tally, started = Tally(tell=lambda text: click.echo(text, err=True)), time.monotonic()
-    with two_sides() as sides, Referee(*sides, tally) as referee:
+    tally, started = Tally(tell=_tell), time.monotonic()
+    with two_sides(logs) as sides, Referee(*sides, tally) as referee:
         for index in range(first, first + workloads):
             referee.play(Workload(seed, index, nodes=nodes, pods=pods))
             click.echo(_progress(tally, index - first + 1, workloads, time.monotonic() - started), err=True)
@@ -85,6 +105,10 @@ def main(workloads: int, first: int, pods: int, nodes: int, seed: int, result: P
         tally.write_cases(cases)
         click.echo(f"{len(tally.disagreements)} disagreements are in {cases}", err=True)
     sys.exit(1 if tally.counts["disagreements"] else 0)
+
+
+def _tell(problem: str) -> None:
+    click.echo(f"{datetime.now():%H:%M:%S} {problem}", err=True)
 
 
 def _progress(tally: Tally, done: int, of: int, seconds: float) -> str:

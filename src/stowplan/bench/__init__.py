@@ -1,9 +1,11 @@
-"""Measuring how fast decisions are made.
+"""Measuring how fast decisions are made, and how fast schedulers are.
 
 Belongs here: scenarios as YAML data, the objects they are made of, the timed loop, the check that kept answers are the
-right ones, and the record of a result. Everything runs in process, on the entry points that a live scheduler calls.
+right ones, and the record of a result. Decisions are made in process, on the entry points that a live scheduler calls;
+schedulers run as processes on a real control plane, in `bench.cluster`.
 Does not belong here: any way to decide that only a benchmark takes, and how results are printed (`cli` does).
-May import: `runtime`, `plugins`, `queue`, `cache`, `config`, `framework`, `api`. Only `cli` imports this room.
+May import: `engine`, `cluster`, `runtime`, `plugins`, `queue`, `cache`, `config`, `framework`, `testing`, `api`. Only
+`cli` imports this room.
 """
 
 from stowplan.bench.calibration import calibrate

@@ -49,7 +49,8 @@ class Core:
         """Whether a decision is being made, during which nothing may change."""
         self.marshal: Defer = at_once
         """Brings what other threads want done to the engine's own; a host with threads sets it."""
-        self._deferred: list[Callable[[], None]] = []
+        self.deferred: list[Callable[[], None]] = []
+        """What plugins asked for while a decision was being made."""
         self.waiting_pods = WaitingPods(self.defer)
         self.outbox: list[Instruction] = []
         self.timers = Timers(clock)
@@ -61,14 +62,14 @@ class Core:
 
     def _do_safely(self, action: Callable[[], None]) -> None:
         if self.deciding:
-            self._deferred.append(action)
+            self.deferred.append(action)
         else:
             action()
 
     def catch_up(self) -> None:
         """The decision is made and applied: do what had to wait for that."""
-        while self._deferred:
-            self._deferred.pop(0)()
+        while self.deferred:
+            self.deferred.pop(0)()
 
     def timestamp(self) -> str:
         """The present time as Kubernetes writes it."""

@@ -62,7 +62,8 @@ class Cycles:
             self._bindings.begin(unit, decision)
         else:
             self._refused(unit, decision)
-        core.catch_up()
+        if core.deferred:
+            core.catch_up()
 
     def _skip(self, unit: Unit) -> None:
         """Nobody needs to schedule this pod any more."""

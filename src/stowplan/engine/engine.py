@@ -18,7 +18,7 @@ from stowplan.engine.intake import Intake
 from stowplan.engine.invariants import Invariants
 from stowplan.engine.observer import Observer
 from stowplan.engine.preemptions import Preemptions
-from stowplan.framework import ALL_EVENTS, Instruction, Pod, Request
+from stowplan.framework import ALL_EVENTS, Instruction, Pod, Request, Status
 from stowplan.framework.extender import CallExtender, Extender
 from stowplan.queue import HintTable, Nominator, SchedulingQueue, sort_key_of
 from stowplan.runtime import Profile, Registry, build_profiles
@@ -167,7 +167,7 @@ def _queue(
         clock=clock,
         less=sort.less,
         sort_key=sort_key_of(sort),
-        pre_enqueue=lambda pod, first: profiles[pod.template.spec.scheduler_name].pre_enqueue(pod, first),
+        pre_enqueue=_pre_enqueue(profiles),
         hints={name: _hints(profile, observer, clock) for name, profile in profiles.items()},
         nominator=nominator,
         initial_backoff=float(config.pod_initial_backoff_seconds),
@@ -175,6 +175,12 @@ def _queue(
         unschedulable_timeout=unschedulable_timeout,
         on_enter=observer.entered if _overrides(observer, "entered") else None,
     )
+
+
+def _pre_enqueue(profiles: Mapping[str, Profile]) -> Callable[[Pod, str], Status | None]:
+    if len(profiles) == 1:
+        return next(iter(profiles.values())).pre_enqueue
+    return lambda pod, first: profiles[pod.template.spec.scheduler_name].pre_enqueue(pod, first)
 
 
 def _overrides(observer: Observer, method: str) -> bool:

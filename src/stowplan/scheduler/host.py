@@ -21,7 +21,7 @@ log = logging.getLogger("stowplan.scheduler")
 SLICE = 0.004
 """Seconds that cycles may run before the loop looks at its sockets again."""
 
-_INDISPENSABLE = ("Node", "Pod")
+INDISPENSABLE = ("Node", "Pod")
 """Without these nothing can be scheduled right, so nothing is."""
 
 LOOK_AGAIN = 0.02
@@ -120,7 +120,7 @@ class Host:
 
     def forbidden(self, kind: Kind, verb: str) -> None:
         """Objects of the kind may not be read. Pods that need none of them can be scheduled all the same."""
-        if kind.name not in _INDISPENSABLE:
+        if kind.name not in INDISPENSABLE:
             self.synced(kind)
 
     # Running

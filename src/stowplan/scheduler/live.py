@@ -22,7 +22,7 @@ from stowplan.engine.engine import UNSCHEDULABLE_TIMEOUT
 from stowplan.runtime import Registry
 from stowplan.runtime.collector import settle_heap
 from stowplan.scheduler.calls import Caller
-from stowplan.scheduler.host import Host
+from stowplan.scheduler.host import INDISPENSABLE, Host
 from stowplan.scheduler.kinds import kinds_read
 
 DRAIN_SECONDS = 2.5
@@ -119,6 +119,8 @@ class Scheduler:
             on_ready=settle_heap,
             on_batch=self._on_batch,
         )
+        if self._stopping:
+            host.stop()  # Told to before it began.
         self._start_election()
         feeds = [asyncio.create_task(self._feed(client, kind.name), name=kind.resource) for kind in self.kinds]
         for feed in feeds:
@@ -194,4 +196,5 @@ class Scheduler:
         (kind,) = (kind for kind in self.kinds if kind.name == name)
         selector = UNFINISHED_PODS if name == "Pod" else ""
         keep = self._settings.keep_objects and name in ("Pod", "Node")
-        await Feed(client, kind, self._host, field_selector=selector, keep_objects=keep).run()
+        required = name in INDISPENSABLE
+        await Feed(client, kind, self._host, field_selector=selector, keep_objects=keep, required=required).run()

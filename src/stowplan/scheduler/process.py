@@ -70,10 +70,10 @@ async def _run(settings: Settings, options: Options) -> int:
     monitor = Monitor(options, f"{connection.host}:{connection.port}", now)
     observer = monitor.observer
     scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.took_in)
+    handle_signals(scheduler, monitor)
     await _check_connection(connection)
     monitor.watch(scheduler)
     await asyncio.to_thread(monitor.start)
-    handle_signals(scheduler, monitor)
     try:
         await scheduler.run()
     finally:

@@ -73,11 +73,14 @@ class Feed:
         field_selector: str = "",
         page: int = PAGE,
         keep_objects: bool = False,
+        required: bool = False,
         clock: Callable[[], float] = time.monotonic,
         rng: random.Random | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
+        """A kind that is `required` is there, whatever the server says: not to find it is a failure like any other."""
         self.kind = kind
+        self._required = required
         self._client = client
         self._sink = sink
         self._field_selector = field_selector
@@ -204,7 +207,7 @@ class Feed:
             log.info("The watch of %s is too far behind, listing again: %s", self.kind.resource, error.message)
             held, self._version, self._fresh = not self._fresh, "", True
             return 0.0 if held else self._backoff.next()
-        if error.status == 404:
+        if error.status == 404 and not self._required:
             return self._on_missing()
         if error.status == 403:
             self._version = ""  # where only watching is forbidden, listing now and then is the next best

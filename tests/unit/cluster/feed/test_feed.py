@@ -127,6 +127,14 @@ def test_a_kind_that_goes_takes_its_objects_along() -> None:
     assert calls == [("put", "a"), "synced", ("removed", "a"), "missing"]
 
 
+def test_a_kind_that_must_be_there_keeps_its_objects_when_it_is_not_found(caplog: pytest.LogCaptureFixture) -> None:
+    missing = ApiError(404, "NotFound", "page not found")
+    client, calls = play([missing, listed(5, pod("a")), listed(6, pod("a"))], [missing] * 3, required=True)
+    assert calls == [("put", "a"), "synced", ("put", "a"), "synced"]
+    assert client.verbs == ["list", "list", "watch", "watch", "watch", "list", "watch"]
+    assert caplog.messages[0] == "Failed to list pods: NotFound (404): page not found"
+
+
 def test_a_forbidden_list_is_told_by_name_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     forbidden = ApiError(403, "Forbidden", 'User "x" cannot list resource "pods"')
     with caplog.at_level(logging.INFO, "stowplan.cluster"):
