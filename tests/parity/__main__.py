@@ -19,9 +19,10 @@ from tests.parity.tally import Tally
 from tests.parity.workload import PROFILES, Workload, standing_objects
 
 from stowplan._version import KUBERNETES_VERSION, __version__
-from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process
+from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process, SurroundingsError
 from stowplan.testing.kube_scheduler import complete_config
 
+ATTEMPTS = 3
 NAMES = ("kube-scheduler", "stowplan")
 
 
@@ -56,6 +57,18 @@ def _stowplan(control_plane: ControlPlane, flags: list[str]) -> Process:
     return Process("stowplan", command, folder / "stowplan.log")
 
 
+def play(referee: Referee, seed: int, index: int, nodes: int, pods: int) -> None:
+    """Play a workload; where an API server does not answer in time, as on a machine that was halted, once more."""
+    for _ in range(ATTEMPTS):
+        try:
+            return referee.play(Workload(seed, index, nodes=nodes, pods=pods))
+        except SurroundingsError as problem:
+            _tell(f"interrupted: {problem}")
+            referee.tally.counts["interrupted"] += 1
+            referee.clear()
+    sys.exit(f"the API servers do not answer: {ATTEMPTS} times in a row")
+
+
 @click.command()
 @click.option("--workloads", default=200, show_default=True, help="How many random clusters.")
 @click.option("--first", default=0, show_default=True, help="The number of the first of them.")
@@ -85,7 +98,7 @@ def main(
     tally, started = Tally(tell=_tell), time.monotonic()
     with two_sides(logs) as sides, Referee(*sides, tally) as referee:
         for index in range(first, first + workloads):
-            referee.play(Workload(seed, index, nodes=nodes, pods=pods))
+            play(referee, seed, index, nodes, pods)
             click.echo(_progress(tally, index - first + 1, workloads, time.monotonic() - started), err=True)
     told = {
         "date": datetime.now(UTC).date().isoformat(),

@@ -16,6 +16,7 @@ T = TypeVar("T")
 _EVENTS = "events.k8s.io/v1/Event"
 _SLICE_SECONDS = 2
 """Watches are this short, so that the end of a run is noticed."""
+_PIECE_SECONDS = 0.5
 
 
 class Board:
@@ -66,12 +67,15 @@ class Board:
         self._note_pod("DELETED", pod)
 
     def wait(self, look: Callable[[], T], timeout: float) -> T:
-        """Look whenever something changed until there is something; when there is not in time, return what there is."""
-        deadline = time.monotonic() + timeout
+        """Look whenever something changed until there is something; when there is not in time, return what there is.
+
+        Time is counted in small pieces: where the whole machine is halted, schedulers do not work either.
+        """
         with self._changed:
-            while not (found := look()):
-                if not self._changed.wait(deadline - time.monotonic()) and time.monotonic() >= deadline:
-                    break
+            while not (found := look()) and timeout > 0:
+                before = time.monotonic()
+                self._changed.wait(min(timeout, _PIECE_SECONDS))
+                timeout -= min(time.monotonic() - before, _PIECE_SECONDS)
         return found
 
     def _follow(self, kind: str, note: Callable[[str, Json], None]) -> None:

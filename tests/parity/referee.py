@@ -67,7 +67,7 @@ class Referee:
         self._keep_pending = False
 
     def play(self, workload: Workload) -> None:
-        """Play a whole workload, and leave both sides empty."""
+        """Play a whole workload."""
         draw = Draw(f"interludes of {workload.name}")
         self.both(lambda side: side.put_all([*workload.nodes, *workload.objects]))
         self.both(lambda side: side.leave_all(workload.leaving))
@@ -86,10 +86,14 @@ class Referee:
             self._let_go(*self._gated.pop())
         self.preemptors.finish()
         self.waiting.finish()
-        self.both(Side.clear)
-        self._manifests.clear()
-        self._started.clear()
         self.tally.counts["workloads"] += 1
+        self.clear()
+
+    def clear(self) -> None:
+        """Leave both sides empty, also in the middle of a workload."""
+        self.waiting, self.preemptors = Waiting(self), Preemptors(self)
+        self._gated, self._manifests, self._started = [], {}, {}
+        self.both(Side.clear)
 
     def both(self, do: Callable[[Side], T]) -> tuple[T, T]:
         """On both sides at a time; theirs comes first."""

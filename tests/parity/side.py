@@ -15,7 +15,7 @@ from stowplan.api.kinds import KINDS
 from stowplan.testing import KubeApi, Refused
 from stowplan.testing.tidying import clear, delete_namespace
 
-PATIENCE = 20.0
+PATIENCE = 30.0
 """Seconds until a scheduler has to have decided."""
 EVENT_PATIENCE = 20.0
 CONNECTIONS = 8

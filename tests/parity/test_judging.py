@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.builders import away, node, pod, term
 from tests.parity.judging import Verdict, disagreements
-from tests.parity.outcome import PENDING, PLACED, UNDECIDED, Outcome
+from tests.parity.outcome import PENDING, PLACED, UNDECIDED, Outcome, Told
 from tests.parity.workload import Workload
 
 WHY = "0/2 nodes are available: 2 Insufficient cpu."
@@ -13,7 +13,7 @@ ALSO = f"{WHY} no new claims to deallocate, preemption: 0/2 nodes are available:
 
 
 def pending(message: str = ALSO, note: str = "", nominated: str = "") -> Outcome:
-    condition = {"status": "False", "reason": "Unschedulable", "message": message}
+    condition: Told = {"status": "False", "reason": "Unschedulable", "message": message}
     return Outcome(PENDING, "", nominated, condition, {"note": note or message})
 
 

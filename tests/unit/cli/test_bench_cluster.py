@@ -53,12 +53,12 @@ def test_choices_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_table_has_a_line_for_each_contestant_and_the_bars_below(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome, _ = run(monkeypatch)
     lines = outcome.stdout.splitlines()
-    assert lines[1].split() == ["basic", "5,000", "5,000", "stowplan", "400", "400", "300", "2.2", "150", "12%"]
-    assert lines[2].split() == ["kube-scheduler", "160", "160", "3,000", "2.2", "1,300", "12%"]
+    assert lines[1].split() == ["basic", "5,000", "5,000", "stowplan", "400", "300", "2.2", "150", "12%"]
+    assert lines[2].split() == ["kube-scheduler", "160", "3,000", "2.2", "1,300", "12%"]
     assert lines[3].split()[:2] == ["ceiling", "500"]
     assert len({len(line) for line in lines[:4]}) == 1
     assert lines[4:] == [
-        "basic: scaled_per_second at least 2 of kube-scheduler's: 2.500, met",
+        "basic: per_second at least 2 of kube-scheduler's: 2.500, met",
         "basic: cpu_us_per_pod at most 0.05 of kube-scheduler's: 0.100, MISSED",
     ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from time import monotonic, sleep
 
 from stowplan.bench.cluster import objects
 from stowplan.bench.cluster.bulk import send_all
@@ -22,7 +21,6 @@ EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
 _AT_ONCE = b'{"gracePeriodSeconds":0}'
 _FLAGS = ("--delete-collection-workers=16",)
 _REQUEST_TIMEOUT = 300.0
-_QUIET_SHARE, _QUIET_LOOK, _QUIET_LOOKS = 0.15, 0.5, 20
 
 
 class Arena:
@@ -97,11 +95,3 @@ class Arena:
     def cpu_seconds(self) -> float:
         """What API server and etcd have used so far."""
         return sum(cpu_seconds(process.pid) for process in self.control_plane.processes)
-
-    def settle(self) -> None:
-        """Wait until the control plane has little to do, though not for ever."""
-        for _ in range(_QUIET_LOOKS):
-            spent, since = self.cpu_seconds(), monotonic()
-            sleep(_QUIET_LOOK)
-            if self.cpu_seconds() - spent < _QUIET_SHARE * (monotonic() - since):
-                return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic, sleep
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ import msgspec
 from stowplan.bench.cluster.arena import PODS, Arena
 from stowplan.bench.cluster.attempts import attempt_quantile
 from stowplan.bench.cluster.contestants import CONTESTANTS, Contestant
+from stowplan.bench.cluster.machine import busy_seconds
 from stowplan.bench.cluster.tally import Tally
 from stowplan.testing import ADMIN, cpu_seconds, rss_mib
 from stowplan.testing.kube_scheduler import parse_samples
@@ -22,16 +22,12 @@ PATIENCE = 600.0
 
 _LOOK_EVERY = 0.05
 _QUIET_LOOKS = 10
-_LEAST_SHARE = 0.05
-_STAT = Path("/proc/stat")
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured of one contestant. The clock runs from the first sign of work to the last write."""
 
     per_second: float
-    scaled_per_second: float
-    """The rate for a machine that had nothing else to do, as far as it is CPU time that was missing."""
     cpu_us_per_pod: float
     p50_us: float | None = None
     """Of an attempt to schedule, from the queue to the binding, where the contestant tells."""
@@ -46,7 +42,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     control_plane_us_per_pod: float
     """CPU of API server and etcd together."""
     others_cpu_share: float
-    """The share of the machine's CPU time that went to others than contestant and control plane."""
+    """The share of the machine's CPU time that went to others than contestant and control plane. Where it is not small,
+    the rates say little: contestants suffer from it in different measure."""
 
 
 class Reading(NamedTuple):
@@ -66,7 +63,7 @@ def run_heat(arena: Arena, name: str, count: int) -> Figures:
         process = contestant.process
 
         def read() -> Reading:
-            return Reading(monotonic(), cpu_seconds(process.pid), arena.cpu_seconds(), machine_cpu_seconds())
+            return Reading(monotonic(), cpu_seconds(process.pid), arena.cpu_seconds(), busy_seconds())
 
         tally = Tally(PODS, version, count, read)
         tally.open(plane.url, plane.tls(), ADMIN.token)
@@ -93,20 +90,11 @@ def rates(count: int, first: Reading, last: Reading, end: Reading) -> dict[str, 
     others = max(end.machine_cpu - first.machine_cpu - cpu - plane, 0.0) / took / (os.cpu_count() or 1)
     return {
         "per_second": count / took,
-        "scaled_per_second": count / took / max(1 - others, _LEAST_SHARE),
         "binds_per_second": count / max(last.at - first.at, _LOOK_EVERY),
         "cpu_us_per_pod": cpu / count * 1e6,
         "control_plane_us_per_pod": plane / count * 1e6,
         "others_cpu_share": others,
     }
-
-
-def machine_cpu_seconds() -> float:
-    """What all processes together have used so far; 0 where the system does not tell."""
-    if not _STAT.exists():
-        return 0.0
-    user, nice, system, _, _, irq, softirq = map(int, _STAT.read_text().split("\n", 1)[0].split()[1:8])
-    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
 def _until_written(arena: Arena, read: Callable[[], Reading], last: Reading) -> tuple[int, Reading]:

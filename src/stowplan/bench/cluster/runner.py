@@ -9,6 +9,7 @@ from statistics import fmean
 from stowplan.bench.calibration import calibrate
 from stowplan.bench.cluster.arena import Arena
 from stowplan.bench.cluster.heat import Figures, run_heat
+from stowplan.bench.cluster.machine import wait_until_quiet
 from stowplan.bench.cluster.report import Report
 from stowplan.bench.cluster.workload import NAMES, OURS, PEERS, Workload, load_workload
 
@@ -29,6 +30,7 @@ class Runner:
         calibrate: Callable[[], float] = calibrate,
         open_arena: Callable[[int], AbstractContextManager[Arena]] = Arena.open,
         run_heat: Callable[[Arena, str, int], Figures] = run_heat,
+        settle: Callable[[], object] = wait_until_quiet,
     ) -> None:
         self._nodes = nodes
         self._pods = pods
@@ -38,6 +40,7 @@ class Runner:
         self._calibrate = calibrate
         self._open_arena = open_arena
         self._run_heat = run_heat
+        self._settle = settle
 
     def run(self, names: Iterable[str] = NAMES) -> Iterator[Report]:
         """A report for each workload, all on one control plane."""
@@ -78,12 +81,11 @@ class Runner:
     def _measure(self, arena: Arena, workload: Workload, name: str, pods: int) -> Figures:
         self._progress(f"{workload.name}: {name}: creating pods")
         arena.fill(workload, pods)
-        arena.settle()
+        self._settle()
         self._progress(f"{workload.name}: {name}: scheduling {pods:,} pods")
         figures = self._run_heat(arena, name, pods)
         self._progress(
             f"{workload.name}: {name}: {figures.per_second:,.0f} pods/s, {figures.cpu_us_per_pod:,.0f} us CPU a pod"
         )
         arena.clear(workload, pods)
-        arena.settle()
         return figures

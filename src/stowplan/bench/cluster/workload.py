@@ -29,7 +29,7 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What is asked of us; None where nothing is."""
 
     per_second: float | None = None
-    """Our scaled rate, divided by kube-scheduler's, is at least this,"""
+    """Our rate, divided by kube-scheduler's, is at least this,"""
     of_ceiling: float | None = None
     """or divided by the ceiling's at least this."""
     cpu_us_per_pod: float | None = None

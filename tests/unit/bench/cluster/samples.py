@@ -9,7 +9,6 @@ from stowplan.bench.cluster.workload import Bars
 
 def figures(per_second: float = 400.0, cpu: float = 300.0, **changes: Any) -> Figures:
     usual: dict[str, Any] = {
-        "scaled_per_second": per_second,
         "p50_us": 1500.0,
         "p99_us": None,
         "rss_mib": 150.0,

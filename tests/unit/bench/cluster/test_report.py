@@ -1,6 +1,5 @@
 import json
 
-import msgspec
 import pytest
 from tests.unit.bench.cluster.samples import figures, report
 
@@ -28,27 +27,26 @@ def test_json_is_one_line_with_the_fields_of_the_contract() -> None:
     assert told["peers"]["kube-scheduler"]["per_second"] == 160.0
     assert told["ratios"]["kube-scheduler"] == {
         "per_second": 2.5,
-        "scaled_per_second": 2.5,
         "cpu_us_per_pod": 0.1,
         "rss_mib": 0.5,
     }
     assert told["ratios"]["ceiling"]["per_second"] == 0.8
-    assert told["bars"] == [{"bar": "scaled_per_second at least 2 of kube-scheduler's", "measured": 2.5, "met": True}]
+    assert told["bars"] == [{"bar": "per_second at least 2 of kube-scheduler's", "measured": 2.5, "met": True}]
 
 
 @pytest.mark.parametrize(
     ("bars", "told"),
     [
         (Bars(), []),
-        (Bars(per_second=2.5), [("scaled_per_second at least 2.5 of kube-scheduler's", 2.5, True)]),
-        (Bars(per_second=3), [("scaled_per_second at least 3 of kube-scheduler's", 2.5, False)]),
+        (Bars(per_second=2.5), [("per_second at least 2.5 of kube-scheduler's", 2.5, True)]),
+        (Bars(per_second=3), [("per_second at least 3 of kube-scheduler's", 2.5, False)]),
         (
             Bars(per_second=3, of_ceiling=0.8),
-            [("scaled_per_second at least 3 of kube-scheduler's, or 0.8 of the ceiling's", 0.8, True)],
+            [("per_second at least 3 of kube-scheduler's, or 0.8 of the ceiling's", 0.8, True)],
         ),
         (
             Bars(per_second=3, of_ceiling=0.81),
-            [("scaled_per_second at least 3 of kube-scheduler's, or 0.81 of the ceiling's", 2.5, False)],
+            [("per_second at least 3 of kube-scheduler's, or 0.81 of the ceiling's", 2.5, False)],
         ),
         (Bars(cpu_us_per_pod=0.1), [("cpu_us_per_pod at most 0.1 of kube-scheduler's", 0.1, True)]),
         (Bars(rss_mib=0.4), [("rss_mib at most 0.4 of kube-scheduler's", 0.5, False)]),
@@ -60,14 +58,6 @@ def test_bars_are_met_or_not(bars: Bars, told: list[tuple[str, float, bool]]) ->
     assert [(verdict.bar, verdict.measured, verdict.met) for verdict in verdicts] == [
         (bar, pytest.approx(measured), met) for bar, measured, met in told
     ]
-
-
-def test_it_is_the_scaled_rate_that_counts() -> None:
-    """The peer had the machine for itself, we had not."""
-    ours, peer = figures(per_second=100.0, scaled_per_second=200.0), figures(per_second=100.0)
-    told = msgspec.structs.replace(report(Bars(per_second=2), kube_scheduler=peer), figures=ours)
-    assert told.ratios["kube-scheduler"]["per_second"] == 1.0
-    assert [verdict.met for verdict in told.verdicts] == [True]
 
 
 def test_without_a_peer_there_is_no_verdict() -> None:

@@ -49,7 +49,7 @@ def arena() -> FakeArena:
 
 
 def runner(arena: FakeArena, **more: Any) -> Runner:
-    return Runner(calibrate=lambda: 0.5, open_arena=arena.open, run_heat=arena.heat, **more)
+    return Runner(calibrate=lambda: 0.5, open_arena=arena.open, run_heat=arena.heat, settle=arena.settle, **more)
 
 
 def test_contestants_take_turns_on_a_cluster_that_is_made_anew(arena: FakeArena) -> None:
@@ -57,7 +57,7 @@ def test_contestants_take_turns_on_a_cluster_that_is_made_anew(arena: FakeArena)
     turns = [
         step
         for name in ("kube-scheduler", "ceiling", "stowplan")
-        for step in ("fill 30", "settle", f"{name} 30", "clear 30", "settle")
+        for step in ("fill 30", "settle", f"{name} 30", "clear 30")
     ]
     assert arena.log == ["open 4", "basic: 20 nodes", *turns, "close"]
     assert (report.scenario, report.nodes, report.pods, report.calibration_s) == ("basic", 20, 30, 0.5)
