@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -32,9 +32,14 @@ def with_plugin(name: str, factory: Factory) -> Option:
     return register
 
 
-def scheduler_command(*options: Option) -> Callable[[Sequence[str] | None], int]:
-    """A scheduler with plugins of one's own: call the result with the arguments of its command line (those of the
-    process unless given) and exit with what it returns."""
+class SchedulerCommand(Protocol):
+    """Runs a scheduler with the arguments of a command line, those of the process unless given; its exit status."""
+
+    def __call__(self, arguments: Sequence[str] | None = None) -> int: ...
+
+
+def scheduler_command(*options: Option) -> SchedulerCommand:
+    """A scheduler with plugins of one's own: call the result, and exit with what it returns."""
 
     def command(arguments: Sequence[str] | None = None) -> int:
         return _run(sys.argv[1:] if arguments is None else list(arguments), options)
