@@ -40,7 +40,7 @@ def test_all_contestants_schedule_all_pods() -> None:
         assert 0 < figures["p50_us"] <= figures["p99_us"]
     assert told["ratios"].keys() == {"kube-scheduler", "ceiling"}
     assert [bar["bar"].split()[0] for bar in told["bars"]] == [
-        "scaled_per_second",
+        "per_second",
         "cpu_us_per_pod",
         "rss_mib",
         "first",
