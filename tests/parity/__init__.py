@@ -9,6 +9,7 @@ among those with our highest total, or it preempts the same victims. Ties may fa
 kube-scheduler's choice is made true on our side as well.
 
 `draw`, `nodes`, `pods`, `storage` and `workload` make workloads; `board` and `side` follow an API server; `referee`,
-`interludes` and `preemptors` play a workload on two of them; `outcome` and `judging` compare; `tally` keeps the score.
-`__main__` starts the processes. Here belong whole runs on real servers; single rules are tested elsewhere.
+`interludes`, `preemptors` and `waiting` play a workload on two of them; `outcome` and `judging` compare; `tally` and
+`run` keep the score. `__main__` starts the processes. Here belong whole runs on real servers; single rules are tested
+elsewhere.
 """

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import click
-import msgspec
 import yaml
 from tests.parity.referee import Referee
+from tests.parity.run import Run
 from tests.parity.side import Side
 from tests.parity.tally import Tally
 from tests.parity.workload import PROFILES, Workload, standing_objects
 
-from stowplan._version import KUBERNETES_VERSION, __version__
 from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process, SurroundingsError
 from stowplan.testing.kube_scheduler import complete_config
 
@@ -75,7 +73,10 @@ def play(referee: Referee, seed: int, index: int, nodes: int, pods: int) -> None
 @click.option("--pods", default=50, show_default=True, help="How many pods come to each.")
 @click.option("--nodes", default=20, show_default=True, help="How many nodes each has.")
 @click.option("--seed", default=1, show_default=True, help="Others are drawn from another seed.")
-@click.option("--json", "result", type=click.Path(path_type=Path), help="Write the result there.")
+@click.option(
+    "--json", "result", type=click.Path(path_type=Path), help="Write the result there, and what there is so far."
+)
+@click.option("--resume", is_flag=True, help="Go on with the run whose result is in the file of --json.")
 @click.option(
     "--cases",
     type=click.Path(path_type=Path),
@@ -91,43 +92,25 @@ def main(
     nodes: int,
     seed: int,
     result: Path | None,
+    resume: bool,
     cases: Path,
     logs: Path | None,
 ) -> None:
     """Compare the outcomes of our scheduler with those of kube-scheduler."""
-    tally, started = Tally(tell=_tell), time.monotonic()
-    with two_sides(logs) as sides, Referee(*sides, tally) as referee:
-        for index in range(first, first + workloads):
+    run = Run(Tally(tell=_tell), {"seed": seed, "nodes_each": nodes, "pods_each": pods}, result, cases)
+    if resume:
+        run.resume()
+    with two_sides(logs) as sides, Referee(*sides, run.tally) as referee:
+        for index in range(first + run.tally.counts["workloads"], first + workloads):
             play(referee, seed, index, nodes, pods)
-            click.echo(_progress(tally, index - first + 1, workloads, time.monotonic() - started), err=True)
-    told = {
-        "date": datetime.now(UTC).date().isoformat(),
-        "stowplan": __version__,
-        "kubernetes": KUBERNETES_VERSION,
-        "seed": seed,
-        "nodes_each": nodes,
-        "pods_each": pods,
-        "seconds": round(time.monotonic() - started),
-        **tally.summary(),
-    }
-    text = msgspec.json.format(msgspec.json.encode(told)).decode() + "\n"
-    click.echo(text, nl=False)
-    if result:
-        result.write_text(text)
-    if tally.disagreements:
-        tally.write_cases(cases)
-        click.echo(f"{len(tally.disagreements)} disagreements are in {cases}", err=True)
-    sys.exit(1 if tally.counts["disagreements"] else 0)
+            run.save()
+            click.echo(run.progress(workloads), err=True)
+    click.echo(run.text(), nl=False)
+    sys.exit(1 if run.tally.counts["disagreements"] else 0)
 
 
 def _tell(problem: str) -> None:
     click.echo(f"{datetime.now():%H:%M:%S} {problem}", err=True)
-
-
-def _progress(tally: Tally, done: int, of: int, seconds: float) -> str:
-    counts = tally.counts
-    wrong = f"{counts['disagreements']} disagreements, {counts['once_only']} once only"
-    return f"{done}/{of} workloads, {counts['pods']} pods, {wrong}, {seconds:.0f} s"
 
 
 if __name__ == "__main__":

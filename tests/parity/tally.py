@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,12 @@ class Tally:
         self.disagreements.append({"id": where, "again": again, "problems": problems, "case": case})
 
     def summary(self) -> dict[str, Any]:
-        return {**dict(sorted(self.counts.items())), "reasons": dict(self.reasons.most_common())}
+        return {"counts": dict(sorted(self.counts.items())), "reasons": dict(self.reasons.most_common())}
+
+    def resume(self, summary: Mapping[str, Any]) -> None:
+        """Go on from where a summary was made."""
+        self.counts.update(summary["counts"])
+        self.reasons.update(summary["reasons"])
 
     def write_cases(self, path: Path) -> None:
         """The disagreements as cases for `stowplan evaluate`, in a file; and beside it what was said about them."""
