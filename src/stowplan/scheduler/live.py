@@ -98,6 +98,10 @@ class Scheduler:
         """Whether this scheduler may act."""
         return self._elector is None or self._elector.is_leader()
 
+    def lease_problem(self) -> str | None:
+        """What is wrong with the election, if there is one and anything is."""
+        return None if self._elector is None else self._elector.problem()
+
     async def run(self) -> None:
         """Schedule until told to stop."""
         loop = self._loop = asyncio.get_running_loop()

@@ -47,6 +47,9 @@ class Subject(Protocol):
 
     def is_leader(self) -> bool: ...
 
+    def lease_problem(self) -> str | None:
+        """What is wrong with the election: a leader that neither renews its lease nor ends."""
+
 
 class Monitor:
     """Made before the scheduler, whose `observer` it has; told of it by `watch`; serves from `start` to `stop`."""
@@ -58,8 +61,6 @@ class Monitor:
         self._server: SecureServer | None = None
         self.ending = False
         """Whether the process is about to end, which makes it unready."""
-        self.lease_problem: Callable[[], str | None] = lambda: None
-        """What is wrong with the election: a leader that neither renews its lease nor ends."""
         self.registry = MetricRegistry(options.metrics.disabled, options.metrics.allowed_labels)
         self.metrics = SchedulerMetrics(self.registry)
         self.observer = Instruments(self.metrics, clock)
@@ -102,7 +103,7 @@ class Monitor:
 
     def _sources(self) -> Sources:
         options, health = self._options, HealthMetrics()
-        election = [Check("leaderElection", lambda: self.lease_problem())] if self._elects else []
+        election = [Check("leaderElection", self._lease_problem)] if self._elects else []
         shutdown = Check("shutdown", lambda: _ENDING if self.ending else None)
         synced = Check("sched-handler-sync", lambda: None if self._is_ready() else _NOT_SYNCED)
         return Sources(
@@ -126,6 +127,9 @@ class Monitor:
 
     def _leads(self) -> bool | None:
         return (self._subject is not None and self._subject.is_leader()) if self._elects else None
+
+    def _lease_problem(self) -> str | None:
+        return None if self._subject is None else self._subject.lease_problem()
 
     def _is_ready(self) -> bool:
         return self._subject is not None and self._subject.ready

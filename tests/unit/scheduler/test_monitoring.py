@@ -27,9 +27,13 @@ class Subject:
         self.engine = engine
         self.ready = False
         self.leads = True
+        self.problem: str | None = None
 
     def is_leader(self) -> bool:
         return self.leads
+
+    def lease_problem(self) -> str | None:
+        return self.problem
 
 
 class Watched:
@@ -68,14 +72,14 @@ def test_unready_when_about_to_end(watched: Watched) -> None:
 
 
 def test_a_lease_that_is_not_renewed(watched: Watched) -> None:
-    watched.monitor.lease_problem = lambda: "failed election to renew leadership on lease"
+    watched.subject.problem = "failed election to renew leadership on lease"
     assert "[-]leaderElection failed" in watched.answer("/healthz")
     assert watched.answer("/livez") == "ok"
 
 
 def test_no_election_no_check() -> None:
     watched = Watched("--leader-elect=false")
-    watched.monitor.lease_problem = lambda: "nobody asks"
+    watched.subject.problem = "nobody asks"
     assert watched.answer("/healthz") == "ok"
     assert "leader_election_master_status" not in watched.answer("/metrics")
 

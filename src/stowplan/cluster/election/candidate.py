@@ -54,6 +54,10 @@ class Candidate:
         """The seconds until the lease as last seen ends, if nobody renews it; not above 0 if it has, or is nobody's."""
         return self._observed_at + (self._observed.lease_duration_seconds or 0) - self._clock() if self.leader else 0.0
 
+    def overdue(self) -> float:
+        """The seconds for which a lease that was ours when last seen has been expired; 0 if it was not, or is not."""
+        return max(-self.expires_in(), 0.0) if self.is_holder() else 0.0
+
     def renewal(self) -> LeaseSpec | None:
         """What the holder writes without looking first; None if it has to look."""
         if not self.is_holder() or self._has_expired():

@@ -19,6 +19,9 @@ from stowplan.errors import ConfigError
 
 log = logging.getLogger("stowplan.cluster")
 
+TOLERATED_SECONDS = 20.0
+"""For how long a lease that we hold may be expired before we are told to be unhealthy, as in kube-scheduler."""
+
 
 def make_identity() -> str:
     """A name for this process that no other has."""
@@ -65,6 +68,12 @@ class Elector:
     def is_leader(self) -> bool:
         """Whether a write is safe now. Cheap, from any thread, and right even if the elector's thread hangs."""
         return self._candidate.is_leader()
+
+    def problem(self) -> str | None:
+        """What is wrong with a leader that neither renews its lease nor ends."""
+        if self._candidate.overdue() <= TOLERATED_SECONDS:
+            return None
+        return f"failed election to renew leadership on lease {self._settings.resource_name}"
 
     def start(self) -> None:
         self._thread.start()

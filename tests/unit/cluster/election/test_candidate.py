@@ -193,3 +193,21 @@ def test_whoever_resigned_does_not_lead_whatever_comes_of_requests_under_way(clo
     assert renewal is not None
     candidate.wrote(renewal, clock.now)
     assert not candidate.is_leader()
+
+
+# Being late
+def test_a_holder_that_does_not_renew_is_overdue_from_the_end_of_its_lease_on(clock: _Clock) -> None:
+    me = clock.candidate()
+    assert me.overdue() == 0
+    me.wrote(_lease("me"), sent_at=100.0)
+    clock.now = 114.0
+    assert me.overdue() == 0
+    clock.now = 140.0
+    assert me.overdue() == 25.0
+
+
+def test_who_does_not_hold_the_lease_is_never_overdue(clock: _Clock) -> None:
+    me = clock.candidate()
+    me.claim(_lease("another"))
+    clock.now = 1000.0
+    assert me.overdue() == 0

@@ -7,8 +7,10 @@ import pytest
 from tests.unit.cluster.election.lease_server import LeaseServer
 from tests.unit.cluster.serving import serving
 
+from stowplan.api import LeaseSpec
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.election import Elector, make_identity
+from stowplan.cluster.election.elector import TOLERATED_SECONDS
 from stowplan.cluster.kubeconfig.credentials import StoredCredentials
 from stowplan.config import Duration
 from stowplan.config.types import LeaderElection
@@ -139,3 +141,13 @@ def test_a_deadline_that_leaves_no_time_for_a_second_try() -> None:
 
 def test_identities_differ() -> None:
     assert make_identity() != make_identity()
+
+
+def test_a_leader_that_neither_renews_nor_ends_has_a_problem() -> None:
+    now = 100.0
+    elector = _Elected(Connection("http://127.0.0.1:1", StoredCredentials()), identity="me", clock=lambda: now)
+    elector._candidate.wrote(LeaseSpec(holder_identity="me", lease_duration_seconds=3), sent_at=now)
+    now += 3 + TOLERATED_SECONDS
+    assert elector.problem() is None
+    now += 0.1
+    assert elector.problem() == "failed election to renew leadership on lease kube-scheduler"
