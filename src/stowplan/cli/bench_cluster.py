@@ -32,15 +32,29 @@ _OURS = "stowplan"
     metavar="NAME",
     help=f"Whom to compare with; may be given again. All, unless given: {', '.join(PEERS)}. Nobody: none.",
 )
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How often each contestant takes its turn; the figures are medians then.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="For the images that nodes hold.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a workload, a line each.")
 def cluster(
-    names: Sequence[str], nodes: int | None, pods: int | None, peers: Sequence[str], seed: int, as_json: bool
+    names: Sequence[str],
+    nodes: int | None,
+    pods: int | None,
+    peers: Sequence[str],
+    rounds: int,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Measure our scheduler on a real API server, beside others on the same one.
 
     etcd, kube-apiserver and kube-scheduler have to be on this machine: `make control-plane` builds them. All of it,
-    with 5,000 nodes, takes some twenty minutes of two cores that have nothing else to do; one workload two or three.
+    with 5,000 nodes, takes some twelve minutes of two cores that have nothing else to do; one workload two or three.
+    A shared machine is faster at one time than at another, by a fifth or so: --rounds evens that out.
 
     \b
     kube-scheduler   the stock one, its own rate limit lifted
@@ -53,6 +67,7 @@ def cluster(
         nodes=nodes,
         pods=pods,
         peers=tuple(peers) or PEERS,
+        rounds=rounds,
         seed=seed,
         progress=lambda message: click.echo(message, err=True),
     )

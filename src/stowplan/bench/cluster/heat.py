@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from statistics import median, median_low
 from time import monotonic, sleep
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -95,6 +96,16 @@ def rates(count: int, first: Reading, last: Reading, end: Reading) -> dict[str, 
         "control_plane_us_per_pod": plane / count * 1e6,
         "others_cpu_share": others,
     }
+
+
+def median_of(rounds: Sequence[Figures]) -> Figures:
+    """Of each figure the median, for the machine may be faster in one round than in another."""
+    tables = [msgspec.structs.asdict(figures) for figures in rounds]
+    middle: dict[str, Any] = {}
+    for field in tables[0]:
+        told = [table[field] for table in tables if table[field] is not None]
+        middle[field] = (median_low if field == "events" else median)(told) if told else None
+    return Figures(**middle)
 
 
 def _until_written(arena: Arena, read: Callable[[], Reading], last: Reading) -> tuple[int, Reading]:

@@ -28,6 +28,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str
     nodes: int
     pods: int
+    rounds: int
+    """How often each contestant took its turn; the figures are medians."""
     calibration_s: float
     figures: Figures
     peers: dict[str, Figures]
@@ -51,6 +53,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             "scenario": self.scenario,
             "nodes": self.nodes,
             "pods": self.pods,
+            "rounds": self.rounds,
             **msgspec.to_builtins(self.figures),
             "calibration_s": self.calibration_s,
             "peers": msgspec.to_builtins(self.peers),

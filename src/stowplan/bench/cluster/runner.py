@@ -8,7 +8,7 @@ from statistics import fmean
 
 from stowplan.bench.calibration import calibrate
 from stowplan.bench.cluster.arena import Arena
-from stowplan.bench.cluster.heat import Figures, run_heat
+from stowplan.bench.cluster.heat import Figures, median_of, run_heat
 from stowplan.bench.cluster.machine import wait_until_quiet
 from stowplan.bench.cluster.report import Report
 from stowplan.bench.cluster.workload import NAMES, OURS, PEERS, Workload, load_workload
@@ -25,6 +25,7 @@ class Runner:
         nodes: int | None = None,
         pods: int | None = None,
         peers: Collection[str] = PEERS,
+        rounds: int = 1,
         seed: int = 0,
         progress: Progress = lambda message: None,
         calibrate: Callable[[], float] = calibrate,
@@ -35,6 +36,7 @@ class Runner:
         self._nodes = nodes
         self._pods = pods
         self._peers = peers
+        self._rounds = rounds
         self._seed = seed
         self._progress = progress
         self._calibrate = calibrate
@@ -62,16 +64,17 @@ class Runner:
         self._progress(f"{workload.name}: setting up {nodes:,} nodes")
         arena.set_up(workload, nodes)
         before = self._calibrate()
-        figures = {
-            name: self._measure(arena, workload, name, pods)
-            for name in (*workload.peers, OURS)
-            if name in self._peers or name == OURS
-        }
+        contestants = [name for name in (*workload.peers, OURS) if name in self._peers or name == OURS]
+        rounds = [
+            {name: self._measure(arena, workload, name, pods) for name in contestants} for _ in range(self._rounds)
+        ]
+        figures = {name: median_of([each[name] for each in rounds]) for name in contestants}
         calibration = fmean((before, self._calibrate()))
         return Report(
             scenario=workload.name,
             nodes=nodes,
             pods=pods,
+            rounds=self._rounds,
             calibration_s=calibration,
             figures=figures.pop(OURS),
             peers=figures,

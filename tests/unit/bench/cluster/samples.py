@@ -24,5 +24,12 @@ def figures(per_second: float = 400.0, cpu: float = 300.0, **changes: Any) -> Fi
 def report(bars: Bars, **peers: Figures) -> Report:
     named = {name.replace("_", "-"): peer for name, peer in peers.items()}
     return Report(
-        scenario="basic", nodes=5000, pods=5000, calibration_s=0.12345, figures=figures(), peers=named, bars=bars
+        scenario="basic",
+        nodes=5000,
+        pods=5000,
+        rounds=1,
+        calibration_s=0.12345,
+        figures=figures(),
+        peers=named,
+        bars=bars,
     )

@@ -1,8 +1,9 @@
 import os
 
 import pytest
+from tests.unit.bench.cluster.samples import figures
 
-from stowplan.bench.cluster.heat import Reading, rates
+from stowplan.bench.cluster.heat import Reading, median_of, rates
 
 
 def test_rates_end_with_the_last_write() -> None:
@@ -24,3 +25,8 @@ def test_rates_end_with_the_last_write() -> None:
 def test_one_pod_takes_some_time() -> None:
     moment = Reading(1.0, 1.0, 1.0, 1.0)
     assert rates(1, moment, moment, moment)["per_second"] == 20
+
+
+def test_the_median_of_each_figure() -> None:
+    rounds = [figures(per_second=rate, p50_us=p50) for rate, p50 in ((300.0, None), (100.0, 5.0), (200.0, 7.0))]
+    assert median_of(rounds) == figures(per_second=200.0, p50_us=6.0)

@@ -65,6 +65,13 @@ def test_contestants_take_turns_on_a_cluster_that_is_made_anew(arena: FakeArena)
     assert list(report.peers) == ["kube-scheduler", "ceiling"]
 
 
+def test_in_every_round_each_contestant_takes_its_turn(arena: FakeArena) -> None:
+    (report,) = runner(arena, nodes=20, pods=30, rounds=2).run(["basic"])
+    turns = [step for step in arena.log if step.endswith(" 30") and step.split()[0] not in ("fill", "clear")]
+    assert turns == ["kube-scheduler 30", "ceiling 30", "stowplan 30"] * 2
+    assert (report.rounds, report.figures.per_second) == (2, 100.0)
+
+
 def test_workloads_run_in_their_own_order_and_size(arena: FakeArena) -> None:
     reports = list(runner(arena, peers=()).run(reversed(NAMES)))
     assert [report.scenario for report in reports] == list(NAMES)
