@@ -1,6 +1,5 @@
 """Users' plugins that misbehave: it costs the pods that they do it to, and nobody else."""
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from tests.e2e.arrivals import arriving
 from tests.e2e.audit import Audit
 from tests.e2e.conftest import StartStowplan
 
-from stowplan.testing import SCHEDULER, ControlPlane, KubeApi, Process, SurroundingsError, node, pod, wait_until
+from stowplan.testing import KubeApi, Process, SurroundingsError, node, pod, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -104,48 +103,3 @@ def test_plugins_that_misbehave(kube_api: KubeApi, namespace: str, audit: Audit,
     audit.wait_for_all(namespace, 200 + len(troubled), timeout=40)
     scheduler.stop(grace=5)
     assert scheduler.returncode == 0, "whatever still hangs"
-
-
-def test_the_sample_plugin(
-    control_plane: ControlPlane, kube_api: KubeApi, namespace: str, audit: Audit, tmp_path: Path
-) -> None:
-    """A scheduler of one's own, in a few lines."""
-    (tmp_path / "mine.py").write_text(
-        "import sys\n"
-        "from tests.plugins.sample_plugin import SamplePlugin\n"
-        "import stowplan\n"
-        'sys.exit(stowplan.scheduler_command(stowplan.with_plugin("sample-plugin", SamplePlugin))())\n'
-    )
-    (tmp_path / "config.yaml").write_text(SAMPLE.format(kubeconfig=control_plane.kubeconfig(SCHEDULER)))
-    command = [sys.executable, tmp_path / "mine.py", f"--config={tmp_path}/config.yaml", "--secure-port=0"]
-    kube_api.create_all([node("ant"), node("bee")])
-    kube_api.create_all(pod(f"p-{i}", namespace, schedulerName="scheduler-framework-sample") for i in range(10))
-    env = {"PYTHONPATH": str(HERE.parents[1])}
-    with Process("mine", command, tmp_path / "mine.log", env=env) as mine:
-        audit.wait_for_all(namespace, 10)
-        mine.stop()
-        assert mine.returncode == 0
-    log = mine.log.read_text()
-    assert "args: #326CE5, 7, thanks to thockin" in log
-    for i in range(10):
-        assert f"prefilter pod: p-{i}\n" in log
-        assert f"filter pod: p-{i}, node: " in log
-    assert log.count("prebind node info: {") >= 10
-    assert '"kubernetes.io/hostname": "ant"' in log
-
-
-SAMPLE = """
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-leaderElection: {{leaderElect: false}}
-clientConnection: {{kubeconfig: "{kubeconfig}"}}
-profiles:
-- schedulerName: scheduler-framework-sample
-  plugins:
-    preFilter: {{enabled: [{{name: sample-plugin}}]}}
-    filter: {{enabled: [{{name: sample-plugin}}]}}
-    preBind: {{enabled: [{{name: sample-plugin}}]}}
-  pluginConfig:
-  - name: sample-plugin
-    args: {{favorite_color: "#326CE5", favorite_number: 7, thanks_to: thockin}}
-"""

@@ -65,6 +65,7 @@ class Bindings:
         if attempt.state.get(PODS_TO_ACTIVATE):
             self._activate(attempt)
         core.queue.done(pod.uid)
+        core.observer.binding(unit, attempt.node_name)
         request = Bind(pod, attempt.node_name)
         request.on_answer = partial(self._straight_outcome, attempt)
         core.outbox.append(request)
@@ -163,6 +164,7 @@ class Bindings:
                     return None
                 if not extender.ignorable:
                     return Status(Code.Error, outcome.message)
+        self._core.observer.binding(attempt.unit, attempt.node_name)
         began = self._core.clock()
         status = await run_bind(attempt.late.bind, attempt.state, pod, attempt.node_name)
         self._passed(attempt, "Bind", status, began)

@@ -34,6 +34,9 @@ class Observer:
     def waited(self, unit: Unit, status: Status | None, seconds: float) -> None:
         """A pod need not wait at Permit any longer: it was let through, or rejected."""
 
+    def binding(self, unit: Unit, node_name: str) -> None:
+        """A pod is about to be bound by a plugin."""
+
     def bound(self, unit: Unit, node_name: str) -> None:
         """A pod is bound."""
 

@@ -77,6 +77,10 @@ class Instruments(Observer):
         if now - began > narration.SLOW:
             narration.slow(decision, now - began)
 
+    def binding(self, unit: Unit, node_name: str) -> None:
+        if _log.verbosity >= 3:
+            narration.binding(unit, node_name)
+
     def bound(self, unit: Unit, node_name: str) -> None:
         opened = self._opened.pop(unit.pod.uid, None)
         if opened is None:

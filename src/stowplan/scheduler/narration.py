@@ -27,11 +27,15 @@ def decided(unit: Unit, decision: Decision) -> None:
     if log.verbosity >= 10:
         _scores(decision)
     if decision.node_name:
-        log.v(3, "Attempting to bind pod to node", pod=pod, node=decision.node_name)
-    elif not decision.profile.post_filters:
+        return
+    if not decision.profile.post_filters:
         log.v(3, "No PostFilter plugins are registered, so no preemption will be performed")
     elif decision.error is None:
         log.v(5, "Status after running PostFilter plugins for pod", pod=pod, status=decision.message)
+
+
+def binding(unit: Unit, node_name: str) -> None:
+    log.v(3, "Attempting to bind pod to node", pod=ref(unit.pod), node=node_name)
 
 
 def slow(decision: Decision, seconds: float) -> None:

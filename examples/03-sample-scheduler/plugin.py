@@ -1,24 +1,24 @@
-"""The classic first plugin: it looks on at PreFilter, Filter and PreBind, and logs what it sees."""
+"""The classic first plugin of the scheduling framework: it looks on at PreFilter, Filter and PreBind."""
 
 from __future__ import annotations
 
 import json
 import logging
-import sys
-from typing import Any
 
 import msgspec
 
 from stowplan import CycleState, NodeInfo, Nodes, Plugin, Pod, Status, error
+from stowplan.framework import Handle
 
 log = logging.getLogger("sample-plugin")
+log.setLevel(logging.INFO)
 
 
 class SamplePlugin(Plugin):
-    """Accepts every pod and every node."""
+    """Accepts every pod and every node, and logs what it sees."""
 
     name = "sample-plugin"
-    needs_objects = True
+    needs_objects = True  # PreBind logs the whole node
 
     class Args(msgspec.Struct):
         """As `pluginConfig` spells them."""
@@ -29,11 +29,8 @@ class SamplePlugin(Plugin):
 
     args: Args
 
-    def __init__(self, args: Args, handle: Any) -> None:
+    def __init__(self, args: Args, handle: Handle) -> None:
         super().__init__(args, handle)
-        if not log.handlers:
-            log.addHandler(logging.StreamHandler(sys.stderr))
-            log.setLevel(logging.INFO)
         log.info("args: %s, %d, thanks to %s", args.favorite_color, args.favorite_number, args.thanks_to)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:

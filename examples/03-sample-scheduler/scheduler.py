@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+"""A scheduler of one's own: kube-scheduler's flags and configuration, and one plugin more."""
+
+import sys
+
+from plugin import SamplePlugin
+
+from stowplan import scheduler_command, with_plugin
+
+if __name__ == "__main__":
+    sys.exit(scheduler_command(with_plugin("sample-plugin", SamplePlugin))())
