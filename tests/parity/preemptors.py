@@ -89,6 +89,8 @@ class Preemptors:
         ours = referee.ours.wait_placed(preemptor.ours, RETRY_PATIENCE if theirs else 0.0)
         if theirs == ours:
             referee.tally.counts["preemptors_placed" if theirs else "preemptors_left_waiting"] += 1
+        elif self._evicted_again(preemptor):
+            referee.tally.counts["preemptors_that_evicted_again"] += 1
         elif preemptor.same and not (
             theirs and ours and {theirs, ours} <= set(referee.reconsider(preemptor.ours).best)
         ):
@@ -99,6 +101,12 @@ class Preemptors:
             referee.run(name)
         else:
             referee.forget(preemptor.theirs, preemptor.ours)
+
+    def _evicted_again(self, preemptor: _Preemptor) -> bool:
+        """Whether a scheduler that saw one victim gone and another not yet took further ones, on either side. Which, and
+        whether, is a matter of milliseconds; from then on the sides differ."""
+        before = {key(pod) for pod in preemptor.case["pods"] if is_leaving(pod)}
+        return any(side.leaving() - before for side in (self._referee.theirs, self._referee.ours))
 
 
 def _wrongly_evicted(side: Side, nominated: str, verdict: Verdict) -> Iterator[str]:
