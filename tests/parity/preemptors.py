@@ -103,8 +103,8 @@ class Preemptors:
             referee.forget(preemptor.theirs, preemptor.ours)
 
     def _evicted_again(self, preemptor: _Preemptor) -> bool:
-        """Whether a scheduler that saw one victim gone and another not yet took further ones, on either side. Which, and
-        whether, is a matter of milliseconds; from then on the sides differ."""
+        """Whether a scheduler that saw one victim gone and another not yet took further ones, on either side. Which,
+        and whether, is a matter of milliseconds; from then on the sides differ."""
         before = {key(pod) for pod in preemptor.case["pods"] if is_leaving(pod)}
         return any(side.leaving() - before for side in (self._referee.theirs, self._referee.ours))
 
