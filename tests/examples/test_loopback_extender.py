@@ -1,0 +1,70 @@
+"""An extender on loopback, called by the scheduler of a static pod: today's, and that of v1.16."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from pathlib import Path
+
+import pytest
+from tests.e2e.extending import wait_for_failure
+from tests.examples.conftest import Start
+from tests.examples.static_pods import ExampleExtender, StaticPod
+
+from stowplan.testing import ControlPlane, KubeApi, node, pod, wait_until
+
+FOLDER = Path(__file__).parents[2] / "examples" / "01-loopback-extender"
+HERE = "http://127.0.0.1:8080/"
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(120)]
+
+
+@pytest.mark.parametrize("era", ["v1.16", "v1.36"])
+def test_filter_and_priority(
+    era: str, control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path, start: Start
+) -> None:
+    leaving = {"example.com/leaving": "soon", "example.com/stars": "10"}
+    kube_api.create_all([node("old", labels=leaving), node("plain"), node("grand", labels={"example.com/stars": "9"})])
+    extender = ExampleExtender(
+        tmp_path, f"--plugin={FOLDER}/plugin.py:Landlord", "--prioritize-verb=priority", "--log-requests"
+    )
+    start(extender)
+    scheduler = StaticPod(FOLDER / era, tmp_path / "etc", control_plane, {HERE: f"{extender.url}/"})
+    assert scheduler.mounted == {
+        "scheduler.conf",
+        "scheduler-extender.yaml",
+        *(["scheduler-extender-policy.json"] if era == "v1.16" else []),
+    }
+    assert scheduler.probe["port"] == (10251 if era == "v1.16" else 10259)
+    start(scheduler)
+    kube_api.create(pod("tenant", namespace))
+    wait_until(lambda: kube_api.get("Pod", "tenant", namespace)["spec"].get("nodeName") == "grand")
+    assert extender.calls(f"{namespace}/tenant")[:2] == ["filter", "prioritize"]
+    for name in ("plain", "grand"):
+        kube_api.patch("Node", name, {"metadata": {"labels": {"example.com/leaving": "now"}}})
+    kube_api.create(pod("late", namespace))
+    wait_for_failure(kube_api, namespace, "late", "3 node(s) are about to be emptied")
+    said = extender.process.log.read_text()
+    reply = [{"Host": "grand", "Score": 9}, {"Host": "plain", "Score": 0}]
+    assert any(json.dumps(json.dumps(order, separators=(",", ":"))) in said for order in (reply, reply[::-1]))
+
+
+def test_what_the_readme_shows(tmp_path: Path, start: Start) -> None:
+    extender = start(ExampleExtender(tmp_path, f"--plugin={FOLDER}/plugin.py:Landlord", "--prioritize-verb=priority"))
+    asked, filtered, priorities = re.findall(r"```json\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)
+    assert asked == (FOLDER / "request.json").read_text()
+    for verb, shown in (("filter", filtered), ("priority", priorities)):
+        with urllib.request.urlopen(f"{extender.url}/{verb}", asked.encode(), timeout=10) as reply:
+            assert reply.read().decode() == shown.rstrip()
+
+
+def test_the_default_manifest_works_with_the_command_swapped(
+    control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path, start: Start
+) -> None:
+    """No extender, the probe over TLS."""
+    scheduler = StaticPod(FOLDER / "v1.18", tmp_path / "etc", control_plane, {})
+    assert (scheduler.probe["scheme"], scheduler.probe["port"]) == ("HTTPS", 10259)
+    start(scheduler)
+    kube_api.create_all([node("ant"), pod("tenant", namespace)])
+    wait_until(lambda: kube_api.get("Pod", "tenant", namespace)["spec"].get("nodeName") == "ant")
