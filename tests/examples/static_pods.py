@@ -19,11 +19,19 @@ MOUNTED = "/etc/kubernetes"
 
 
 class ExampleExtender(ExtenderProcess):
-    """The extender of an example, on a port of its own."""
+    """The extender of an example, on a port of its own: a command with these flags, or a program."""
 
-    def __init__(self, folder: Path, *flags: str, scheme: str = "http") -> None:
+    def __init__(self, folder: Path, *flags: str, scheme: str = "http", program: Path | None = None) -> None:
         super().__init__(folder, "extender", scheme=scheme)
         self._flags = flags
+        self._program = program
+
+    def start(self) -> None:
+        if self._program is None:
+            super().start()
+        else:
+            self.process = Process("extender", [sys.executable, self._program], self._folder / "extender.log")
+            self.process.start()
 
 
 class StaticPod:
