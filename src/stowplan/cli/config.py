@@ -1,32 +1,51 @@
 """`stowplan config`: the scheduler configuration with all defaults, and what is wrong with one."""
 
-import json
-
 import click
 
+from stowplan.cli.config_convert import convert, output_option, policy_option, show
+from stowplan.cli.config_extender import extender
+from stowplan.cli.configurations import policies, tell
 from stowplan.cli.files import read, shown
+from stowplan.cli.groups import Group
 from stowplan.cli.plugins import load_plugins, plugin_option
-from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration, dump, load
-from stowplan.config.types import API_VERSION, KIND
+from stowplan.config import IN_TREE_PLUGINS, Loaded, default_configuration, dump
+from stowplan.config import read as read_config
+from stowplan.config.eras.versions import POLICY
+from stowplan.config.lints import lint
+from stowplan.config.types import KIND
 from stowplan.errors import ConfigError, InputError, PluginError
 
 
-@click.group()
+@click.group(cls=Group)
 def config() -> None:
-    """Check and complete scheduler configuration (KubeSchedulerConfiguration)."""
+    """Check, convert and complete scheduler configuration (KubeSchedulerConfiguration, Policy).
+
+    \b
+    Examples:
+      What is wrong with this file?
+        stowplan config check scheduler.yaml
+      What would a scheduler of today make of that old one?
+        stowplan config convert policy.json
+      What applies where no file says otherwise?
+        stowplan config default
+    """
+
+
+config.add_command(convert)
+config.add_command(extender)
 
 
 @config.command()
-@click.option(
-    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="Output format."
-)
+@output_option
 def default(output: str) -> None:
-    """Print what a scheduler without configuration runs with: every plugin, weight, argument and setting."""
-    effective = default_configuration()
-    if output == "json":
-        click.echo(json.dumps(dump.to_builtins(effective), indent=2))
-    else:
-        click.echo(dump.to_yaml(effective), nl=False)
+    """Print what a scheduler without configuration runs with: every plugin, weight, argument and setting.
+
+    \b
+    Examples:
+      stowplan config default > scheduler.yaml
+      stowplan config default -o json | jq .profiles[0].plugins.multiPoint
+    """
+    show(dump.to_builtins(default_configuration()), output)
 
 
 @config.command()
@@ -39,11 +58,20 @@ def default(output: str) -> None:
     help="A plugin that the configuration may name, where its code is not at hand for --plugin; may be given again.",
 )
 @plugin_option
-def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple[str, ...]) -> None:
+@policy_option
+def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple[str, ...], policy: str | None) -> None:
     """Say whether each FILE ('-' for standard input) is a valid configuration, and all that is wrong where it is not.
 
     Beyond the fields themselves, the profiles are put together: the plugins must exist, implement the extension points
-    at which they are enabled, and accept their arguments.
+    at which they are enabled, and accept their arguments. Warnings tell of extenders that are valid and yet seldom
+    meant so, and of what has no equal today in files of earlier versions.
+
+    \b
+    Examples:
+      stowplan config check scheduler.yaml
+      stowplan config check --plugin ./rack_care.py:RackCare - < scheduler.yaml
+      kubectl get configmap scheduler -o jsonpath={.data.config} |
+        stowplan config check --known-plugin RackCare -
 
     Exit status: 0 all are valid, 2 some are not.
     """
@@ -55,8 +83,9 @@ def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple
     for file in files:
         source = shown(file)
         try:
-            checked = load(read(file), source, known)
-            try_profiles(checked, registered, source, known_plugins)
+            checked = read_config(read(file), source, known, policies(policy))
+            try_profiles(checked.config, registered, source, known_plugins)
+            tell([*checked.converted.notices, *lint(checked, source)])
             click.echo(f"{source}: valid ({_describe(checked)})")
         except ConfigError as error:
             problems += error.problems
@@ -66,7 +95,7 @@ def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple
         raise ConfigError(problems)
 
 
-def _describe(checked: KubeSchedulerConfiguration) -> str:
-    profiles = len(checked.profiles)
-    version = API_VERSION.rpartition("/")[2]
-    return f"{KIND} {version}, {profiles} profile{'s' if profiles != 1 else ''}"
+def _describe(checked: Loaded) -> str:
+    profiles, era = len(checked.config.profiles), checked.converted.era
+    what = "Policy v1" if era == POLICY.name else f"{KIND} {era}"
+    return f"{what}, {profiles} profile{'s' if profiles != 1 else ''}"

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from stowplan.config.args import ARGS, PluginArgs
+from stowplan.config.args import ARGS, NodeResourcesFitArgs, PluginArgs
 from stowplan.config.types import (
     PLUGINS_ATTRIBUTES,
     ClientConnection,
@@ -111,6 +111,29 @@ def complete(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
         extenders=tuple(_without_zeroes(extender, Extender(), ("http_timeout",)) for extender in config.extenders),
         enable_contention_profiling=config.enable_profiling if contention is None else contention,
     )
+
+
+def ignore_managed_resources(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
+    """Let NodeResourcesFit ignore what extenders look after and say that the scheduler should ignore.
+
+    As for kube-scheduler, these resources take the place of those that a profile itself says are to be ignored.
+    """
+    managed = [resource for extender in config.extenders for resource in extender.managed_resources]
+    ignored = tuple(resource.name for resource in managed if resource.ignored_by_scheduler)
+    if not ignored:
+        return config
+    profiles = tuple(_ignoring(profile, ignored) for profile in config.profiles)
+    return msgspec.structs.replace(config, profiles=profiles)
+
+
+def _ignoring(profile: Profile, resources: tuple[str, ...]) -> Profile:
+    configs = tuple(
+        msgspec.structs.replace(item, args=msgspec.structs.replace(item.args, ignored_resources=resources))
+        if isinstance(item.args, NodeResourcesFitArgs)
+        else item
+        for item in profile.plugin_config
+    )
+    return msgspec.structs.replace(profile, plugin_config=configs)
 
 
 @cache

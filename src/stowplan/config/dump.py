@@ -30,12 +30,13 @@ def _plugin_config(config: PluginConfig) -> dict[str, Any]:
 
 
 def _plain(struct: msgspec.Struct) -> Any:
-    return _without_nulls(msgspec.to_builtins(struct, enc_hook=str))
+    return without_nulls(msgspec.to_builtins(struct, enc_hook=str))
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
+    """Plain data without the fields that are null, which is how Kubernetes writes that they are not given."""
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
-        return [_without_nulls(item) for item in value]
+        return [without_nulls(item) for item in value]
     return value

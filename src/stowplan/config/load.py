@@ -1,27 +1,48 @@
 """Reading a configuration: text or plain data in, a complete and valid configuration out, or all that is wrong."""
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
 
 import msgspec
 
 from stowplan.config.args import ARGS
-from stowplan.config.defaults import complete
+from stowplan.config.defaults import complete, ignore_managed_resources
+from stowplan.config.eras import V1, Converted, PolicyReader, convert
+from stowplan.config.eras.sources import refuse
 from stowplan.config.errors import FieldError, InvalidConfiguration, Problems
 from stowplan.config.strict import decode, decode_walking, type_name
 from stowplan.config.text import parse
 from stowplan.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, PluginConfig, Profile
 from stowplan.config.validation import check_plugin_names, validate
 
-Decoder = Callable[[dict[str, Any], Problems], KubeSchedulerConfiguration]
+
+class Loaded(NamedTuple):
+    """A configuration, and how it came about."""
+
+    config: KubeSchedulerConfiguration
+    converted: Converted
+    """The document as v1 has it, before anything was filled in."""
 
 
 def load(
-    text: str | bytes, source: str = "config.yaml", known_plugins: Collection[str] | None = None
+    text: str | bytes,
+    source: str = "config.yaml",
+    known_plugins: Collection[str] | None = None,
+    policies: PolicyReader = refuse,
 ) -> KubeSchedulerConfiguration:
     """Read JSON or YAML. `source` opens each line of the error; `known_plugins` None lets any plugin name pass."""
+    return read(text, source, known_plugins, policies).config
+
+
+def read(
+    text: str | bytes,
+    source: str = "config.yaml",
+    known_plugins: Collection[str] | None = None,
+    policies: PolicyReader = refuse,
+) -> Loaded:
+    """The same, with what there is to say about a document of an earlier version."""
     value, repeated = parse(text, source)
-    return _build(value, source, known_plugins, repeated)
+    return _build(value, source, known_plugins, repeated, policies)
 
 
 def from_builtins(
@@ -30,38 +51,46 @@ def from_builtins(
     """The same from plain data, as a JSON parser makes it."""
     if not isinstance(value, dict):
         raise InvalidConfiguration(source, [FieldError("", f"expected an object, got {type_name(value)}")])
-    return _build(value, source, known_plugins, ())
+    return _build(value, source, known_plugins, (), refuse).config
 
 
 def _build(
-    value: dict[str, Any], source: str, known_plugins: Collection[str] | None, faults: Iterable[FieldError]
-) -> KubeSchedulerConfiguration:
+    value: dict[str, Any],
+    source: str,
+    known_plugins: Collection[str] | None,
+    faults: Iterable[FieldError],
+    policies: PolicyReader,
+) -> Loaded:
     structure, rules = Problems(faults), Problems()
-    written = _decoder(value, source)(value, structure)
-    check_plugin_names(written, known_plugins, rules)
+    converted = convert(value, source, known_plugins, policies)
+    _check_head(converted.value, source)
+    written = _decode(converted.value, structure)
+    if converted.era == V1:  # Otherwise the names have been checked where they stand in the original.
+        check_plugin_names(written, known_plugins, rules)
     config = complete(written)
     validate(config, rules)
     # A field that did not decode was checked with its default instead; what the rules say of it is no news.
     news = [error for error in rules.errors if not any(error.touches(fault) for fault in structure.errors)]
     if errors := structure.errors + news:
-        raise InvalidConfiguration(source, errors)
-    return config
+        moved = [error._replace(path=converted.original_path(error.path)) for error in errors]
+        raise InvalidConfiguration(source, moved)
+    return Loaded(ignore_managed_resources(config), converted)
 
 
-def _decoder(value: dict[str, Any], source: str) -> Decoder:
-    kind, version = value.get("kind"), value.get("apiVersion")
-    if kind == KIND and isinstance(version, str) and version in _DECODERS:
-        return _DECODERS[version]
-    field, given, only = ("kind", kind, KIND) if kind != KIND else ("apiVersion", version, " or ".join(_DECODERS))
+def _check_head(value: dict[str, Any], source: str) -> None:
     problems = Problems()
-    if given is None:
-        problems.required(f"$.{field}", f"must be {only}")
-    else:
-        problems.invalid(f"$.{field}", given, f"must be {only}")
-    raise InvalidConfiguration(source, problems.errors)
+    for field, only in (("kind", KIND), ("apiVersion", API_VERSION)):
+        given = value.get(field)
+        if given == only:
+            continue
+        if given is None:
+            problems.required(f"$.{field}", f"must be {only}")
+        else:
+            problems.invalid(f"$.{field}", given, f"must be {only}")
+        raise InvalidConfiguration(source, problems.errors)
 
 
-def _decode_v1(value: dict[str, Any], problems: Problems) -> KubeSchedulerConfiguration:
+def _decode(value: dict[str, Any], problems: Problems) -> KubeSchedulerConfiguration:
     body = {key: item for key, item in value.items() if key not in ("apiVersion", "kind")}
     config = decode(body, KubeSchedulerConfiguration, "$", problems)
     profiles = tuple(
@@ -89,7 +118,3 @@ def _decode_plugin_config(config: PluginConfig, path: str, problems: Problems) -
                 problems.invalid(f"{path}.{field}", args[field], f"must be {only}")
         args = {key: item for key, item in args.items() if key not in expected}
     return PluginConfig(name=config.name, args=decode_walking(args, ARGS[config.name], path, problems))
-
-
-_DECODERS: dict[str, Decoder] = {API_VERSION: _decode_v1}
-"""By apiVersion. A decoder brings what it reads to v1, whatever the version it was written in."""

@@ -37,7 +37,9 @@ def decode_walking(value: object, kind: type[T], path: str, problems: Problems) 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """A hint to append to a message about a name that nobody knows, or nothing if no known one comes near."""
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    known = list(known)
+    close = [other for other in known if other.lower() == name.lower()]
+    close = close or difflib.get_close_matches(name, known, n=1, cutoff=0.75)
     return f' (did you mean "{close[0]}"?)' if close else ""
 
 

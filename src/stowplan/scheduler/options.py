@@ -6,27 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stowplan.config import KubeSchedulerConfiguration
+from stowplan.config.eras import PlainHTTP
 from stowplan.observe.logs import LogOptions
+from stowplan.serving import ServingOptions as ServingOptions
 
 ALWAYS_ALLOWED = ("/healthz", "/readyz", "/livez")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServingOptions:
-    """Where and how HTTPS is served."""
-
-    address: str = "0.0.0.0"
-    port: int = 10259
-    """0 for not at all."""
-    certificate_file: str = ""
-    key_file: str = ""
-    directory: str = ""
-    """Where the certificate is looked for, or kept once it is made; none means in memory."""
-    cipher_suites: tuple[str, ...] = ()
-    """OpenSSL's names; none means its defaults."""
-    minimum_tls: str = "VersionTLS12"
-    share_port: bool = False
-    """Whether other processes may listen on the same port."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +51,9 @@ class Options:
     master: str = ""
     """The API server's address where the command line gives one."""
     write_config_to: str = ""
-    serving: ServingOptions = ServingOptions()
+    serving: ServingOptions = field(default_factory=ServingOptions)
+    plain_http: PlainHTTP = field(default_factory=PlainHTTP)
+    """Where health and metrics are served without TLS, as earlier releases did."""
     access: AccessOptions = AccessOptions()
     metrics: MetricOptions = MetricOptions()
     logs: LogOptions = field(default_factory=LogOptions)

@@ -7,6 +7,7 @@ from stowplan.config.defaults import (
     IN_TREE_PLUGINS,
     complete,
     default_configuration,
+    ignore_managed_resources,
     merge_plugin_set,
     merge_plugins,
 )
@@ -14,6 +15,7 @@ from stowplan.config.duration import Duration
 from stowplan.config.types import (
     ClientConnection,
     Extender,
+    ExtenderManagedResource,
     KubeSchedulerConfiguration,
     LeaderElection,
     Plugin,
@@ -177,3 +179,27 @@ def test_completing_leaves_its_input_alone() -> None:
     before = msgspec.to_builtins(config, enc_hook=str)
     complete(config)
     assert msgspec.to_builtins(config, enc_hook=str) == before
+
+
+def managing(*resources: ExtenderManagedResource) -> KubeSchedulerConfiguration:
+    extender = Extender(url_prefix="http://a", managed_resources=resources)
+    args = NodeResourcesFitArgs(ignored_resources=("example.com/own",))
+    profiles = (
+        Profile(scheduler_name="a", plugin_config=(PluginConfig(name="NodeResourcesFit", args=args),)),
+        Profile(scheduler_name="b"),
+        Profile(scheduler_name="c", plugins=Plugins(multi_point=plugin_set(disabled="NodeResourcesFit"))),
+    )
+    return complete(KubeSchedulerConfiguration(profiles=profiles, extenders=(extender,)))
+
+
+def test_resources_that_extenders_have_ignored_replace_those_of_every_profile() -> None:
+    ignored = ExtenderManagedResource(name="example.com/a", ignored_by_scheduler=True)
+    config = ignore_managed_resources(managing(ignored, ExtenderManagedResource(name="example.com/b")))
+    a, b, c = (profile.args("NodeResourcesFit") for profile in config.profiles)
+    assert a == b == NodeResourcesFitArgs(ignored_resources=("example.com/a",))
+    assert c is None
+
+
+def test_without_such_resources_profiles_stay_as_they_are() -> None:
+    config = managing(ExtenderManagedResource(name="example.com/b"))
+    assert ignore_managed_resources(config) is config

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from stowplan.errors import ConfigError
 from stowplan.observe.log_format import quote
-from stowplan.scheduler.flags.table import FLAGS, GROUPS, SHORT, Flag
+from stowplan.scheduler.flags.table import EARLIER, FLAGS, GROUPS, SHORT, Flag
 from stowplan.scheduler.flags.values import BOOL, VERSION
 
 PROGRAM = "stowplan scheduler"
@@ -26,8 +26,14 @@ class CommandLine:
         return self.values[name]
 
     def shown(self) -> dict[str, str]:
-        """All flags as text, for people to look at."""
-        return {name: FLAGS[name].kind.show(value) for name, value in self.values.items()}
+        """All flags as text, for people to look at; those of earlier releases only where they were given."""
+        names = [name for name in self.values if name not in EARLIER or name in self.given]
+        return {name: FLAGS[name].kind.show(self.values[name]) for name in names}
+
+    def deprecations(self, ignored: Collection[str] = ()) -> list[str]:
+        """A line for each flag that was given, and is not ignored, though it has been superseded."""
+        given = [FLAGS[name] for name in sorted(self.given.difference(ignored)) if FLAGS[name].instead]
+        return [f"Flag --{flag.name} has been deprecated: use {flag.instead} instead" for flag in given]
 
     def _read(self, arguments: Iterator[str]) -> None:
         rest: list[str] = []
@@ -96,12 +102,24 @@ class CommandLine:
                 raise ConfigError(f"--{name} is not supported: {flag.refused}")
 
 
+EXAMPLES = """\
+Examples:
+  Beside kube-scheduler, for the pods that name one of the configuration's profiles:
+    stowplan scheduler --config scheduler.yaml --kubeconfig ~/.kube/config --v=2
+  With a scheduling rule of my own:
+    stowplan scheduler --plugin ./rack_care.py:RackCare --leader-elect-resource-name rack-care
+  What do flags and configuration come to?
+    stowplan scheduler --config scheduler.yaml --write-config-to effective.yaml
+
+Exit status: 0 it was told to end, and did; 1 it cannot start, or lost its lease."""
+
+
 def usage() -> str:
     """The help text."""
     lines = [f"Usage: {PROGRAM} [flags]", ""]
     for title, flags in GROUPS.items():
         lines += [f"{title} flags:", "", *_described(flags), ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, EXAMPLES])
 
 
 def _described(flags: Sequence[Flag]) -> list[str]:

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from stowplan.config import Duration, InvalidConfiguration, KubeSchedulerConfiguration, default_configuration, load
+from stowplan.config import (
+    Duration,
+    InvalidConfiguration,
+    KubeSchedulerConfiguration,
+    Loaded,
+    default_configuration,
+    read,
+)
+from stowplan.config.eras import PlainHTTP
 from stowplan.config.errors import Problems
 from stowplan.config.validation import validate
 from stowplan.errors import ConfigError
+from stowplan.scheduler.flags import earlier
 from stowplan.scheduler.flags.command_line import CommandLine
 from stowplan.scheduler.flags.gates import parse_gates
 from stowplan.scheduler.flags.groups import access_options, check_versions, log_options, metric_options, serving_options
 from stowplan.scheduler.options import Options
+from stowplan.scheduler.policies import Policies, read_file
 
 KnownPlugins = Callable[[tuple[str, ...]], Collection[str]]
 """Given the values of --plugin, the names of all plugins that a configuration may use."""
@@ -56,12 +66,13 @@ def parse(
     check_versions(line)
     logs = log_options(line, gates)
     serving, access, metrics = serving_options(line), access_options(line), metric_options(line)
-    config, ignored = _configuration(line, known_plugins, env)
+    effective = _configuration(line, known_plugins, env)
     return Options(
-        config=config,
+        config=effective.config,
         master=line["master"],
         write_config_to=line["write-config-to"],
         serving=serving,
+        plain_http=earlier.plain_http(line, effective.plain_http),
         access=access,
         metrics=metrics,
         logs=logs,
@@ -70,7 +81,7 @@ def parse(
         plugin_call_timeout=_call_timeout(line),
         gates=gates,
         flags=line.shown(),
-        warnings=tuple(f"--{name} is ignored: the configuration file decides" for name in ignored),
+        warnings=effective.warnings,
     )
 
 
@@ -81,30 +92,52 @@ def _call_timeout(line: CommandLine) -> float:
     return timeout.seconds
 
 
-def _configuration(
-    line: CommandLine, known_plugins: KnownPlugins | None, env: Mapping[str, str]
-) -> tuple[KubeSchedulerConfiguration, list[str]]:
-    """The effective configuration, and the flags that have no say in it.
+class _Effective(NamedTuple):
+    config: KubeSchedulerConfiguration
+    warnings: tuple[str, ...] = ()
+    plain_http: PlainHTTP = PlainHTTP()
+
+
+def _configuration(line: CommandLine, known_plugins: KnownPlugins | None, env: Mapping[str, str]) -> _Effective:
+    """The effective configuration.
 
     Flags about leader election win over the file; the deprecated ones count only where there is no file.
     """
     file: str = line["config"]
+    loaded = _load(line, known_plugins)
+    config = default_configuration() if loaded is None else loaded.config
     ignored: set[str] = set()
     if file:
-        config = load(_read(file), file, None if known_plugins is None else known_plugins(line["plugin"]))
-        ignored = line.given.intersection((*_CONNECTION, *_PROFILING))
+        ignored = line.given.intersection((*_CONNECTION, *_PROFILING, *earlier.ALGORITHM, *earlier.LOCKS))
         if "kubeconfig" in ignored and _lacks_cluster(config, env):
             ignored.remove("kubeconfig")
             config = _connect(config, line, {"kubeconfig": "kubeconfig"})
     else:
-        config = _changed(_connect(default_configuration(), line, _CONNECTION), line, _PROFILING)
-    election = _changed(config.leader_election, line, _LEADER_ELECTION)
+        config = _changed(_connect(config, line, _CONNECTION), line, _PROFILING)
+        config = msgspec.structs.replace(config, leader_election=_changed(config.leader_election, line, earlier.LOCKS))
+    election, remarks = earlier.with_lease(_changed(config.leader_election, line, _LEADER_ELECTION))
     config = msgspec.structs.replace(config, leader_election=election)
     problems = Problems()
     validate(config, problems)
     if problems.errors:
         raise InvalidConfiguration(file or "flags", problems.errors)
-    return config, sorted(ignored)
+    warnings = [f"--{name} is ignored: the configuration file decides" for name in sorted(ignored)]
+    warnings += [*line.deprecations(ignored), *remarks]
+    if loaded is None:
+        return _Effective(config, tuple(warnings))
+    converted = loaded.converted
+    return _Effective(config, (*warnings, *map(str, converted.notices)), converted.plain_http)
+
+
+def _load(line: CommandLine, known_plugins: KnownPlugins | None) -> Loaded | None:
+    """The configuration of the file, or of flags that once stood for one; None where there is neither."""
+    file: str = line["config"]
+    document = None if file else earlier.document(line)
+    if not file and document is None:
+        return None
+    text = read_file(file) if file else msgspec.json.encode(document)
+    known = None if known_plugins is None else known_plugins(line["plugin"])
+    return read(text, file or "flags", known, Policies(line["kubeconfig"], line["master"]))
 
 
 def _lacks_cluster(config: KubeSchedulerConfiguration, env: Mapping[str, str]) -> bool:
@@ -123,11 +156,3 @@ def _connect(
 def _changed(struct: S, line: CommandLine, fields: Mapping[str, str]) -> S:
     """With the values of the flags that were given."""
     return msgspec.structs.replace(struct, **{fields[name]: line[name] for name in line.given.intersection(fields)})
-
-
-def _read(file: str) -> bytes:
-    try:
-        with open(file, "rb") as opened:
-            return opened.read()
-    except OSError as error:
-        raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from error

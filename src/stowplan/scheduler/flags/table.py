@@ -31,6 +31,9 @@ from stowplan.scheduler.flags.values import (
 
 _PROXY = "requests are not accepted from authenticating proxies; clients show a certificate or a token of their own"
 _STREAM = "lines are written as they come, none are held back"
+_STDERR = "lines are written to standard error, from where they can be led anywhere"
+_KLOG = "redirect standard error"
+_FILE = "a configuration file, --config"
 
 
 class Flag(NamedTuple):
@@ -43,6 +46,8 @@ class Flag(NamedTuple):
     refused: str = ""
     """Why another value than the default is refused; empty for a flag that is honoured."""
     short: str = ""
+    instead: str = ""
+    """For a flag of earlier releases: what is used in its place today."""
 
 
 def _seconds(number: int) -> Duration:
@@ -101,14 +106,15 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
     ),
     "Deprecated": (
         Flag("contention-profiling", BOOL, True, "As enableContentionProfiling; ignored with --config."),
-        Flag("kube-api-burst", INT32, 100, "As clientConnection.burst; ignored with --config."),
+        Flag("kube-api-burst", INT32, 100, "As clientConnection.burst; ignored with --config.", instead=_FILE),
         Flag(
             "kube-api-content-type",
             STRING,
             "application/vnd.kubernetes.protobuf",
             "As clientConnection.contentType; ignored with --config. JSON is spoken whatever it says.",
+            instead=_FILE,
         ),
-        Flag("kube-api-qps", FLOAT32, 50.0, "As clientConnection.qps; ignored with --config."),
+        Flag("kube-api-qps", FLOAT32, 50.0, "As clientConnection.qps; ignored with --config.", instead=_FILE),
         Flag("kubeconfig", STRING, "", "As clientConnection.kubeconfig; ignored with --config."),
         Flag("pod-max-in-unschedulable-pods-duration", DURATION, _seconds(300), "Retry of unschedulable pods."),
         Flag("profiling", BOOL, True, "As enableProfiling; ignored with --config."),
@@ -143,6 +149,32 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         Flag("v", LEVEL, 0, "How much is said.", short="v"),
         Flag("vmodule", LEVELS, (), "Files that say more; text only."),
     ),
+    "Earlier releases'": (
+        Flag("address", IP, "0.0.0.0", "IP address of --port.", instead="--bind-address"),
+        Flag("algorithm-provider", STRING, "", "DefaultProvider or ClusterAutoscalerProvider.", instead=_FILE),
+        Flag("alsologtostderr", BOOL, False, "Always so: lines go to standard error.", instead=_KLOG),
+        Flag("hard-pod-affinity-symmetric-weight", INT32, 1, "As in a Policy; ignored with --config.", instead=_FILE),
+        Flag(
+            "lock-object-name", STRING, "kube-scheduler", "Name of the lease.", instead="--leader-elect-resource-name"
+        ),
+        Flag(
+            "lock-object-namespace",
+            STRING,
+            "kube-system",
+            "Namespace of the lease.",
+            instead="--leader-elect-resource-namespace",
+        ),
+        Flag("log-dir", STRING, "", "Folder for log files.", _STDERR, instead=_KLOG),
+        Flag("log-file", STRING, "", "A log file.", _STDERR, instead=_KLOG),
+        Flag("logtostderr", BOOL, True, "Always so: lines go to standard error.", instead=_KLOG),
+        Flag("policy-config-file", STRING, "", "A Policy (JSON or YAML); ignored with --config.", instead=_FILE),
+        Flag("policy-configmap", STRING, "", "ConfigMap with a Policy under policy.cfg.", instead=_FILE),
+        Flag("policy-configmap-namespace", STRING, "kube-system", "Namespace of that ConfigMap.", instead=_FILE),
+        Flag("port", INT, 10251, "Port for /healthz and /metrics in plain HTTP; 0: none.", instead="--secure-port"),
+        Flag("scheduler-name", STRING, "default-scheduler", "As in a profile; ignored with --config.", instead=_FILE),
+        Flag("stderrthreshold", STRING, "2", "Has no effect: lines go to standard error.", instead=_KLOG),
+        Flag("use-legacy-policy-config", BOOL, False, "Prefer --policy-config-file to the ConfigMap.", instead=_FILE),
+    ),
     "Global": (
         Flag("help", BOOL, False, "This text.", short="h"),
         Flag("version", VERSION, "false", "Print the version; raw prints all of it."),
@@ -150,4 +182,6 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
 }
 
 FLAGS = {flag.name: flag for group in GROUPS.values() for flag in group}
+EARLIER = frozenset(flag.name for flag in GROUPS["Earlier releases'"])
+"""Flags that kube-scheduler has no more."""
 SHORT = {flag.short: flag for flag in FLAGS.values() if flag.short}

@@ -1,6 +1,6 @@
 import pytest
 
-from stowplan.scheduler.flags.table import FLAGS, GROUPS
+from stowplan.scheduler.flags.table import EARLIER, FLAGS, GROUPS
 
 KUBE_SCHEDULER = """
 allow-metric-labels allow-metric-labels-manifest authentication-kubeconfig authentication-skip-lookup
@@ -21,7 +21,7 @@ tls-private-key-file tls-sni-cert-key v version vmodule write-config-to
 
 
 def test_every_flag_of_kube_scheduler_is_there_and_those_about_plugins() -> None:
-    assert set(FLAGS) == {*KUBE_SCHEDULER.split(), "plugin", "plugin-call-timeout"}
+    assert set(FLAGS) == {*KUBE_SCHEDULER.split(), "plugin", "plugin-call-timeout", *EARLIER}
 
 
 def test_no_flag_is_there_twice() -> None:

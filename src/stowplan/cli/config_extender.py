@@ -1,0 +1,155 @@
+"""`stowplan config extender`: the configuration that makes kube-scheduler call a plugin behind `stowplan extender`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stowplan.cli.config_convert import output_option, show
+from stowplan.cli.plugins import load_plugin
+from stowplan.config import Duration
+from stowplan.config.eras.versions import POLICY_KIND
+from stowplan.config.types import GROUP, KIND
+from stowplan.errors import ConfigError, PluginError
+
+if TYPE_CHECKING:
+    from stowplan.runtime import Factory
+
+POLICY_ERA = "policy-v1"
+ERAS = (POLICY_ERA, "v1alpha2", "v1beta1", "v1beta2", "v1beta3", "v1")
+_OLD_ENTRIES = (POLICY_ERA, "v1alpha2")
+"""Eras with other spellings: `enableHttps`, and timeouts in nanoseconds."""
+
+VERBS = {
+    "filter": ("filterVerb", ("preFilter", "filter")),
+    "prioritize": ("prioritizeVerb", ("score",)),
+    "preempt": ("preemptVerb", ()),
+    "bind": ("bindVerb", ("bind",)),
+}
+"""Field of the entry, and the extension points of a plugin that answer the verb; `select_victims` answers preempt."""
+
+
+@click.command()
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    required=True,
+    metavar="MODULE:CLASS",
+    help="A plugin that the extender serves: package.module:Class or ./file.py:Class; may be given again.",
+)
+@click.option("--era", type=click.Choice(ERAS), default="v1", show_default=True, help="Version of the configuration.")
+@click.option(
+    "--url-prefix", default="", metavar="URL", help="Where the extender listens.  [default: http://127.0.0.1:8888]"
+)
+@click.option("--filter-verb", default="filter", show_default=True, metavar="NAME", help="Name of the filter verb.")
+@click.option("--prioritize-verb", default="prioritize", show_default=True, metavar="NAME", help="Of prioritize.")
+@click.option("--preempt-verb", default="preempt", show_default=True, metavar="NAME", help="Of preempt.")
+@click.option("--bind-verb", default="bind", show_default=True, metavar="NAME", help="Of bind.")
+@click.option("--weight", type=click.IntRange(1), default=1, show_default=True, help="Weight of the scores.")
+@click.option("--http-timeout", default="5s", show_default=True, metavar="TIME", help="How long a reply may take.")
+@click.option("--https", is_flag=True, help="Call it by HTTPS.")
+@click.option("--ca-file", default="", metavar="FILE", help="Authorities that vouch for the extender; with --https.")
+@click.option("--cert-file", default="", metavar="FILE", help="Client certificate; with --https.")
+@click.option("--key-file", default="", metavar="FILE", help="Its key.")
+@click.option("--full-nodes", is_flag=True, help="Send whole nodes, not names: for an extender without a cluster.")
+@click.option("--ignorable", is_flag=True, help="Schedule pods also while the extender does not answer.")
+@click.option(
+    "--managed-resource",
+    "resources",
+    multiple=True,
+    metavar="NAME[=ignored]",
+    help="Only for pods that request this resource; '=ignored' takes it from the scheduler's own filter. Repeatable.",
+)
+@output_option
+def extender(plugins: tuple[str, ...], era: str, output: str, **wishes: Any) -> None:
+    """Print the configuration to paste into a scheduler's, so that it calls 'stowplan extender' with these plugins.
+
+    Which verbs it has follows from what the plugins implement: filter, score (prioritize), select_victims (preempt) and
+    bind. Files for TLS are paths as the scheduler sees them.
+
+    \b
+    Examples:
+      stowplan config extender --plugin ./my.py:MyPlugin
+      stowplan config extender --plugin ./my.py:MyPlugin --era v1beta1
+    """
+    entry = _entry(_served(plugins), wishes)
+    head: dict[str, Any] = {"apiVersion": f"{GROUP}/{era}", "kind": KIND}
+    if era == POLICY_ERA:
+        head = {"apiVersion": "v1", "kind": POLICY_KIND}
+    show({**head, "extenders": [_as_written_in(era, entry)]}, output)
+
+
+def _served(plugins: tuple[str, ...]) -> list[str]:
+    """The verbs that the plugins answer."""
+    from stowplan.framework import implements
+    from stowplan.runtime.points import implements_point
+
+    kinds = [_class_of(specification, load_plugin(specification)) for specification in plugins]
+    served = [
+        verb
+        for verb, (_, points) in VERBS.items()
+        if any(implements_point(kind, point) for kind in kinds for point in points)
+        or (verb == "preempt" and any(implements(kind, "select_victims") for kind in kinds))
+    ]
+    if not served:
+        needed = "filter, score, select_victims or bind"
+        raise PluginError(f"--plugin {plugins[0]}: an extender can serve nothing of it: {needed} is needed")
+    return served
+
+
+def _class_of(specification: str, factory: Factory) -> type:
+    if not isinstance(factory, type):
+        raise PluginError(f"--plugin {specification}: a class is needed, whose methods can be looked at")
+    return factory
+
+
+def _entry(served: list[str], wishes: dict[str, Any]) -> dict[str, Any]:
+    """An extender as v1 has it."""
+    https: bool = wishes["https"]
+    entry: dict[str, Any] = {"urlPrefix": wishes["url_prefix"] or f"http{'s' if https else ''}://127.0.0.1:8888"}
+    _check_scheme(entry["urlPrefix"], https)
+    for verb in served:
+        entry[VERBS[verb][0]] = wishes[f"{verb}_verb"]
+    if "prioritize" in served:
+        entry["weight"] = wishes["weight"]
+    tls = {"caFile": wishes["ca_file"], "certFile": wishes["cert_file"], "keyFile": wishes["key_file"]}
+    entry |= {"enableHTTPS": https} if https else {}
+    if any(tls.values()):
+        entry["tlsConfig"] = {field: file for field, file in tls.items() if file}
+    entry["httpTimeout"] = _timeout(wishes["http_timeout"])
+    entry["nodeCacheCapable"] = not wishes["full_nodes"]
+    if wishes["resources"]:
+        entry["managedResources"] = [_managed(resource) for resource in wishes["resources"]]
+    entry |= {"ignorable": True} if wishes["ignorable"] else {}
+    return entry
+
+
+def _check_scheme(url: str, https: bool) -> None:
+    expected = "https://" if https else "http://"
+    if not url.startswith(expected):
+        hint = "add --https" if url.startswith("https://") else f"it must begin with {expected}"
+        raise ConfigError(f"--url-prefix {url}: {hint}")
+
+
+def _timeout(text: str) -> Duration:
+    try:
+        return Duration.parse(text)
+    except ValueError as error:
+        raise ConfigError(f"--http-timeout: {error}") from error
+
+
+def _managed(resource: str) -> dict[str, Any]:
+    name, _, ignored = resource.partition("=")
+    if ignored not in ("", "ignored"):
+        raise ConfigError(f"--managed-resource {resource}: expected NAME or NAME=ignored")
+    return {"name": name, "ignoredByScheduler": True} if ignored else {"name": name}
+
+
+def _as_written_in(era: str, entry: dict[str, Any]) -> dict[str, Any]:
+    timeout: Duration = entry["httpTimeout"]
+    if era not in _OLD_ENTRIES:
+        return {**entry, "httpTimeout": str(timeout)}
+    spelt = {"enableHttps" if field == "enableHTTPS" else field: value for field, value in entry.items()}
+    return {**spelt, "httpTimeout": timeout.nanoseconds}

@@ -1,0 +1,51 @@
+"""A configuration of every era, as users write them: `given` files, and in `expected` what they come to in v1.
+
+An expected file has the notices as comments at its top. `python -m tests.eras.samples` writes them anew.
+"""
+
+from pathlib import Path
+
+from stowplan.config import Loaded, read, yaml_text
+from stowplan.config.eras import PolicySource
+
+HERE = Path(__file__).parent
+GIVEN = {file.stem: file for file in sorted((HERE / "given").iterdir())}
+NAMES = tuple(GIVEN)
+POLICY = "/etc/kubernetes/scheduler-policy.yaml"
+"""Where the one sample that refers to a policy says that it is: it is `policy-extender-only`."""
+KUBECONFIG = "/etc/kubernetes/scheduler.conf"
+"""The kubeconfig that samples name."""
+PLUGINS = ("sample-plugin", "sample-plugin-2")
+"""Plugins that are in no tree."""
+
+
+def text_of(name: str) -> str:
+    return GIVEN[name].read_text()
+
+
+def policy(source: PolicySource) -> str:
+    assert source.file == POLICY
+    return text_of("policy-extender-only")
+
+
+def loaded(name: str) -> Loaded:
+    return read(text_of(name), GIVEN[name].name, policies=policy)
+
+
+def shown(name: str) -> str:
+    """What a sample comes to, as its expected file has it."""
+    converted = loaded(name).converted
+    plain = converted.plain_http
+    lines = [f"# {notice}" for notice in converted.notices]
+    if plain.healthz or plain.metrics:
+        lines.append(f"# plain HTTP: healthz {plain.healthz}, metrics {plain.metrics}, asked {plain.asked}")
+    return "\n".join([*lines, yaml_text.dump(converted.value)])
+
+
+def expected_file(name: str) -> Path:
+    return HERE / "expected" / f"{name}.yaml"
+
+
+if __name__ == "__main__":
+    for sample in NAMES:
+        expected_file(sample).write_text(shown(sample))
