@@ -1,16 +1,20 @@
-"""An extender for tests: answers what it is told to, and remembers what it was asked."""
+"""Extenders for tests: they answer what they are told to, and remember what they were asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Any
+import json
+import ssl
+import threading
+from collections.abc import Callable, Collection, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
 
-from stowplan.framework import Pod
-from stowplan.framework.extender import CallExtender, ExtenderVerb
+from stowplan.framework import NodeInfo, Pod
+from stowplan.framework.extender import CallExtender, Claim, Eviction, ExtenderVerb
 
 
 class FakeExtender:
-    """`answers` holds, by verb, a function of (pod, argument)."""
+    """`answers` holds, by verb, a function of (pod, argument); nodes are told by their names."""
 
     def __init__(
         self,
@@ -35,6 +39,74 @@ class FakeExtender:
         return self._interested(pod)
 
     def answer(self, call: CallExtender) -> Any:
-        argument = sorted(call.argument) if isinstance(call.argument, Collection) else call.argument
-        self.asked.append((call.verb, call.pod.name, argument))
-        return self._answers[call.verb](call.pod, call.argument)
+        argument = call.argument
+        if isinstance(argument, list):
+            argument = [each.name if isinstance(each, NodeInfo) else each for each in argument]
+        told = sorted(argument) if isinstance(argument, Collection) and not isinstance(argument, str) else argument
+        self.asked.append((call.verb, call.pod.name, told))
+        answer = self._answers[call.verb](call.pod, argument)
+        if call.verb == "preempt" and isinstance(answer, dict):
+            return {node: _claim(each) for node, each in answer.items()}
+        return answer
+
+    async def call(self, request: CallExtender) -> Any:
+        return self.answer(request)
+
+
+def _claim(given: Claim | Eviction) -> Claim:
+    if isinstance(given, Claim):
+        return given
+    return Claim(tuple(pod.uid for pod in given.victims), given.pdb_violations)
+
+
+class WebExtender:
+    """An extender on a thread of its own, for those who have no event loop: `answers` by path, from request to reply.
+
+    A reply is JSON, or (status, bytes). `asked` has (path, request) in order.
+    """
+
+    def __init__(self, answers: Mapping[str, Callable[[Any], Any]], tls: ssl.SSLContext | None = None) -> None:
+        outer = self
+        self.asked: list[tuple[str, Any]] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = -1  # All at once, or the second part waits for the first one's acknowledgement.
+
+            def do_POST(self) -> None:
+                answer = answers.get(self.path)
+                try:
+                    request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                    outer.asked.append((self.path, request))
+                    reply = (404, b"no such verb") if answer is None else answer(request)
+                except (UnicodeError, json.JSONDecodeError, RecursionError):
+                    reply = (400, b"no JSON")
+                status, body = reply if isinstance(reply, tuple) else (200, json.dumps(reply).encode())
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args: object) -> None: ...
+
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, *args: object) -> None:
+                """The connection is closed without a word."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self.prefix = f"http{'s' if tls else ''}://127.0.0.1:{self._server.server_port}"
+
+    def of(self, path: str) -> list[Any]:
+        """What was asked there."""
+        return [request for asked, request in self.asked if asked == path]
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()

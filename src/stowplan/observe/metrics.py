@@ -138,6 +138,12 @@ class SchedulerMetrics:
         text = "Time that pods waited for binding conditions of devices, in seconds."
         name = "scheduler_dra_bindingconditions_wait_duration_seconds"
         self.device_wait = histogram(name, ALPHA, text, _DEVICES, labels)
+        self.of_plugins: dict[str, Callable[..., Callable[[float], None]]] = {
+            "resourceclaim_creates_total": lambda *labels: self.claims_created.series(*labels).add,
+            "dra_bindingconditions_allocations_total": lambda *labels: self.device_allocations.series(*labels).add,
+            "dra_bindingconditions_wait_duration_seconds": lambda *labels: self.device_wait.series(*labels).observe,
+        }
+        """What plugins tell of: by name, what takes a value for the values of the labels."""
         text = "Requests to the memory of volume bindings."
         self.volume_requests = counter("scheduler_volume_binder_cache_requests_total", ALPHA, text, ("operation",))
         text = "Volume bindings that failed, by stage."

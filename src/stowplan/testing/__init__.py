@@ -47,6 +47,8 @@ test fails, the ends of the logs are shown with it.
     with ControlPlane() as control_plane, KubeScheduler(control_plane):
         print(control_plane.kubeconfig())
 
+Extenders are tested without a control plane: `stowplan.testing.extender` asks them as kube-scheduler does.
+
 ## What belongs here
 
 Starting, stopping and measuring processes, a client plain enough to be trusted, the proxy that makes faults, and the

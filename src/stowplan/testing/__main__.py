@@ -18,7 +18,7 @@ def main() -> None:
 @click.argument("names", nargs=-1, type=click.Choice(BUILDABLE))
 @click.option("--if-possible", is_flag=True, help="Exit with status 0 even where they cannot be built.")
 def build(names: tuple[str, ...], if_possible: bool) -> None:
-    """Build what is missing, with Go, into a cache folder. All but kubectl where no names are given."""
+    """Build what is missing, with Go, into a cache folder. All but kubectl and helm where no names are given."""
     from stowplan.testing import building
 
     try:

@@ -13,12 +13,13 @@ from stowplan.testing.errors import Unavailable
 
 KUBERNETES_VERSION = "v1.36.4"
 ETCD_VERSION = "v3.6.8"
+HELM_VERSION = "v3.21.4"
 
 NEEDED = ("etcd", "kube-apiserver", "kube-scheduler")
 """What tests use."""
 
-BUILDABLE = (*NEEDED, "kubectl")
-"""What can be built; kubectl serves people who want to look into a control plane."""
+BUILDABLE = (*NEEDED, "kubectl", "helm")
+"""What can be built: also kubectl, for people who want to look into a control plane, and helm, to install charts."""
 
 
 def cache_folder(env: Mapping[str, str] = os.environ) -> Path:

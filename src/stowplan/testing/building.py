@@ -16,7 +16,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from stowplan.testing.binaries import BUILDABLE, ETCD_VERSION, KUBERNETES_VERSION, NEEDED, cache_folder, find
+from stowplan.testing.binaries import (
+    BUILDABLE,
+    ETCD_VERSION,
+    HELM_VERSION,
+    KUBERNETES_VERSION,
+    NEEDED,
+    cache_folder,
+    find,
+)
 from stowplan.testing.errors import Unavailable
 from stowplan.testing.toolchain import Go, find_go
 
@@ -25,9 +33,16 @@ PROGRESS_EVERY = 15.0
 LAST_LINES = 15
 
 _MAJOR, _MINOR = KUBERNETES_VERSION.removeprefix("v").split(".")[:2]
-# Without a version from the linker the server calls itself v0.0.0-master, and clients complain.
-_STAMPS = {"gitVersion": KUBERNETES_VERSION, "gitMajor": _MAJOR, "gitMinor": _MINOR}
-LINKER_FLAGS = " ".join(["-s -w", *(f"-X k8s.io/component-base/version.{k}={v}" for k, v in _STAMPS.items())])
+# Without a version from the linker the server calls itself v0.0.0-master, and clients complain; helm takes a cluster
+# that it does not see for one of years ago.
+_STAMPS = {
+    "k8s.io/component-base/version.gitVersion": KUBERNETES_VERSION,
+    "k8s.io/component-base/version.gitMajor": _MAJOR,
+    "k8s.io/component-base/version.gitMinor": _MINOR,
+    "helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor": _MAJOR,
+    "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor": _MINOR,
+}
+LINKER_FLAGS = " ".join(["-s -w", *(f"-X {name}={value}" for name, value in _STAMPS.items())])
 
 Report = Callable[[str], None]
 
@@ -41,12 +56,9 @@ class Recipe(NamedTuple):
 
 
 RECIPES = {
+    **{name: Recipe("kubernetes", f"k8s.io/kubernetes/cmd/{name}", KUBERNETES_VERSION) for name in BUILDABLE},
     "etcd": Recipe("etcd", "go.etcd.io/etcd/server/v3", ETCD_VERSION),
-    **{
-        name: Recipe("kubernetes", f"k8s.io/kubernetes/cmd/{name}", KUBERNETES_VERSION)
-        for name in BUILDABLE
-        if name != "etcd"
-    },
+    "helm": Recipe("helm", "helm.sh/helm/v3/cmd/helm", HELM_VERSION),
 }
 
 

@@ -91,7 +91,7 @@ def test_two_builds_at_once_build_once(tmp_path: Path, env: dict[str, str], log:
 def test_go_mod_requires_what_the_recipe_says(name: str) -> None:
     recipe = RECIPES[name]
     go_mod = (MODULES / recipe.module / "go.mod").read_text()
-    module = {"etcd": "go.etcd.io/etcd/server/v3"}.get(name, "k8s.io/kubernetes")
+    module = {"etcd": "go.etcd.io/etcd/server/v3", "helm": "helm.sh/helm/v3"}.get(name, "k8s.io/kubernetes")
     assert f"{module} {recipe.version}" in go_mod
     assert recipe.package in go_mod
     assert f"{module} {recipe.version} h1:" in (MODULES / recipe.module / "go.sum").read_text()

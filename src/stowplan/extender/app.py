@@ -1,0 +1,102 @@
+"""An extender of plain functions, for the smallest cases.
+
+    from stowplan import extender
+
+    @extender.filter
+    def licensed(pod, node):
+        return node.labels.get("licence") == "yes" or "no licence"
+
+    extender.run(port=8888)
+
+A function that calls its second parameter `node` is asked node by node, any other is given the list of all nodes in
+question. What functions may return:
+
+    filter, by node       True or None: the node passes. False, a text that says why not, or reject(...)
+    filter, all nodes     the nodes that pass, or their names; or a dict of those that do not, by name, with the reason;
+                          or True, False, a text or reject(...) for all of them
+    prioritize, by node   a number from 0 to 10
+    prioritize, all       a dict of such numbers by name (0 where there is none), or a list in the order of the nodes
+    bind(pod, node_name)  None or True: the pod is bound. A text is an error. May be a coroutine function
+    preempt(pod, victims) the victims that may be evicted, by node, as they were given: a dict of lists of pods
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from stowplan.errors import PluginError
+from stowplan.extender.functions import (
+    BindFunction,
+    FilterFunction,
+    Function,
+    PreemptFunction,
+    PrioritizeFunction,
+    as_plugin,
+)
+from stowplan.extender.handlers.policy import EVERYBODY, Member, Selector
+
+F = TypeVar("F", bound=Function)
+
+
+class App:
+    """Functions that answer together, in the order in which they were registered: a node has to pass all filters, and
+    scores are averaged by weight. The module's own functions use one that is shared."""
+
+    def __init__(self) -> None:
+        self.members: list[Member] = []
+
+    @overload
+    def filter(self, function: F) -> F: ...
+    @overload
+    def filter(self, *, selector: Selector = ...) -> Callable[[F], F]: ...
+    def filter(self, function: Function | None = None, *, selector: Selector = EVERYBODY) -> Any:
+        """Register a function that says which nodes a pod may use. With a selector it is asked about some pods only."""
+        return self._register(FilterFunction, function, selector)
+
+    @overload
+    def prioritize(self, function: F) -> F: ...
+    @overload
+    def prioritize(self, *, weight: int = ..., selector: Selector = ...) -> Callable[[F], F]: ...
+    def prioritize(self, function: Function | None = None, *, weight: int = 1, selector: Selector = EVERYBODY) -> Any:
+        """Register a function that scores nodes from 0 to 10."""
+        return self._register(PrioritizeFunction, function, selector, weight)
+
+    @overload
+    def bind(self, function: F) -> F: ...
+    @overload
+    def bind(self, *, selector: Selector = ...) -> Callable[[F], F]: ...
+    def bind(self, function: Function | None = None, *, selector: Selector = EVERYBODY) -> Any:
+        """Register a function that binds pods."""
+        return self._register(BindFunction, function, selector)
+
+    @overload
+    def preempt(self, function: F) -> F: ...
+    @overload
+    def preempt(self, *, selector: Selector = ...) -> Callable[[F], F]: ...
+    def preempt(self, function: Function | None = None, *, selector: Selector = EVERYBODY) -> Any:
+        """Register a function that says which of the proposed victims may be evicted."""
+        return self._register(PreemptFunction, function, selector)
+
+    def run(self, **options: Any) -> None:
+        """Serve until the process is told to end; options are those of `stowplan extender`, such as `port=8888`."""
+        if not self.members:
+            raise PluginError("no function is registered: decorate one with @extender.filter or @extender.prioritize")
+        from stowplan.extender.server.process import run
+
+        run(self.members, **options)
+
+    def _register(self, kind: Any, function: Function | None, selector: Selector, weight: int = 1) -> Any:
+        def register(function: F) -> F:
+            self.members.append(Member(as_plugin(kind, function), weight=weight, selector=selector))
+            return function
+
+        return register if function is None else register(function)
+
+
+_shared = App()
+filter = _shared.filter
+prioritize = _shared.prioritize
+bind = _shared.bind
+preempt = _shared.preempt
+run = _shared.run

@@ -1,0 +1,236 @@
+"""One extender of a configuration: what to ask it, and what to make of its replies."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import Any, NamedTuple
+
+from stowplan.config.types import Extender as Entry
+from stowplan.extender.client.breaker import Breaker
+from stowplan.extender.client.objects import Objects, pod_bytes
+from stowplan.extender.client.transport import Answer, Transport, Unreachable
+from stowplan.extender.wire import answers, asking
+from stowplan.extender.wire.errors import WireError
+from stowplan.framework import Failure, NodeInfo, Pod, PodTemplate
+from stowplan.framework.extender import CallExtender, Claim, Eviction, ExtenderVerb, Filtered
+
+log = logging.getLogger("stowplan.extenders")
+
+OK = 200
+GATEWAY_TROUBLE = (502, 503, 504)
+"""Said by whatever stands before an extender that is not there."""
+LONGEST_TOLD = 300
+"""Characters of an error's body that are told."""
+HIGHEST_SCORE = 10
+_REPEATABLE = ("filter", "prioritize", "preempt")
+
+
+class Outcome(NamedTuple):
+    """What is to be counted of one call. `result` is success, error, unreachable, or spared where nobody was asked."""
+
+    extender: str
+    verb: str
+    result: str
+    seconds: float = 0.0
+    sent: int = 0
+    received: int = 0
+
+
+class HttpExtender:
+    """Implements the runtime's port. `call` answers with a Failure where kube-scheduler has an error, in its words."""
+
+    def __init__(
+        self,
+        entry: Entry,
+        transport: Transport,
+        clock: Callable[[], float] = monotonic,
+        observe: Callable[[Outcome], None] = lambda outcome: None,
+    ) -> None:
+        self.entry = entry
+        self.name = entry.url_prefix
+        self.weight = entry.weight
+        self.ignorable = entry.ignorable
+        self.observe = observe
+        """Told of every call."""
+        self._verbs: dict[ExtenderVerb, str] = {
+            "filter": entry.filter_verb,
+            "prioritize": entry.prioritize_verb,
+            "preempt": entry.preempt_verb,
+            "bind": entry.bind_verb,
+        }
+        self._managed = frozenset(resource.name for resource in entry.managed_resources)
+        seconds = entry.http_timeout.seconds
+        self._timeout = seconds if seconds > 0 else None
+        self._transport = transport
+        self._clock = clock
+        self._objects = Objects()
+        self._breakers: dict[ExtenderVerb, Breaker] = {verb: Breaker(clock) for verb in self._verbs}
+        self._told: set[str] = set()
+
+    def serves(self, verb: ExtenderVerb) -> bool:
+        return bool(self._verbs[verb])
+
+    def is_interested(self, pod: Pod) -> bool:
+        """Whether the pod asks for a resource that the extender looks after; one that names none takes all pods."""
+        return not self._managed or pod.template.derive(self, self._concerns)
+
+    def _concerns(self, template: PodTemplate) -> bool:
+        containers = (*template.spec.containers, *template.spec.init_containers)
+        return any(
+            not self._managed.isdisjoint(wanted)
+            for container in containers
+            for wanted in (container.resources.requests, container.resources.limits)
+        )
+
+    @property
+    def open_circuits(self) -> list[str]:
+        """The verbs that are not asked at present."""
+        return [verb for verb, breaker in self._breakers.items() if breaker.is_open]
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def call(self, request: CallExtender) -> Any:
+        """Ask. Never raises: whatever happens is an answer."""
+        try:
+            body = await self._ask(request.verb, self._body(request))
+            return self._read(request, body)
+        except (WireError, Unreachable) as problem:
+            return Failure(str(problem))
+        except Exception as bug:
+            log.exception("extender %s: %s", self.name, request.verb)
+            return Failure(f"internal error: {type(bug).__name__}: {bug}")
+
+    # Requests
+    def _body(self, request: CallExtender) -> bytes:
+        pod, cached = request.pod, self.entry.node_cache_capable
+        if request.verb == "bind":
+            return asking.write_bind(pod.name, pod.namespace, pod.uid, request.argument)
+        if request.verb == "preempt":
+            offers: Mapping[str, Eviction] = request.argument
+            if cached:
+                uids = {node: ([victim.uid for victim in e.victims], e.pdb_violations) for node, e in offers.items()}
+                return asking.write_preempt(self._objects.pod(pod), uids)
+            whole = {node: (list(map(pod_bytes, e.victims)), e.pdb_violations) for node, e in offers.items()}
+            return asking.write_preempt_whole(self._objects.pod(pod), whole)
+        nodes: Sequence[NodeInfo] = request.argument
+        if cached:
+            return asking.write_filter(self._objects.pod(pod), node_names=[info.name for info in nodes])
+        return asking.write_filter(self._objects.pod(pod), nodes=map(self._objects.node, nodes))
+
+    async def _ask(self, verb: ExtenderVerb, body: bytes) -> bytes:
+        """The body of a reply with status 200. Raises Unreachable and WireError."""
+        breaker = self._breakers[verb]
+        if refusal := breaker.refusal():
+            self.observe(Outcome(self.name, verb, "spared"))
+            raise Unreachable(refusal)
+        url = f"{self.name.rstrip('/')}/{self._verbs[verb]}"
+        began = self._clock()
+        try:
+            answer = await self._post(verb, url, body)
+        except BaseException as problem:
+            breaker.failed(str(problem))
+            self.observe(Outcome(self.name, verb, "unreachable", self._clock() - began, len(body)))
+            raise
+        wrong = "" if answer.status == OK else _refusal(self._verbs[verb], url, answer)
+        if answer.status in GATEWAY_TROUBLE:
+            breaker.failed(wrong)
+        else:
+            breaker.worked()
+        result = "error" if wrong else "success"
+        self.observe(Outcome(self.name, verb, result, self._clock() - began, len(body), len(answer.body)))
+        if wrong:
+            raise WireError(wrong)
+        return answer.body
+
+    async def _post(self, verb: ExtenderVerb, url: str, body: bytes) -> Answer:
+        began = self._clock()
+        try:
+            return await self._transport.post(url, body, self._timeout)
+        except Unreachable as problem:
+            # The server closed an idle connection just when it was used: asking again is asking for the first time.
+            # A binding may have been made all the same, so that is left to kube-scheduler's way: it failed.
+            if not problem.disconnected or verb not in _REPEATABLE:
+                raise
+        left = None if self._timeout is None else self._timeout - (self._clock() - began)
+        return await self._transport.post(url, body, left)
+
+    # Replies
+    def _read(self, request: CallExtender, body: bytes) -> Any:
+        if request.verb == "filter":
+            return self._read_filter(request.argument, body)
+        if request.verb == "prioritize":
+            return self._read_scores(request.argument, body)
+        if request.verb == "preempt":
+            victims = answers.read_preempt_result(body)
+            return {node: Claim(meta.uids, meta.violations) for node, meta in victims.items()}
+        if not body.strip():
+            self._warn("a binding was answered without a body, which kube-scheduler takes for a failure")
+            return None
+        error = answers.read_bind_result(body)
+        return Failure(error) if error else None
+
+    def _read_filter(self, nodes: Sequence[NodeInfo], body: bytes) -> Filtered | Failure:
+        result = answers.read_filter_result(body)
+        if result.error:
+            return Failure(result.error)
+        self._warn(*result.problems)
+        asked = {info.name for info in nodes}
+        named = result.node_names if self.entry.node_cache_capable else None
+        if named is None:
+            named = result.nodes
+        if named is None and result.node_names:
+            self._warn("it answered with NodeNames, which count only with nodeCacheCapable: no node passes")
+        passing: dict[str, None] = {}
+        for name in named or ():
+            if name in asked:
+                passing[name] = None
+            elif name:
+                text = f"claims a filtered node {json.dumps(name)} which is not found in the input node list"
+                return Failure(f"extender {json.dumps(self.name)} {text}")
+        if len(passing) != len(named or ()):
+            self._warn("a filtered node is named twice, or without a name")
+        return Filtered(
+            list(passing),
+            {name: reason for name, reason in result.failed.items() if name in asked},
+            {name: reason for name, reason in result.unresolvable.items() if name in asked},
+        )
+
+    def _read_scores(self, nodes: Sequence[NodeInfo], body: bytes) -> dict[str, float]:
+        result = answers.read_host_priorities(body)
+        self._warn(*result.problems)
+        asked = {info.name for info in nodes}
+        scores: dict[str, float] = {}
+        for host, score in result.scores:
+            if host not in asked:
+                self._warn("it scored a node that it was not asked about")
+                continue
+            if not 0 <= score <= HIGHEST_SCORE:
+                self._warn(f"a score is outside 0 to {HIGHEST_SCORE}, and counts as it is: {score}")
+            scores[host] = scores.get(host, 0) + score
+        return scores
+
+    def _warn(self, *problems: str) -> None:
+        """Tell of a problem once: it will come with every pod."""
+        for problem in problems:
+            kind = problem.partition(":")[0].partition(" in {")[0]
+            log.log(logging.DEBUG if kind in self._told else logging.WARNING, "extender %s: %s", self.name, problem)
+            self._told.add(kind)
+
+
+def _refusal(verb: str, url: str, answer: Answer) -> str:
+    """kube-scheduler's words for a reply that is no 200, and what the extender has to say about it."""
+    told = " ".join(answer.body[: 8 * LONGEST_TOLD].decode("utf-8", "replace").split())
+    try:
+        parsed = json.loads(told)
+        if parsed is None:
+            told = ""
+        elif isinstance(parsed, dict):
+            told = next((str(parsed[key]) for key in parsed if key.lower() in ("error", "message")), told)
+    except ValueError:
+        pass
+    shown = told if len(told) <= LONGEST_TOLD else f"{told[:LONGEST_TOLD]}..."
+    return f"failed {verb} with extender at URL {url}, code {answer.status}" + (f": {shown}" if shown else "")

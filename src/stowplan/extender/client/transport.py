@@ -1,0 +1,117 @@
+"""Posting a request to an extender, and Go's words for what may go wrong with that."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import ssl
+from collections.abc import Mapping
+from io import BytesIO
+from typing import NamedTuple, Protocol
+
+import aiohttp
+
+from stowplan.cluster.errors import CredentialsError
+from stowplan.errors import StowplanError
+from stowplan.extender.client.proxies import proxy_for
+from stowplan.extender.client.trust import Tls
+
+KEEP_ALIVE = 15.0
+"""Seconds that an idle connection is used again: less than what servers usually allow, so that none is closed under a
+request that cannot be repeated."""
+
+_LONG = 1 << 20
+"""A body longer than this goes out piece by piece."""
+
+_HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip", "User-Agent": "stowplan"}
+
+
+class Unreachable(StowplanError):
+    """There was no reply. `disconnected` tells that a connection that had been used before was closed meanwhile."""
+
+    def __init__(self, text: str, *, disconnected: bool = False) -> None:
+        super().__init__(text)
+        self.disconnected = disconnected
+
+
+class Answer(NamedTuple):
+    status: int
+    body: bytes
+
+
+class Transport(Protocol):
+    async def post(self, url: str, body: bytes, timeout: float | None) -> Answer:
+        """Raises Unreachable."""
+
+    async def close(self) -> None: ...
+
+
+class HttpTransport:
+    """Connections to one extender; made and closed on the event loop."""
+
+    def __init__(self, tls: Tls | None, env: Mapping[str, str] | None = None) -> None:
+        self._tls = tls
+        self._env = os.environ if env is None else env
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(self, url: str, body: bytes, timeout: float | None) -> Answer:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE)
+            limits = aiohttp.ClientTimeout(total=None, sock_connect=None)
+            self._session = aiohttp.ClientSession(connector=connector, timeout=limits, headers=_HEADERS)
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._post(self._session, url, body)
+        except (aiohttp.ClientError, OSError, ValueError, CredentialsError) as problem:
+            disconnected = isinstance(problem, aiohttp.ServerDisconnectedError | ConnectionResetError | BrokenPipeError)
+            raise Unreachable(f"Post {json.dumps(url)}: {_in_words(problem)}", disconnected=disconnected) from problem
+
+    async def _post(self, session: aiohttp.ClientSession, url: str, body: bytes) -> Answer:
+        secure = self._tls is not None and url.startswith("https:")
+        async with session.post(
+            url,
+            data=BytesIO(body) if len(body) > _LONG else body,
+            ssl=self._tls.context() if self._tls is not None and secure else True,
+            server_hostname=self._tls.server_name if self._tls is not None and secure else None,
+            proxy=proxy_for(url, self._env),
+        ) as reply:
+            return Answer(reply.status, await reply.read())
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+def _in_words(problem: BaseException) -> str:
+    if isinstance(problem, TimeoutError):
+        return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+    if isinstance(problem, aiohttp.ServerDisconnectedError):
+        return "EOF"
+    if isinstance(problem, aiohttp.ClientConnectorCertificateError):
+        return f"tls: failed to verify certificate: {_certificate_problem(problem.certificate_error)}"
+    if isinstance(problem, aiohttp.ClientConnectorError):
+        if isinstance(problem.os_error, socket.gaierror):
+            return f"dial tcp: lookup {problem.host}: no such host"
+        if isinstance(problem.os_error, ssl.SSLError):
+            return f"tls: {_certificate_problem(problem.os_error)}"
+        return f"dial tcp {_address(problem.host, problem.port)}: connect: {_os_words(problem.os_error)}"
+    if isinstance(problem, OSError):
+        return _os_words(problem)
+    return str(problem) or type(problem).__name__
+
+
+def _address(host: str, port: int | None) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _os_words(problem: OSError) -> str:
+    words = os.strerror(problem.errno) if problem.errno else problem.strerror or str(problem)
+    return words[:1].lower() + words[1:]
+
+
+def _certificate_problem(problem: BaseException) -> str:
+    told = getattr(problem, "verify_message", "") or getattr(problem, "reason", "") or str(problem)
+    return str(told).replace("_", " ").lower()

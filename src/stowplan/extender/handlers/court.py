@@ -1,0 +1,124 @@
+"""What the verbs share: plugins, clusters, what earlier requests left, and the rules of the house."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from stowplan import api
+from stowplan.cache import Cluster
+from stowplan.errors import StowplanError
+from stowplan.extender.handlers.call import Call, Question
+from stowplan.extender.handlers.cycles import Cycle, Cycles
+from stowplan.extender.handlers.gate import Gate
+from stowplan.extender.handlers.jury import Jury
+from stowplan.extender.handlers.needs import check, verbs_of
+from stowplan.extender.handlers.policy import Member, Policy
+from stowplan.extender.handlers.ports import Holding, Mirror
+from stowplan.extender.handlers.reply import VERBS, Verb
+from stowplan.extender.wire.node_lists import Known
+from stowplan.extender.wire.replies import PriorityLines, write_bind_result
+from stowplan.framework import Pod, Slots
+
+log = logging.getLogger("stowplan.extender")
+
+
+class NoCacheError(StowplanError):
+    """A request names nodes or pods of which nothing else is known."""
+
+
+class Court:
+    """Held by all four verbs. What touches `jury` happens inside of `gate`."""
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        policy: Policy,
+        mirror: Mirror | None,
+        holding: Holding | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.policy = policy
+        self.mirror = mirror
+        self.holding = holding
+        self.clock = clock
+        self.gate = Gate(clock)
+        self.cycles = Cycles()
+        self.lines = PriorityLines(lower_case=policy.lower_case)
+        self._members = members
+        self._keep_objects = any(getattr(member.factory, "needs_objects", False) for member in members)
+        cluster = Cluster(keep_objects=self._keep_objects) if mirror is None else mirror.cluster
+        self.jury = Jury(members, cluster)
+        self._dry_jury: Jury | None = None
+        self.warnings = check(self.jury.plugins, has_mirror=mirror is not None)
+        served: set[Verb] = {"bind"} if holding is not None else set()
+        self.serves = frozenset(served.union(*map(verbs_of, self.jury.plugins))) & frozenset(VERBS)
+
+    @property
+    def known(self) -> Known:
+        """Nodes that need not be read again where they come in the same bytes."""
+        return self.jury.shelf.known if self.mirror is None else {}
+
+    def pod(self, source: api.Pod, data: bytes) -> Pod:
+        cluster = self.jury.cluster
+        return cluster.pod(source, data if cluster.keep_objects else None)
+
+    def problem(self, text: str) -> bytes:
+        """The body of an answer whose status says that something is wrong."""
+        return write_bind_result(text, lower_case=self.policy.lower_case)
+
+    def admit(self, call: Call, question: Question) -> Iterator[tuple[Jury, Slots | None]]:
+        """Who judges which of the nodes, by position; None stands for all. Nodes are taken in along the way.
+
+        Nodes in full that the cache does not know are not of this cluster, such as those that an autoscaler thinks of
+        adding: others of the same plugins judge them, and nothing is kept of it.
+        """
+        jury = self.jury
+        if not jury.sure_of(question.names):
+            question.drop_repeats()
+        nodes = question.raw_nodes
+        if self.mirror is None:
+            if nodes is not None:
+                jury.shelf.take(nodes, question.request.fresh, self.clock())
+            elif self.policy.bare_names:
+                if not jury.knows(question.names).all():
+                    jury.shelf.take_names(question.names)
+            else:
+                raise NoCacheError(
+                    "the request names nodes, and there is no cache to look them up in: give the extender access to "
+                    "the cluster, or set nodeCacheCapable: false"
+                )
+            yield jury, None
+            return
+        if not self.mirror.synced:
+            raise NoCacheError("the cache of nodes and pods is not filled yet")
+        known = None if nodes is None else jury.knows(question.names)
+        if nodes is None or known is None or known.all():
+            yield jury, None
+            return
+        call.facts.dry_run = True
+        if known.any():
+            yield jury, np.flatnonzero(known)
+        strangers = np.flatnonzero(~known)
+        if self._dry_jury is None:
+            self._dry_jury = Jury(self._members, Cluster(keep_objects=self._keep_objects))
+        raw = [nodes[position] for position in strangers.tolist()]
+        self._dry_jury.shelf.take(raw, raw, self.clock())
+        yield self._dry_jury, strangers
+
+    def cycle(self, call: Call, jury: Jury, pod: Pod, source: api.Pod, data: bytes, *, anew: bool) -> Cycle:
+        """The pod's cycle; one that nobody will hear of where the nodes are not of this cluster."""
+        now = self.clock()
+        if jury is not self.jury:
+            pod = jury.cluster.pod(source, data if jury.cluster.keep_objects else None)
+        if call.facts.dry_run:
+            return Cycle(pod, now, {})
+        found = None if anew else self.cycles.find(pod.uid, pod.key, now)
+        if found is None:
+            found = self.cycles.begin(pod, now)
+            if anew and self.holding is not None:
+                self.holding.restart(pod)
+        found.pod = pod
+        return found

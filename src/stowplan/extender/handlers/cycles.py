@@ -1,0 +1,67 @@
+"""What one pod's requests leave for the next: from filter over prioritize to bind."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+from stowplan.framework import CycleState, Pod
+
+KEPT = 1024
+EXPIRES_AFTER = 600.0
+
+
+class Cycle:
+    """One attempt to schedule a pod, as far as an extender sees it."""
+
+    __slots__ = ("answers", "begun_at", "pod", "prepared", "state")
+
+    def __init__(self, pod: Pod, now: float, answers: dict[str, Any]) -> None:
+        self.pod = pod
+        self.state = CycleState()
+        self.begun_at = now
+        self.prepared = False
+        """Whether PreFilter has run."""
+        self.answers = answers
+        """The last good answer by verb, where the failure policy may want it; it outlives the attempt."""
+
+
+class Cycles:
+    """By pod uid; at most so many, for at most so long. Pods without a uid are known by namespace and name."""
+
+    def __init__(self, *, kept: int = KEPT, expires_after: float = EXPIRES_AFTER) -> None:
+        self._kept = kept
+        self._expires_after = expires_after
+        self._cycles: OrderedDict[str, Cycle] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def begin(self, pod: Pod, now: float) -> Cycle:
+        """A new attempt: whatever an earlier one left is gone, its answers apart."""
+        key = pod.uid or pod.key
+        with self._lock:
+            before = self._cycles.pop(key, None)
+            cycle = self._cycles[key] = Cycle(pod, now, {} if before is None else before.answers)
+            while len(self._cycles) > self._kept:
+                self._cycles.popitem(last=False)
+            self._expire(now)
+        return cycle
+
+    def find(self, uid: str, key: str, now: float) -> Cycle | None:
+        with self._lock:
+            self._expire(now)
+            return self._cycles.get(uid or key)
+
+    def end(self, uid: str, key: str) -> None:
+        with self._lock:
+            self._cycles.pop(uid or key, None)
+
+    def __len__(self) -> int:
+        return len(self._cycles)
+
+    def _expire(self, now: float) -> None:
+        while self._cycles:
+            oldest = next(iter(self._cycles.values()))
+            if now - oldest.begun_at < self._expires_after:
+                return
+            self._cycles.popitem(last=False)

@@ -1,0 +1,138 @@
+"""Reservations: what a plugin has promised to pods that are on no node yet."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from stowplan.framework import NodeInfo, Pod
+
+V = TypeVar("V")
+
+EXPIRED, CONFIRMED, RELEASED, REPLACED = "expired", "confirmed", "released", "replaced"
+"""How a reservation ends: too long ago, the pod is on its node, given back, or overtaken by another for the pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation(Generic[V]):
+    """Something on a node that is meant for one pod."""
+
+    uid: str
+    node_name: str
+    value: V
+    expires: float
+
+
+class Reservations(Generic[V]):
+    """What is promised, at most one thing a pod, by the pod's uid. Keep it as an attribute of the plugin.
+
+        self.held = Reservations[int](handle)              # in __init__
+        taken = self.held.on(node)                         # in filter: what others were promised there
+        gpu = self.held.claim(pod, node, self.pick_gpu)    # in reserve: look and take in one step
+        self.held.release(pod.uid)                         # in unreserve
+
+    A reservation ends when the pod is seen on its node, when it is released, or after some seconds. Whoever serves
+    the plugin as an extender also releases it when the pod is deleted, or filtered anew. Any thread may call.
+    """
+
+    def __init__(
+        self, handle: Any = None, *, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`handle` is the plugin's: it tells which pods are only assumed to be on a node."""
+        self.ended = dict.fromkeys((EXPIRED, CONFIRMED, RELEASED, REPLACED), 0)
+        """How many ended, and how."""
+        self._handle = handle
+        self._seconds = seconds
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._by_uid: dict[str, Reservation[V]] = {}
+        self._by_node: dict[str, dict[str, Reservation[V]]] = {}
+
+    def __len__(self) -> int:
+        with self._lock:
+            self._expire()
+            return len(self._by_uid)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else reserves or releases inside."""
+        with self._lock:
+            yield
+
+    def claim(self, pod: Pod, node: NodeInfo, choose: Callable[[Mapping[str, V]], V | None]) -> V | None:
+        """Look at what others hold on the node and reserve what `choose` makes of it, in one step.
+
+        `choose` is given the values by pod uid, without this pod's own; None from it reserves nothing.
+        """
+        with self._lock:
+            others = self.on(node)
+            others.pop(pod.uid, None)
+            value = choose(others)
+            if value is not None:
+                self.reserve(pod.uid, node.name, value)
+            return value
+
+    def reserve(self, uid: str, node_name: str, value: V) -> None:
+        """Promise this to a pod, instead of what it was promised before."""
+        with self._lock:
+            self._end(uid, REPLACED)
+            made = Reservation(uid, node_name, value, self._clock() + self._seconds)
+            self._by_uid[uid] = made
+            self._by_node.setdefault(node_name, {})[uid] = made
+
+    def release(self, uid: str) -> None:
+        """Give back what the pod was promised, if anything."""
+        with self._lock:
+            self._end(uid, RELEASED)
+
+    def confirm(self, uid: str) -> None:
+        """The pod is on a node, whose pods tell from now on what it has."""
+        with self._lock:
+            self._end(uid, CONFIRMED)
+
+    def of(self, uid: str) -> Reservation[V] | None:
+        """What a pod is promised."""
+        with self._lock:
+            self._expire()
+            return self._by_uid.get(uid)
+
+    def on(self, node: NodeInfo) -> dict[str, V]:
+        """What is promised on a node, by pod uid; without pods that are known to run there."""
+        with self._lock:
+            self._expire()
+            held = self._by_node.get(node.name)
+            if not held:
+                return {}
+            assumed = self._handle.cluster.assumed if self._handle is not None else ()
+            for uid in [uid for uid in held if uid in node.pods and uid not in assumed]:
+                self._end(uid, CONFIRMED)
+            return {uid: reservation.value for uid, reservation in held.items()}
+
+    def clear(self) -> None:
+        """Release everything."""
+        with self._lock:
+            for uid in list(self._by_uid):
+                self._end(uid, RELEASED)
+
+    def _expire(self) -> None:
+        """All last equally long, so those made first are the first to expire."""
+        now = self._clock()
+        while self._by_uid:
+            oldest = next(iter(self._by_uid.values()))
+            if oldest.expires > now:
+                return
+            self._end(oldest.uid, EXPIRED)
+
+    def _end(self, uid: str, how: str) -> None:
+        reservation = self._by_uid.pop(uid, None)
+        if reservation is None:
+            return
+        on_node = self._by_node[reservation.node_name]
+        del on_node[uid]
+        if not on_node:
+            del self._by_node[reservation.node_name]
+        self.ended[how] += 1

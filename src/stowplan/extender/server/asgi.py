@@ -1,0 +1,111 @@
+"""The extender as an ASGI application, for servers of others such as uvicorn, hypercorn or granian.
+
+    # my_extender.py, to be run by: uvicorn my_extender:app --port 8888
+    from stowplan.extender.server.asgi import make_application
+
+    app = make_application(MyPlugin)
+
+Certificates, keep-alive and the end of it all are the server's business then. Requests must carry whole nodes, as
+there is no cache of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from time import monotonic
+from typing import Any
+from urllib.parse import parse_qs
+
+from stowplan.extender.handlers import Handlers, Member, Policy, Verb
+from stowplan.extender.server.answering import Answering, Refusal
+from stowplan.extender.server.connection import too_large
+from stowplan.extender.server.decisions import DecisionLog
+from stowplan.extender.server.messages import Response, text
+from stowplan.extender.server.metrics import ServerMetrics
+from stowplan.extender.server.pages import Pages
+from stowplan.extender.server.paths import Paths
+from stowplan.extender.server.settings import LARGEST_BODY
+from stowplan.framework import Handle, Plugin
+from stowplan.observe.health import PING
+from stowplan.observe.registry import MetricRegistry
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+def make_application(
+    *plugins: Callable[[Any, Handle], Plugin] | Member,
+    policy: Policy | None = None,
+    url_prefix: str = "",
+    verbs: Mapping[Verb, str] | None = None,
+    largest_body: int = LARGEST_BODY,
+) -> Application:
+    """An application that serves these plugins, classes or members of an extender. Raises StowplanError."""
+    members = [plugin if isinstance(plugin, Member) else Member(plugin) for plugin in plugins]
+    metrics = ServerMetrics(MetricRegistry())
+    decisions = DecisionLog()
+    answering = Answering(Handlers(members, policy), Paths(url_prefix, verbs), metrics, [decisions])
+    pages = Pages(metrics.registry, decisions, live=[PING], ready=[PING])
+    return Application(answering, pages, largest_body)
+
+
+class Application:
+    """Answers verbs and pages."""
+
+    def __init__(self, answering: Answering, pages: Pages, largest_body: int) -> None:
+        self._answering = answering
+        self._pages = pages
+        self._largest = largest_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+        elif scope["type"] == "http":
+            response = await self._respond(scope, receive)
+            headers = {"content-type": response.content_type, "content-length": str(len(response.body))}
+            pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+            await send({"type": "http.response.start", "status": response.status, "headers": pairs})
+            await send({"type": "http.response.body", "body": response.body})
+
+    async def _respond(self, scope: Scope, receive: Receive) -> Response:
+        began, path, method = monotonic(), scope["path"], scope["method"]
+        verb = self._answering.route(method, path)
+        if isinstance(verb, Refusal):
+            query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+            page = self._pages.find(path, query) if method in ("GET", "HEAD") else None
+            if page is not None:
+                return Response(page.status, page.content, page.content_type)
+            self._answering.metrics.refused(verb.cause)
+            return text(verb.status, verb.text)
+        body = await self._receive(receive, verb)
+        if body is None:
+            self._answering.metrics.refused("too_large")
+            return too_large(0, self._largest)
+        client = scope.get("client") or ("",)
+        return Response(*await self._answering.answer(verb, path, body, began, client[0]))
+
+    async def _receive(self, receive: Receive, verb: Verb) -> bytes | None:
+        """The body; None for one that is too large, or whose sender has gone."""
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                self._answering.metrics.abandoned(verb)
+                return None
+            part: bytes = message.get("body", b"")
+            size += len(part)
+            if size > self._largest:
+                return None
+            parts.append(part)
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

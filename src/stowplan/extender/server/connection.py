@@ -1,0 +1,275 @@
+"""One connection of a client: requests in, one at a time, responses out.
+
+Bodies of requests are some tens of megabytes of nodes, and taking them in is most of what such a request costs. So
+they are received where they stay: the socket is read right into memory of the announced length, without chunks to join
+and without a copy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable
+from enum import Enum, auto
+from time import monotonic
+from typing import Any, Protocol, cast
+
+from stowplan.extender.server.messages import BadRequest, Head, HeadReader, Request, Response, head_of, text
+from stowplan.observe import logs
+
+log = logs.get(__name__)
+
+_HEAD_ROOM = 64 * 1024
+_SCRATCH = bytearray(256 * 1024)
+_KEPT_AS_BYTES = 256 * 1024
+"""Bodies up to this size are handed on as bytes; a copy of them costs next to nothing."""
+_OURS = 2
+"""References to a body that nobody but us holds: the name and the argument of the question."""
+_JOINED = 64 * 1024
+"""Up to this size head and body of a response are one piece."""
+
+RECEIVE_SECONDS = 60.0
+"""A request has to be there so soon after its first byte."""
+LINGER_SECONDS = 10.0
+"""How long the rest of a request is still taken in that was refused by its head, so that the client reads why."""
+
+
+class Site(Protocol):
+    """Whoever has the connections."""
+
+    largest_body: int
+    keep_alive: float
+    draining: bool
+
+    def admit(self, head: Head, certificate: Any) -> Response | None:
+        """The answer to a request whose body need not be looked at, None to go on."""
+
+    def respond(self, request: Request) -> Awaitable[Response]:
+        """The answer to a whole request."""
+
+    def opened(self, connection: Connection) -> None: ...
+
+    def closed(self, connection: Connection, *, answering: bool) -> None: ...
+
+
+_NO_HEAD = Head("", "", "", {}, False, 0)
+
+
+class _State(Enum):
+    HEAD = auto()
+    BODY = auto()
+    CHUNKS = auto()
+    BUSY = auto()
+    LINGER = auto()
+
+
+class Connection(asyncio.BufferedProtocol):
+    """A connection, from its first byte to its last."""
+
+    def __init__(self, site: Site, loop: asyncio.AbstractEventLoop) -> None:
+        self._site = site
+        self._loop = loop
+        self._state = _State.HEAD
+        self._since = monotonic()
+        self._room = bytearray(_HEAD_ROOM)
+        self._used = 0
+        self._body = bytearray()
+        self._view = memoryview(self._body)
+        self._filled = 0
+        self._spare: bytearray | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._paused = False
+        self._transport: asyncio.Transport
+        self._head = _NO_HEAD
+        self._reader = HeadReader(0)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request has come, at least in part, and is not answered yet."""
+        return self._state is not _State.LINGER and (self._state is not _State.HEAD or self._used > 0)
+
+    @property
+    def path(self) -> str:
+        """Of the last request."""
+        return self._head.path
+
+    def close(self) -> None:
+        """After what has been written."""
+        self._transport.close()
+
+    def look_after(self, now: float) -> None:
+        """Close a connection that has been idle, or slow, for too long."""
+        limits = {_State.HEAD: self._site.keep_alive, _State.LINGER: LINGER_SECONDS, _State.BUSY: float("inf")}
+        limit = (
+            RECEIVE_SECONDS if self._state is _State.HEAD and self._used else limits.get(self._state, RECEIVE_SECONDS)
+        )
+        if now - self._since > limit:
+            self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
+
+    # What the event loop calls
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._site.opened(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._site.closed(self, answering=self._state is _State.BUSY)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._state is _State.BODY:
+            return self._view[self._filled :]
+        if self._state is _State.LINGER:
+            return memoryview(_SCRATCH)
+        return memoryview(self._room)[self._used :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._state is _State.BODY:
+            self._filled += nbytes
+            if self._filled == len(self._body):
+                self._dispatch(self._body)
+        elif self._state is not _State.LINGER:
+            if self._state is _State.HEAD and not self._used:
+                self._since = monotonic()
+            self._used += nbytes
+            self._go_on()
+
+    # Receiving
+    def _go_on(self) -> None:
+        """Make what can be made of the bytes at hand."""
+        if self._transport.is_closing():
+            return
+        try:
+            if self._state is _State.HEAD:
+                self._look_for_head()
+            elif self._state is _State.CHUNKS:
+                self._take_chunks()
+            elif self._used == len(self._room):
+                self._paused = True
+                self._transport.pause_reading()  # A next request is there before this one is answered.
+        except BadRequest as problem:
+            self._refuse(text(400, str(problem)))
+
+    def _look_for_head(self) -> None:
+        end = self._room.find(b"\r\n\r\n", 0, self._used) + 4
+        if end < 4:
+            if self._used == len(self._room):
+                self._refuse(text(431, "the head of the request is too long"))
+            return
+        self._reader = HeadReader(self._site.largest_body)
+        head = self._head = self._reader.read(bytes(self._room[:end]))
+        self._drop(end)
+        refusal = self._site.admit(head, self._transport.get_extra_info("peercert"))
+        if refusal is not None:
+            there = 0 <= head.length <= self._used
+            self._drop(head.length if there else 0)
+            self._refuse(refusal, keep=there)
+            return
+        if head.headers.get("expect", "").lower() == "100-continue":
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if head.length < 0:
+            self._state = _State.CHUNKS
+            self._take_chunks()
+        else:
+            self._take_body(head.length)
+
+    def _take_body(self, length: int) -> None:
+        there = min(self._used, length)
+        self._body = self._memory(length)
+        self._body[:there] = self._room[:there]
+        self._drop(there)
+        self._filled = there
+        if there == length:
+            self._dispatch(self._body)
+        else:
+            self._view = memoryview(self._body)
+            self._state = _State.BODY
+
+    def _memory(self, length: int) -> bytearray:
+        """Room for a body. That of the last one is used again if it is large, since fresh memory costs more than what
+        is then received into it, and if nobody holds on to it, such as a plugin that still is at it."""
+        spare, self._spare = self._spare, None
+        if spare is None or sys.getrefcount(spare) > _OURS or not length / 1.1 < len(spare) < 2 * length:
+            return bytearray(length)
+        try:
+            del spare[length:]
+            spare.extend(bytes(length - len(spare)))
+        except BufferError:
+            return bytearray(length)  # A view of it is left.
+        return spare
+
+    def _take_chunks(self) -> None:
+        data = bytes(self._room[: self._used])
+        self._used = 0
+        body = self._reader.read_chunks(data)
+        if self._reader.too_long:
+            self._refuse(too_large(0, self._site.largest_body))
+        elif body is not None:
+            # Whether bytes after the last chunk belong to a next request is not known here, so there is none.
+            self._head = self._head._replace(keep_alive=False)
+            self._dispatch(body)
+
+    def _drop(self, count: int) -> None:
+        """Forget bytes at the beginning; the room itself must keep its size, as the loop may hold on to it."""
+        rest = self._used - count
+        self._room[:rest] = self._room[count : self._used]
+        self._used = rest
+
+    # Answering
+    def _dispatch(self, body: bytes | bytearray) -> None:
+        self._state = _State.BUSY
+        self._view = memoryview(b"")
+        self._body = bytearray()
+        if isinstance(body, bytearray) and len(body) > _KEPT_AS_BYTES:
+            self._spare = body
+        peer = self._transport.get_extra_info("peername")
+        whole = bytes(body) if len(body) <= _KEPT_AS_BYTES else body
+        request = Request(self._head, whole, self._since, str(peer[0]) if peer else "")
+        self._task = self._loop.create_task(self._answer(request))
+
+    async def _answer(self, request: Request) -> None:
+        try:
+            response = await self._site.respond(request)
+        except Exception as bug:
+            log.error(bug, "Failed to answer a request", path=request.head.path)
+            response = text(500, f"internal error: {type(bug).__name__}")
+        close = self._site.draining or not request.head.keep_alive
+        self._write(response, close=close)
+        self._task = None
+        self._begin_anew(close)
+
+    def _refuse(self, response: Response, *, keep: bool = False) -> None:
+        """Answer without having looked at the body. What is still to come of it is thrown away."""
+        close = self._site.draining or not keep or not self._head.keep_alive
+        self._write(response, close=close)
+        if keep:
+            self._begin_anew(close)
+            return
+        self._state, self._since, self._used = _State.LINGER, monotonic(), 0
+        if self._transport.can_write_eof() and not self._transport.is_closing():
+            self._transport.write_eof()
+
+    def _begin_anew(self, close: bool) -> None:
+        self._state, self._since = _State.HEAD, monotonic()
+        if close:
+            self._transport.close()
+            return
+        if self._paused:
+            self._paused = False
+            self._transport.resume_reading()
+        if self._used:
+            self._loop.call_soon(self._go_on)  # Not at once: there may be hundreds in line.
+
+    def _write(self, response: Response, *, close: bool) -> None:
+        if self._transport.is_closing():
+            return
+        head = head_of(response, close=close)
+        if self._head.method == "HEAD":
+            self._transport.write(head)
+        elif len(response.body) <= _JOINED:
+            self._transport.write(head + response.body)
+        else:
+            self._transport.writelines((head, response.body))
+
+
+def too_large(size: int, largest: int) -> Response:
+    what = f"a body of {size:,} bytes" if size else "the body"
+    return text(413, f"{what} is larger than the {largest:,} bytes that are accepted (--max-body-size)")

@@ -1,0 +1,248 @@
+"""An extender with everything around it, from its settings to its last answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from stowplan.api.kinds import KINDS
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.kubeconfig import load_connection
+from stowplan.errors import ConfigError
+from stowplan.extender.handlers import Handlers, Member
+from stowplan.extender.holding import Holding, HoldingLease
+from stowplan.extender.mirror import Mirror, MirrorFeeds
+from stowplan.extender.server.access import Access
+from stowplan.extender.server.answering import Answering, Witness
+from stowplan.extender.server.decisions import DecisionLog
+from stowplan.extender.server.frontend import OperatorPort, SchedulerPort
+from stowplan.extender.server.lines import LineFile
+from stowplan.extender.server.metrics import ServerMetrics
+from stowplan.extender.server.pages import Pages
+from stowplan.extender.server.paths import Paths
+from stowplan.extender.server.recording import Recording
+from stowplan.extender.server.request_log import RequestLog
+from stowplan.extender.server.settings import Settings
+from stowplan.framework import Handle, Plugin
+from stowplan.observe import logs
+from stowplan.observe.health import PING, Check
+from stowplan.observe.registry import MetricRegistry
+from stowplan.runtime.collector import settle_heap
+from stowplan.serving import ServerTLS, ServingOptions, listen
+
+log = logs.get(__name__)
+
+_RELOAD_SECONDS = 10.0
+_MOST_STUCK = 32
+"""Half of the calls that may hang before no more are made."""
+
+
+class Extender:
+    """Building one finds whatever keeps it from starting and raises that as a StowplanError; `run` then serves."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._files: list[LineFile] = []
+        self._connection = _connect(settings)
+        self._lease: HoldingLease | None = None
+        self._recording: Recording | None = None
+        self.holding = Holding(self._connection, self._holds)
+        self._add_mirror()
+        self.handlers = self._make_handlers()
+        self.metrics = ServerMetrics(MetricRegistry())
+        self.metrics.watch(self.mirror, self.holding, lambda: self.handlers.stuck)
+        self.decisions = DecisionLog(settings.decisions_kept, self._file(settings.decision_log))
+        self.paths = Paths(settings.url_prefix, settings.verbs)
+        self.answering = Answering(self.handlers, self.paths, self.metrics, self._witnesses())
+        self._ending = asyncio.Event()
+        self._open_ports()
+
+    # Building
+    def _add_mirror(self) -> None:
+        self.mirror: Mirror | None = None
+        self._feeds: MirrorFeeds | None = None
+        factories: list[Any] = [member.factory for member in self._settings.members]
+        if self._connection is None:
+            return
+        kinds = _kinds_read(factories)
+        keep = any(getattr(factory, "needs_objects", False) for factory in factories)
+        self.mirror = Mirror(kinds, holding=self.holding, keep_objects=keep, on_synced=self._on_synced)
+        self._feeds = MirrorFeeds(self._connection, self.mirror, kinds, keep_objects=keep)
+        if self._settings.lease is not None:
+            self._lease = HoldingLease(self._connection, self._settings.lease, on_lost=self.holding.clear)
+
+    def _on_synced(self) -> None:
+        """The cache is complete; nobody changes it meanwhile."""
+        settle_heap()
+        if self._recording is not None and self.mirror is not None:
+            self._recording.add_nodes(info.node for info in self.mirror.cluster.nodes)
+
+    def _make_handlers(self) -> Handlers:
+        settings = self._settings
+        holding = self.holding if self._connection is not None else None
+        members = [self._equipped(member) for member in settings.members]
+        handlers = Handlers(members, settings.policy, mirror=self.mirror, holding=holding)
+        if self.mirror is not None:
+            self.mirror.apply = handlers.apply
+        return handlers
+
+    def _equipped(self, member: Member) -> Member:
+        """The same member, whose plugins can reach the cluster and whose reservations are looked after."""
+
+        def make(args: Any, handle: Handle) -> Plugin:
+            handle.connection = self._connection  # type: ignore[attr-defined]
+            plugin = member.factory(args, handle)
+            self.holding.adopt(plugin)
+            return plugin
+
+        return _with_factory(member, make)
+
+    def _witnesses(self) -> list[Witness]:
+        settings = self._settings
+        witnesses: list[Witness] = [self.decisions] if settings.decisions_kept or settings.decision_log else []
+        if settings.log_requests:
+            witnesses.append(RequestLog())
+        record = self._file(settings.record)
+        if record is not None:
+            self._recording = Recording(record, keep_annotations=settings.keep_annotations)
+            witnesses.append(self._recording)
+        return witnesses
+
+    def _file(self, path: str) -> LineFile | None:
+        if not path:
+            return None
+        self._files.append(LineFile(path))
+        return self._files[-1]
+
+    def _open_ports(self) -> None:
+        settings = self._settings
+        self._tls = ServerTLS(settings.serving, settings.client_ca_file) if settings.has_tls else None
+        pages = Pages(self.metrics.registry, self.decisions, live=self._live_checks(), ready=self._ready_checks())
+        access = Access(required=bool(settings.client_ca_file), allowed_names=settings.allowed_names)
+        self.scheduler_port = SchedulerPort(
+            _listen(settings.serving, "--port"),
+            None if self._tls is None else self._tls.context,
+            self.answering,
+            access=access,
+            pages=pages if settings.metrics_port is None else None,
+            closed=lambda: None if self._holds() else "another replica holds the reservations",
+            largest_body=settings.largest_body,
+            gzip=settings.gzip,
+        )
+        self.operator_port: OperatorPort | None = None
+        if settings.metrics_port is not None:
+            address = settings.metrics_address or settings.serving.address
+            wanted = ServingOptions(address=address, port=settings.metrics_port)
+            self.operator_port = OperatorPort(_listen(wanted, "--metrics-port"), pages)
+
+    def _live_checks(self) -> list[Check]:
+        return [
+            PING,
+            Check("feeds", lambda: None if self._feeds is None else self._feeds.problem()),
+            Check("plugins", self._hanging),
+        ]
+
+    def _hanging(self) -> str | None:
+        """A plugin that hangs now and then is lived with. One that hangs all the time calls for a new process."""
+        stuck = self.handlers.stuck
+        return f"plugins hang in {stuck} calls" if stuck >= _MOST_STUCK else None
+
+    def _ready_checks(self) -> list[Check]:
+        checks = [Check("shutdown", lambda: "process is shutting down" if self._ending.is_set() else None)]
+        if self.mirror is not None:
+            mirror = self.mirror
+            checks.append(Check("cache-sync", lambda: None if mirror.synced else "nodes and pods are not listed yet"))
+        if self._settings.lease is not None:
+            other = "another replica holds the reservations"
+            checks.append(Check("reservations-lease", lambda: None if self._holds() else other))
+        return checks
+
+    def _holds(self) -> bool:
+        return self._settings.lease is None or (self._lease is not None and self._lease.holds())
+
+    # Serving
+    def stop(self) -> None:
+        """End once what has been asked is answered."""
+        self._ending.set()
+
+    async def run(self) -> None:
+        """Serve until `stop`."""
+        ports = [port for port in (self.scheduler_port, self.operator_port) if port is not None]
+        for port in ports:
+            await port.start()
+        if self._feeds is not None:
+            self._feeds.start()
+        if self._lease is not None:
+            self._lease.start()
+        self._announce()
+        try:
+            await self._maintain()
+        finally:
+            await self.scheduler_port.drain(self._settings.drain_seconds)
+            if self.operator_port is not None:
+                await self.operator_port.drain(1.0)
+            await self._close()
+
+    async def _maintain(self) -> None:
+        """Until the end, keep certificates up to date."""
+        while not self._ending.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), _RELOAD_SECONDS)
+            if self._tls is not None:
+                self._tls.reload()
+
+    async def _close(self) -> None:
+        if self._feeds is not None:
+            await self._feeds.stop()
+        if self._lease is not None:
+            await asyncio.to_thread(self._lease.stop)
+        await self.holding.writer.close()
+        self.handlers.close()
+        for file in self._files:
+            await asyncio.to_thread(file.close)
+
+    def _announce(self) -> None:
+        serving = self._settings.serving
+        for warning in self.handlers.warnings:
+            log.warning(warning)
+        scheme = "https" if self._settings.has_tls else "http"
+        host = f"[{serving.address}]" if ":" in serving.address else serving.address
+        served = {verb: path for verb, path in self.paths.by_verb.items() if verb in self.handlers.serves}
+        log.info("Serving", url=f"{scheme}://{host}:{self.scheduler_port.port}", **served)
+        if self.operator_port is not None:
+            log.info("Serving health and metrics", port=self.operator_port.port)
+        for verb in sorted(set(self._settings.verbs) - self.handlers.serves):
+            if self._settings.verbs[verb]:
+                log.warning("A verb has a name, but no plugin serves it", verb=verb)
+
+
+def _connect(settings: Settings) -> Connection | None:
+    if settings.kubeconfig or settings.in_cluster:
+        return load_connection(settings.kubeconfig)
+    if settings.lease is not None:
+        raise ConfigError("--leader-elect: the lease is kept in a cluster; name one by --kubeconfig or --in-cluster")
+    return None
+
+
+def _kinds_read(factories: Iterable[Any]) -> tuple[str, ...]:
+    read = {kind for factory in factories for kind in getattr(factory, "reads", ())}
+    unknown = sorted(read - set(KINDS))
+    if unknown:
+        raise ConfigError(f"a plugin reads kinds that cannot be watched: {', '.join(unknown)}")
+    return tuple(sorted(read | {"Node", "Pod"}))
+
+
+def _with_factory(member: Member, make: Any) -> Member:
+    for attribute in ("Args", "name", "needs_objects", "reads"):
+        if hasattr(member.factory, attribute):
+            setattr(make, attribute, getattr(member.factory, attribute))
+    return Member(make, name=member.name, args=member.args, weight=member.weight, selector=member.selector)
+
+
+def _listen(options: ServingOptions, flag: str) -> Any:
+    try:
+        return listen(options)
+    except ConfigError as error:
+        raise ConfigError(f"{flag}: {error}") from error

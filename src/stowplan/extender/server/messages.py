@@ -1,0 +1,139 @@
+"""Requests and responses of HTTP/1.1, as far as this server speaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
+
+from stowplan.errors import StowplanError
+
+TEXT, JSON = "text/plain; charset=utf-8", "application/json"
+
+_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
+
+
+class BadRequest(StowplanError):
+    """What came is not HTTP/1.1 as it should be."""
+
+
+class Response(NamedTuple):
+    """What goes out."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON
+    headers: Mapping[str, str] = {}
+
+
+class Head(NamedTuple):
+    """A request before its body."""
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    """By name in lower case."""
+    keep_alive: bool
+    length: int
+    """Of the body; -1 where it comes in chunks."""
+
+
+class Request(NamedTuple):
+    """A request with its body, and who sent it."""
+
+    head: Head
+    body: bytes | bytearray
+    began: float
+    """When its first byte came, by the monotonic clock."""
+    client: str
+    """The address that it came from."""
+
+
+class HeadReader:
+    """Reads the head of a request, and the body if it comes in chunks."""
+
+    def __init__(self, largest: int) -> None:
+        self._parser = HttpRequestParser(self)
+        self._largest = largest
+        self._url = b""
+        self._headers: dict[str, str] = {}
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._keep_alive = False
+        self.complete = False
+
+    def read(self, data: bytes) -> Head:
+        """The head, of which `data` is all. Raises BadRequest."""
+        self._feed(data)
+        url = parse_url(self._url)
+        headers = self._headers
+        return Head(
+            self._parser.get_method().decode(),
+            unquote((url.path or b"/").decode("latin-1")),
+            (url.query or b"").decode("latin-1"),
+            headers,
+            self._keep_alive,
+            self._length(),
+        )
+
+    def read_chunks(self, data: bytes) -> bytes | None:
+        """More of the body: all of it once it is complete. Raises BadRequest, also where it gets too long."""
+        self._feed(data)
+        return b"".join(self._parts) if self.complete else None
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            return  # An offer to speak something else, which may be left alone.
+        except HttpParserError as error:
+            raise BadRequest(f"not a request: {' '.join(str(error).split())}") from error
+
+    def _length(self) -> int:
+        if "chunked" in self._headers.get("transfer-encoding", "").lower():
+            return -1
+        return int(self._headers.get("content-length", "0") or "0")
+
+    # What the parser calls
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self._keep_alive = self._parser.should_keep_alive()
+
+    def on_body(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size <= self._largest:
+            self._parts.append(part)
+
+    def on_message_complete(self) -> None:
+        self.complete = True
+
+    @property
+    def too_long(self) -> bool:
+        return self._size > self._largest
+
+
+def head_of(response: Response, *, close: bool) -> bytes:
+    """A response's head; its length is always told, so that connections can be kept."""
+    lines = [
+        _LINES.get(response.status) or f"HTTP/1.1 {response.status} Unknown\r\n",
+        f"Content-Type: {response.content_type}\r\nContent-Length: {len(response.body)}\r\n",
+        *(f"{name}: {value}\r\n" for name, value in response.headers.items()),
+    ]
+    if close:
+        lines.append("Connection: close\r\n")
+    lines.append("\r\n")
+    return "".join(lines).encode("latin-1")
+
+
+def text(status: int, message: str, **headers: Any) -> Response:
+    """A response for people."""
+    return Response(status, f"{message}\n".encode(), TEXT, headers)

@@ -1,0 +1,58 @@
+"""Which path means which verb."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from stowplan.errors import ConfigError
+from stowplan.extender.handlers import VERBS, Verb
+
+_PLAIN = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@/-]*")
+_OLD_VERSION = "v1"
+"""What releases before v1.6 put between prefix and verb."""
+
+
+class Paths:
+    """The paths of a server: a prefix and a name for each verb, both as the scheduler's configuration has them.
+
+    Slashes do not count, neither doubled nor at an end: schedulers join what they were given as it is.
+    """
+
+    def __init__(self, prefix: str = "", names: Mapping[Verb, str] | None = None) -> None:
+        """Verbs that `names` lacks are called as they are; an empty name switches one off. Raises ConfigError."""
+        given = {**{verb: str(verb) for verb in VERBS}, **(names or {})}
+        self.by_verb: dict[Verb, str] = {}
+        self._verbs: dict[str, Verb] = {}
+        _check(prefix, "the URL prefix")
+        for verb in VERBS:
+            if not given[verb]:
+                continue
+            _check(given[verb], f"the name of the {verb} verb")
+            path = self.by_verb[verb] = _plain(f"{prefix}/{given[verb]}")
+            for accepted in (path, _plain(f"{prefix}/{_OLD_VERSION}/{given[verb]}")):
+                other = self._verbs.setdefault(accepted, verb)
+                if other != verb:
+                    raise ConfigError(f"{accepted}: the verbs {other} and {verb} have the same path")
+        if not self.by_verb:
+            raise ConfigError("all verbs are switched off: name at least one")
+
+    def find(self, path: str) -> Verb | None:
+        """The verb that a request is about."""
+        found = self._verbs.get(path)
+        return found if found is not None else self._verbs.get(_plain(path))
+
+    def listing(self) -> str:
+        """What there is, in a line."""
+        return ", ".join(f"{path} ({verb})" for verb, path in self.by_verb.items())
+
+
+def _plain(path: str) -> str:
+    return "/" + "/".join(part for part in path.split("/") if part)
+
+
+def _check(text: str, what: str) -> None:
+    if not _PLAIN.fullmatch(text):
+        raise ConfigError(f"{what}: {text!r}: a path has no room for such characters")
+    if any(part in (".", "..") for part in text.split("/")):
+        raise ConfigError(f"{what}: {text!r}: a path may not lead upwards")

@@ -1,0 +1,64 @@
+"""An extender as a process: from its settings to its exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from stowplan.extender.handlers import Member, Policy
+from stowplan.extender.server.extender import Extender
+from stowplan.extender.server.settings import Settings
+from stowplan.observe import logs
+from stowplan.serving import ServingOptions
+
+log = logs.get(__name__)
+
+_SIGNALS = ("SIGTERM", "SIGINT")
+
+
+def run(
+    members: Sequence[Member],
+    *,
+    port: int = 8888,
+    bind_address: str = "127.0.0.1",
+    tls_cert_file: str = "",
+    tls_private_key_file: str = "",
+    policy: Policy | None = None,
+    **settings: Any,
+) -> int:
+    """Serve these plugins until a signal says otherwise; for programs of one's own. More `settings` are the members of
+    `Settings`, such as url_prefix or kubeconfig. Raises StowplanError for what keeps it from starting."""
+    has_cluster = bool(settings.get("kubeconfig") or settings.get("in_cluster"))
+    serving = ServingOptions(
+        address=bind_address, port=port, certificate_file=tls_cert_file, key_file=tls_private_key_file
+    )
+    logs.configure(logs.LogOptions())
+    policy = policy or Policy(bare_names=not has_cluster)
+    return serve(Settings(members=tuple(members), policy=policy, serving=serving, **settings))
+
+
+def serve(settings: Settings) -> int:
+    """Serve until a signal says otherwise; the exit status."""
+    extender = Extender(settings)
+    on_the_fastest_loop(_serve(extender))
+    return 0
+
+
+async def _serve(extender: Extender) -> None:
+    loop = asyncio.get_running_loop()
+    for name in _SIGNALS:
+        loop.add_signal_handler(getattr(signal, name), extender.stop)
+    await extender.run()
+    log.info("Every request was answered, exiting")
+
+
+def on_the_fastest_loop(main: Coroutine[Any, Any, None]) -> None:
+    if sys.platform == "win32":
+        asyncio.run(main)
+        return
+    import uvloop
+
+    uvloop.run(main)

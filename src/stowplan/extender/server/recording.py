@@ -1,0 +1,76 @@
+"""Requests and replies as lines in a file, redacted, to be replayed against other code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from stowplan import api
+from stowplan.errors import InputError
+from stowplan.extender.handlers import Verb
+from stowplan.extender.server.answering import Exchange
+from stowplan.extender.server.lines import LineFile
+from stowplan.extender.server.redaction import redact
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a recording: a request with its reply, or a node that requests name."""
+
+    time: float = 0.0
+    verb: Verb | None = None
+    status: int = 0
+    request: msgspec.Raw = msgspec.Raw(b"null")
+    reply: msgspec.Raw = msgspec.Raw(b"null")
+    node: api.Node | None = None
+
+
+class Recording:
+    """Writes down every exchange, and nodes that requests may name."""
+
+    def __init__(
+        self, file: LineFile, *, keep_annotations: Collection[str] = (), clock: Callable[[], float] = time.time
+    ) -> None:
+        self._file = file
+        self._keep = frozenset(keep_annotations)
+        self._clock = clock
+
+    def add_nodes(self, nodes: Iterable[api.Node]) -> None:
+        known = tuple(nodes)
+        self._file.put(lambda: (msgspec.json.encode({"node": self._plain_node(node)}) for node in known))
+
+    def note(self, exchange: Exchange) -> None:
+        reply, at = exchange.reply.body, self._clock()
+        self._file.put(lambda: (self._line(exchange, reply, at),))
+
+    def _plain_node(self, node: api.Node) -> Any:
+        return redact(msgspec.to_builtins(node), self._keep)
+
+    def _line(self, exchange: Exchange, reply: bytes, at: float) -> bytes:
+        line = {
+            "time": round(at, 3),
+            "verb": exchange.verb,
+            "status": exchange.reply.status,
+            "request": self._redacted(exchange.request),
+            "reply": self._redacted(reply),
+        }
+        return msgspec.json.encode(line)
+
+    def _redacted(self, body: bytes | bytearray) -> Any:
+        try:
+            return redact(msgspec.json.decode(body), self._keep)
+        except msgspec.DecodeError:
+            return None  # Not JSON, so there is no telling what is in it.
+
+
+def read_recording(lines: Iterable[bytes], source: str) -> Iterator[Recorded]:
+    """The lines of a recording. Raises InputError with the number of a line that is none."""
+    decoder = msgspec.json.Decoder(Recorded)
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise InputError(f"{source}: line {number}: not a recorded request: {error}") from error

@@ -1,0 +1,109 @@
+"""Recorded requests, asked again, and what is different about the answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from stowplan.cache import Cluster
+from stowplan.errors import InputError
+from stowplan.extender.handlers import Handlers, Reply, Verb
+from stowplan.extender.server.recording import Recorded, read_recording
+from stowplan.extender.server.settings import Settings
+from stowplan.framework import Pod
+
+_MOST_NAMED = 10
+
+
+class Replayed(NamedTuple):
+    """A request that was asked again."""
+
+    title: str
+    differences: tuple[str, ...]
+
+
+class _Nodes:
+    """The nodes of a recording, in place of a cache that is kept up to date."""
+
+    synced = True
+
+    def __init__(self, keep_objects: bool) -> None:
+        self.cluster = Cluster(keep_objects=keep_objects)
+
+    def pending_pod(self, uid: str) -> Pod | None:
+        return None
+
+
+def replayed(lines: Iterable[bytes], source: str, settings: Settings) -> Iterator[Replayed]:
+    """Each request of a recording, with what is answered otherwise now. Bindings are not made again.
+
+    Nodes come before the requests that name them. Raises InputError for a recording that cannot be read.
+    """
+    recorded = list(read_recording(lines, source))
+    nodes = [line.node for line in recorded if line.node is not None]
+    mirror = _Nodes(any(getattr(member.factory, "needs_objects", False) for member in settings.members))
+    for node in nodes:
+        mirror.cluster.put_node(node, msgspec.to_builtins(node))
+    handlers = Handlers(settings.members, settings.policy, mirror=mirror if nodes else None)
+    asked = [line for line in recorded if line.verb not in (None, "bind")]
+    if not asked:
+        raise InputError(f"{source}: there is no request in it that could be asked again")
+    try:
+        for line in asked:
+            yield _ask(handlers, line)
+    finally:
+        handlers.close()
+
+
+def _ask(handlers: Handlers, line: Recorded) -> Replayed:
+    assert line.verb is not None
+    reply: Reply = asyncio.run(handlers.answer(line.verb, bytes(line.request)))
+    differences: list[str] = []
+    if reply.status != line.status:
+        differences.append(f"status: {line.status} -> {reply.status}")
+    before, now = msgspec.json.decode(line.reply), msgspec.json.decode(reply.body)
+    differences += _compare(line.verb, before, now)
+    return Replayed(f"{line.verb} {reply.facts.pod or '?'}", tuple(differences))
+
+
+def _compare(verb: Verb, before: Any, now: Any) -> Iterator[str]:
+    old, new = _facts(verb, before), _facts(verb, now)
+    changes: dict[str, list[str]] = {}
+    for key in sorted({*old, *new}):
+        was, is_ = old.get(key, "nothing"), new.get(key, "nothing")
+        if was != is_:
+            changes.setdefault(f"{was} -> {is_}", []).append(key)
+    for change, names in changes.items():
+        shown = ", ".join(names[:_MOST_NAMED]) + (f" and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED))
+        yield f"{change}: {shown}"
+
+
+def _facts(verb: Verb, reply: Any) -> dict[str, str]:
+    """What a reply says of each node, in words, whatever the case of its keys."""
+    if verb == "prioritize":
+        entries = [_lower(entry) for entry in reply or () if isinstance(entry, dict)]
+        return {str(entry.get("host")): f"score {entry.get('score')}" for entry in entries}
+    parts = _lower(reply)
+    if verb == "preempt":
+        victims = parts.get("nodenametometavictims") or {}
+        return {node: f"victims {_uids(_lower(found))}" for node, found in victims.items()}
+    facts = dict.fromkeys(parts.get("nodenames") or (), "passes")
+    for node in (_lower(parts.get("nodes")).get("items")) or ():
+        facts[_lower(_lower(node).get("metadata")).get("name", "?")] = "passes"
+    facts |= {name: f"rejected: {why}" for name, why in (parts.get("failednodes") or {}).items()}
+    hopeless = parts.get("failedandunresolvablenodes") or {}
+    facts |= {name: f"rejected for good: {why}" for name, why in hopeless.items()}
+    if parts.get("error"):
+        facts["(the request)"] = f"error: {parts['error']}"
+    return facts
+
+
+def _uids(victims: dict[str, Any]) -> str:
+    return ", ".join(str(_lower(pod).get("uid")) for pod in victims.get("pods") or ()) or "none"
+
+
+def _lower(value: Any) -> dict[str, Any]:
+    return {key.lower(): item for key, item in value.items()} if isinstance(value, dict) else {}

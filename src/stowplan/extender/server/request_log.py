@@ -1,0 +1,46 @@
+"""What came and went, as log lines."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stowplan.extender.server.answering import Exchange
+from stowplan.extender.server.redaction import redact
+from stowplan.observe import logs
+
+log = logs.get(__name__)
+
+_LONGEST_SHOWN = 64 * 1024
+"""Larger bodies are told of by their size: they hold nodes, hundreds of them."""
+_LONGEST_TEXT = 2048
+
+
+class RequestLog:
+    """Logs every exchange, redacted."""
+
+    def note(self, exchange: Exchange) -> None:
+        facts, reply = exchange.reply.facts, exchange.reply
+        log.info(
+            "Answered",
+            verb=exchange.verb,
+            path=exchange.path,
+            client=exchange.client,
+            pod=facts.pod,
+            status=reply.status,
+            nodesIn=facts.nodes_in,
+            nodesOut=facts.nodes_out,
+            seconds=round(exchange.seconds, 6),
+            err=facts.error,
+            request=_shown(exchange.request),
+            reply=_shown(reply.body),
+        )
+
+
+def _shown(body: bytes | bytearray) -> str:
+    if len(body) > _LONGEST_SHOWN:
+        return f"{len(body):,} bytes"
+    try:
+        text = msgspec.json.encode(redact(msgspec.json.decode(body))).decode()
+    except msgspec.DecodeError:
+        return f"{len(body):,} bytes that are no JSON"
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… ({len(body):,} bytes)"

@@ -1,0 +1,33 @@
+"""The socket that the server listens on."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+
+from stowplan.errors import ConfigError
+from stowplan.serving.options import ServingOptions
+
+
+def listen(options: ServingOptions) -> socket.socket:
+    """A listening socket. Raises ConfigError if there cannot be one.
+
+    An unspecified address means all interfaces and both families, as far as the machine has both.
+    """
+    address = ipaddress.ip_address(options.address)
+    try:
+        if address.is_unspecified and socket.has_dualstack_ipv6():
+            return _open("::", options, socket.AF_INET6, both=True)
+        family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+        return _open(str(address), options, family, both=False)
+    except OSError as error:
+        where = f"[{address}]:{options.port}" if address.version == 6 else f"{address}:{options.port}"
+        why = os.strerror(error.errno).lower() if error.errno else str(error)
+        raise ConfigError(f"failed to create listener: failed to listen on {where}: {why}") from error
+
+
+def _open(address: str, options: ServingOptions, family: int, *, both: bool) -> socket.socket:
+    return socket.create_server(
+        (address, options.port), family=family, dualstack_ipv6=both, reuse_port=options.share_port, backlog=128
+    )

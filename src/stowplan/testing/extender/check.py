@@ -1,0 +1,243 @@
+"""Everything that can be said about an extender from outside."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from stowplan.testing.errors import Unreachable
+from stowplan.testing.extender import golang
+from stowplan.testing.extender.client import ExtenderFailed, KubeSchedulerClient, Victims
+from stowplan.testing.extender.eras import CURRENT, ERAS
+from stowplan.testing.extender.fuzz import mutations
+from stowplan.testing.extender.samples import JsonObject, sample_nodes, sample_pod
+
+Level = Literal["error", "warning"]
+HIGHEST_SCORE = 10
+MANY = 5000
+_FIELDS = ("filter_verb", "prioritize_verb", "preempt_verb", "bind_verb")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An error is what costs pods; a warning is what will, sooner or later. Empty `era` means any."""
+
+    level: Level
+    era: str
+    verb: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.verb}{f' ({self.era})' if self.era else ''}: {self.text}"
+
+
+def check_extender(
+    url_prefix: str,
+    *,
+    filter_verb: str = "",
+    prioritize_verb: str = "",
+    preempt_verb: str = "",
+    bind_verb: str = "",
+    node_cache_capable: bool | None = None,
+    eras: Iterable[str] = tuple(ERAS),
+    pod: JsonObject | None = None,
+    nodes: Sequence[JsonObject] | None = None,
+    http_timeout: float = 5.0,
+    tls: ssl.SSLContext | None = None,
+    fuzz: int = 0,
+    seed: int = 0,
+) -> list[Finding]:
+    """What is wrong with an extender; an empty list where nothing is.
+
+    `node_cache_capable` restricts it to one list mode. `pod` and `nodes` are sent in place of made-up ones. `fuzz` is
+    how many mutilated requests are sent besides.
+    """
+    verbs = dict(zip(_FIELDS, (filter_verb, prioritize_verb, preempt_verb, bind_verb), strict=True))
+    modes = (True, False) if node_cache_capable is None else (node_cache_capable,)
+    found: dict[Finding, None] = {}
+    for era in eras:
+        for cached in modes:
+            if cached and not ERAS[era].sends_names:
+                continue
+            fields = {"node_cache_capable": cached, "http_timeout": http_timeout, "tls": tls}
+            with KubeSchedulerClient(era, url_prefix, **verbs, **fields) as client:  # type: ignore[arg-type]
+                checks = _Checks(client, pod or sample_pod(), nodes or sample_nodes())
+                found |= dict.fromkeys(checks.run(fuzz if era == CURRENT else 0, seed))
+    return list(found)
+
+
+class _Checks:
+    """All checks with one client."""
+
+    def __init__(self, client: KubeSchedulerClient, pod: JsonObject, nodes: Sequence[JsonObject]) -> None:
+        self._client = client
+        self._pod = pod
+        self._nodes = nodes
+        self._names = [str(node["metadata"]["name"]) for node in nodes]
+        mode = "names" if client.names_only else "nodes"
+        self._era = f"{client.era.name}, {mode}"
+
+    def run(self, fuzz: int, seed: int) -> Iterator[Finding]:
+        verbs = {
+            "filter": self._filter,
+            "prioritize": self._prioritize,
+            "preempt": self._preempt,
+            "bind": self._bind,
+        }
+        for verb, check in verbs.items():
+            if self._client.verbs[verb]:
+                try:
+                    yield from check()
+                except ExtenderFailed as problem:
+                    yield self._error(verb, str(problem))
+        if self._client.era.name == CURRENT:
+            for verb in ("filter", "prioritize"):
+                if self._client.verbs[verb]:
+                    yield from self._tolerance(verb)
+                    yield from self._fuzz(verb, fuzz, seed)
+
+    def _error(self, verb: str, text: str) -> Finding:
+        return Finding("error", self._era, verb, text)
+
+    def _warning(self, verb: str, text: str) -> Finding:
+        return Finding("warning", self._era, verb, text)
+
+    def _filter(self) -> Iterator[Finding]:
+        outcome = self._client.filter(self._pod, self._nodes)
+        yield from self._manners("filter")
+        for name in sorted(set(outcome.passing).difference(self._names)):
+            yield self._error("filter", f"node {json.dumps(name)} was not asked about")
+        if len(set(outcome.passing)) != len(outcome.passing):
+            yield self._warning("filter", "a node passes twice")
+        refused = {**outcome.failed, **outcome.unresolvable}
+        silent = set(self._names).difference(outcome.passing, refused)
+        if silent:
+            yield self._warning("filter", "nodes are refused without a reason, so the pod's event tells of none")
+        if any(name in reason for reason in refused.values() for name in self._names):
+            yield self._warning("filter", "a reason names a node, so reasons do not add up in the pod's event")
+        if not self._client.names_only:
+            yield from self._unchanged()
+        again = self._client.filter(self._pod, self._nodes)
+        if sorted(again.passing) != sorted(outcome.passing):
+            yield self._warning("filter", "the same question, asked again, gets another answer")
+
+    def _unchanged(self) -> Iterator[Finding]:
+        """Nodes that come back whole are the ones that scoring sees."""
+        assert self._client.last is not None
+        members = json.loads(self._client.last.body)
+        told = next((value for key, value in (members or {}).items() if key.lower() == "nodes"), None) or {}
+        sent = {node["metadata"]["name"]: node for node in self._nodes}
+        for item in told.get("items") or ():
+            name = item.get("metadata", {}).get("name")
+            if name in sent and not _keeps(item, sent[name]):
+                yield self._warning("filter", "a node comes back other than it was sent; later scores are made from it")
+                return
+
+    def _prioritize(self) -> Iterator[Finding]:
+        outcome = self._client.prioritize(self._pod, self._nodes)
+        if outcome.error:
+            yield self._error("prioritize", f"no scores, and nobody would notice: {outcome.error}")
+            return
+        yield from self._manners("prioritize")
+        assert self._client.last is not None
+        entries = golang.read(golang.HOST_PRIORITIES, self._client.last.body, "v1.HostPriorityList") or []
+        hosts = [entry["Host"] for entry in entries]
+        if set(hosts).difference(self._names):
+            yield self._warning("prioritize", "a node has a score that was not asked about")
+        if len(set(hosts)) != len(hosts):
+            yield self._warning("prioritize", "a node has two scores, which are added up")
+        if any(not 0 <= entry["Score"] <= HIGHEST_SCORE for entry in entries):
+            yield self._warning("prioritize", f"a score is outside 0 to {HIGHEST_SCORE}, which gives it undue weight")
+        if not hosts:
+            yield self._warning("prioritize", "no node has a score")
+
+    def _preempt(self) -> Iterator[Finding]:
+        if not self._client.era.preempts:
+            return
+        offers = {
+            name: Victims([{**sample_pod(f"victim-{i}"), "spec": {**sample_pod()["spec"], "nodeName": name}}])
+            for i, name in enumerate(self._names)
+        }
+        if self._client.era.allows_no_victims:
+            offers[self._names[-1]] = Victims(())
+        left = self._client.preempt(self._pod, offers)
+        yield from self._manners("preempt")
+        if set(left).difference(offers):
+            yield self._warning("preempt", "a node is named that was not offered")
+
+    def _bind(self) -> Iterator[Finding]:
+        """The pod does not exist, so an error is what is to be expected; but it has to be one that can be read."""
+        if not self._client.era.binds:
+            return
+        try:
+            self._client.bind(self._pod, self._names[0])
+            yield self._warning("bind", "a pod that does not exist was bound, or so it says")
+        except ExtenderFailed as problem:
+            last = self._client.last
+            if last is None or last.status != 200 or not last.body.strip():
+                yield self._error("bind", f"the reason does not reach the pod's event: {problem}")
+
+    def _manners(self, verb: str) -> Iterator[Finding]:
+        last = self._client.last
+        if last is not None and "content-length" not in last.headers:
+            yield Finding("warning", "", verb, "no Content-Length: Go may drop the connection after such a reply")
+
+    def _tolerance(self, verb: str) -> Iterator[Finding]:
+        """What other clients, and other settings, may well send."""
+        client = self._client
+        request = client.arguments(self._pod, self._nodes)
+        url = client.url(client.verbs[verb])
+        names = [f"node-{i}" for i in range(MANY)]
+        many = {**request, "NodeNames": names} if client.names_only else request
+        forms: dict[str, tuple[str, JsonObject, str]] = {
+            "unknown keys": (url, {**request, "Extra": {"a": 1}}, "application/json"),
+            "the unused list left out": (url, {k: v for k, v in request.items() if v is not None}, "application/json"),
+            "keys in lower case": (url, {key.lower(): value for key, value in request.items()}, "application/json"),
+            "a charset in the Content-Type": (url, request, "application/json; charset=utf-8"),
+            f"{MANY} names": (url, many, "application/json"),
+        }
+        for what, (address, asked, content_type) in forms.items():
+            try:
+                status = client.wire.post(address, json.dumps(asked).encode(), content_type).status
+                problem = "" if status == 200 else f"status {status}"
+            except Unreachable as unreachable:
+                problem = str(unreachable)
+            if problem:
+                yield self._warning(verb, f"{what}: {problem}")
+
+    def _fuzz(self, verb: str, count: int, seed: int) -> Iterator[Finding]:
+        client = self._client
+        url = client.url(client.verbs[verb])
+        for kind, body in mutations(client.arguments(self._pod, self._nodes), count, seed):
+            try:
+                exchange = client.wire.post(url, body)
+                if exchange.status == 200:
+                    golang.first_value(exchange.body)
+            except Unreachable as problem:
+                yield self._error(verb, f"mutilated request ({kind}): no reply: {_cause(problem)}")
+            except golang.GoError as problem:
+                yield self._error(
+                    verb, f"mutilated request ({kind}): status 200 with a body that is no JSON: {problem}"
+                )
+        if count:
+            ask: Any = client.filter if verb == "filter" else client.prioritize
+            try:
+                ask(self._pod, self._nodes)
+            except ExtenderFailed as problem:
+                yield self._error(verb, f"does not answer any more after mutilated requests: {problem}")
+
+
+def _keeps(got: Any, sent: Any) -> bool:
+    """Whether everything that was sent is still there. Writers may add what is empty, and leave out what is."""
+    if isinstance(sent, dict) and isinstance(got, dict):
+        return all(_keeps(got.get(key), value) for key, value in sent.items() if value not in ({}, [], None, ""))
+    if isinstance(sent, list) and isinstance(got, list):
+        return len(got) == len(sent) and all(map(_keeps, got, sent))
+    return bool(got == sent)
+
+
+def _cause(problem: Unreachable) -> str:
+    return str(problem).partition('": ')[2]

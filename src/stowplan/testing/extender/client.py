@@ -1,0 +1,248 @@
+"""kube-scheduler's side of the protocol, in the age of one's choice."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from stowplan.errors import StowplanError
+from stowplan.testing.errors import Unreachable
+from stowplan.testing.extender import golang
+from stowplan.testing.extender.eras import ERAS, Era
+from stowplan.testing.extender.samples import JsonObject
+from stowplan.testing.extender.transport import Exchange, Wire
+
+OK = 200
+
+
+class ExtenderFailed(StowplanError):
+    """What kube-scheduler takes for a failure, in its words: those stand in the pod's event."""
+
+
+class SchedulerCrashed(ExtenderFailed):
+    """A reply that makes kube-scheduler of that age dereference nil, or look beyond the end of a list."""
+
+
+@dataclass(frozen=True)
+class FilterOutcome:
+    """What comes of `filter`."""
+
+    passing: list[str]
+    failed: dict[str, str] = field(default_factory=dict)
+    unresolvable: dict[str, str] = field(default_factory=dict)
+    candidates: frozenset[str] = frozenset()
+    """Where preemption may be tried."""
+    ignored: str = ""
+    """Why the extender, which is ignorable, was left out."""
+
+
+@dataclass(frozen=True)
+class Priorities:
+    """What comes of `prioritize`: what is added to each node's total. Errors are swallowed, and only kept here."""
+
+    scores: dict[str, int]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Victims:
+    """Pods on a node that would be evicted."""
+
+    pods: Sequence[JsonObject]
+    violations: int = 0
+
+
+class KubeSchedulerClient:
+    """Asks one extender. The arguments are the fields of its entry in kube-scheduler's configuration."""
+
+    def __init__(
+        self,
+        era: str | Era,
+        url_prefix: str,
+        *,
+        filter_verb: str = "",
+        prioritize_verb: str = "",
+        preempt_verb: str = "",
+        bind_verb: str = "",
+        node_cache_capable: bool = False,
+        weight: int = 1,
+        ignorable: bool = False,
+        http_timeout: float = 5.0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.era = ERAS[era] if isinstance(era, str) else era
+        self.url_prefix = url_prefix
+        self.verbs = {"filter": filter_verb, "prioritize": prioritize_verb, "preempt": preempt_verb, "bind": bind_verb}
+        self.names_only = node_cache_capable and self.era.sends_names
+        self.weight = weight
+        self.ignorable = ignorable
+        self.wire = Wire(http_timeout, tls)
+        self.last: Exchange | None = None
+        """The last request and its reply."""
+
+    def url(self, verb: str) -> str:
+        prefix = self.url_prefix.rstrip("/") if self.era.trims_prefix else self.url_prefix
+        return "/".join((prefix, "v1", verb) if self.era.version_in_path else (prefix, verb))
+
+    # Verbs
+    def filter(self, pod: JsonObject, nodes: Sequence[JsonObject]) -> FilterOutcome:
+        names = [_name(node) for node in nodes]
+        if not self.verbs["filter"]:
+            return FilterOutcome(names)
+        try:
+            result = self._ask("filter", self.arguments(pod, nodes), golang.FILTER_RESULT, "v1.ExtenderFilterResult")
+            if result["Error"]:
+                raise ExtenderFailed(result["Error"])
+            passing = self._passing(result, names)
+        except ExtenderFailed as problem:
+            return FilterOutcome(names, ignored=self._or_ignore("filter", problem))
+        failed = result["FailedNodes"] or {}
+        unresolvable = (result["FailedAndUnresolvableNodes"] or {}) if self.era.knows_unresolvable else {}
+        silent = set(names).difference(passing, failed, unresolvable)
+        candidates = set(failed).difference(unresolvable)
+        if self.era.preempts_where_nothing_is_said:
+            candidates |= silent
+        return FilterOutcome(passing, failed, unresolvable, frozenset(candidates))
+
+    def prioritize(self, pod: JsonObject, nodes: Sequence[JsonObject]) -> Priorities:
+        """Nobody is asked about a single node."""
+        if not self.verbs["prioritize"] or len(nodes) < 2:
+            return Priorities({})
+        try:
+            body = self.arguments(pod, nodes)
+            entries = self._ask("prioritize", body, golang.HOST_PRIORITIES, "v1.HostPriorityList")
+        except ExtenderFailed as problem:
+            return Priorities({}, str(problem))
+        scores = dict.fromkeys(map(_name, nodes), 0)
+        for entry in entries or ():
+            if entry["Host"] in scores:
+                scores[entry["Host"]] += entry["Score"] * self.weight * self.era.scale
+        return Priorities(scores)
+
+    def preempt(
+        self, pod: JsonObject, offers: Mapping[str, Victims], pods_on: Mapping[str, Iterable[JsonObject]] | None = None
+    ) -> dict[str, tuple[tuple[str, ...], int]]:
+        """(uids, violations) by node. `pods_on` are all pods by node, by default those that are offered."""
+        known = {node: {_uid(pod) for pod in pods} for node, pods in (pods_on or {}).items()}
+        for node, victims in offers.items():
+            known.setdefault(node, {_uid(each) for each in victims.pods})
+        unchanged = {node: (tuple(map(_uid, each.pods)), each.violations) for node, each in offers.items()}
+        if not self.verbs["preempt"] or not self.era.preempts:
+            return unchanged
+        try:
+            told = self._ask(
+                "preempt", self._preempt_arguments(pod, offers), golang.PREEMPTION_RESULT, "v1.ExtenderPreemptionResult"
+            )
+            found = {
+                node: self._claimed(node, victims, known)
+                for node, victims in (told["NodeNameToMetaVictims"] or {}).items()
+            }
+        except ExtenderFailed as problem:
+            self._or_ignore("preempt", problem)
+            return unchanged
+        return {node: claim for node, claim in found.items() if self._has_victims(node, claim[0])}
+
+    def bind(self, pod: JsonObject, node_name: str) -> None:
+        """Raises ExtenderFailed, also where the extender is ignorable: then another one binds."""
+        meta = pod["metadata"]
+        body = {"PodName": meta["name"], "PodNamespace": meta["namespace"], "PodUID": meta["uid"], "Node": node_name}
+        result = self._ask("bind", body, golang.BINDING_RESULT, "v1.ExtenderBindingResult")
+        if result["Error"]:
+            raise ExtenderFailed(result["Error"])
+
+    # Requests
+    def arguments(self, pod: JsonObject, nodes: Sequence[JsonObject]) -> JsonObject:
+        """The request for `filter` and `prioritize`."""
+        whole = None if self.names_only else {"metadata": {}, "items": list(nodes)}
+        if self.era.lower_case:
+            return {"pod": pod, "nodes": whole}
+        return {"Pod": pod, "Nodes": whole, "NodeNames": [_name(node) for node in nodes] if self.names_only else None}
+
+    def _preempt_arguments(self, pod: JsonObject, offers: Mapping[str, Victims]) -> JsonObject:
+        def told(victims: Victims) -> JsonObject:
+            pods = [{"UID": _uid(each)} for each in victims.pods] if self.names_only else list(victims.pods)
+            return {"Pods": pods, "NumPDBViolations": victims.violations}
+
+        offered = {node: told(victims) for node, victims in offers.items()}
+        whole, meta = (None, offered) if self.names_only else (offered, None)
+        return {"Pod": pod, "NodeNameToVictims": whole, "NodeNameToMetaVictims": meta}
+
+    def _ask(self, verb: str, arguments: JsonObject, reader: golang.Reader, type_name: str) -> Any:
+        url = self.url(self.verbs[verb])
+        try:
+            self.last = exchange = self.wire.post(url, json.dumps(arguments, separators=(",", ":")).encode())
+            if self.era.looks_at_status and exchange.status != OK:
+                told = f"failed {self.verbs[verb]} with extender at URL {url}, code {exchange.status}"
+                raise ExtenderFailed(told)
+            return golang.read(reader, exchange.body, type_name)
+        except (Unreachable, golang.GoError) as problem:
+            raise ExtenderFailed(str(problem)) from problem
+
+    # Replies
+    def _passing(self, result: JsonObject, names: Sequence[str]) -> list[str]:
+        if self.names_only and result["NodeNames"] is not None:
+            for name in result["NodeNames"]:
+                if name not in names:
+                    self._unknown(name)
+            return list(result["NodeNames"])
+        whole = result["Nodes"]
+        return [] if whole is None else [item["metadata"]["name"] for item in whole["items"] or ()]
+
+    def _unknown(self, name: str) -> None:
+        if not self.era.refuses_unknown_names:
+            raise SchedulerCrashed(f"nil pointer: no node {json.dumps(name)} was asked about")
+        prefix = json.dumps(self.url_prefix)
+        text = f"claims a filtered node {json.dumps(name)} which is not found in the input node list"
+        raise ExtenderFailed(f"extender {prefix} {text}")
+
+    def _claimed(self, node: str, victims: JsonObject | None, known: Mapping[str, set[str]]) -> tuple[Any, int]:
+        if node not in known:
+            raise ExtenderFailed(f"nodeinfo not found for node name {json.dumps(node)}")
+        if victims is None or None in (victims["Pods"] or ()):
+            raise SchedulerCrashed(f"nil pointer: null among the victims on node {json.dumps(node)}")
+        uids = tuple(each["UID"] for each in victims["Pods"] or ())
+        for uid in uids:
+            if uid not in known[node]:
+                raise ExtenderFailed(
+                    f"extender: {self.url_prefix} claims to preempt pod (UID: &{{{uid}}}) on node: {node}, "
+                    "but the pod is not found on that node"
+                )
+        return uids, victims["NumPDBViolations"] if self.era.keeps_violations else 0
+
+    def _has_victims(self, node: str, uids: tuple[str, ...]) -> bool:
+        if uids or self.era.allows_no_victims:
+            return True
+        if not self.era.refuses_no_victims:
+            raise SchedulerCrashed(f"index out of range: no victims on node {json.dumps(node)}")
+        if not self.ignorable:
+            raise ExtenderFailed(f"expected at least one victim pod on node {json.dumps(node)}")
+        return False
+
+    def _or_ignore(self, verb: str, problem: ExtenderFailed) -> str:
+        """Raise it again, unless the extender may be left out; what is told of it then."""
+        if isinstance(problem, SchedulerCrashed) or not self.ignorable or not self.era.may_ignore(verb):
+            raise problem
+        return str(problem)
+
+    def close(self) -> None:
+        self.wire.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+def _name(node: JsonObject) -> str:
+    return str(node["metadata"]["name"])
+
+
+def _uid(pod: JsonObject) -> str:
+    return str(pod["metadata"]["uid"])

@@ -1,0 +1,222 @@
+"""Answering in time, whatever plugins do, and what is said before the first request."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from time import monotonic
+
+import pytest
+from tests.builders import node, pod
+from tests.unit.extender.handlers.scene import FakeMirror, Tiers, full, named, tiers, told
+
+from stowplan.errors import ConfigError, PluginError
+from stowplan.extender import remaining
+from stowplan.extender.handlers import Handlers, Member, Policy
+from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, reject
+
+
+class Hanging(Plugin):
+    """Hangs on pods that say so, until it is let go."""
+
+    name = "hanging"
+    let_go = threading.Event()
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        if pod.labels.get("hang"):
+            self.let_go.wait(20)
+        return reject("full") if node.name == "b" else None
+
+
+@pytest.fixture
+def hanging() -> type[Hanging]:
+    class Fresh(Hanging):
+        let_go = threading.Event()
+
+    return Fresh
+
+
+STUCK = pod("stuck", labels={"hang": "yes"})
+
+
+def test_a_plugin_that_hangs_is_left_behind(hanging: type[Hanging]) -> None:
+    handlers = Handlers([Member(hanging)], Policy(http_timeout=0.3))
+    nodes = [node("a"), node("b")]
+
+    async def scene() -> None:
+        began = monotonic()
+        reply = await handlers.answer("filter", full(*nodes, of=STUCK))
+        assert monotonic() - began < 5
+        assert "no answer within" in told(reply)["Error"]
+        assert reply.facts.abandoned
+        assert reply.facts.pod == "default/stuck"
+        assert handlers.stuck == 0
+        for _ in range(3):
+            after = await handlers.answer("filter", full(*nodes))
+            assert told(after)["FailedNodes"] == {"b": "full"}
+        assert handlers.stuck == 1
+        hanging.let_go.set()
+        for _ in range(100):
+            if not handlers.stuck:
+                break
+            await asyncio.sleep(0.02)
+        assert handlers.stuck == 0
+
+    asyncio.run(scene())
+    handlers.close()
+
+
+def test_the_fallback_may_let_everything_pass(hanging: type[Hanging]) -> None:
+    handlers = Handlers([Member(hanging)], Policy(http_timeout=0.2, on_failure={"filter": "pass"}))
+    reply = asyncio.run(handlers.answer("filter", full(node("a"), node("b"), of=STUCK)))
+    assert len(told(reply)["Nodes"]["items"]) == 2
+    hanging.let_go.set()
+
+
+def test_slow_plugins_are_broken_off_between_nodes_and_their_answers_kept() -> None:
+    asked: list[str] = []
+
+    class Slow(Plugin):
+        name = "slow"
+        scope = "node"
+
+        def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+            asked.append(node.name)
+            threading.Event().wait(0.002)
+            return None
+
+    handlers = Handlers([Member(Slow)])
+    request = full(*(node(f"n{number}") for number in range(200)))
+    late = handlers.filter(request, deadline=monotonic() + 0.05)
+    assert "take too long" in told(late)["Error"]
+    first = len(asked)
+    assert first < 200
+    assert told(handlers.filter(request))["Error"] == ""
+    assert len(asked) == 200
+
+
+def test_plugins_can_ask_how_much_time_is_left() -> None:
+    seen: list[float | None] = []
+
+    class Curious(Plugin):
+        name = "curious"
+
+        def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+            seen.append(remaining())
+            return None
+
+    handlers = Handlers([Member(Curious)], Policy(http_timeout=2.0))
+    asyncio.run(handlers.answer("filter", full(node("a"))))
+    handlers.filter(full(node("a")))
+    assert seen[0] is not None
+    assert 0 < seen[0] < 2
+    assert seen[1] is None
+
+
+@pytest.mark.parametrize(("timeout", "budget"), [(5.0, 4.5), (0.2, 0.15), (0.05, 0.025), (None, None)])
+def test_the_budget(timeout: float | None, budget: float | None) -> None:
+    found = Policy(http_timeout=timeout).budget
+    assert found == (budget if budget is None else pytest.approx(budget))
+
+
+def test_changes_wait_for_plugins_and_are_made_in_order(hanging: type[Hanging]) -> None:
+    mirror = FakeMirror(*tiers(a="gold"))
+    handlers = Handlers([Member(hanging)], Policy(http_timeout=0.2), mirror=mirror)
+    done: list[int] = []
+
+    async def scene() -> None:
+        handlers.apply(lambda: done.append(1))
+        assert done == [1]
+        await handlers.answer("filter", named("a", of=STUCK))
+        handlers.apply(lambda: done.append(2))
+        handlers.apply(lambda: 1 / 0)  # type: ignore[arg-type]
+        handlers.apply(lambda: done.append(3))
+        assert done == [1]
+        hanging.let_go.set()
+        for _ in range(200):
+            if len(done) == 3:
+                break
+            await asyncio.sleep(0.01)
+
+    asyncio.run(scene())
+    assert done == [1, 2, 3]
+
+
+def test_many_at_once() -> None:
+    handlers = Handlers([Member(Tiers)])
+    request = full(*tiers(a="gold", b="silver"))
+
+    async def scene() -> None:
+        replies = await asyncio.gather(*(handlers.answer("filter", request) for _ in range(40)))
+        assert {reply.body for reply in replies} == {replies[0].body}
+        assert told(replies[0])["FailedNodes"] == {"b": "full"}
+
+    asyncio.run(scene())
+
+
+def test_which_verbs_are_served() -> None:
+    assert Handlers([Member(Tiers)]).serves == {"filter", "prioritize"}
+
+
+def test_points_that_are_never_called_are_named_once() -> None:
+    class Much(Tiers):
+        def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+            return None
+
+        def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+            return None
+
+    (warning,) = Handlers([Member(Much)]).warnings
+    assert 'reserve, permit of "tiers"' in warning
+    assert Handlers([Member(Tiers)]).warnings == ()
+
+
+class ReadsPods(Plugin):
+    name = "reads-pods"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        return reject("crowded") if any(other.priority for other in node.pods.values()) else None
+
+
+class Declares(Tiers):
+    scope = "node+pods"
+
+
+class Looks(Tiers):
+    reads = ("ConfigMap",)
+
+
+@pytest.mark.parametrize(("kind", "why"), [(ReadsPods, ".pods"), (Declares, "node+pods"), (Looks, "ConfigMap")])
+def test_plugins_that_need_the_cluster_say_so_at_the_start(kind: type[Plugin], why: str) -> None:
+    with pytest.raises(PluginError, match="kubeconfig") as caught:
+        Handlers([Member(kind)])
+    assert why in str(caught.value)
+    Handlers([Member(kind)], mirror=FakeMirror())
+
+
+def test_what_cannot_be_served_at_all() -> None:
+    class Idle(Plugin):
+        name = "idle"
+
+    with pytest.raises(PluginError, match='"idle" has nothing for an extender to serve'):
+        Handlers([Member(Idle)])
+    with pytest.raises(PluginError, match="two plugins named"):
+        Handlers([Member(Tiers), Member(Tiers)])
+    with pytest.raises(PluginError, match="ZeroDivisionError"):
+        Handlers([Member(lambda args, handle: 1 / 0, name="broken")])  # type: ignore[arg-type,return-value]
+
+
+def test_settings_that_make_no_sense() -> None:
+    with pytest.raises(ConfigError, match="weight"):
+        Member(Tiers, weight=0)
+    with pytest.raises(ConfigError, match="bind"):
+        Policy(on_failure={"bind": "pass"})
+    with pytest.raises(ConfigError, match="timeout"):
+        Policy(http_timeout=0)
+
+
+def test_an_unforeseen_bug_is_an_error_not_a_lost_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    handlers = Handlers([Member(Tiers)])
+    monkeypatch.setattr(handlers._court, "admit", lambda call, question: 1 / 0)
+    assert "ZeroDivisionError" in json.loads(handlers.filter(full(node("a"))).body)["Error"]

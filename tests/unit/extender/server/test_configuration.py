@@ -1,0 +1,159 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stowplan import Plugin
+from stowplan.config.errors import InvalidConfiguration
+from stowplan.errors import ConfigError
+from stowplan.extender.server import configuration
+from stowplan.extender.server.assembling import assemble
+from stowplan.extender.server.configuration import load
+
+HEAD = "apiVersion: stowplan/v1alpha1\nkind: ExtenderServerConfiguration\n"
+
+FULL = (
+    HEAD
+    + """
+plugins:
+- plugin: ./gpu.py:GPUShare
+  name: GPU
+  args: {resource: example.com/gpu-memory}
+  weight: 2
+  selector:
+    namespaces: [research]
+    labels: {matchLabels: {team: vision}}
+    resources: [example.com/gpu-memory]
+    schedulerNames: [default-scheduler]
+- plugin: rack:Rack
+httpTimeout: 1500ms
+failurePolicy: {filter: pass, preempt: cached}
+shadow: true
+spareCritical: true
+lowerCaseReplies: true
+ownPods: {labels: {matchLabels: {app: extender}}}
+serving:
+  bindAddress: 0.0.0.0
+  port: 9999
+  urlPrefix: /gpu
+  maxBodyBytes: 1000
+  gzip: always
+  drain: 3s
+  tls: {certFile: a.crt, keyFile: a.key, clientCAFile: ca.crt, allowedNames: [kube-scheduler]}
+verbs: {prioritize: priority, bind: ""}
+monitoring: {port: 9090, decisions: 5, decisionLog: d.jsonl, logRequests: true, record: r.jsonl, keepAnnotations: [gpu]}
+cluster: {kubeconfig: k.yaml, leaderElection: {leaderElect: true, resourceName: mine}}
+"""
+)
+
+
+class Stub(Plugin):
+    name = "Stub"
+
+
+def problems(text: str | None, **overrides: Any) -> list[str]:
+    with pytest.raises(InvalidConfiguration) as caught:
+        load(text, "x.yaml", overrides)
+    return list(caught.value.problems)
+
+
+def test_everything_gets_to_its_place() -> None:
+    asked: list[str] = []
+
+    def find(specification: str) -> type[Plugin]:
+        asked.append(specification)
+        return Stub
+
+    settings = assemble(load(FULL, "x.yaml", {}), find)
+    assert asked == ["./gpu.py:GPUShare", "rack:Rack"]
+    first, second = settings.members
+    assert (first.name, first.args, first.weight) == ("GPU", {"resource": "example.com/gpu-memory"}, 2)
+    assert first.selector.namespaces == ("research",)
+    assert first.selector.labels.match_labels == {"team": "vision"}
+    assert (second.name, second.weight) == ("Stub", 1)
+    policy = settings.policy
+    assert policy.on_failure == {"filter": "pass", "prioritize": "fail", "preempt": "cached"}
+    assert (policy.http_timeout, policy.shadow, policy.spare_critical, policy.lower_case) == (1.5, True, True, True)
+    assert policy.own_pods is not None
+    assert (settings.serving.address, settings.serving.port) == ("0.0.0.0", 9999)
+    assert (settings.serving.certificate_file, settings.serving.key_file) == ("a.crt", "a.key")
+    assert (settings.client_ca_file, settings.allowed_names) == ("ca.crt", ("kube-scheduler",))
+    assert (settings.url_prefix, settings.verbs) == ("/gpu", {"prioritize": "priority", "bind": ""})
+    assert (settings.largest_body, settings.gzip, settings.drain_seconds) == (1000, "always", 3.0)
+    assert (settings.metrics_port, settings.metrics_address) == (9090, "0.0.0.0")
+    assert (settings.decisions_kept, settings.decision_log, settings.log_requests) == (5, "d.jsonl", True)
+    assert (settings.record, settings.keep_annotations, settings.kubeconfig) == ("r.jsonl", ("gpu",), "k.yaml")
+    assert settings.lease is not None
+    assert (settings.lease.resource_name, settings.lease.resource_namespace) == ("mine", "kube-system")
+
+
+def test_without_a_file() -> None:
+    settings = assemble(load(None, "command line", {"plugins": [{"plugin": "x:Y"}]}), lambda specification: Stub)
+    assert (settings.serving.address, settings.serving.port, settings.metrics_port) == ("127.0.0.1", 8888, None)
+    assert settings.largest_body == 64 << 20
+    assert (settings.policy.http_timeout, settings.lease, settings.verbs) == (5.0, None, {})
+
+
+def test_what_is_said_besides_comes_first() -> None:
+    said = {"plugins": [{"plugin": "x:Y"}], "serving": {"port": 1}, "shadow": True}
+    config = load(HEAD + "plugins: [{plugin: a:B}]\nserving: {port: 2, urlPrefix: /p}\n", "x.yaml", said)
+    assert [entry.plugin for entry in config.plugins] == ["a:B", "x:Y"]
+    assert (config.serving.port, config.serving.url_prefix, config.shadow) == (1, "/p", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("plugins: [{plugin: a:B, wieght: 2}]", '$.plugins[0].wieght: unknown field (did you mean "weight"?)'),
+        ("plugins: [{plugin: a:B}]\nverbs: {fliter: x}", '$.verbs.fliter: unknown field (did you mean "filter"?)'),
+        ("plugins: [{plugin: a:B, weight: 0}]", "$.plugins[0].weight: Invalid value: 0: must be at least 1"),
+        ("plugins: [{}]", "$.plugins[0].plugin: Required value: package.module:Class or ./file.py:Class"),
+        ("plugins: []", "$.plugins: Required value: name at least one plugin, e.g. --plugin ./my.py:MyPlugin"),
+        (
+            "plugins: [{plugin: a:B}]\nfailurePolicy: {filter: maybe}",
+            '$.failurePolicy.filter: Unsupported value: "maybe": supported values: "fail", "pass", "cached"',
+        ),
+        ("plugins: [{plugin: a:B}]\nhttpTimeout: 5", "$.httpTimeout: expected a duration such as 15s, got an integer"),
+        ("plugins: [{plugin: a:B}]\nhttpTimeout: 0s", '$.httpTimeout: Invalid value: "0s": must be more than 0'),
+        (
+            "plugins: [{plugin: a:B}]\nserving: {port: 70000}",
+            "$.serving.port: Invalid value: 70000: must be between 0 and 65535",
+        ),
+        (
+            "plugins: [{plugin: a:B}]\nserving: {tls: {certFile: x}}",
+            "$.serving.tls.keyFile: Required value: a certificate and its key go together",
+        ),
+        (
+            "plugins: [{plugin: a:B}]\nserving: {tls: {clientCAFile: x}}",
+            "$.serving.tls.clientCAFile: Forbidden: client certificates need HTTPS: give certFile and keyFile",
+        ),
+        (
+            "plugins: [{plugin: a:B}]\nserving: {tls: {certFile: a, keyFile: b, allowedNames: [x]}}",
+            "$.serving.tls.allowedNames: Forbidden: names are taken from client certificates: give clientCAFile",
+        ),
+        (
+            "plugins: [{plugin: a:B, selector: {labels: {matchLables: {}}}}]",
+            '$.plugins[0].selector.labels.matchLables: unknown field (did you mean "matchLabels"?)',
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(text: str, problem: str) -> None:
+    assert problems(HEAD + text) == [f"x.yaml: {problem}"]
+
+
+def test_another_kind() -> None:
+    told = problems("kind: KubeSchedulerConfiguration\nplugins: [{plugin: a:B}]")
+    assert told[0].startswith('x.yaml: $.apiVersion: Unsupported value: "": supported values: "stowplan/v1alpha1"')
+    assert told[1].startswith('x.yaml: $.kind: Unsupported value: "KubeSchedulerConfiguration"')
+
+
+def test_an_address_that_is_none() -> None:
+    config = load(HEAD + "plugins: [{plugin: a:B}]\nserving: {bindAddress: my-host}", "x.yaml", {})
+    with pytest.raises(ConfigError, match="bindAddress: 'my-host' is not an IP address"):
+        assemble(config, lambda specification: Stub)
+
+
+def test_the_example_in_the_documentation_is_valid() -> None:
+    text = (configuration.__doc__ or "").partition("\n\n")[2]
+    assert len(load(text, "doc", {}).plugins) == 1
+    assert Path(configuration.__file__).exists()

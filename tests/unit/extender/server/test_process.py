@@ -1,0 +1,40 @@
+import asyncio
+import os
+import signal
+
+import pytest
+from tests.unit.extender.server.examples import TIDY
+
+from stowplan.extender.server import process
+from stowplan.extender.server.extender import Extender
+from stowplan.extender.server.settings import Settings
+from stowplan.serving import ServingOptions
+
+
+def test_for_programs_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Settings] = []
+
+    def serve(settings: Settings) -> int:
+        seen.append(settings)
+        return 0
+
+    monkeypatch.setattr(process, "serve", serve)
+    assert process.run([TIDY], port=1, url_prefix="/x") == 0
+    assert process.run([TIDY], kubeconfig="k") == 0
+    first, second = seen
+    assert (first.serving.port, first.url_prefix, first.policy.bare_names) == (1, "/x", True)
+    assert (second.serving.port, second.serving.address, second.policy.bare_names) == (8888, "127.0.0.1", False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it(number: signal.Signals) -> None:
+    serving = ServingOptions(address="127.0.0.1", port=0)
+
+    async def run() -> None:
+        extender = Extender(Settings(members=(TIDY,), serving=serving))
+        ending = asyncio.create_task(process._serve(extender))
+        await asyncio.sleep(0.05)
+        os.kill(os.getpid(), number)
+        await asyncio.wait_for(ending, 5)
+
+    asyncio.run(run())

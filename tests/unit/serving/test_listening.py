@@ -1,0 +1,42 @@
+import socket
+from contextlib import closing
+
+import pytest
+
+from stowplan.errors import ConfigError
+from stowplan.serving.listening import listen
+from stowplan.serving.options import ServingOptions
+
+
+def test_any_free_port() -> None:
+    with closing(listen(ServingOptions(address="127.0.0.1", port=0))) as listener:
+        address, port = listener.getsockname()[:2]
+        assert address == "127.0.0.1"
+        assert port > 0
+
+
+def test_unspecified_means_all_interfaces() -> None:
+    with closing(listen(ServingOptions(port=0))) as listener:
+        socket.create_connection(("127.0.0.1", listener.getsockname()[1]), timeout=5).close()
+
+
+def test_a_port_in_use() -> None:
+    with closing(listen(ServingOptions(address="127.0.0.1", port=0))) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(ConfigError) as caught:
+            listen(ServingOptions(address="127.0.0.1", port=port))
+    assert str(caught.value) == (
+        f"failed to create listener: failed to listen on 127.0.0.1:{port}: address already in use"
+    )
+
+
+@pytest.mark.skipif(not hasattr(socket, "SO_REUSEPORT"), reason="needs SO_REUSEPORT")
+def test_a_port_can_be_shared() -> None:
+    with closing(listen(ServingOptions(address="127.0.0.1", port=0, share_port=True))) as listener:
+        port = listener.getsockname()[1]
+        listen(ServingOptions(address="127.0.0.1", port=port, share_port=True)).close()
+
+
+def test_an_address_of_another_machine() -> None:
+    with pytest.raises(ConfigError, match=r"failed to listen on 192\.0\.2\.1:0: "):
+        listen(ServingOptions(address="192.0.2.1", port=0))
