@@ -61,6 +61,8 @@ class Cluster:
         """How many pods on nodes use a PersistentVolumeClaim, by "namespace/name"."""
         self.priorities: dict[int, int] = {}
         """How many pods on nodes have a priority, for each that occurs."""
+        self.shared: dict[str, Any] = {}
+        """What plugins of several profiles keep in common, by name."""
         self._homeless: dict[str, dict[str, Pod]] = {}
         self.journal = Journal(self)
 

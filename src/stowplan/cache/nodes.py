@@ -56,6 +56,8 @@ class NodeTable:
         """Grows when a node comes or goes."""
         self._everything: Nodes | None = None
         self._derived: dict[object, Any] = {}
+        self._allocatable_maps: dict[int, Mapping[str, int]] = {}
+        """What was made for plugins that read a node's allocatable as a whole, by slot."""
 
     def __len__(self) -> int:
         return len(self.slot_of)
@@ -159,8 +161,12 @@ class NodeTable:
         self._changed(slot)
 
     def allocatable_of(self, slot: int) -> Mapping[str, int]:
+        known = self._allocatable_maps.get(slot)
+        if known is not None:
+            return known
         amounts = {name: column.values[slot] for name, column in self.allocatable.items() if column.values[slot]}
         amounts["pods"] = self.allowed_pods.values[slot]
+        self._allocatable_maps[slot] = amounts
         return amounts
 
     def requested_of(self, slot: int) -> Mapping[str, int]:
@@ -190,6 +196,7 @@ class NodeTable:
         return slot
 
     def _fill(self, slot: int, node: api.Node) -> None:
+        self._allocatable_maps.pop(slot, None)
         amounts = node.status.allocatable
         for name in amounts:
             if is_schedulable_resource(name):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from stowplan.api import ObjectMeta
@@ -26,19 +26,30 @@ def key_of(metadata: ObjectMeta) -> str:
 class Store(Generic[T]):
     """The objects of one kind. `version` changes with every change, so that what was derived knows when it is stale."""
 
-    __slots__ = ("_objects", "version")
+    __slots__ = ("_listeners", "_objects", "version")
 
     def __init__(self) -> None:
         self._objects: dict[str, T] = {}
+        self._listeners: list[Callable[[T | None, T | None], None]] = []
         self.version = 0
 
+    def listen(self, listener: Callable[[T | None, T | None], None]) -> None:
+        """Hear of every change from now on: (the object before, the object after), None where there is none."""
+        self._listeners.append(listener)
+
     def put(self, item: T) -> None:
-        self._objects[key_of(item.metadata)] = item
+        key = key_of(item.metadata)
+        old = self._objects.get(key) if self._listeners else None
+        self._objects[key] = item
         self.version += 1
+        for listener in self._listeners:
+            listener(old, item)
 
     def remove(self, key: str) -> None:
-        self._objects.pop(key, None)
+        old = self._objects.pop(key, None)
         self.version += 1
+        for listener in self._listeners if old is not None else ():
+            listener(old, None)
 
     def get(self, name: str, namespace: str = "") -> T | None:
         return self._objects.get(f"{namespace}/{name}" if namespace else name)

@@ -11,6 +11,7 @@ from stowplan import api
 from stowplan.cache.stores import ApiObject
 from stowplan.cache.volumes import STORAGE_CLASS
 from stowplan.errors import InputError
+from stowplan.simulator.device_defaults import with_claim_defaults, with_template_defaults
 from stowplan.simulator.pod_defaults import with_defaults
 from stowplan.simulator.pod_status import PENDING
 from stowplan.simulator.world import World
@@ -36,6 +37,8 @@ class Admission:
             api.Node: _node,
             api.StorageClass: _storage_class,
             api.ReplicationController: _replication_controller,
+            api.ResourceClaim: with_claim_defaults,
+            api.ResourceClaimTemplate: with_template_defaults,
         }
 
     def admit(self, item: T) -> T:

@@ -50,12 +50,13 @@ class _Header(msgspec.Struct, rename="camel"):
     items: msgspec.Raw = msgspec.Raw()
 
 
-def load(names: Iterable[str], read: Read, live: Live | None = None) -> Manifests:
+def load(names: Iterable[str], read: Read, live: Live | None = None, namespace: str = "") -> Manifests:
     """All objects of these files, folders and (`-`) standard input; with a cluster, applied to what that has.
 
-    An InputError tells what is wrong with them, a line each.
+    `namespace` is for objects that name none, in place of the cluster's own choice. An InputError tells what is wrong
+    with them, a line each.
     """
-    reader = _Reader(DEFAULT_NAMESPACE if live is None else live.namespace)
+    reader = _Reader(namespace or (DEFAULT_NAMESPACE if live is None else live.namespace))
     for name in names:
         try:
             for file in find_files(name):

@@ -12,7 +12,8 @@ from typing import Any
 
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine import Engine, Observer
-from stowplan.framework import Call, Failure, Instruction, Request
+from stowplan.framework import Bind, Call, Failure, Instruction, Request
+from stowplan.framework.extender import CallExtender, Extender
 from stowplan.runtime import Registry
 from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.faults import Faults, Later
@@ -52,8 +53,13 @@ class Simulation:
         keep_objects: bool = False,
         grace: float = 0.0,
         start: float = EPOCH,
+        extenders: tuple[Extender, ...] = (),
+        ask: Callable[[CallExtender], Any] = lambda request: Failure("nobody is there to ask extenders"),
     ) -> None:
-        """`start` is when simulated time begins: where there are pods that have been running, later than they do."""
+        """`start` is when simulated time begins: where there are pods that have been running, later than they do.
+
+        `ask` calls a real extender, and takes no simulated time. None is ever asked to bind: that happens here.
+        """
         self.clock = VirtualClock(start)
         self.world = World(self.clock, faults, grace=grace)
         self.controllers = Controllers(self.world)
@@ -64,7 +70,9 @@ class Simulation:
             rng=random.Random(seed),
             observer=observer,
             keep_objects=keep_objects,
+            extenders=extenders,
         )
+        self._ask = ask
         self.whole: Callable[[Any], Any] = lambda item: None
         """Gives all of an object's JSON, for plugins that want it."""
         self._answers: list[tuple[float, int, Request, Any]] = []
@@ -139,7 +147,11 @@ class Simulation:
         if isinstance(instruction, Call):
             self.engine.answer(instruction, call(instruction.function))
             return
-        outcome = self.world.execute(instruction)
+        if isinstance(instruction, CallExtender) and instruction.verb != "bind":
+            self.engine.answer(instruction, self._ask(instruction))
+            return
+        done = Bind(instruction.pod, instruction.argument) if isinstance(instruction, CallExtender) else instruction
+        outcome = self.world.execute(done)
         if not isinstance(instruction, Request):
             return
         if isinstance(outcome, Later):

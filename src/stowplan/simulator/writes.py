@@ -13,6 +13,7 @@ from stowplan.api import codec
 from stowplan.framework.instructions import Bind, EmitEvent, Evict, Failure, Instruction, PatchStatus, Write
 from stowplan.framework.pod import Pod
 from stowplan.simulator import refusals
+from stowplan.simulator.identity import generate_name
 from stowplan.simulator.pod_status import started, with_condition
 
 if TYPE_CHECKING:
@@ -72,9 +73,11 @@ def _write(world: World, request: Write) -> Any:
     resource = refusals.resource_of(kind)
     stored = world.get(type(item), metadata.name, metadata.namespace)
     if request.verb == "create":
-        return world.put(item) if stored is None else refusals.already_exists(resource, metadata.name)
+        return world.put(_named(world, item)) if stored is None else refusals.already_exists(resource, metadata.name)
     if stored is None:
         return refusals.not_found(resource, metadata.name)
+    if request.verb == "get":
+        return stored
     if metadata.uid and metadata.uid != stored.metadata.uid:
         return refusals.other_uid(resource, stored.metadata, metadata.uid)
     if request.verb == "delete":
@@ -83,6 +86,15 @@ def _write(world: World, request: Write) -> Any:
     if metadata.resource_version not in ("", stored.metadata.resource_version):
         return refusals.conflict(resource, metadata.name, refusals.MODIFIED)
     return world.put(_patched(stored, request.changes or {}, request.subresource))
+
+
+def _named(world: World, item: Any) -> Any:
+    """The object with a name made for it, if it came with the beginning of one only."""
+    metadata = item.metadata
+    if metadata.name or not metadata.generate_name:
+        return item
+    name = generate_name(metadata.generate_name, metadata.namespace, world.version)
+    return replace(item, metadata=replace(metadata, name=name))
 
 
 def _served(request: Write) -> api.Kind | None:

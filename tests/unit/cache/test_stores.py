@@ -37,6 +37,19 @@ def test_every_change_is_a_new_version() -> None:
     store.remove("ns/a")
 
 
+def test_changes_are_told() -> None:
+    store: Store[api.Service] = Store()
+    told: list[tuple[api.Service | None, api.Service | None]] = []
+    store.put(service("before"))
+    store.listen(lambda old, new: told.append((old, new)))
+    first, second = service("a"), service("a")
+    store.put(first)
+    store.put(second)
+    store.remove("ns/a")
+    store.remove("ns/a")
+    assert told == [(None, first), (first, second), (second, None)]
+
+
 def test_one_store_for_each_kind() -> None:
     stores = Stores()
     assert stores.of(api.Service) is stores.of(api.Service)

@@ -105,6 +105,21 @@ def test_objects_are_created_once() -> None:
     assert (again.message, again.reason) == ('persistentvolumeclaims "c" already exists', "AlreadyExists")
 
 
+def test_objects_are_read() -> None:
+    stage = Stage(claim())
+    assert stage.world.execute(Write("get", "PersistentVolumeClaim", claim())).spec.volume_name == "v"
+    stage.world.delete(claim())
+    assert stage.world.execute(Write("get", "PersistentVolumeClaim", claim())).reason == "NotFound"
+
+
+def test_names_are_made_up() -> None:
+    stage = Stage()
+    unnamed = make("ResourceClaim", "", namespace="default", generateName="p-extended-resources-")
+    names = {stage.world.execute(Write("create", "ResourceClaim", unnamed)).metadata.name for _ in range(3)}
+    assert len(names) == 3
+    assert all(name.startswith("p-extended-resources-") for name in names)
+
+
 def test_a_patch_changes_what_it_names() -> None:
     stage = Stage(claim(annotations={"a": "1", "b": "2"}))
     stored = stage.world.get(api.PersistentVolumeClaim, "c", "default")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from stowplan import api
 from stowplan.cache import Store
@@ -28,6 +29,18 @@ class PodClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeAllocation:
+    """What the claims of a pod that have no devices yet would get on a node."""
+
+    results: tuple[api.AllocationResult, ...]
+    """In the order of `PodClaims.to_allocate`."""
+    special: api.ResourceClaim | None = None
+    """The special claim as the node needs it."""
+    mappings: tuple[api.ContainerExtendedResourceRequest, ...] = ()
+    """Which request of the special claim serves which container."""
+
+
+@dataclass(frozen=True, slots=True)
 class PodClaims:
     """All claims of a pod for one cycle. Where there are none, the plugin has nothing to do."""
 
@@ -37,6 +50,11 @@ class PodClaims:
     """The scheduler's own claim for extended resources that device classes stand behind."""
     extended: Mapping[str, bool] = field(default_factory=dict)
     """The extended resources that the pod asks for, and whether a device class stands behind each."""
+    allocations: Mapping[str, NodeAllocation] = field(default_factory=dict)
+    """By name of node, for nodes that Filter let pass. Looked up anew each time, with other ids for shares of devices,
+    so that Reserve asks once and keeps the answer."""
+    unavailable: set[int] = field(default_factory=set)
+    """Which claims, in order, were found to be of no use on some node."""
 
     def __iter__(self) -> Iterator[PodClaim]:
         yield from self.user
@@ -46,13 +64,18 @@ class PodClaims:
     def __bool__(self) -> bool:
         return bool(self.user) or self.special is not None
 
-    @property
-    def awaits_allocation(self) -> bool:
-        """Whether a claim that the pod's spec names has no devices yet."""
-        return any(item.claim.status.allocation is None for item in self.user)
+    def to_allocate(self) -> list[PodClaim]:
+        """Those that have no devices yet."""
+        return [item for item in self if item.claim.status.allocation is None]
 
 
-def resolve(pod: Pod, store: Store[api.ResourceClaim]) -> list[api.ResourceClaim] | Status:
+class ClaimLookup(Protocol):
+    """Where claims are looked up by name."""
+
+    def get(self, name: str, namespace: str, /) -> api.ResourceClaim | None: ...
+
+
+def resolve(pod: Pod, store: ClaimLookup) -> list[api.ResourceClaim] | Status:
     """The claims that the pod's spec names, in its order, or the first thing that is wrong with them."""
     found: list[api.ResourceClaim] = []
     for entry in pod.spec.resource_claims:

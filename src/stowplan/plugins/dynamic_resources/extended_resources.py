@@ -35,28 +35,38 @@ def special_claim(cluster: Cluster, pod: Pod) -> api.ResourceClaim:
             for owner in claim.metadata.owner_references
         ):
             return claim
-    return api.ResourceClaim(metadata=api.ObjectMeta(namespace=pod.namespace, name=UNWRITTEN))
+    owner = api.OwnerReference(api_version="v1", kind="Pod", name=pod.name, uid=pod.uid, controller=True)
+    metadata = api.ObjectMeta(
+        namespace=pod.namespace,
+        name=UNWRITTEN,
+        generate_name=f"{pod.name}-extended-resources-",
+        # Until it is written it is told apart from those of other pods by this.
+        uid=f"{pod.uid}/{UNWRITTEN}",
+        annotations={ANNOTATION: "true"},
+        owner_references=(owner,),
+    )
+    return api.ResourceClaim(metadata=metadata)
 
 
 def is_written(claim: api.ResourceClaim) -> bool:
     return claim.metadata.name != UNWRITTEN
 
 
-def needs_devices(claims: PodClaims, node: NodeInfo) -> bool | Status:
-    """Whether devices of the node must serve extended resources, which it does not offer as such."""
+def needed_devices(claims: PodClaims, node: NodeInfo) -> tuple[str, ...] | Status:
+    """The extended resources that devices must serve on a node, since it does not offer them as such."""
     if claims.special is None:
-        return False
+        return ()
     claim = claims.special.claim
     if claim.spec.devices.requests:
         return STALE
     offered = node.node.status.allocatable
-    needed = False
+    needed: list[str] = []
     for name, has_class in claims.extended.items():
         if has_class and not value(offered.get(name, 0)):
-            needed = True
+            needed.append(name)
         elif name not in offered:
             return NOT_OFFERED
-    return needed and claim.status.allocation is None
+    return () if claim.status.allocation is not None else tuple(needed)
 
 
 def _requested(template: PodTemplate) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ def failure(text: str) -> Status:
     return Status(Code.Error, text, plugin=NAME)
 
 
-NO_ALLOCATION = unresolvable("cannot allocate all claims (device allocation is not available yet)")
+CANNOT_ALLOCATE = unresolvable("cannot allocate all claims")
 OUT_OF_REACH = unresolvable("resourceclaim not available on the node")
 STALE = unresolvable("cannot schedule extended resource claim")
 NOT_OFFERED = unresolvable("cannot fit resource")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from stowplan import api
 from stowplan.cache.nodes import NodeTable
 from stowplan.simulator.demo.feed import Entry
 from stowplan.simulator.demo.scenario import POOL, ZONE
 from stowplan.simulator.demo.stage import Stage
+from stowplan.simulator.world import World
 
-_WATCHED = ("cpu", "memory", "nvidia.com/gpu")
-"""A node is as full as the scarcest of these."""
+_WATCHED = ("cpu", "memory")
+"""A node is as full as the scarcest of these, or as its devices are taken."""
 
 _MOST = 10
 
@@ -49,7 +51,7 @@ class Glimpse(NamedTuple):
         recorder = stage.recorder
         return cls(
             elapsed=stage.elapsed,
-            zones=_zones(core.cluster.nodes),
+            zones=_zones(core.cluster.nodes, devices_taken(stage.simulation.world)),
             nodes=len(core.cluster.nodes),
             pods=len(core.cluster.pods),
             queues=core.queue.counts(),
@@ -62,7 +64,7 @@ class Glimpse(NamedTuple):
         )
 
 
-def _zones(nodes: NodeTable) -> list[Zone]:
+def _zones(nodes: NodeTable, devices: dict[str, float]) -> list[Zone]:
     columns = [nodes.resource(name) for name in _WATCHED]
     fills: dict[str, dict[str, list[float]]] = {}
     cpu: dict[str, list[int]] = {}
@@ -73,11 +75,23 @@ def _zones(nodes: NodeTable) -> list[Zone]:
             for allocatable, requested in columns
             if allocatable.values[info.slot]
         ]
-        fills.setdefault(zone, {}).setdefault(pool, []).append(max(shares, default=0.0))
+        fill = max((*shares, devices.get(info.name, 0.0)))
+        fills.setdefault(zone, {}).setdefault(pool, []).append(fill)
         total = cpu.setdefault(zone, [0, 0])
         total[0] += columns[0][1].values[info.slot]
         total[1] += columns[0][0].values[info.slot]
     return [Zone(name, pools, cpu[name][0] / max(1, cpu[name][1])) for name, pools in sorted(fills.items())]
+
+
+def devices_taken(world: World) -> dict[str, float]:
+    """Of nodes that have devices, the part that claims hold."""
+    allocations = (claim.status.allocation for claim in world.all(api.ResourceClaim))
+    held = Counter(result.pool for each in allocations if each is not None for result in each.devices.results)
+    return {
+        item.spec.node_name: held[item.spec.pool.name] / len(item.spec.devices)
+        for item in world.all(api.ResourceSlice)
+        if item.spec.node_name and item.spec.devices
+    }
 
 
 def _reasons(stage: Stage) -> Counter[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -16,6 +16,7 @@ from stowplan.config import yaml_text
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 POOL = "example.com/pool"
+DRIVER = "gpu.example.com"
 
 _PACKAGE = files(__package__)
 
@@ -30,6 +31,8 @@ class Pool(_Data, frozen=True, kw_only=True):
     name: str
     share: float
     node: dict[str, Any]
+    devices: tuple[dict[str, Any], ...] = ()
+    """What a driver publishes of each of them."""
 
 
 class Finish(_Data, frozen=True, kw_only=True):
@@ -66,6 +69,14 @@ class Scenario(_Data, frozen=True, kw_only=True):
     pools: tuple[Pool, ...]
     steps: tuple[Step, ...]
 
+    def make_slices(self, nodes: Iterable[api.Node]) -> Iterator[api.ResourceSlice]:
+        """The devices of these nodes."""
+        devices = {pool.name: pool.devices for pool in self.pools if pool.devices}
+        for node in nodes:
+            pool = node.metadata.labels[POOL]
+            if pool in devices:
+                yield _slice(node.metadata.name, devices[pool])
+
     def make_nodes(self, count: int) -> Iterator[api.Node]:
         """So many nodes, of each pool its share, over all zones in turn."""
         counts = [round(count * pool.share) for pool in self.pools]
@@ -95,3 +106,9 @@ def _node(pool: Pool, zone: str, number: int) -> api.Node:
     metadata = pool.node.get("metadata", {})
     labels = {**metadata.get("labels", {}), HOSTNAME: name, ZONE: zone, POOL: pool.name}
     return codec.convert(api.Node, {**pool.node, "metadata": {**metadata, "name": name, "labels": labels}})
+
+
+def _slice(node: str, devices: tuple[dict[str, Any], ...]) -> api.ResourceSlice:
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": devices}
+    return codec.convert(api.ResourceSlice, {"metadata": {"name": f"{node}-{DRIVER}"}, "spec": spec})

@@ -37,8 +37,9 @@ class Stage:
         self.feed = Feed()
         self._scale = nodes / scenario.nodes
         world, admission = self.simulation.world, self.simulation.controllers.admission
-        for node in scenario.make_nodes(nodes):
-            world.put(admission.admit(node))
+        made = [world.put(admission.admit(node)) for node in scenario.make_nodes(nodes)]
+        for item in scenario.make_slices(made):
+            world.put(admission.admit(item))
         for step in scenario.steps:
             for number in range(step.times):
                 world.at(EPOCH + step.at + number * step.every, partial(self._do, step, number + 1))

@@ -11,6 +11,7 @@ import msgspec
 from stowplan import api
 from stowplan.cache.columns import Column
 from stowplan.cache.nodes import NodeTable
+from stowplan.simulator.report.devices import devices_of
 from stowplan.simulator.report.examination import Podium
 from stowplan.simulator.report.recorder import Recorder, Story, workload_of
 from stowplan.simulator.simulation import Simulation
@@ -33,6 +34,8 @@ class PodReport(Told, frozen=True, kw_only=True):
     before: str = ""
     """Running or Pending, of a pod that a cluster had already."""
     node: str = ""
+    devices: tuple[str, ...] = ()
+    """What its claims got, as pool and device."""
     attempts: int = 0
     message: str = ""
     feasible_nodes: int = 0
@@ -140,6 +143,7 @@ class _Pods:
         self._profiles = simulation.engine.core.profiles
         self._gated = {unit.pod.uid: unit.pod for unit in simulation.engine.core.queue.gated}
         self._recorder = recorder
+        self._devices = devices_of(self._world)
         self._workloads: dict[str, str] = {}
         self.stories: dict[str, Story] = {}
         """By namespace and name."""
@@ -160,7 +164,8 @@ class _Pods:
 
     def _state(self, pod: api.Pod, story: Story | None) -> dict[str, Any]:
         if pod.spec.node_name:
-            return {"status": RUNNING if story is None else PLACED, "node": pod.spec.node_name}
+            devices = self._devices.get(pod.metadata.uid, ())
+            return {"status": RUNNING if story is None else PLACED, "node": pod.spec.node_name, "devices": devices}
         name = pod.spec.scheduler_name
         if pod.metadata.uid in self._gated:
             status = self._profiles[name].pre_enqueue(self._gated[pod.metadata.uid])

@@ -127,6 +127,9 @@ def _pods(pods: Sequence[PodReport], style: Style) -> Iterator[Text]:
     headings = ["NAMESPACE", "POD", *(["BEFORE"] if style.before else []), "STATUS", "NODE", "ATTEMPTS"]
     if style.wide:
         headings += ["SCORE", "RUNNER-UP", "FEASIBLE"]
+    with_devices = style.wide and any(pod.devices for pod in pods)
+    if with_devices:
+        headings.append("DEVICES")
     rows = []
     for pod in pods:
         namespace, _, name = pod.pod.partition("/")
@@ -135,6 +138,8 @@ def _pods(pods: Sequence[PodReport], style: Style) -> Iterator[Text]:
         row += [status, pod.node or "-", str(pod.attempts or "-")]
         if style.wide:
             row += _closer(pod)
+        if with_devices:
+            row.append(", ".join(pod.devices) or "-")
         rows.append(row)
     return aligned(headings, rows)
 

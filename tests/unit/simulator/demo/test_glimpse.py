@@ -1,6 +1,6 @@
 import pytest
 
-from stowplan.simulator.demo.glimpse import Glimpse
+from stowplan.simulator.demo.glimpse import Glimpse, devices_taken
 from stowplan.simulator.demo.scenario import load_scenario
 from stowplan.simulator.demo.stage import Stage
 from stowplan.simulator.simulation import EPOCH
@@ -27,12 +27,11 @@ def test_it_counts_what_is_there(stage: Stage) -> None:
 
 def test_a_node_is_as_full_as_its_scarcest_resource(stage: Stage) -> None:
     nodes = stage.simulation.engine.core.cluster.nodes
-    glimpse = Glimpse.of(stage, 0.0)
+    glimpse, devices = Glimpse.of(stage, 0.0), devices_taken(stage.simulation.world)
     for zone in glimpse.zones:
         infos = [info for info in nodes if info.labels["topology.kubernetes.io/zone"] == zone.name]
         gpu = [info for info in infos if info.labels["example.com/pool"] == "gpu"]
-        shares = [info.requested.get("nvidia.com/gpu", 0) / info.allocatable["nvidia.com/gpu"] for info in gpu]
-        for fill, share in zip(zone.pools.get("gpu", []), shares, strict=True):
-            assert 1.0 >= fill >= share
+        for fill, info in zip(zone.pools.get("gpu", []), gpu, strict=True):
+            assert 1.0 >= fill >= devices[info.name] > 0.0
         cpu = sum(info.requested["cpu"] for info in infos) / sum(info.allocatable["cpu"] for info in infos)
         assert zone.cpu == pytest.approx(cpu)

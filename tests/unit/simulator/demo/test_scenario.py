@@ -25,8 +25,15 @@ def test_some_nodes_are_tainted() -> None:
         "spot": True,
         "gpu": True,
     }
-    assert pools["gpu"].status.allocatable["nvidia.com/gpu"] == "4"
     assert pools["general"].status.images
+
+
+def test_gpu_nodes_have_devices() -> None:
+    nodes = list(SCENARIO.make_nodes(SCENARIO.nodes))
+    slices = {each.spec.node_name: each.spec for each in SCENARIO.make_slices(nodes)}
+    assert set(slices) == {node.metadata.name for node in nodes if node.metadata.labels[POOL] == "gpu"}
+    assert {len(spec.devices) for spec in slices.values()} == {4}
+    assert len({spec.pool.name for spec in slices.values()}) == len(slices)
 
 
 @pytest.mark.parametrize("step", [step for step in SCENARIO.steps if step.apply], ids=lambda step: step.apply)
@@ -45,6 +52,7 @@ def test_the_scenario_has_what_the_demo_promises() -> None:
         for item, _ in load([step.apply], lambda name: manifest_text(name, 1)).objects
     }
     assert {"Deployment", "StatefulSet", "DaemonSet", "Job", "Service", "PriorityClass", "StorageClass"} <= kinds
+    assert "ResourceClaimTemplate" in kinds
     assert any(step.lift for step in SCENARIO.steps)
     assert any(step.lose for step in SCENARIO.steps)
     assert max(step.at + (step.times - 1) * step.every for step in SCENARIO.steps) < SCENARIO.seconds <= 60

@@ -68,17 +68,18 @@ def test_the_claim_of_an_earlier_attempt_is_found(there: api.ResourceClaim, take
     assert extended_resources.is_written(claim) is taken
 
 
+GPU = ("example.com/gpu",)
 REQUESTS = (api.DeviceRequest(name="container-0-request-0"),)
 
 
 @pytest.mark.parametrize(
     ("extended", "offered", "requests", "expected"),
     [
-        ({"example.com/gpu": True}, {}, (), True),
-        ({"example.com/gpu": True}, {"example.com/gpu": "0"}, (), True),
-        ({"example.com/gpu": True}, {"example.com/gpu": "4"}, (), False),
-        ({"example.com/gpu": True, "example.com/nic": False}, {"example.com/nic": "1"}, (), True),
-        ({"example.com/gpu": True, "example.com/nic": False}, {"example.com/nic": "0"}, (), True),
+        ({"example.com/gpu": True}, {}, (), GPU),
+        ({"example.com/gpu": True}, {"example.com/gpu": "0"}, (), GPU),
+        ({"example.com/gpu": True}, {"example.com/gpu": "4"}, (), ()),
+        ({"example.com/gpu": True, "example.com/nic": False}, {"example.com/nic": "1"}, (), GPU),
+        ({"example.com/gpu": True, "example.com/nic": False}, {"example.com/nic": "0"}, (), GPU),
         ({"example.com/gpu": True, "example.com/nic": False}, {}, (), NOT_OFFERED),
         ({"example.com/gpu": True}, {"example.com/gpu": "4"}, REQUESTS, STALE),
     ],
@@ -90,5 +91,5 @@ def test_what_the_node_does_not_offer_devices_must_serve(
     node = api.Node(metadata=api.ObjectMeta(name="n"), status=api.NodeStatus(allocatable=allocatable))
     info = Cluster().put_node(node)
     claim = api.ResourceClaim(spec=api.ResourceClaimSpec(devices=api.DeviceClaim(requests=requests)))
-    assert extended_resources.needs_devices(PodClaims((), PodClaim(claim), extended), info) == expected
-    assert extended_resources.needs_devices(PodClaims((), None, extended), info) is False
+    assert extended_resources.needed_devices(PodClaims((), PodClaim(claim), extended), info) == expected
+    assert extended_resources.needed_devices(PodClaims((), None, extended), info) == ()

@@ -1,0 +1,96 @@
+"""The allocator: what claims would get on a node."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stowplan import api
+from stowplan.cache import Store
+from stowplan.framework import NodeInfo
+from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState
+from stowplan.plugins.dynamic_resources.allocation.inventory import Inventory
+from stowplan.plugins.dynamic_resources.allocation.picking import Picked
+from stowplan.plugins.dynamic_resources.allocation.requests import AllocationError, WantedClaim, prepare
+from stowplan.plugins.dynamic_resources.allocation.results import allocation
+from stowplan.plugins.dynamic_resources.allocation.search import Search, SearchTimeoutError
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no answer. What is wrong on the node alone says nothing about others."""
+
+    text: str
+    on_node: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Devices for claims on a node. Equal claims may share one, so it names none of them."""
+
+    picked: tuple[tuple[Picked, ...], ...]
+    chosen: tuple[dict[int, int], ...]
+
+    def results(self, claims: Sequence[WantedClaim], node_name: str) -> tuple[api.AllocationResult, ...] | Failure:
+        """The allocations, one for each claim."""
+        rows = zip(claims, self.picked, self.chosen, strict=True)
+        try:
+            return tuple(allocation(claim, picked, chosen, node_name) for claim, picked, chosen in rows)
+        except AllocationError as error:
+            return Failure(str(error))
+
+
+class Allocator:
+    """Lives as long as the plugin and reads the stores as they are."""
+
+    def __init__(
+        self,
+        allocated: AllocatedState,
+        classes: Store[api.DeviceClass],
+        slices: Store[api.ResourceSlice],
+        timeout: float = 10.0,
+    ) -> None:
+        self.allocated = allocated
+        self.inventory = Inventory(slices)
+        self._classes = classes
+        self._timeout = timeout
+
+    def prepare(self, claims: Sequence[api.ResourceClaim]) -> tuple[WantedClaim, ...] | Failure:
+        """The claims as the search wants them: to be done once for all nodes."""
+        try:
+            return tuple(prepare(claim, self._classes) for claim in claims)
+        except AllocationError as error:
+            return Failure(str(error))
+
+    def solve(self, node: NodeInfo, claims: Sequence[WantedClaim]) -> Solution | Failure | None:
+        """Devices for the claims on a node; None where there are not enough."""
+        pools = self.inventory.pools(node)
+        if isinstance(pools, str):
+            return Failure(pools)
+        deadline = time.monotonic() + self._timeout if self._timeout else None
+        search = Search(claims, pools, node, self.allocated, deadline)
+        try:
+            found = search.run()
+        except AllocationError as error:
+            return Failure(str(error))
+        except SearchTimeoutError:
+            return Failure(f"node {node.name}: timed out trying to allocate devices")
+        if found:
+            chosen: list[dict[int, int]] = [{} for _ in claims]
+            for (claim, request), alternative in search.chosen.items():
+                chosen[claim][request] = alternative
+            return Solution(tuple(map(tuple, search.picked)), tuple(chosen))
+        if any(pool.invalid for pool in pools.pools):
+            return Failure("invalid resource pools were encountered", on_node=True)
+        return None
+
+    def allocate(
+        self, node: NodeInfo, claims: Sequence[api.ResourceClaim]
+    ) -> tuple[api.AllocationResult, ...] | Failure | None:
+        """The allocations that the claims would get on a node, one for each."""
+        prepared = self.prepare(claims)
+        if isinstance(prepared, Failure):
+            return prepared
+        solution = self.solve(node, prepared)
+        return solution if solution is None or isinstance(solution, Failure) else solution.results(prepared, node.name)

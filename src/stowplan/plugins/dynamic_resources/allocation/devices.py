@@ -1,0 +1,129 @@
+"""One published device, with all that is remembered about it while its slice stays as it is."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from stowplan import api
+from stowplan.api.quantity import Exact, parse
+from stowplan.framework import NodeInfo
+from stowplan.plugins.dynamic_resources.allocation.allocated import DeviceID, PoolID
+from stowplan.plugins.dynamic_resources.cel import Device as CelDevice
+from stowplan.plugins.dynamic_resources.cel import Selector
+
+Attribute: TypeAlias = tuple[str, object]
+"""(kind, value); values of unknown kinds equal nothing, not even themselves."""
+
+UNKNOWN: Attribute = ("", None)
+
+_BLOCKING = frozenset(("NoSchedule", "NoExecute"))
+
+
+class Reach:
+    """Which nodes can reach a slice or a device; `error` where its selector cannot be understood."""
+
+    __slots__ = ("_everywhere", "_name", "_selector", "error")
+
+    def __init__(self, of: api.ResourceSliceSpec | api.Device) -> None:
+        self._name = of.node_name or ""
+        self._everywhere = bool(of.all_nodes)
+        self._selector = None if of.node_selector is None else api.compile_node_selector(of.node_selector)
+        self.error = None if self._selector is None or self._name or self._everywhere else self._selector.error
+
+    @property
+    def stated(self) -> bool:
+        return bool(self._name) or self._everywhere or self._selector is not None
+
+    def covers(self, node: NodeInfo) -> bool:
+        if self._name:
+            return node.name == self._name
+        return self._everywhere or (self._selector is not None and self._selector.matches(node.labels, node.name))
+
+
+class Device:
+    """A device of a slice. Compares by identity."""
+
+    __slots__ = ("_cel", "_verdicts", "blocking", "consumes", "id", "pool_id", "reach", "shared", "slice", "spec")
+
+    def __init__(self, spec: api.Device, slice_: api.ResourceSlice) -> None:
+        self.spec = spec
+        self.slice = slice_
+        self.pool_id: PoolID = (slice_.spec.driver, slice_.spec.pool.name)
+        self.id: DeviceID = (*self.pool_id, spec.name)
+        self.shared = bool(spec.allow_multiple_allocations)
+        self.blocking = tuple(taint for taint in spec.taints if taint.effect in _BLOCKING)
+        self.consumes: dict[str, dict[str, Exact]] = {}
+        """What it draws from the counters of its pool, by counter set."""
+        for drawn in spec.consumes_counters:
+            amounts = self.consumes.setdefault(drawn.counter_set, {})
+            for name, counter in drawn.counters.items():
+                amounts[name] = amounts.get(name, 0) + parse(counter.value)
+        self.reach = Reach(spec) if slice_.spec.per_device_node_selection else None
+        self._cel: CelDevice | None = None
+        self._verdicts: dict[Selector, bool | str] = {}
+
+    def verdict(self, selector: Selector) -> bool | str:
+        """What a selector says of the device: asked once, since neither changes."""
+        known = self._verdicts.get(selector)
+        if known is None:
+            if self._cel is None:
+                self._cel = CelDevice(self.pool_id[0], self.spec)
+            known = self._verdicts[selector] = selector.matches(self._cel)
+        return known
+
+    def attribute(self, name: str) -> Attribute | None:
+        """An attribute by its full name; those of the driver's own domain may be published without it."""
+        found = self.spec.attributes.get(name)
+        if found is None:
+            domain, slash, bare = name.partition("/")
+            if not slash or domain != self.pool_id[0]:
+                return None
+            found = self.spec.attributes.get(bare)
+            if found is None:
+                return None
+        if found.string_value is not None:
+            return "string", found.string_value
+        if found.int_value is not None:
+            return "int", found.int_value
+        if found.bool_value is not None:
+            return "bool", found.bool_value
+        return UNKNOWN if found.version_value is None else ("version", found.version_value)
+
+
+class Slice:
+    """A slice and its devices."""
+
+    __slots__ = ("devices", "name", "object", "pool_id", "reach")
+
+    def __init__(self, slice_: api.ResourceSlice) -> None:
+        self.object = slice_
+        self.name = slice_.metadata.name
+        self.pool_id: PoolID = (slice_.spec.driver, slice_.spec.pool.name)
+        self.reach = Reach(slice_.spec)
+        self.devices = tuple(Device(device, slice_) for device in slice_.spec.devices)
+
+    @property
+    def local_to(self) -> str:
+        """The only node that can see the slice; empty where several may."""
+        return "" if self.object.spec.shared_counters else self.object.spec.node_name or ""
+
+    def relevant_to(self, node: NodeInfo) -> bool | str:
+        """Whether devices or counters of the slice matter to the node, or what is wrong with its selectors."""
+        if self.object.spec.shared_counters:
+            return True
+        if self.reach.stated:
+            return self._told(self.reach, node, f"slice {self.name}")
+        if not self.object.spec.per_device_node_selection:
+            return False
+        for device in self.devices:
+            assert device.reach is not None
+            found = self._told(device.reach, node, f"device {device.spec.name} in slice {self.name}")
+            if found is not False:
+                return found
+        return False
+
+    @staticmethod
+    def _told(reach: Reach, node: NodeInfo, what: str) -> bool | str:
+        if reach.error is None:
+            return reach.covers(node)
+        return f"failed to perform node selection for {what}: failed to parse node selector: {reach.error}"

@@ -1,0 +1,126 @@
+"""Pools as seen from a node: the slices of one generation, whether they are all there, and whether they make sense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from stowplan.api.quantity import Exact, parse
+from stowplan.framework import NodeInfo
+from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState, PoolID
+from stowplan.plugins.dynamic_resources.allocation.devices import Device, Slice
+
+CounterSets = dict[str, dict[str, Exact]]
+
+
+class Pool:
+    """The part of a pool that a node can use, and the rest of it where its counters matter."""
+
+    __slots__ = ("_available", "_position", "counters", "devices", "elsewhere", "id", "incomplete", "invalid")
+
+    def __init__(self, pool_id: PoolID) -> None:
+        self.id = pool_id
+        self.incomplete = False
+        self.invalid = False
+        self.devices: tuple[Device, ...] = ()
+        """In the order in which they are tried."""
+        self.elsewhere: tuple[Device, ...] = ()
+        """Devices of the pool that the node cannot reach; those that are taken draw on the same counters."""
+        self.counters: CounterSets = {}
+        self._available: CounterSets = {}
+        self._position = -1
+
+    @property
+    def name(self) -> str:
+        return f"{self.id[0]}/{self.id[1]}"
+
+    def available(self, allocated: AllocatedState) -> CounterSets:
+        """What is left of the counters; may be negative, which is as good as nothing."""
+        if self._position != allocated.position:
+            left = {name: dict(counters) for name, counters in self.counters.items()}
+            for device in (*self.devices, *self.elsewhere):
+                if device.consumes and allocated.is_taken(device.id):
+                    for name, amounts in device.consumes.items():
+                        for counter, amount in amounts.items():
+                            left[name][counter] -= amount
+            self._available, self._position = left, allocated.position
+        return self._available
+
+
+class NodePools:
+    """All pools that matter to a node, in the order in which they are tried."""
+
+    __slots__ = ("candidates", "ids", "pools")
+
+    def __init__(self, pools: Sequence[Pool]) -> None:
+        self.pools = pools
+        self.ids = frozenset(pool.id for pool in pools)
+        self.candidates: list[tuple[Device, Pool]] = [
+            (device, pool) for pool in pools if not pool.incomplete and not pool.invalid for device in pool.devices
+        ]
+        """Every device that may be allocated."""
+
+
+def gather(slices: Iterable[Slice], node: NodeInfo, by_pool: Mapping[PoolID, Sequence[Slice]]) -> NodePools | str:
+    """The pools that some slices form for a node; `by_pool` has all slices there are. The text says what is wrong."""
+    found: dict[PoolID, list[Slice]] = {}
+    for item in slices:
+        relevant = item.relevant_to(node)
+        if isinstance(relevant, str):
+            return f"gather pool information: {relevant}"
+        if relevant:
+            _add(found, item)
+    pools = [pool for pool_id, members in found.items() if (pool := _pool(pool_id, members, by_pool[pool_id]))]
+    # Devices that need time to get ready are a last resort.
+    pools.sort(key=lambda pool: (any(d.spec.binding_conditions for d in pool.devices), pool.id))
+    return NodePools(pools)
+
+
+def _add(found: dict[PoolID, list[Slice]], item: Slice) -> None:
+    """Only the newest generation counts."""
+    members = found.setdefault(item.pool_id, [])
+    generation = item.object.spec.pool.generation
+    if members and generation > members[0].object.spec.pool.generation:
+        members.clear()
+    if not members or generation == members[0].object.spec.pool.generation:
+        members.append(item)
+
+
+def _pool(pool_id: PoolID, members: list[Slice], everything: Sequence[Slice]) -> Pool | None:
+    """A pool from the slices that a node sees; None where they are being replaced by newer ones that it does not."""
+    generation, expected = members[0].object.spec.pool.generation, members[0].object.spec.pool.resource_slice_count
+    pool = Pool(pool_id)
+    unseen: list[Slice] = []
+    if len(members) != expected:
+        if any(other.object.spec.pool.generation > generation for other in everything):
+            return None
+        current = [other for other in everything if other.object.spec.pool.generation == generation]
+        if len(current) != expected:
+            pool.incomplete = True
+            return pool
+        names = {member.name for member in members}
+        unseen = [other for other in current if other.name not in names]
+    members.sort(key=lambda member: member.name)
+    _fill(pool, members, unseen)
+    return pool
+
+
+def _fill(pool: Pool, members: Sequence[Slice], unseen: Sequence[Slice]) -> None:
+    sharing = [member for member in members if member.object.spec.shared_counters]
+    devices = [device for member in members if not member.object.spec.shared_counters for device in member.devices]
+    sets = [counter_set for member in sharing for counter_set in member.object.spec.shared_counters]
+    counters = {s.name: {name: parse(c.value) for name, c in s.counters.items()} for s in sets}
+    every = [device for member in (*members, *unseen) for device in member.devices]
+    duplicate = len({device.spec.name for device in devices}) < len(devices) or len(counters) < len(sets)
+    if duplicate or not all(_consistent(device, counters) for device in every):
+        pool.invalid = True
+        return
+    pool.devices = tuple(devices)
+    pool.elsewhere = tuple(device for member in unseen for device in member.devices)
+    pool.counters = counters
+
+
+def _consistent(device: Device, counters: CounterSets) -> bool:
+    """Whether all counters that a device draws on exist."""
+    return all(
+        name in counters and amounts.keys() <= counters[name].keys() for name, amounts in device.consumes.items()
+    )

@@ -1,0 +1,142 @@
+"""Claims made ready for the search: what follows from a claim and its device classes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from stowplan import api
+from stowplan.api.meta import Quantity
+from stowplan.cache import Store
+from stowplan.framework import NodeInfo
+from stowplan.plugins.dynamic_resources.allocation.devices import Device
+from stowplan.plugins.dynamic_resources.cel import Selector, compile_selector
+
+MAX_DEVICES = 32
+"""How many devices one claim may have."""
+
+ALL = "All"
+EXACT_COUNT = "ExactCount"
+
+
+class AllocationError(Exception):
+    """The search must stop, on this node and all others; internal, the allocator answers with a Failure."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """A request, or one of the alternatives of a request."""
+
+    name: str
+    parent: str
+    """The request that this is an alternative of; empty for a request."""
+    device_class: api.DeviceClass
+    spec: api.ExactDeviceRequest | api.DeviceSubRequest
+    admin: bool
+    selectors: tuple[tuple[str, int, Selector], ...]
+    """(whose they are, number there, selector)."""
+    capacity: Mapping[str, Quantity]
+    rank: int
+    """Its place among the alternatives."""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.parent}/{self.name}" if self.parent else self.name
+
+    @property
+    def base(self) -> str:
+        return self.parent or self.name
+
+    @property
+    def alternative(self) -> str:
+        return self.name if self.parent else ""
+
+    @property
+    def takes_all(self) -> bool:
+        return self.spec.allocation_mode == ALL
+
+    def selects(self, device: Device, node: NodeInfo) -> bool:
+        """Whether the device is of the kind that is asked for, and the node can reach it."""
+        for owner, number, selector in self.selectors:
+            if selector.error is not None:
+                raise AllocationError(f"{owner}: selector #{number}: CEL compile error: {selector.error}")
+            verdict = device.verdict(selector)
+            if verdict is False:
+                return False
+            if verdict is not True:
+                raise AllocationError(f"{owner}: selector #{number}: CEL runtime error: {verdict}")
+        return device.reach is None or device.reach.covers(node)
+
+    def tolerates(self, device: Device) -> bool:
+        return all(any(_tolerates(t, taint) for t in self.spec.tolerations) for taint in device.blocking)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WantedClaim:
+    """A claim: for each of its requests the alternatives, of which an exact request has one."""
+
+    claim: api.ResourceClaim
+    key: str
+    requests: tuple[tuple[Wanted, ...], ...] = field(default=())
+
+
+def prepare(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) -> WantedClaim:
+    """Raises AllocationError where the claim asks for what cannot be understood."""
+    key = f"{claim.metadata.namespace}/{claim.metadata.name}"
+    for number, constraint in enumerate(claim.spec.devices.constraints):
+        if constraint.match_attribute is None and constraint.distinct_attribute is None:
+            empty = "empty constraint (unsupported constraint type?)"
+            raise AllocationError(f"claim {key}, constraint #{number}: {empty}")
+    requests: list[tuple[Wanted, ...]] = []
+    for request in claim.spec.devices.requests:
+        if request.first_available:
+            subs = enumerate(request.first_available)
+            requests.append(tuple(_wanted(key, sub.name, request.name, sub, classes, rank) for rank, sub in subs))
+        else:
+            exactly = request.exactly or api.ExactDeviceRequest()
+            requests.append((_wanted(key, request.name, "", exactly, classes),))
+    return WantedClaim(claim, key, tuple(requests))
+
+
+def _wanted(
+    key: str,
+    name: str,
+    parent: str,
+    spec: api.ExactDeviceRequest | api.DeviceSubRequest,
+    classes: Store[api.DeviceClass],
+    rank: int = 0,
+) -> Wanted:
+    at = f"claim {key}, request {name}"
+    for number, selector in enumerate(spec.selectors):
+        if selector.cel is None:
+            raise AllocationError(f"{at}, selector #{number}: CEL expression empty (unsupported selector type?)")
+    if not spec.device_class_name:
+        raise AllocationError(f"{at}: missing device class name (unsupported request type?)")
+    found = classes.get(spec.device_class_name)
+    if found is None:
+        missing = f'deviceclass.resource.k8s.io "{spec.device_class_name}" not found'
+        raise AllocationError(f"{at}: could not retrieve device class {spec.device_class_name}: {missing}")
+    if spec.allocation_mode not in (ALL, EXACT_COUNT):
+        raise AllocationError(f"{at}: unsupported count mode {spec.allocation_mode}")
+    admin = isinstance(spec, api.ExactDeviceRequest) and bool(spec.admin_access)
+    selectors = (
+        *_compiled(f"class {found.metadata.name}", found.spec.selectors),
+        *_compiled(f"claim {key}", spec.selectors),
+    )
+    capacity = {} if spec.capacity is None else spec.capacity.requests
+    return Wanted(name, parent, found, spec, admin, selectors, capacity, rank)
+
+
+def _compiled(owner: str, selectors: Sequence[api.DeviceSelector]) -> list[tuple[str, int, Selector]]:
+    return [
+        (owner, number, compile_selector("" if selector.cel is None else selector.cel.expression))
+        for number, selector in enumerate(selectors)
+    ]
+
+
+def _tolerates(toleration: api.DeviceToleration, taint: api.DeviceTaint) -> bool:
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"

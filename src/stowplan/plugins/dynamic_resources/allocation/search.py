@@ -1,0 +1,232 @@
+"""The search for devices on one node: first fit, depth first, in an order that decides which devices are found.
+
+Claims, their requests and the devices of each request are taken in turn; every device is tried at every place until
+all places are filled. Within one request devices are only tried in ascending order, so that each set is tried once.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from stowplan.framework import NodeInfo
+from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState
+from stowplan.plugins.dynamic_resources.allocation.devices import Device
+from stowplan.plugins.dynamic_resources.allocation.outlook import PATIENCE, Demand, Outlook, outlook
+from stowplan.plugins.dynamic_resources.allocation.picking import Picking
+from stowplan.plugins.dynamic_resources.allocation.pools import NodePools, Pool
+from stowplan.plugins.dynamic_resources.allocation.requests import (
+    MAX_DEVICES,
+    AllocationError,
+    Wanted,
+    WantedClaim,
+)
+
+_FRAMES = 4
+_CALLERS = 500
+
+
+class SearchTimeoutError(Exception):
+    """The search took longer than it may."""
+
+
+class _TooManyError(Exception):
+    """No solution from here on, since the claim would have too many devices."""
+
+
+class _OutOfPatienceError(Exception):
+    """The search takes long enough for an outlook to pay; it starts over with one."""
+
+
+class _Place(NamedTuple):
+    """Where the search stands: which device of which alternative of which request of which claim comes next."""
+
+    claim: int = 0
+    request: int = 0
+    alternative: int = 0
+    device: int = 0
+
+
+class Search:
+    """One attempt to allocate devices for some claims on a node."""
+
+    def __init__(
+        self,
+        claims: Sequence[WantedClaim],
+        pools: NodePools,
+        node: NodeInfo,
+        allocated: AllocatedState,
+        deadline: float | None,
+    ) -> None:
+        self._node = node
+        self._pools = pools
+        self._claims = claims
+        self._deadline = deadline
+        self._picking = Picking(claims, allocated)
+        self.picked = self._picking.picked
+        """For each claim, what was found."""
+        self.chosen: dict[tuple[int, int], int] = {}
+        """Which alternative was taken, by claim and request; the first where nothing is noted."""
+        self._demands: list[list[list[Demand]]] = []
+        self._forgetful = [any(c.distinct_attribute for c in w.claim.spec.devices.constraints) for w in claims]
+        self._steps = 0
+        self._outlook: Outlook | None = None
+
+    def run(self) -> bool:
+        """Whether devices were found for everything. Raises AllocationError and SearchTimeoutError."""
+        for claim in self._claims:
+            self._demands.append([[self._demand(claim, w) for w in alternatives] for alternatives in claim.requests])
+            least = sum(min(demand.number for demand in demands) for demands in self._demands[-1])
+            if least > MAX_DEVICES:
+                limit = f"exceeds the claim limit of {MAX_DEVICES}"
+                raise AllocationError(f"claim {claim.key}: number of requested devices {least} {limit}")
+        self._make_room()
+        try:
+            return self._fill(_Place(), False, 0)
+        except _OutOfPatienceError:
+            candidates = self._pools.candidates
+            self._outlook = outlook(self._claims, self._demands, candidates, self._node, self._picking)
+            return self._fill(_Place(), False, 0)
+
+    def _make_room(self) -> None:
+        """Let the search go as deep as it may have to: a few frames for each device."""
+        places = sum(MAX_DEVICES + len(requests) for requests in self._demands)
+        if (deepest := _FRAMES * places + _CALLERS) > sys.getrecursionlimit():
+            sys.setrecursionlimit(deepest)
+
+    def _demand(self, claim: WantedClaim, wanted: Wanted) -> Demand:
+        if not wanted.takes_all:
+            return Demand(wanted, wanted.spec.count, ())
+        every: list[tuple[Device, Pool]] = []
+        for pool in self._pools.pools:
+            if pool.incomplete or pool.invalid:
+                state = "being updated" if pool.incomplete else "invalid"
+                asks = f"asks for all devices, but resource pool {pool.name} is currently {state}"
+                raise AllocationError(f"claim {claim.key}, request {wanted.name}: {asks}")
+            every += [
+                (device, pool)
+                for device in pool.devices
+                if wanted.selects(device, self._node) and self._picking.has_capacity(wanted, device)
+            ]
+        return Demand(wanted, len(every), every)
+
+    def _fill(self, place: _Place, within_alternative: bool, start: int) -> bool:
+        """Fill all places from this one on; `start` is the first device that may be tried."""
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise SearchTimeoutError
+        if place.claim >= len(self._claims):
+            return True
+        self._steps += 1
+        if self._steps == PATIENCE:
+            raise _OutOfPatienceError
+        requests = self._demands[place.claim]
+        if place.request >= len(requests):
+            try:
+                return self._fill(_Place(place.claim + 1), False, 0)
+            except _TooManyError:
+                # Other devices for this claim may leave the next one an alternative that takes fewer.
+                return False
+        if place.device == 0 and not within_alternative:
+            return self._begin_request(place)
+        return self._fill_request(place, within_alternative, start)
+
+    def _begin_request(self, place: _Place) -> bool:
+        """Fill everything from the beginning of a request, unless that was found to be in vain."""
+        alternatives = len(self._demands[place.claim][place.request])
+        branching = bool(self._demands[place.claim][place.request][0].wanted.parent)
+        ahead = self._outlook if self._may_skip(place.claim) else None
+        key = None if ahead is None else ahead.key(place.claim, place.request)
+        if ahead is not None and ahead.is_hopeless(key, place.claim, place.request):
+            return False
+        found = self._first_alternative(place, alternatives) if branching else self._fill_request(place, False, 0)
+        if ahead is not None and not found:
+            ahead.note_failure(key)
+        return found
+
+    def _fill_request(self, place: _Place, within_alternative: bool, start: int) -> bool:
+        demand = self._demands[place.claim][place.request][place.alternative]
+        if demand.wanted.takes_all and not demand.every:
+            return False
+        if place.device >= demand.number:
+            return self._fill(_Place(place.claim, place.request + 1), False, 0)
+        if len(self.picked[place.claim]) + demand.number - place.device > MAX_DEVICES:
+            raise _TooManyError
+        if demand.wanted.takes_all:
+            return self._take_all(place, demand, within_alternative)
+        return self._take_next(place, demand, within_alternative, start)
+
+    def _first_alternative(self, place: _Place, count: int) -> bool:
+        all_too_many = True
+        for alternative in range(count):
+            try:
+                found = self._fill(place._replace(alternative=alternative), True, 0)
+            except _TooManyError:
+                continue
+            all_too_many = False
+            if found:
+                self.chosen[place.claim, place.request] = alternative
+                return True
+        if all_too_many:
+            raise _TooManyError
+        return False
+
+    def _take_all(self, place: _Place, demand: Demand, within_alternative: bool) -> bool:
+        device, pool = demand.every[place.device]
+        undo = self._picking.pick(place.claim, demand.wanted, device, pool, must=True)
+        if undo is None:
+            return False
+        found = False
+        try:
+            found = self._fill(place._replace(device=place.device + 1), within_alternative, 0)
+        finally:
+            if not found:
+                undo()
+        return found
+
+    def _take_next(self, place: _Place, demand: Demand, within_alternative: bool, start: int) -> bool:
+        wanted, picking = demand.wanted, self._picking
+        candidates = self._pools.candidates
+        if self._may_skip(place.claim) and not self._enough(place, demand, start):
+            return False
+        following = place._replace(device=place.device + 1)
+        for position in range(start, len(candidates)):
+            device, pool = candidates[position]
+            if picking.in_use(place.claim, wanted, device) or not wanted.selects(device, self._node):
+                continue
+            undo = picking.pick(place.claim, wanted, device, pool)
+            if undo is None:
+                continue
+            found = False
+            try:
+                found = self._fill(following, within_alternative, position + 1)
+            finally:
+                if not found:
+                    undo()
+            if found:
+                return True
+        return False
+
+    def _may_skip(self, claim: int) -> bool:
+        """Whether choices that fail may be left out. Trying and dropping them makes some constraints forget devices,
+        and what they allow then is what upstream allows."""
+        return not self._picking.picked[claim] or not self._forgetful[claim]
+
+    def _enough(self, place: _Place, demand: Demand, start: int) -> bool:
+        """Whether there are as many devices left to try as are needed: without them every choice fails in the end.
+
+        A device about which a selector fails counts, so that the search comes to it and tells.
+        """
+        missing = demand.number - place.device
+        wanted = demand.wanted
+        for device, _ in self._pools.candidates[start:]:
+            if self._picking.in_use(place.claim, wanted, device):
+                continue
+            try:
+                missing -= wanted.selects(device, self._node)
+            except AllocationError:
+                return True
+            if missing <= 0:
+                return True
+        return missing <= 0

@@ -1,0 +1,331 @@
+"""A checked tree as closures, and the evaluation that they run in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from stowplan.plugins.dynamic_resources.cel.folding import fold
+from stowplan.plugins.dynamic_resources.cel.functions import Overload
+from stowplan.plugins.dynamic_resources.cel.lookup import find, index, is_present, present_index, select
+from stowplan.plugins.dynamic_resources.cel.syntax import (
+    Bind,
+    Call,
+    Comprehension,
+    CreateList,
+    CreateMap,
+    Ident,
+    Literal,
+    Node,
+    Select,
+    qualified_name,
+)
+from stowplan.plugins.dynamic_resources.cel.values import (
+    NO_OVERLOAD,
+    NONE,
+    CelError,
+    CostExceededError,
+    Optional,
+    TypeValue,
+    UInt,
+    type_name,
+)
+
+COST_LIMIT = 1_000_000
+"""What one evaluation may cost, in the units of the language's cost model."""
+
+_LIST, _MAP = 10, 30
+
+_CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"))
+"""Done once, when all they depend on is a literal; then they cost nothing, and fail before anything is evaluated."""
+
+_UNGUARDED = frozenset(("contains", "endsWith", "startsWith"))
+
+
+class Evaluation:
+    """One run: the variables in sight, and what it cost so far."""
+
+    __slots__ = ("cost", "variables")
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self.variables = variables
+        self.cost = 0
+
+    def spend(self, cost: int) -> None:
+        self.cost += cost
+        if self.cost > COST_LIMIT:
+            raise CostExceededError
+
+
+Step: TypeAlias = Callable[[Evaluation], Any]
+
+
+def plan(node: Node, type_names: dict[str, str]) -> Step:
+    """The closure that evaluates a node."""
+
+    def of(child: Node) -> Step:
+        return plan(child, type_names)
+
+    match node:
+        case Literal():
+            return _constant(node.value)
+        case Ident() | Select() if (name := qualified_name(node)) in type_names and not _shadowed(node):
+            return _constant(TypeValue(type_names[str(name)]))
+        case Ident():
+            return _variable(node.name)
+        case Select():
+            return _select(node, of(node.operand))
+        case Call():
+            return _call(node, [of(arg) for arg in ([] if node.target is None else [node.target]) + node.args])
+        case CreateList():
+            return _list([(of(item), optional) for item, optional in node.items])
+        case CreateMap():
+            return _map([(of(key), of(value), optional) for key, value, optional in node.entries])
+        case Comprehension():
+            return fold(node.kind, of(node.range), node.names, [of(step) for step in node.steps])
+        case Bind():
+            return _bind(node, of(node.value), of(node.result))
+    raise AssertionError(node)
+
+
+def _shadowed(node: Node) -> bool:
+    """Whether a name that is also a type's stands for a variable here."""
+    return node.type.name != "type"
+
+
+def _constant(value: Any) -> Step:
+    return lambda run: value
+
+
+def _variable(name: str) -> Step:
+    def step(run: Evaluation) -> Any:
+        run.spend(1)
+        value = run.variables[name]
+        return value(run) if type(value) is _Later else value
+
+    return step
+
+
+class _Later:
+    """A value that is computed when it is first asked for, and fails again each time if it failed."""
+
+    __slots__ = ("_found", "_outer", "_step")
+
+    def __init__(self, step: Step, outer: dict[str, Any]) -> None:
+        self._step = step
+        self._outer = outer
+        self._found: list[Any] = []
+
+    def __call__(self, run: Evaluation) -> Any:
+        if not self._found:
+            inner, run.variables = run.variables, self._outer
+            try:
+                self._found.append(self._step(run))
+            except CelError as error:
+                self._found.append(error)
+            finally:
+                run.variables = inner
+        if isinstance(self._found[0], CelError):
+            raise self._found[0]
+        return self._found[0]
+
+
+def _select(node: Select, operand: Step) -> Step:
+    name = node.name
+    if node.test:
+        return lambda run: is_present(operand(run), name)
+
+    def optional(run: Evaluation) -> Any:
+        run.spend(1)
+        return find(operand(run), name)
+
+    def plain(run: Evaluation) -> Any:
+        run.spend(1)
+        value = operand(run)
+        return find(value, name) if type(value) is Optional else select(value, name)
+
+    return optional if node.optional else plain
+
+
+def _call(node: Call, args: list[Step]) -> Step:
+    match node.function:
+        case "_&&_":
+            return _logical(args, stop=False)
+        case "_||_":
+            return _logical(args, stop=True)
+        case "_?_:_":
+            return _conditional(*args)
+        case "or" | "orValue":
+            return _or_else(node.function, *args)
+        case "_[_]":
+            return _index(index, *args)
+        case "_[?_]":
+            return _index(present_index, *args)
+    if node.function in _CONVERSIONS and isinstance(node.args[0], Literal):
+        return _constant(node.overloads[0].run(node.args[0].value))
+    if len(node.overloads) == 1 and all(kind.name not in ("dyn", "any") for kind in _kinds(node)):
+        return _direct(node.overloads[0], args)
+    return _dispatched(node, args)
+
+
+def _kinds(node: Call) -> list[Any]:
+    return [arg.type for arg in ([] if node.target is None else [node.target]) + node.args]
+
+
+def _direct(overload: Overload, args: list[Step]) -> Step:
+    function, cost = overload.run, overload.cost
+
+    def step(run: Evaluation) -> Any:
+        values = [arg(run) for arg in args]
+        result = function(*values)
+        run.spend(cost(values, result))
+        return result
+
+    return step
+
+
+def _dispatched(node: Call, args: list[Step]) -> Step:
+    overloads = node.overloads
+    name = node.function
+
+    def step(run: Evaluation) -> Any:
+        values = [arg(run) for arg in args]
+        for overload in overloads:
+            if overload.accepts(values):
+                result = overload.run(*values)
+                run.spend(overload.cost(values, result))
+                return result
+        raise CelError(_refused(name, values))
+
+    return step
+
+
+def _refused(name: str, values: Sequence[Any]) -> str:
+    if not name[0].isalpha() or name in _UNGUARDED:
+        return NO_OVERLOAD
+    if name == "size":
+        return f"{NO_OVERLOAD}: size"
+    return f"{NO_OVERLOAD}: {name}({', '.join(map(type_name, values))})"
+
+
+def _logical(terms: list[Step], *, stop: bool) -> Step:
+    """Terms until one decides; an error counts only where none does."""
+
+    def step(run: Evaluation) -> bool:
+        failure: CelError | None = None
+        for term in terms:
+            try:
+                value = term(run)
+            except CelError as error:
+                failure = failure or error
+                continue
+            if value is stop:
+                break
+            if type(value) is not bool:
+                failure = failure or CelError(NO_OVERLOAD)
+        else:
+            if failure is not None:
+                raise failure
+            return not stop
+        return bool(stop)
+
+    return step
+
+
+def _conditional(condition: Step, yes: Step, no: Step) -> Step:
+    def step(run: Evaluation) -> Any:
+        decided = condition(run)
+        if type(decided) is not bool:
+            raise CelError(NO_OVERLOAD)
+        return yes(run) if decided else no(run)
+
+    return step
+
+
+def _or_else(function: str, optional: Step, other: Step) -> Step:
+    def step(run: Evaluation) -> Any:
+        value = optional(run)
+        if type(value) is not Optional:
+            raise CelError(NO_OVERLOAD)
+        if not value.present:
+            return other(run)
+        return value.value if function == "orValue" else value
+
+    return step
+
+
+def _index(lookup: Callable[[Any, Any], Any], operand: Step, key: Step) -> Step:
+    def step(run: Evaluation) -> Any:
+        value = operand(run)
+        at = key(run)
+        run.spend(1)
+        return lookup(value, at)
+
+    return step
+
+
+def _list(items: list[tuple[Step, bool]]) -> Step:
+    def step(run: Evaluation) -> list[Any]:
+        out: list[Any] = []
+        for item, optional in items:
+            value = item(run)
+            if not optional:
+                out.append(value)
+            elif type(value) is not Optional:
+                raise CelError(f"cannot initialize optional list element from non-optional value {value}")
+            elif value.present:
+                out.append(value.value)
+        run.spend(_LIST)
+        return out
+
+    return step
+
+
+def _map(entries: list[tuple[Step, Step, bool]]) -> Step:
+    def step(run: Evaluation) -> dict[Any, Any]:
+        out: dict[Any, Any] = {}
+        for key, value, optional in entries:
+            name, item = key(run), value(run)
+            if type(name) not in _KEYS:
+                raise CelError(f"unsupported key type: {type_name(name)}")
+            if optional:
+                if type(item) is not Optional:
+                    raise CelError(f"cannot initialize optional entry '{name}' from non-optional value {item}")
+                if not item.present:
+                    out.pop(name, None)
+                    continue
+                item = item.value
+            out[name] = item
+        run.spend(_MAP)
+        return out
+
+    return step
+
+
+_KEYS = frozenset((str, int, bool, UInt))
+
+
+def _bind(node: Bind, value: Step, result: Step) -> Step:
+    name, kind = node.name, node.kind
+
+    def scoped(run: Evaluation, bound: Any) -> Any:
+        outer = run.variables
+        run.variables = {**outer, name: bound}
+        try:
+            return result(run)
+        finally:
+            run.variables = outer
+
+    def bind(run: Evaluation) -> Any:
+        return scoped(run, _Later(value, run.variables))
+
+    def over_optional(run: Evaluation) -> Any:
+        found = value(run)
+        if type(found) is not Optional:
+            raise CelError(f"{NO_OVERLOAD}: hasValue({type_name(found)})")
+        if not found.present:
+            return NONE
+        mapped = scoped(run, found.value)
+        return Optional(True, mapped) if kind == "optMap" else mapped
+
+    return bind if kind == "bind" else over_optional

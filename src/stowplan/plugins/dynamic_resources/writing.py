@@ -1,0 +1,74 @@
+"""Single writes to claims, repeated where somebody else was faster."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from stowplan import api
+from stowplan.framework import Failure, Sleep, Write
+
+KIND = "ResourceClaim"
+FINALIZER = "resource.kubernetes.io/delete-protection"
+
+ATTEMPTS = 5
+PAUSE = 0.01
+"""Seconds between two attempts."""
+
+UNSETTLED = ("Timeout", "Unreachable")
+"""Reasons of failures after which nobody knows whether the write was carried out."""
+
+Change = Callable[[api.ResourceClaim], Awaitable[Any]]
+"""Makes of a claim as it is stored what it should be: gives the claim as it is stored then, or a Failure."""
+
+
+async def repeatedly(claim: api.ResourceClaim, change: Change, on_refresh: str) -> Any:
+    """Change a claim; where it was changed by others meanwhile, or the answer got lost, look at it and try again."""
+    outcome: Any = None
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            await Sleep(PAUSE)
+            latest = await read(claim)
+            if isinstance(latest, Failure):
+                # What got lost before remains unknown.
+                reason = outcome.reason if outcome.reason in UNSETTLED else latest.reason
+                return Failure(f"{on_refresh}: {latest.message}", reason)
+            claim = latest
+        outcome = await change(claim)
+        if not isinstance(outcome, Failure) or outcome.reason not in ("Conflict", *UNSETTLED):
+            return outcome
+    return outcome
+
+
+def read(claim: api.ResourceClaim) -> Write:
+    return Write("get", KIND, claim)
+
+
+def set_finalizers(claim: api.ResourceClaim, finalizers: list[str]) -> Write:
+    return Write("patch", KIND, claim, {"metadata": {"finalizers": finalizers or None}})
+
+
+def patch_status(claim: api.ResourceClaim, changes: dict[str, Any]) -> Write:
+    return Write("patch", KIND, claim, {"status": changes}, subresource="status")
+
+
+def within(outcome: Failure, context: str) -> Failure:
+    """The failure with what was being done."""
+    return Failure(f"{context}: {outcome.message}", outcome.reason)
+
+
+async def delete(claim: api.ResourceClaim) -> Failure | None:
+    """Delete a claim that the scheduler made, past the finalizer that protects allocations."""
+    metadata = claim.metadata
+    key = f"{metadata.namespace}/{metadata.name}"
+
+    async def unprotect(latest: api.ResourceClaim) -> Any:
+        if FINALIZER not in latest.metadata.finalizers:
+            return latest
+        outcome = await set_finalizers(latest, [name for name in latest.metadata.finalizers if name != FINALIZER])
+        return within(outcome, f"update resourceclaim {key}") if isinstance(outcome, Failure) else outcome
+
+    outcome = await repeatedly(claim, unprotect, f"get resourceclaim {key}")
+    if not isinstance(outcome, Failure):
+        outcome = await Write("delete", KIND, claim)
+    return outcome if isinstance(outcome, Failure) and outcome.reason != "NotFound" else None

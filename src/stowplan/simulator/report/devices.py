@@ -1,0 +1,19 @@
+"""The devices that pods got."""
+
+from __future__ import annotations
+
+from stowplan import api
+from stowplan.simulator.world import World
+
+
+def devices_of(world: World) -> dict[str, tuple[str, ...]]:
+    """By pod's uid, the devices of all claims that are reserved for it: "pool/device", in the order of the claims."""
+    found: dict[str, tuple[str, ...]] = {}
+    for claim in world.all(api.ResourceClaim):
+        allocation = claim.status.allocation
+        if allocation is None:
+            continue
+        given = tuple(f"{result.pool}/{result.device}" for result in allocation.devices.results)
+        for consumer in claim.status.reserved_for:
+            found[consumer.uid] = found.get(consumer.uid, ()) + given
+    return found
