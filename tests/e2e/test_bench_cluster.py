@@ -49,7 +49,9 @@ def test_all_contestants_schedule_all_pods() -> None:
 
 @pytest.mark.timeout(170)
 def test_victims_go_at_once_and_pods_run_before() -> None:
-    preemption, startup = bench("--workload", "preemption", "--workload", "startup", "--pods", "10", "--peers", "none")
+    chosen = [option for name in ("preemption", "devices", "startup") for option in ("--workload", name)]
+    preemption, devices, startup = bench(*chosen, "--pods", "10", "--peers", "none")
     assert preemption["events"] >= 30
+    assert devices["events"] == 10
     assert startup["events"] == 10
     assert preemption["first_bind_s"] > 0

@@ -89,6 +89,7 @@ def test_everything_can_be_done(
     workload.unschedulable_pod()
     workload.preemption()
     workload.volumes()
+    workload.devices()
     scheduler.stop()
     assert scheduler.returncode == 0
     log = scheduler.log.read_text().lower()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.e2e.audit import Audit
+from tests.e2e.devices import claim, device_class, device_slice
 
 from stowplan.testing import KubeApi, node, pod, wait_until
 from stowplan.testing.objects import JsonObject
@@ -70,6 +71,16 @@ class Workload:
         self.create_volume("provisioned", "made", claim=self.claim("claim-2"))
         self.bind_claim("claim-2", "provisioned")
         wait_until(lambda: self.is_bound("with-volumes"))
+
+    def devices(self) -> None:
+        self._api.create(device_class(extendedResourceName="example.com/gpu"))
+        self._api.create(device_slice("ant", 2))
+        self._api.create(claim("claim-3", self._namespace))
+        self.schedule("with-device", cpu="100m", resourceClaims=[{"name": "c", "resourceClaimName": "claim-3"}])
+        amount = {"example.com/gpu": "1"}
+        container = {"name": "app", "image": "example.com/app:1", "resources": {"requests": amount, "limits": amount}}
+        self.schedule("with-extended-resource", containers=[container])
+        wait_until(lambda: self.is_bound("with-device") and self.is_bound("with-extended-resource"))
 
     def events(self) -> set[str]:
         return {event["reason"] for event in self._api.list("events.k8s.io/v1/Event", self._namespace)}

@@ -34,14 +34,14 @@ COMPLAINTS = {
 
 
 def code_in_readme() -> tuple[str, str]:
-    """(the scheduler with a plugin built in, the plugin)."""
-    scheduler, plugin = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    return scheduler, plugin
+    """(the plugin, the scheduler that has it built in)."""
+    plugin, scheduler = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    return plugin, scheduler
 
 
 @pytest.mark.slow
 def test_the_plugin_in_the_readme_is_typed_and_mistakes_are_found(tmp_path: Path) -> None:
-    scheduler, plugin = code_in_readme()
+    plugin, scheduler = code_in_readme()
     (tmp_path / "own_scheduler.py").write_text(scheduler)
     (tmp_path / "rack_care.py").write_text(plugin)
     (tmp_path / "mistaken.py").write_text(MISTAKES)

@@ -1,7 +1,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 import click
@@ -68,6 +68,42 @@ def test_help_and_version_import_no_room_and_nothing_heavy(args: list[str]) -> N
     assert {"numpy", "yaml", "msgspec", "rich"}.isdisjoint(modules)
     rooms = {name.split(".")[1] for name in modules if name.startswith("stowplan.")}
     assert rooms <= {"_version", "cli", "errors"}
+
+
+def every_command() -> Iterator[tuple[str, str]]:
+    """The help of every command and subcommand, by its name."""
+
+    def walk(command: click.Command, ctx: click.Context) -> Iterator[tuple[str, str]]:
+        if isinstance(command, click.Group):
+            for name in command.list_commands(ctx):
+                child = command.get_command(ctx, name)
+                assert child is not None
+                yield from walk(child, click.Context(child, info_name=name, parent=ctx))
+        yield ctx.command_path, command.get_help(ctx)
+
+    return walk(cli, click.Context(cli, info_name="stowplan"))
+
+
+def test_every_help_ends_with_examples() -> None:
+    lacking = [path for path, text in every_command() if "Examples:" not in text and path != "stowplan scheduler"]
+    assert lacking == []
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["simulte"], "No such command 'simulte'. Did you mean 'simulate'?"),
+        (["new_plugin"], "No such command 'new_plugin'. Did you mean 'new-plugin'?"),
+        (["config", "chek"], "No such command 'chek'. Did you mean 'check'?"),
+        (["bench", "clustr"], "No such command 'clustr'. Did you mean 'cluster'?"),
+        (["extender", "reply"], "No such command 'reply'. Did you mean 'replay'?"),
+        (["frobnicate"], "No such command 'frobnicate'."),
+    ],
+)
+def test_misspelt_commands(args: list[str], told: str) -> None:
+    result = CliRunner().invoke(cli, args)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Error: {told}\n")
 
 
 def test_python_m_stowplan_is_the_command() -> None:

@@ -82,6 +82,7 @@ def test_so_does_a_class_from_a_module(file: Path, monkeypatch: pytest.MonkeyPat
     ("name", "error"),
     [
         ("Nobody", 'has no "Nobody"'),
+        ("Nevr", 'has no "Nevr" (did you mean "Never"?)'),
         ("Taken", 'a plugin named "NodeName" already exists'),
         ("Numbered", "its name must be a string, not 5"),
         ("Stranger", "class Stranger is not derived from stowplan.Plugin"),

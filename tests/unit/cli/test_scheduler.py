@@ -19,7 +19,7 @@ profiles:
 EXTENDERS = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
-extenders: [{urlPrefix: "http://127.0.0.1:1", filterVerb: filter}]
+extenders: [{urlPrefix: "https://127.0.0.1:1", filterVerb: filter, tlsConfig: {insecure: true, caFile: ca.pem}}]
 """
 
 PLUGIN = """
@@ -78,9 +78,12 @@ def test_what_keeps_it_from_starting_is_one_line(
     assert capsys.readouterr().err == complaint
 
 
-def test_extenders_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_extender_that_cannot_be_reached_as_it_says_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert scheduler_command()([f"--config={written(tmp_path, 'c.yaml', EXTENDERS)}"]) == 1
-    assert "$.extenders: extenders are not called yet" in capsys.readouterr().err
+    told = "$.extenders[0].tlsConfig: specifying a root certificates file with the insecure flag is not allowed"
+    assert told in capsys.readouterr().err
 
 
 def test_a_registered_plugin_can_be_named_in_the_configuration(

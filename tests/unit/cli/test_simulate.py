@@ -163,10 +163,7 @@ def test_a_configuration_of_ones_own(tmp_path: Path) -> None:
     ("config", "problem"),
     [
         ({"kind": "Other"}, "$.kind: Invalid value"),
-        (
-            {**CONFIG, "extenders": [{"urlPrefix": "http://x", "filterVerb": "f"}]},
-            "$.extenders: extenders are not called",
-        ),
+        ({**CONFIG, "extenders": [{"urlPrefix": "http://x", "weight": -1, "prioritizeVerb": "p"}]}, "$.extenders"),
     ],
 )
 def test_a_configuration_that_will_not_do(config: Json, problem: str, tmp_path: Path) -> None:
@@ -268,7 +265,7 @@ def test_bad_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "Missing option '-f' / '--filename', or --from-cluster."),
+        ((), "Missing option '-f' / '--filename', --from-cluster or --sample."),
         (("-f", "-", "--kubeconfig", "x"), "--kubeconfig and --context need --from-cluster."),
         (("-f", "-", "--context", "x"), "--kubeconfig and --context need --from-cluster."),
     ],
@@ -277,6 +274,15 @@ def test_something_to_simulate_is_required(arguments: tuple[str, ...], told: str
     result = run(*arguments)
     assert result.exit_code == 2
     assert told in result.stderr
+
+
+def test_the_sample_is_placed_and_can_be_found() -> None:
+    result = run("--sample", "-n", "shop", "-o", "json")
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert {pod["namespace"] for pod in report["pods"]} == {"shop"}
+    assert report["pending"] == []
+    assert (Path(result.stderr.removeprefix("stowplan: the sample is in ").rstrip()) / "cluster.yaml").is_file()
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,17 @@ def test_whole_objects_are_kept_where_somebody_wants_them() -> None:
     assert host.core.pending["default/p"].pod.object is item
 
 
+@pytest.mark.parametrize("keep_assigned", [True, False])
+def test_whole_objects_of_pods_that_run_are_kept_where_somebody_wants_them(keep_assigned: bool) -> None:
+    host = Host(keep_objects=True)
+    host.core.keep_assigned = keep_assigned
+    host.engine.put(codec.convert(api.Pod, pod("runs", "n")), b'{"odd":1}')
+    host.engine.put(codec.convert(api.Pod, pod("waits")), b'{"odd":2}')
+    runs, waits = host.core.cluster.pods["default/runs"], host.core.pending["default/waits"].pod
+    assert (runs.source is not None) == keep_assigned
+    assert waits.object == {"odd": 2}
+
+
 @pytest.mark.parametrize("checked", [True, False])
 def test_invariants_cost_nothing_where_they_are_not_checked(checked: bool) -> None:
     host = Host(check_invariants=checked)

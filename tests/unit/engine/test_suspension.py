@@ -88,6 +88,7 @@ def test_an_extender_binds_in_place_of_the_plugins() -> None:
     put(engine, api.Node, node("a"))
     put(engine, api.Pod, pod("p"))
     assert engine.schedule_one()
+    assert not engine.suspended
     (call,) = calls(engine)
     assert (call.verb, call.argument) == ("bind", "a")
     engine.answer(call, None)
@@ -105,3 +106,27 @@ def test_a_binder_that_fails_is_an_error_of_the_attempt() -> None:
     patches = [each for each in engine.take() if isinstance(each, PatchStatus)]
     assert [each.condition.message for each in patches if each.condition] == ["refused"]
     assert [unit.pod.name for unit in engine.core.queue.error_backoff] == ["p"]
+
+
+def test_a_pod_that_no_extender_cares_for_is_not_held_up() -> None:
+    engine = engine_with(
+        FakeExtender(interested=lambda pod: pod.name == "p", filter=lambda pod, nodes: Filtered(nodes))
+    )
+    put(engine, api.Node, node("a"))
+    put(engine, api.Pod, pod("q"), pod("p"))
+    assert engine.schedule_one()
+    assert [each.pod.name for each in engine.take() if isinstance(each, Bind)] == ["q"]
+    assert engine.schedule_one()
+    assert engine.suspended
+
+
+def test_a_binder_that_may_fail_leaves_it_to_the_plugins() -> None:
+    engine = engine_with(FakeExtender(ignorable=True, bind=lambda pod, node_name: None))
+    put(engine, api.Node, node("a"))
+    put(engine, api.Pod, pod("p"))
+    engine.schedule_one()
+    (call,) = calls(engine)
+    engine.answer(call, Failure("refused"))
+    (bind,) = engine.take()
+    assert isinstance(bind, Bind)
+    assert "default/p" in engine.core.cluster.assumed

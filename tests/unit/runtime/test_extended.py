@@ -5,9 +5,10 @@ from tests.builders import World, node, pod
 from tests.extenders import FakeExtender
 
 from stowplan.framework import Failure
-from stowplan.framework.extender import Eviction, Filtered
+from stowplan.framework.extender import Claim, Filtered
 from stowplan.framework.instructions import Together
 from stowplan.runtime import Decision
+from stowplan.runtime.sampling import Rotation, Sampler
 
 
 def drive(steps: Any) -> Any:
@@ -104,10 +105,73 @@ def test_extenders_narrow_preemption() -> None:
     assert protects_a.asked == [("preempt", "p", ["a", "b"])]
 
 
+@pytest.mark.parametrize(
+    ("claims", "told", "if_ignorable"),
+    [
+        (Failure("down"), "down", "a"),
+        ({"a": Claim(())}, 'expected at least one victim pod on node "a"', ""),
+        ({"x": Claim(("default/a-0",))}, 'nodeinfo not found for node name "x"', "a"),
+        (
+            {"a": Claim(("1",))},
+            "extender: fake claims to preempt pod (UID: &{1}) on node: a, but the pod is not found on that node",
+            "a",
+        ),
+        ({}, "no candidate node for preemption", ""),
+    ],
+)
 @pytest.mark.parametrize("ignorable", [True, False])
-def test_a_node_without_victims_is_dropped_or_an_error(ignorable: bool) -> None:
+def test_what_is_wrong_with_a_reply_to_preempt(claims: Any, told: str, if_ignorable: str, ignorable: bool) -> None:
     world = World([node("a", cpu=2)], full("a", 1))
-    spares = FakeExtender(ignorable=ignorable, preempt=lambda pod, offers: {"a": Eviction(())})
-    decision = decide(world, pod("p", requests={"cpu": 2}, priority=9), spares)
-    assert decision.preemption is None or decision.preemption.chosen is None
-    assert decision.message == 'expected at least one victim pod on node "a"' or ignorable
+    odd = FakeExtender(ignorable=ignorable, preempt=lambda pod, offers: claims)
+    decision = decide(world, pod("p", requests={"cpu": 2}, priority=9), odd)
+    assert decision.error is None
+    if ignorable:
+        assert (decision.nominated_node_name or "") == if_ignorable
+        told = "" if if_ignorable else "preemption: no candidate node for preemption"
+        assert decision.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+        assert decision.message.endswith(told or "cpu.")
+    else:
+        assert not decision.nominated_node_name
+        assert decision.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+        assert decision.message.endswith(f"preemption: {told}")
+
+
+def test_an_extender_may_name_another_node_and_other_victims() -> None:
+    world = World(
+        [node("a", cpu=2), node("b", cpu=2)], [*full("a", 1), pod("b-0", "b", requests={"cpu": 2}, priority=9)]
+    )
+    chooser = FakeExtender(preempt=lambda pod, offers: {"b": Claim(("default/b-0",), 1)})
+    decision = decide(world, pod("p", requests={"cpu": 2}, priority=9), chooser)
+    assert chooser.asked == [("preempt", "p", ["a"])]
+    assert decision.nominated_node_name == "b"
+    assert decision.preemption is not None
+    assert [victim.name for victim in decision.preemption.victims] == ["b-0"]
+    assert decision.preemption.chosen is not None
+    assert decision.preemption.chosen.violations == 1
+
+
+def test_a_failure_about_the_nominated_node_is_not_the_end() -> None:
+    answers = iter([Failure("down"), Filtered(["b"])])
+    flaky = FakeExtender(filter=lambda pod, nodes: next(answers))
+    decision = decide(World([node("a"), node("b")]), pod("p", nominated="a"), flaky)
+    assert decision.node_name == "b"
+    assert [names for _, _, names in flaky.asked] == [["a"], ["a", "b"]]
+
+
+def test_what_a_short_search_does_not_come_to_is_not_told() -> None:
+    """Of 200 nodes, 20 are full: some of those come after the hundred that extenders are asked about."""
+    nodes = [node(f"n{i:03}", cpu=1 if i % 10 == 9 else 4) for i in range(200)]
+    none = FakeExtender(filter=lambda pod, nodes: Filtered([], dict.fromkeys(nodes, "no")))
+    world = World(nodes)
+    world.profile.sampler = Sampler(50, Rotation(world.cluster.nodes))
+    decision = decide(world, pod("p", requests={"cpu": 2}), none)
+    ((_, _, asked),) = none.asked
+    assert len(asked) == 100
+    assert decision.message.startswith("0/200 nodes are available: 100 no, 11 Insufficient cpu.")
+
+
+def test_scores_are_told_with_the_decision() -> None:
+    scorer = FakeExtender("http://scorer", weight=3, prioritize=lambda pod, nodes: {"a": 2, "b": 0.5})
+    record = decide(World([node("a"), node("b")]), pod("p"), scorer).record()
+    assert record.scores["a"]["http://scorer"].weighted == 60
+    assert record.totals["a"] - record.totals["b"] == 45

@@ -20,6 +20,20 @@ def test_what_plugins_may_ask() -> None:
     assert handle.activate({}) is None
 
 
+def test_nothing_is_done_where_decisions_are_only_looked_at() -> None:
+    handle: Any = World([node("n")]).plugin("NodeName").handle
+    steps = _never()
+    handle.start(steps)
+    assert steps.cr_frame is None, "closed, and never run"
+    handle.emit(None)
+    handle.measured("resourceclaim_creates_total", ("success",))
+    assert handle.now() > 1e9
+
+
+async def _never() -> None:
+    raise AssertionError
+
+
 def test_preemption_needs_a_cycle() -> None:
     world = World([node("n")])
     handle: Any = world.plugin("NodeName").handle

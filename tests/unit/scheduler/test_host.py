@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
+from tests.extenders import FakeExtender
 
 from stowplan import api
 from stowplan.api import codec
 from stowplan.api.kinds import KINDS
 from stowplan.config import default_configuration
 from stowplan.engine import Engine
-from stowplan.framework import Bind, EmitEvent, Instruction, Request
+from stowplan.framework import Bind, EmitEvent, Instruction, PatchStatus, Request
+from stowplan.framework.extender import CallExtender, Extender, Filtered
 from stowplan.plugins.registry import REGISTRY
 from stowplan.scheduler.calls import Caller
 from stowplan.scheduler.host import Host
@@ -47,12 +49,15 @@ def items(kind: str, *raw: dict[str, Any]) -> list[tuple[Any, Any]]:
     return [(codec.convert(KINDS[kind].struct, each), None) for each in raw]
 
 
-def scheduling(steps: Callable[[Host, FakeExecutor], Awaitable[None]], **options: Any) -> FakeExecutor:
+def scheduling(
+    steps: Callable[[Host, FakeExecutor], Awaitable[None]], extenders: tuple[Extender, ...] = (), **options: Any
+) -> FakeExecutor:
     """Run a host while the steps are taken."""
 
     async def run() -> FakeExecutor:
         loop = asyncio.get_running_loop()
-        engine = Engine(default_configuration(), REGISTRY, clock=time.time, rng=random.Random(0))
+        settings = {"clock": time.time, "rng": random.Random(0), "extenders": extenders}
+        engine = Engine(default_configuration(), REGISTRY, **settings)  # type: ignore[arg-type]
         executor, caller = FakeExecutor(), Caller(loop, 1.0)
         host = Host(engine, executor, caller, loop, time.time, kinds=("Node", "Pod"), **options)
         running = asyncio.create_task(host.run())
@@ -230,3 +235,70 @@ def test_a_bug_in_taking_in_an_answer_ends_it_all(monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(RuntimeError, match="a bug"):
         scheduling(steps)
+
+
+class SlowExtender(FakeExtender):
+    """Answers when it is let go on."""
+
+    def __init__(self, **answers: Any) -> None:
+        super().__init__(**answers)
+        self.go_on = asyncio.Event()
+
+    async def call(self, request: CallExtender) -> Any:
+        await self.go_on.wait()
+        return await super().call(request)
+
+
+def test_extenders_are_asked_and_waited_for_without_spinning() -> None:
+    extender = SlowExtender(filter=lambda pod, nodes: Filtered(list(nodes)), bind=lambda pod, node_name: None)
+
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        host.put(KINDS["Node"], items("Node", node("n")))
+        host.put(KINDS["Pod"], items("Pod", pod("p"), pod("gone", nodeName="nowhere")))
+        for kind in ("Node", "Pod"):
+            host.synced(KINDS[kind])
+        await asyncio.sleep(0.02)
+        turns = 0
+        work = host._work
+
+        def counted() -> bool:
+            nonlocal turns
+            turns += 1
+            return work()
+
+        host._work = counted  # type: ignore[method-assign]
+        host._engine.core.timers.after(0.0, lambda: None)
+        host.wake()
+        await asyncio.sleep(0.05)
+        assert turns < 5
+        extender.go_on.set()
+        await until(lambda: any(isinstance(each, EmitEvent) for each in executor.done))
+
+    executor = scheduling(steps, (extender,))
+    assert [verb for verb, _, _ in extender.asked] == ["filter", "bind"]
+    assert not executor.bound
+
+
+def test_whoever_leads_no_more_lets_nobody_bind() -> None:
+    extender = FakeExtender(bind=lambda pod, node_name: None)
+    leading = [True]
+
+    async def steps(host: Host, executor: FakeExecutor) -> None:
+        schedule_one = host._engine.schedule_one
+
+        def and_lose() -> bool:
+            found = schedule_one()
+            leading[0] = leading[0] and not found
+            return found
+
+        host._engine.schedule_one = and_lose  # type: ignore[method-assign]
+        host.put(KINDS["Node"], items("Node", node("n")))
+        host.put(KINDS["Pod"], items("Pod", pod("p")))
+        for kind in ("Node", "Pod"):
+            host.synced(KINDS[kind])
+        await until(lambda: any(isinstance(each, PatchStatus) for each in executor.done))
+
+    executor = scheduling(steps, (extender,), may_schedule=lambda: leading[0])
+    assert not extender.asked
+    told = [each.condition.message for each in executor.done if isinstance(each, PatchStatus) and each.condition]
+    assert told == ["another scheduler leads now"]

@@ -195,6 +195,16 @@ def test_rare_things(stage: Stage) -> None:
     assert stage.told("scheduler_queueing_hint_execution_duration_seconds_count", **hint) == 1
 
 
+def test_what_plugins_measure(stage: Stage) -> None:
+    labels = {"profile": PROFILE, "driver": "d", "status": "timeout"}
+    stage.instruments.measured("resourceclaim_creates_total", ("success",), 1.0)
+    for name, value in (("allocations_total", 1.0), ("wait_duration_seconds", 600.0)):
+        stage.instruments.measured(f"dra_bindingconditions_{name}", tuple(labels.values()), value)
+    assert stage.told("scheduler_resourceclaim_creates_total", status="success") == 1
+    assert stage.told("scheduler_dra_bindingconditions_allocations_total", **labels) == 1
+    assert stage.told("scheduler_dra_bindingconditions_wait_duration_seconds_sum", **labels) == 600
+
+
 @pytest.mark.parametrize(("failed", "result"), [(False, "success"), (True, "error")])
 def test_a_preemption(stage: Stage, failed: bool, result: str) -> None:
     preemptor = unit(stage).pod

@@ -14,8 +14,8 @@ from stowplan.scheduler.flags import parse
 from stowplan.scheduler.monitoring import Monitor
 from stowplan.scheduler.options import ServingOptions
 from stowplan.scheduler.serving import Pages, server
-from stowplan.scheduler.serving.listening import listen
 from stowplan.scheduler.serving.pages import Request
+from stowplan.serving.listening import listen
 
 PATHS = "--authorization-always-allow-paths=/*"
 

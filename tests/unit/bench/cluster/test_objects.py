@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from stowplan.bench.cluster.objects import incoming, nodes, running
+from stowplan.bench.cluster.objects import beside_nodes, beside_pods, incoming, nodes, running
 from stowplan.bench.cluster.workload import NAMES, load_workload
 from stowplan.bench.scenario import NodeSeries
 
@@ -42,3 +42,16 @@ def test_names_never_meet() -> None:
     workload = load_workload("preemption")
     names = [name for name, _ in (*incoming(workload, 50), *running(workload, 10))]
     assert len(set(names)) == len(names)
+
+
+def test_what_comes_with_nodes_and_pods() -> None:
+    workload = load_workload("devices")
+    (kind, (name, _)), (_, second) = beside_nodes(workload, 2)
+    assert (kind, name) == ("ResourceSlice", "node-0-gpu.example.com")
+    (slice_,) = bodies([second])
+    assert (slice_["spec"]["nodeName"], slice_["spec"]["pool"]["name"]) == ("node-1", "node-1")
+    assert len(slice_["spec"]["devices"]) == 8
+    claims = dict(claim for _, claim in beside_pods(workload, 3))
+    named = [pod["spec"]["resourceClaims"][0]["resourceClaimName"] for pod in bodies(incoming(workload, 3))]
+    assert list(claims) == named
+    assert not list(beside_pods(load_workload("basic"), 3))

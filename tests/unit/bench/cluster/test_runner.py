@@ -75,7 +75,7 @@ def test_in_every_round_each_contestant_takes_its_turn(arena: FakeArena) -> None
 def test_workloads_run_in_their_own_order_and_size(arena: FakeArena) -> None:
     reports = list(runner(arena, peers=()).run(reversed(NAMES)))
     assert [report.scenario for report in reports] == list(NAMES)
-    assert [(report.nodes, report.pods) for report in reports][-2:] == [(1000, 500), (5000, 1)]
+    assert [(report.nodes, report.pods) for report in reports][-3:] == [(1000, 500), (500, 2000), (5000, 1)]
     assert all(not report.peers for report in reports)
     assert arena.log.count("tear down") == len(NAMES) - 1
 

@@ -12,9 +12,19 @@ BARS = {
     "affinity": Bars(per_second=6, of_ceiling=0.8, cpu_us_per_pod=0.05),
     "antiaffinity": Bars(per_second=4, of_ceiling=0.8, cpu_us_per_pod=0.06),
     "preemption": Bars(per_second=1.5, cpu_us_per_pod=0.4),
+    "devices": Bars(per_second=2, cpu_us_per_pod=0.3),
     "startup": Bars(first_bind_s=10),
 }
-PODS = {"basic": 5000, "service": 5000, "spread": 5000, "affinity": 3000, "antiaffinity": 2000, "preemption": 500}
+PODS = {
+    "basic": 5000,
+    "service": 5000,
+    "spread": 5000,
+    "affinity": 3000,
+    "antiaffinity": 2000,
+    "preemption": 500,
+    "devices": 2000,
+}
+NODES = {"preemption": 1000, "devices": 500}
 
 
 def test_every_file_is_a_workload_and_the_other_way_round() -> None:
@@ -29,7 +39,7 @@ def test_a_workload_asks_for_what_it_should(name: str) -> None:
     assert workload.about.endswith(".")
     assert workload.bars == BARS[name]
     assert workload.pods == PODS.get(name, 1)
-    assert workload.nodes == (1000 if name == "preemption" else 5000)
+    assert workload.nodes == NODES.get(name, 5000)
     assert set(workload.peers) <= set(PEERS)
 
 
