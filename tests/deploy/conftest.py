@@ -1,0 +1,75 @@
+"""What is deployed, rendered by the tools that people use: helm for the chart, kubectl for the Kustomize overlays."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stowplan._version import KUBERNETES_VERSION
+from stowplan.testing.binaries import require
+from stowplan.testing.errors import Unavailable
+from stowplan.testing.objects import JsonObject
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+NAMESPACE = "stowplan-system"
+
+Render = Callable[..., list[JsonObject]]
+Refuse = Callable[[dict[str, Any]], str]
+
+
+def binary(name: str) -> Path:
+    """The tool, or a skipped test where it is neither there nor was built; in CI, a failed one."""
+    try:
+        (found,) = require([name])
+    except Unavailable as problem:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(str(problem))
+    return found
+
+
+def run(*command: str | Path, given: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+def _template(values: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    flags = ["--namespace", NAMESPACE, "--kube-version", KUBERNETES_VERSION, "--values", "-"]
+    return run(binary("helm"), "template", "demo", DEPLOY / "chart", *flags, given=yaml.safe_dump(values))
+
+
+@pytest.fixture(scope="session")
+def chart() -> Render:
+    """The objects of the chart with these values."""
+
+    def render(**values: Any) -> list[JsonObject]:
+        made = _template(values)
+        assert made.returncode == 0, made.stderr
+        return [obj for obj in yaml.safe_load_all(made.stdout) if obj]
+
+    return render
+
+
+@pytest.fixture(scope="session")
+def refused() -> Refuse:
+    """Why the chart cannot be rendered with these values."""
+
+    def render(values: dict[str, Any]) -> str:
+        made = _template(values)
+        assert made.returncode != 0
+        return made.stderr
+
+    return render
+
+
+@pytest.fixture(scope="session")
+def overlay() -> Render:
+    """The objects of an overlay."""
+
+    def render(name: str) -> list[JsonObject]:
+        made = run(binary("kubectl"), "kustomize", DEPLOY / "kustomize" / "overlays" / name)
+        assert made.returncode == 0, made.stderr
+        return [obj for obj in yaml.safe_load_all(made.stdout) if obj]
+
+    return render

@@ -1,0 +1,185 @@
+"""The Helm chart: what its values come to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from tests.deploy.conftest import NAMESPACE, Refuse, Render
+from tests.deploy.rendered import DEPLOY, containers, file, find, pod_specs, roles
+
+from stowplan._version import __version__
+from stowplan.config import load
+from stowplan.extender.server import configuration as extender_configuration
+from stowplan.extender.server.configuration import TLS, ExtenderServerConfiguration
+from stowplan.testing.objects import JsonObject
+
+KINDS = {
+    "scheduler": {"ClusterRole", "ClusterRoleBinding", "ConfigMap", "Deployment", "PodDisruptionBudget", "Role"}
+    | {"RoleBinding", "Service", "ServiceAccount"},
+    "extender": {"ClusterRole", "ClusterRoleBinding", "ConfigMap", "Deployment", "PodDisruptionBudget", "Service"}
+    | {"ServiceAccount"},
+}
+LOADED = {"load": ["racks:Care"]}
+CERTIFIED = {"enabled": True, "certManager": {"enabled": True, "issuerRef": {"name": "cluster"}}}
+
+
+def extender_config(objects: list[JsonObject]) -> ExtenderServerConfiguration:
+    """What the extender makes of its file."""
+    text = find(objects, "ConfigMap", "-extender")["data"]["extender.yaml"]
+    return extender_configuration.load(text, "extender.yaml", {})
+
+
+@pytest.mark.parametrize("mode", ["scheduler", "extender", "both"])
+def test_a_mode_has_what_it_takes_and_no_more(chart: Render, mode: str) -> None:
+    objects = chart(mode=mode, plugins=LOADED)
+    wanted = KINDS["scheduler"] | KINDS["extender"] if mode == "both" else KINDS[mode]
+    assert {obj["kind"] for obj in objects} == wanted
+    assert [each["name"] for each in containers(objects)] == (["extender", "scheduler"] if mode == "both" else [mode])
+    keys = [(obj["kind"], obj["metadata"]["name"], obj["metadata"].get("namespace")) for obj in objects]
+    assert len(keys) == len(set(keys))
+
+
+def test_the_configuration_is_one_that_the_scheduler_takes(chart: Render) -> None:
+    profiles = [{"schedulerName": "a"}, {"schedulerName": "b"}]
+    objects = chart(scheduler={"config": {"profiles": profiles, "leaderElection": {"retryPeriod": "3s"}}})
+    text = find(objects, "ConfigMap", "-scheduler")["data"]["scheduler.yaml"]
+    config = load(text.encode(), "scheduler.yaml")
+    assert [profile.scheduler_name for profile in config.profiles] == ["a", "b"]
+    election = config.leader_election
+    assert (election.resource_name, election.resource_namespace) == ("demo-stowplan-scheduler", NAMESPACE)
+    assert (str(election.retry_period), str(election.lease_duration)) == ("3s", "15s")
+
+
+def test_the_extender_is_configured_as_its_values_say(chart: Render) -> None:
+    values = {"bind": True, "urlPrefix": "/racks", "config": {"httpTimeout": "2s", "verbs": {"bind": "place"}}}
+    objects = chart(mode="extender", extender=values, plugins=LOADED)
+    config = extender_config(objects)
+    assert (config.serving.port, config.serving.url_prefix, config.monitoring.port) == (8888, "/racks", 8889)
+    assert (str(config.http_timeout), config.verbs.bind, config.verbs.filter) == ("2s", "place", "filter")
+    election = config.cluster.leader_election
+    (named,) = [r["resourceNames"] for r in find(objects, "Role", "-binding")["rules"] if "resourceNames" in r]
+    assert (election.leader_elect, [election.resource_name]) == (True, named)
+    assert election.resource_namespace == NAMESPACE
+
+
+@pytest.mark.parametrize(
+    ("values", "source"),
+    [
+        ("scheduler", "rbac.yaml"),
+        ("extender", "rbac-extender.yaml"),
+    ],
+)
+def test_the_roles_are_those_that_the_tests_run_with(chart: Render, values: str, source: str) -> None:
+    objects = chart(mode=values, extender={"bind": True}, plugins=LOADED)
+    renamed = {(kind, name.replace("demo-", "")): rules for (kind, name), rules in roles(objects).items()}
+    assert renamed == roles(file(source))
+    assert renamed
+    account = find(objects, "ServiceAccount", f"-{values}")["metadata"]
+    bindings = [obj for obj in objects if obj["kind"].endswith("RoleBinding") or obj["kind"] == "ClusterRoleBinding"]
+    for binding in bindings:
+        subject = {"kind": "ServiceAccount", "name": account["name"], "namespace": NAMESPACE}
+        assert binding["subjects"] == [subject]
+    assert all(spec["serviceAccountName"] == account["name"] for spec in pod_specs(objects))
+
+
+def test_the_lease_is_the_one_that_the_role_is_about(chart: Render) -> None:
+    objects = chart(scheduler={"leaderElection": {"resourceName": "mine"}})
+    role = find(objects, "Role", "-scheduler")
+    assert role["metadata"]["namespace"] == NAMESPACE
+    assert [rule["resourceNames"] for rule in role["rules"] if "resourceNames" in rule] == [["mine"]]
+    config = yaml.safe_load(find(objects, "ConfigMap", "-scheduler")["data"]["scheduler.yaml"])
+    assert config["leaderElection"]["resourceName"] == "mine"
+
+
+def test_bindings_are_a_right_of_extenders_that_bind(chart: Render) -> None:
+    assert [name for _, name in roles(chart(mode="extender", plugins=LOADED))] == ["demo-stowplan-extender"]
+    extra = {"apiGroups": ["example.com"], "resources": ["racks"], "verbs": ["list", "watch"]}
+    (rules,) = roles(chart(mode="extender", plugins=LOADED, rbac={"extraRules": [extra]})).values()
+    assert rules[-1] == extra
+
+
+@pytest.mark.parametrize(
+    ("plugins", "volume"),
+    [
+        ({"files": {"a.py": "class A: ..."}}, {"configMap": {"name": "demo-stowplan-plugins"}}),
+        ({"existingConfigMap": "mine"}, {"configMap": {"name": "mine"}}),
+        ({"layer": {"image": "racks:v1"}}, {"emptyDir": {}}),
+        ({}, None),
+    ],
+)
+def test_where_plugins_come_from(chart: Render, plugins: dict[str, Any], volume: dict[str, Any] | None) -> None:
+    objects = chart(mode="both", plugins={**plugins, "load": ["a.py:A", "racks.care:Care"]})
+    for spec in pod_specs(objects):
+        volumes = {each.pop("name"): each for each in spec["volumes"]}
+        assert volumes.get("plugins") == volume
+        (container,) = spec["containers"]
+        if container["name"] == "scheduler":
+            assert {"--plugin=/plugins/a.py:A", "--plugin=racks.care:Care"} <= set(container["args"])
+        mounts = {mount["name"] for mount in container["volumeMounts"]}
+        assert ("plugins" in mounts) == (volume is not None)
+        assert [entry.plugin for entry in extender_config(objects).plugins] == ["/plugins/a.py:A", "racks.care:Care"]
+        copied = [each["command"] for each in spec.get("initContainers", ())]
+        assert copied == ([["cp", "-R", "/plugins/.", "/into"]] if "layer" in plugins else [])
+
+
+def test_tls(chart: Render) -> None:
+    assert extender_config(chart(mode="extender", plugins=LOADED)).serving.tls == TLS()
+    tls = {"enabled": True, "existingSecret": "s", "clientCASecret": "c"}
+    given = chart(mode="extender", extender={"tls": tls}, plugins=LOADED)
+    (spec,) = pod_specs(given)
+    mounts = {mount["mountPath"]: mount["name"] for mount in spec["containers"][0]["volumeMounts"]}
+    configured = extender_config(given).serving.tls
+    for path, volume in {configured.cert_file: "tls", configured.client_ca_file: "client-ca"}.items():
+        assert mounts[path.rpartition("/")[0]] == volume
+    assert {volume["secret"]["secretName"] for volume in spec["volumes"] if "secret" in volume} == {"s", "c"}
+    kept = chart(mode="extender", extender={"tls": CERTIFIED}, plugins=LOADED)
+    certificate = find(kept, "Certificate", "-extender")["spec"]
+    assert f"demo-stowplan-extender.{NAMESPACE}.svc" in certificate["dnsNames"]
+    (spec,) = pod_specs(kept)
+    (secret,) = [volume["secret"] for volume in spec["volumes"] if "secret" in volume]
+    assert secret["secretName"] == certificate["secretName"]
+
+
+def test_nothing_runs_as_root_or_writes_to_the_image(chart: Render) -> None:
+    objects = chart(mode="both", plugins={**LOADED, "layer": {"image": "racks:v1"}})
+    for spec in pod_specs(objects):
+        assert spec["securityContext"]["runAsUser"] == 65532
+        for container in [*spec["containers"], *spec["initContainers"]]:
+            assert container["securityContext"]["readOnlyRootFilesystem"] is True
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"mode": "simulator"}, "/mode"),
+        ({"scheduler": {"replica": 2}}, "additional properties 'replica' not allowed"),
+        ({"plugins": {"load": ["Care"]}}, "/plugins/load/0"),
+        (
+            {"plugins": {"files": {"a.py": ""}, "existingConfigMap": "b"}},
+            "files and existingConfigMap exclude each other",
+        ),
+        ({"mode": "extender"}, "an extender without plugins has nothing to say"),
+        ({"mode": "extender", "extender": {"tls": {"enabled": True}}}, "wants existingSecret or certManager.enabled"),
+        (
+            {
+                "mode": "extender",
+                "extender": {"tls": {**CERTIFIED, "certManager": {"enabled": True}}},
+                "plugins": LOADED,
+            },
+            "which issuer signs",
+        ),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(refused: Refuse, values: dict[str, Any], complaint: str) -> None:
+    assert complaint in refused(values)
+
+
+def test_every_value_is_in_the_schema_and_the_version_is_ours() -> None:
+    about = yaml.safe_load((DEPLOY / "chart" / "Chart.yaml").read_text())
+    assert about["appVersion"] == __version__
+    values = yaml.safe_load((DEPLOY / "chart" / "values.yaml").read_text())
+    schema = yaml.safe_load((DEPLOY / "chart" / "values.schema.json").read_text())
+    assert set(schema["properties"]) - {"global"} == set(values)

@@ -1,0 +1,123 @@
+"""The chart installed by helm, and its pods' commands run with the configuration and the rights that it gives them.
+
+There is no kubelet: a process stands for a pod, with files where volumes would be.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.deploy.conftest import DEPLOY, binary, run
+
+from stowplan.scaffold import Names, files_of
+from stowplan.testing import ControlPlane, KubeApi, Process, User, free_port, node, pod, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(180)]
+
+NAMESPACE = "installed"
+CODE = files_of(Names.of("ranking"))["src/ranking/plugin.py"]
+VALUES: dict[str, Any] = {
+    "mode": "both",
+    "plugins": {"files": {"ranking.py": CODE}, "load": ["ranking.py:Ranking"]},
+    "extender": {"bind": True, "urlPrefix": "/ranking"},
+}
+
+
+class Release:
+    """What was installed."""
+
+    def __init__(self, control_plane: ControlPlane, api: KubeApi, folder: Path, notes: str) -> None:
+        self._control_plane = control_plane
+        self._api = api
+        self._folder = folder
+        self.notes = notes
+
+    def start(self, component: str, *flags: str) -> Process:
+        """A component's container as a process, as its ServiceAccount: volumes are folders, and flags are added."""
+        spec = self._api.get("apps/v1/Deployment", f"demo-stowplan-{component}", NAMESPACE)["spec"]["template"]["spec"]
+        mounts = {mount["name"]: mount["mountPath"] for mount in spec["containers"][0]["volumeMounts"]}
+        folders = {mounts[volume["name"]]: self._volume(volume) for volume in spec["volumes"] if "configMap" in volume}
+        user = User.service_account(NAMESPACE, spec["serviceAccountName"])
+        kubeconfig = self._control_plane.kubeconfig(user, certificate=True)
+        args = [_moved(arg, folders) for arg in spec["containers"][0]["args"]]
+        for folder in folders.values():
+            for file in folder.glob("*.yaml"):
+                file.write_text(_moved(file.read_text(), folders))
+        command = [sys.executable, "-m", "stowplan", *args, f"--kubeconfig={kubeconfig}", *flags]
+        return Process(component, command, self._folder / f"{component}.log")
+
+    def _volume(self, volume: dict[str, Any]) -> Path:
+        name = volume["configMap"]["name"]
+        folder = self._folder / name
+        folder.mkdir(exist_ok=True)
+        for file, text in self._api.get("ConfigMap", name, NAMESPACE)["data"].items():
+            (folder / file).write_text(text)
+        return folder
+
+
+def _moved(text: str, folders: dict[str, Path]) -> str:
+    for path, folder in folders.items():
+        text = text.replace(f"{path}/", f"{folder}/")
+    return text
+
+
+@pytest.fixture
+def release(control_plane: ControlPlane, kube_api: KubeApi, tmp_path: Path) -> Iterator[Release]:
+    """Installed for the test, and uninstalled by helm after it, which leaves nothing behind."""
+    where = ["--namespace", NAMESPACE, "--kubeconfig", str(control_plane.kubeconfig())]
+    command = [binary("helm"), "install", "demo", DEPLOY / "chart", "--create-namespace", "--values", "-", *where]
+    made = run(*command, given=yaml.safe_dump(VALUES))
+    assert made.returncode == 0, made.stderr
+    yield Release(control_plane, kube_api, tmp_path, made.stdout.partition("NOTES:")[2])
+    gone = run(binary("helm"), "uninstall", "demo", *where)
+    assert gone.returncode == 0, gone.stderr
+
+
+@pytest.fixture(autouse=True)
+def _nodes(kube_api: KubeApi) -> None:
+    kube_api.create(node("low", labels={"example.com/rank": "1"}))
+    kube_api.create(node("high", labels={"example.com/rank": "2"}))
+    kube_api.create(node("closed", labels={"example.com/rank": "3", "example.com/closed": "true"}))
+
+
+def test_the_scheduler_schedules(release: Release, kube_api: KubeApi, namespace: str) -> None:
+    assert "schedulerName: stowplan" in release.notes
+    with release.start("scheduler", "--secure-port=0"):
+        kube_api.create(pod("mine", namespace, schedulerName="stowplan"))
+        assert kube_api.wait_for_pods_bound(namespace, count=1) == {"mine": "high"}
+        lease = kube_api.get("coordination.k8s.io/v1/Lease", "demo-stowplan-scheduler", NAMESPACE)
+        assert lease["spec"]["holderIdentity"]
+    kube_api.delete("coordination.k8s.io/v1/Lease", "demo-stowplan-scheduler", NAMESPACE)
+
+
+def test_the_extender_binds_what_kube_scheduler_sends(
+    release: Release, kube_api: KubeApi, namespace: str, start_kube_scheduler: Any
+) -> None:
+    port, metrics = free_port(), free_port()
+    stanza = yaml.safe_load(re.search(r"^  extenders:\n(?:  .*\n?)+", release.notes, re.MULTILINE)[0])  # type: ignore[index]
+    (entry,) = stanza["extenders"]
+    assert (entry["bindVerb"], entry["urlPrefix"]) == ("bind", "http://ADDRESS:8888/ranking")
+    entry["urlPrefix"] = f"http://127.0.0.1:{port}/ranking"
+    with release.start("extender", f"--port={port}", f"--metrics-port={metrics}"):
+        wait_until(lambda: fetched(f"http://127.0.0.1:{metrics}/readyz"), what="the extender")
+        start_kube_scheduler(config={"extenders": [entry]})
+        kube_api.create(pod("theirs", namespace))
+        assert kube_api.wait_for_pods_bound(namespace, count=1) == {"theirs": "high"}
+        counted = 'stowplan_extender_requests_total{code="200",verb="bind"} 1\n'
+        wait_until(lambda: counted in fetched(f"http://127.0.0.1:{metrics}/metrics"), what="the count of binds")
+
+
+def fetched(url: str) -> str:
+    """What is served there; nothing where nobody answers, or not with success."""
+    try:
+        with urllib.request.urlopen(url) as reply:
+            return str(reply.read().decode())
+    except OSError:
+        return ""

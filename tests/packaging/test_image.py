@@ -1,0 +1,117 @@
+"""The container's file system, as far as it can be had without a container: what its Dockerfile installs, in a folder
+that is the root of the programs that run in it, as the image's user, who may write nowhere but to /tmp."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from tests.packaging.conftest import Image
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+USER = 65532
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def libraries(files: Iterable[Path]) -> set[Path]:
+    """What these programs and extension modules are linked with."""
+    told = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False).stdout
+    return {Path(found) for found in re.findall(r"(?:=> |^\t)(/\S+) \(", told, re.MULTILINE)}
+
+
+def put(root: Path, path: Path) -> None:
+    """A copy at the same path under another root; links are followed."""
+    target = root / path.relative_to("/")
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+
+
+def put_python(root: Path, prefix: Path) -> None:
+    """The interpreter with its library, which in the image is the base's."""
+    program = Path(os.path.realpath(sys.executable))
+    stdlib = Path(sysconfig.get_path("stdlib"))
+    unwanted = shutil.ignore_patterns("test", "site-packages", "dist-packages", "config-*", "__pycache__", "idlelib")
+    shutil.copytree(stdlib, root / stdlib.relative_to("/"), ignore=unwanted, dirs_exist_ok=True)
+    extensions = [*stdlib.glob("lib-dynload/*.so"), *prefix.rglob("*.so")]
+    for path in {program, *libraries([program, *extensions])}:
+        if not path.is_relative_to(prefix):
+            put(root, path)
+
+
+@pytest.fixture(scope="module")
+def run(image: Image) -> Run:
+    """Runs the image's python: as root in a root of its own as its user, else in a folder that nobody may write to."""
+    variables = {name: value for name, value in image.final.environment.items() if name.startswith("PYTHON")}
+    python = image.prefix / "bin" / "python"
+    before: list[str] = []
+    chroot = shutil.which("chroot")
+    scratch = image.root / "tmp"
+    scratch.mkdir(mode=0o777)
+    scratch.chmod(0o1777)
+    if os.geteuid() == 0 and chroot and shutil.which("ldd"):
+        put_python(image.root, image.prefix)
+        # The environment was made where it is seen from outside: from inside, its python is found by a path as in the
+        # image, and the base's by the path that pyvenv.cfg names.
+        before = [chroot, f"--userspec={USER}:{USER}", str(image.root)]
+        python = Path("/") / python.relative_to(image.root)
+        scratch = Path("/tmp")
+    for folder in (image.root, *image.prefix.parents, *image.prefix.rglob("*")):
+        if folder.is_relative_to(image.root) and folder.is_dir() and not folder.is_symlink():
+            folder.chmod(0o555)
+
+    def run(*args: str) -> subprocess.CompletedProcess[str]:
+        environment = {"HOME": "/nonexistent", "TMPDIR": str(scratch), "PATH": str(python.parent), **variables}
+        command = [*before, str(python), *args]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_the_user_is_nobody_and_cannot_write(run: Run) -> None:
+    told = run("-c", "import os; print(os.getuid()); open('/tmp/mine', 'w'); open(os.__file__ + '.new', 'w')")
+    if os.geteuid() == 0:
+        assert told.stdout.strip() == str(USER)
+    assert "PermissionError" in told.stderr
+    assert ".new" in told.stderr
+
+
+def test_the_version_is_told(run: Run) -> None:
+    told = run("-m", "stowplan", "version")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.startswith("stowplan   ")
+
+
+def test_the_sample_is_simulated(run: Run) -> None:
+    told = run("-m", "stowplan", "simulate", "--sample")
+    assert told.returncode == 0, told.stderr
+    assert "10 placed, 0 pending; 5 of 5 nodes used." in told.stdout
+
+
+@pytest.mark.parametrize("command", ["scheduler", "extender"])
+def test_what_the_image_is_for_starts(run: Run, command: str) -> None:
+    told = run("-m", "stowplan", command, "--help")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert f"Usage: stowplan {command}" in told.stdout.replace("python -m ", "")
+
+
+def test_nothing_that_builds_or_installs_is_left(run: Run, image: Image) -> None:
+    assert "No module named pip" in run("-m", "pip", "--version").stderr
+    assert not list(image.prefix.glob("bin/pip*"))
+    packages = {path.name for path in image.prefix.glob("lib/python*/site-packages/*.dist-info")}
+    assert not [name for name in packages if name.startswith(("pip", "setuptools", "hatchling", "pytest", "wheel"))]
+    assert [name for name in packages if name.startswith("stowplan-")]
+
+
+def test_the_program_is_where_the_image_looks_for_it(image: Image) -> None:
+    assert image.final.environment["PATH"].startswith("/opt/stowplan/bin:")
+    assert image.final.all("COPY") == ["--from=build /opt/stowplan /opt/stowplan"]
+    assert image.final.all("ENTRYPOINT") == ['["stowplan"]']
+    assert (image.prefix / "bin" / "stowplan").is_file()
+    assert image.final.all("USER") == [f"{USER}:{USER}"]
