@@ -7,23 +7,24 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 LIGHT  := $(VENV)/.runnable
 BENCH  ?= decisions
+BINARIES := etcd kube-apiserver kube-scheduler kubectl helm
 
 .DEFAULT_GOAL := help
-.PHONY: help setup control-plane demo test soak check bench parity clean
+.PHONY: help setup control-plane demo test soak check docs picture bench parity dist image manifests clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP)  ## make .venv with stowplan (editable), the tests' and the linters' tools
 
-control-plane: $(STAMP)  ## build etcd, kube-apiserver and kube-scheduler for the e2e tests, once, into ~/.cache; needs Go
-	$(BIN)/python -m stowplan.testing build $(ARGS)
+control-plane: $(STAMP)  ## build the real parts that tests use, kube-apiserver and the like, once, into ~/.cache; needs Go
+	$(BIN)/python -m stowplan.testing build $(or $(ARGS),$(BINARIES))
 
 demo: $(LIGHT)  ## watch a scheduler fill a cluster, in under a minute; options in ARGS, e.g. ARGS="--speed 4"
 	@$(BIN)/stowplan demo $(ARGS)
 
 test: $(STAMP)  ## run all tests; pytest options in ARGS, e.g. ARGS="tests/unit/cli -x"
-	@$(BIN)/python -m stowplan.testing build --if-possible
+	@$(BIN)/python -m stowplan.testing build --if-possible $(BINARIES)
 	$(BIN)/pytest $(ARGS)
 
 soak: $(STAMP)  ## an hour of random faults on a real API server; STOWPLAN_SOAK_MINUTES for less or more
@@ -37,12 +38,34 @@ check: $(STAMP)  ## formatting, lint, types, import levels, spelling
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
+docs: $(STAMP)  ## bring generated parts of the documentation up to date, check links, run every block
+	$(BIN)/python -m tests.docs
+	$(BIN)/pytest tests/docs $(ARGS)
+
+picture: $(STAMP)  ## draw the README's picture anew
+	$(BIN)/python -m tests.docs picture
+
 bench: $(STAMP)  ## measure decisions; options in ARGS, e.g. ARGS=--json
 	$(BIN)/stowplan bench $(BENCH) $(ARGS)
 
 parity: $(STAMP)  ## compare outcomes with kube-scheduler's on 200 random workloads, half an hour; e.g. ARGS="--workloads 5"
 	@$(BIN)/python -m stowplan.testing build
 	$(BIN)/python -m tests.parity $(ARGS)
+
+dist: $(STAMP)  ## build the sdist and the wheel into dist/, the same bytes whoever builds them
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 1577836800)} \
+	  $(BIN)/python -m hatchling build
+
+image:  ## build the container image stowplan; takes docker, or another in DOCKER
+	$(or $(DOCKER),docker) build -f deploy/Dockerfile -t stowplan .
+
+# The chart and the Kustomize base cannot reach outside their folders, so they have copies.
+manifests: $(STAMP)  ## renew what in deploy/ is made of something else: copies of the roles, the dashboard
+	cp deploy/rbac.yaml deploy/kustomize/base/
+	cp deploy/rbac.yaml deploy/rbac-extender.yaml deploy/chart/files/
+	$(BIN)/python deploy/grafana/dashboard.py > deploy/grafana/stowplan.json
+	cp deploy/grafana/stowplan.json deploy/chart/files/dashboard.json
 
 clean:  ## remove .venv, caches and build results
 	rm -rf $(VENV) dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

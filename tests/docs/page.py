@@ -1,0 +1,113 @@
+"""A Markdown page taken apart: headings, links, fenced blocks, and what comments say about those.
+
+A comment right before a block tells what to do with it:
+
+    <!-- not run: needs a cluster -->        the block is not executed, for this reason
+    <!-- file: rack_care.py -->              the block is the content of that file
+    <!-- status: 3 -->                       the command ends with this exit status, not with 0
+    <!-- background: 127.0.0.1:12800 -->     the command goes on while the rest of the page is run; wait for the port
+
+Without one, `sh`, `console` and `python` blocks are executed, page by page in a folder of its own, from top to bottom.
+A `text` or `json` block right after a command is what it prints, and in `console` blocks so are the lines without `$`;
+`…` stands for anything, and alone on a line for any lines. `<!-- control plane -->` says that a page needs one.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LANGUAGES = ("sh", "console", "python", "text", "json", "yaml", "toml", "diff", "dockerfile")
+MARKS = ("not run", "file", "status", "background")
+
+_FENCE = re.compile(r"^```(?P<language>[^\n`]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"<!-- *(?P<mark>[a-z ]+?) *(?:: *(?P<value>.*?) *)?-->", re.DOTALL)
+_BEFORE = re.compile(r"(?:<!--(?:(?!-->).)*-->\s*)+\Z", re.DOTALL)
+_HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
+_LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)\s>]+)>?\)")
+_INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block."""
+
+    language: str
+    text: str
+    line: int
+    marks: Mapping[str, str] = field(default_factory=dict)
+    after_previous: bool = False
+    """Whether nothing stands between it and the block before."""
+
+
+class Page:
+    """One file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.text = path.read_text()
+
+    @property
+    def name(self) -> str:
+        return self.path.relative_to(ROOT).as_posix()
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        blocks: list[Block] = []
+        end = 0
+        for fence in _FENCE.finditer(self.text):
+            between = self.text[end : fence.start()]
+            comments = _BEFORE.search(between)
+            marks = {
+                comment["mark"]: comment["value"] or ""
+                for comment in _COMMENT.finditer(comments[0] if comments else "")
+                if comment["mark"] in MARKS
+            }
+            line = self.text.count("\n", 0, fence.start()) + 1
+            adjacent = bool(blocks) and not between.strip()
+            blocks.append(Block(fence["language"].strip(), fence["text"], line, marks, adjacent))
+            end = fence.end()
+        return blocks
+
+    @property
+    def needs_control_plane(self) -> bool:
+        return "<!-- control plane -->" in self.text
+
+    @cached_property
+    def prose(self) -> str:
+        """The page without its blocks."""
+        return _FENCE.sub("", self.text)
+
+    @cached_property
+    def anchors(self) -> frozenset[str]:
+        """What a link can point at after `#`, as GitHub names it."""
+        found: dict[str, int] = {}
+        names = []
+        for heading in _HEADING.findall(self.prose):
+            slug = _slug(heading)
+            count = found[slug] = found.get(slug, -1) + 1
+            names.append(f"{slug}-{count}" if count else slug)
+        return frozenset(names)
+
+    def links(self) -> Iterator[str]:
+        yield from _LINK.findall(_INLINE_CODE.sub("", self.prose))
+
+
+def _slug(heading: str) -> str:
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def documentation() -> list[Page]:
+    """The pages whose blocks are run: README.md and docs/."""
+    return [Page(path) for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))]
+
+
+def all_pages() -> list[Page]:
+    """Every page of the project, for links."""
+    others = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+    for folder in ("benchmarks", "deploy", "examples"):
+        others += sorted((ROOT / folder).rglob("*.md"))
+    return [*documentation(), *(Page(path) for path in others if path.exists())]

@@ -1,0 +1,38 @@
+"""The command line, as the commands themselves tell it."""
+
+from collections.abc import Iterator
+
+import click
+
+from stowplan.cli.main import cli
+
+_WIDTH = 100
+
+
+def commands() -> str:
+    """The help of every command, under a heading each."""
+    parts = []
+    for path, command in _walk(("stowplan",), cli):
+        if command.hidden:
+            continue
+        parts.append(f"## {' '.join(path)}\n\n```text\n{_help(path, command)}\n```\n")
+    return "\n".join(parts)
+
+
+def _walk(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=path[-1])
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _walk((*path, name), inner)
+
+
+def _help(path: tuple[str, ...], command: click.Command) -> str:
+    if path == ("stowplan", "scheduler"):
+        from stowplan.scheduler.flags import usage
+
+        return usage().strip()
+    context = click.Context(command, info_name=" ".join(path), terminal_width=_WIDTH, max_content_width=_WIDTH)
+    return command.get_help(context)

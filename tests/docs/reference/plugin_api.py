@@ -1,0 +1,57 @@
+"""What authors of plugins import, from signatures and docstrings."""
+
+import inspect
+import re
+from typing import Any
+
+from tests.docs.reference.docstrings import members, text_of
+from tests.docs.reference.tables import code, table
+
+import stowplan
+
+_WORDS = ("accept", "reject", "reject_forever", "pending", "error", "wait", "skip")
+
+
+def functions(*names: str) -> str:
+    """A table of functions: how they are called and what they are for."""
+    rows = []
+    for name in names or _WORDS:
+        function = getattr(stowplan, name)
+        rows.append((code(f"{name}{_signature(function)}"), text_of(function.__doc__)))
+    return table(("call", "meaning"), rows)
+
+
+def describe_class(name: str, *wanted: str) -> str:
+    """A class: what it is, its attributes, its methods; or only those that are named."""
+    cls = getattr(stowplan, name)
+    known = wanted or tuple(n for n in members(cls) if not n.startswith("_"))
+    rows, methods = [], []
+    for member in known:
+        value = inspect.getattr_static(cls, member, None)
+        text = members(cls).get(member, "")
+        if inspect.isfunction(value):
+            methods.append(f"- {code(f'{member}{_signature(value)}')}{_dash(text_of(value.__doc__))}")
+        else:
+            text = text_of(value.fget.__doc__) if isinstance(value, property) else text
+            rows.append((code(member), text))
+    parts = [] if wanted else [_paragraphs(cls.__doc__)]
+    told, plain = [row for row in rows if row[1]], [name for name, text in rows if not text]
+    parts += [table(("attribute", "meaning"), told)] if told else []
+    parts += [f"{'Also' if told else 'Attributes'}: {', '.join(plain)}."] if plain else []
+    parts += ["\n".join(methods)] if methods else []
+    return "\n\n".join(parts)
+
+
+def _signature(function: Any) -> str:
+    signature = inspect.signature(function)
+    parameters = [p for p in signature.parameters.values() if p.name != "self"]
+    text = str(signature.replace(parameters=parameters))
+    return re.sub(r"'", "", text)
+
+
+def _paragraphs(docstring: str | None) -> str:
+    return inspect.cleandoc(docstring or "")
+
+
+def _dash(text: str) -> str:
+    return f": {text}" if text else ""

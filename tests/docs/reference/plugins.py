@@ -1,0 +1,76 @@
+"""The default plugins: where they act, with what weight, what they say, and what wakes the pods that they refuse."""
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+
+from tests.builders import World
+from tests.docs.reference.configuration import args
+from tests.docs.reference.tables import code, table
+
+from stowplan.config.args import ARGS
+from stowplan.config.defaults import DEFAULT_WEIGHTS
+from stowplan.framework import Action, Plugin, Status, implements
+from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime.points import METHODS, implements_point
+
+PLUGINS = "stowplan.plugins"
+_SUMS = (Action.Update, Action.All)
+
+
+def overview() -> str:
+    """All of them, in the order in which they are asked."""
+    rows = []
+    for name, weight in DEFAULT_WEIGHTS.items():
+        rows.append((f"[{name}](#{name.lower()})", ", ".join(_points(REGISTRY[name])), str(weight) if weight else ""))
+    return table(("plugin", "extension points", "weight"), rows)
+
+
+def facts(name: str) -> str:
+    """What the code says about one of them."""
+    plugin = REGISTRY[name]
+    parts = [f"Acts at {', '.join(_points(plugin))}."]
+    if DEFAULT_WEIGHTS[name]:
+        parts[0] += f" Weight {DEFAULT_WEIGHTS[name]}."
+    reasons = sorted({(reason, status.code.name) for status in _statuses(plugin) for reason in status.reasons})
+    if reasons:
+        parts.append(table(("reason", "code"), [(code(reason), verdict) for reason, verdict in reasons]))
+    if name in ARGS:
+        parts.append(f"Args (`{ARGS[name].__name__}`):\n\n{args(name)}")
+    wakers = list(_wakers(plugin))
+    if wakers:
+        parts.append(f"Listens to: {', '.join(wakers)}.")
+    return "\n\n".join(parts)
+
+
+def _points(plugin: type[Plugin]) -> list[str]:
+    return [point[0].upper() + point[1:] for point in METHODS if implements_point(plugin, point)]
+
+
+def _statuses(plugin: type[Plugin]) -> Iterator[Status]:
+    """The answers that stand as constants in the plugin's modules."""
+    home = plugin.__module__.removeprefix(f"{PLUGINS}.").partition(".")[0]
+    for name, module in tuple(sys.modules.items()):
+        if f"{name}.".startswith(f"{PLUGINS}.{home}."):
+            for value in vars(module).values():
+                if isinstance(value, Status) and value.plugin == plugin.name:
+                    yield value
+
+
+@cache
+def _instances() -> dict[str, Plugin]:
+    """Each plugin as the default profile has it."""
+    return {plugin.name: plugin for plugins in World().profile.points.values() for plugin in plugins}
+
+
+def _wakers(plugin: type[Plugin]) -> Iterator[str]:
+    if not implements(plugin, "events_to_register"):
+        return
+    for registration in _instances()[plugin.name].events_to_register():
+        event = registration.event
+        rest, words = event.action, []
+        for action in (Action.Update, *(a for a in Action if a not in _SUMS)):
+            if rest & action == action:
+                words.append(action.name or "")
+                rest &= ~action
+        yield f"{event.resource.rpartition('/')[2]} {'/'.join(sorted(words))}"

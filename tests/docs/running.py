@@ -1,0 +1,140 @@
+"""Runs the blocks of a page as a reader would, from top to bottom in one folder, and compares what they print."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tests.docs.page import Block, Page
+
+_COMMANDS = ("sh", "console", "python")
+_OUTPUTS = ("text", "json")
+_PATIENCE = 200.0
+
+
+class Run:
+    """A page on its way: the folder, the environment, and what goes on in the background."""
+
+    def __init__(self, page: Page, folder: Path, environment: Mapping[str, str]) -> None:
+        self.page = page
+        self._folder = folder
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self._environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **environment}
+        self._background: list[subprocess.Popen[str]] = []
+
+    def run(self) -> None:
+        """Raises AssertionError where the page does not tell the truth."""
+        printed: str | None = None
+        try:
+            for block in self.page.blocks:
+                if "file" in block.marks:
+                    self._write(block)
+                elif block.language in _COMMANDS:
+                    printed = None if "not run" in block.marks else self._execute(block)
+                elif block.language in _OUTPUTS and block.after_previous and printed is not None:
+                    self._compare(block, printed, block.text)
+        finally:
+            self._end()
+
+    def _write(self, block: Block) -> None:
+        path = self._folder / block.marks["file"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text)
+
+    def _execute(self, block: Block) -> str | None:
+        if "background" in block.marks:
+            self._start(block)
+            return None
+        if block.language == "python":
+            return self._call(block, [sys.executable, "-"], block.text)
+        if block.language == "sh":
+            return self._call(block, ["sh", "-e"], block.text)
+        for command, expected in _console(block.text):
+            printed = self._call(block, ["sh", "-e"], command)
+            if expected:
+                self._compare(block, printed, expected)
+        return None
+
+    def _call(self, block: Block, command: list[str], script: str) -> str:
+        done = subprocess.run(
+            command,
+            input=script,
+            cwd=self._folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+        wanted = int(block.marks.get("status", "0"))
+        assert done.returncode == wanted, f"{self._where(block)}: exit status {done.returncode}\n{done.stdout}"
+        return done.stdout
+
+    def _start(self, block: Block) -> None:
+        """Start what does not end by itself, and wait until it listens."""
+        host, _, port = block.marks["background"].rpartition(":")
+        log = self._folder / f".background-{len(self._background)}.log"
+        with log.open("w") as output:
+            command = block.text.replace("$ ", "", 1) if block.language == "console" else block.text
+            process = subprocess.Popen(
+                ["sh", "-ec", command],
+                cwd=self._folder,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+        self._background.append(process)
+        deadline = time.monotonic() + _PATIENCE
+        while not _listens(host, int(port)):
+            gone = process.poll() is not None or time.monotonic() > deadline
+            assert not gone, f"{self._where(block)}: nobody listens on {port}\n{log.read_text()}"
+            time.sleep(0.05)
+
+    def _compare(self, block: Block, printed: str, expected: str) -> None:
+        where = self._where(block)
+        assert matches(printed, expected), f"{where}: printed\n{printed}\ninstead of\n{expected}"
+
+    def _where(self, block: Block) -> str:
+        return f"{self.page.name}:{block.line}"
+
+    def _end(self) -> None:
+        for process in self._background:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+
+def matches(printed: str, expected: str) -> bool:
+    """Whether a text is as told, where `…` stands for anything on a line, or for any lines if it stands alone."""
+    return re.fullmatch("".join(map(_pattern, expected.splitlines())), f"{printed.rstrip()}\n") is not None
+
+
+def _pattern(line: str) -> str:
+    return r"(?:.*\n)*?" if line.strip() == "…" else ".*".join(map(re.escape, line.rstrip().split("…"))) + r"[ ]*\n"
+
+
+def _console(text: str) -> Iterator[tuple[str, str]]:
+    """(command, what it prints) for each line that begins with a dollar sign; `> ` continues a command."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        lines = part.splitlines()
+        length = next((i for i, line in enumerate(lines) if i and not line.startswith("> ")), len(lines))
+        command = "\n".join([lines[0], *(line[2:] for line in lines[1:length])])
+        yield command, "".join(f"{line}\n" for line in lines[length:])
+
+
+def _listens(host: str, port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0

@@ -1,0 +1,42 @@
+"""Parts of pages that follow from the code: between two comments, made by a function of `tests.docs.reference`.
+
+<!-- generated: plugin NodeName -->
+…
+<!-- end of the generated part -->
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from tests.docs.page import Page
+from tests.docs.reference import cli, configuration, metrics, plugin_api, plugins, policy_names
+
+END = "<!-- end of the generated part -->"
+MAKERS: Mapping[str, Callable[..., str]] = {
+    "commands": cli.commands,
+    "configuration": configuration.fields,
+    "metrics": metrics.described,
+    "class": plugin_api.describe_class,
+    "functions": plugin_api.functions,
+    "default-plugins": plugins.overview,
+    "plugin": plugins.facts,
+    "predicates": policy_names.predicates,
+    "priorities": policy_names.priorities,
+}
+
+_SEGMENT = re.compile(rf"(<!-- generated: ([^\n]*?) -->\n).*?({re.escape(END)})", re.DOTALL)
+
+
+def current(page: Page) -> str:
+    """The page's text with its generated parts as they have to be."""
+
+    def made(found: re.Match[str]) -> str:
+        maker, *arguments = found[2].split()
+        return f"{found[1]}\n{MAKERS[maker](*arguments).strip()}\n\n{found[3]}"
+
+    return _SEGMENT.sub(made, page.text)
+
+
+def calls(page: Page) -> list[str]:
+    """What is generated in a page."""
+    return [found[2] for found in _SEGMENT.finditer(page.text)]

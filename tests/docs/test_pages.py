@@ -1,0 +1,104 @@
+"""The documentation, held to what it says."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.docs.links import dead_links, orphans
+from tests.docs.page import LANGUAGES, ROOT, Page, all_pages, documentation
+from tests.docs.running import Run, matches
+from tests.docs.segments import calls, current
+
+from stowplan.config.defaults import DEFAULT_WEIGHTS
+
+COMMANDS = ("sh", "console", "python")
+
+
+def pages_to_run() -> Iterator[object]:
+    for page in documentation():
+        if any(block.language in COMMANDS for block in page.blocks):
+            marks = (pytest.mark.e2e,) if page.needs_control_plane else ()
+            yield pytest.param(page, marks=(pytest.mark.slow, *marks), id=page.name)
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("page", list(pages_to_run()))
+def test_the_blocks_of(page: Page, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    environment = {}
+    if page.needs_control_plane:
+        request.getfixturevalue("kube_api")
+        environment["KUBECONFIG"] = str(request.getfixturevalue("control_plane").kubeconfig())
+    Run(page, tmp_path, environment).run()
+
+
+def test_links_lead_somewhere() -> None:
+    assert list(dead_links(all_pages())) == []
+
+
+def test_every_page_is_found_from_the_readme() -> None:
+    assert orphans(all_pages()) == []
+
+
+@pytest.mark.parametrize("page", documentation(), ids=lambda page: page.name)
+def test_blocks_are_of_a_kind_that_is_known(page: Page) -> None:
+    """So that none escapes: languages by their one name, fences at the beginning of a line, data that parses."""
+    assert "\n ```" not in page.text
+    assert page.text.count("\n```") == 2 * len(page.blocks), "a fence is not closed"
+    for block in page.blocks:
+        assert block.language in LANGUAGES, f"{page.name}:{block.line}: {block.language!r}"
+        if block.language == "yaml":
+            list(yaml.safe_load_all(block.text))
+        if block.language == "json" and "…" not in block.text:
+            for text in [block.text] if block.text.startswith(("{\n", "[\n")) else block.text.splitlines():
+                json.loads(text)
+        assert block.marks.get("not run", "reason"), f"{page.name}:{block.line}: why is it not run?"
+
+
+@pytest.mark.parametrize("page", [page for page in documentation() if calls(page)], ids=lambda page: page.name)
+def test_generated_parts_are_current(page: Page) -> None:
+    assert page.text == current(page), "make docs brings it up to date"
+
+
+def test_every_default_plugin_has_its_part() -> None:
+    page = Page(ROOT / "docs" / "reference" / "default-plugins.md")
+    assert calls(page) == ["default-plugins", *(f"plugin {name}" for name in DEFAULT_WEIGHTS)]
+
+
+def test_the_pages_promise_nothing() -> None:
+    for page in documentation():
+        for word in ("TODO", "FIXME", "coming soon", "not yet"):
+            assert word not in page.text, f"{page.name}: {word}"
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected", "result"),
+    [
+        ("a\nb\n", "a\nb\n", True),
+        ("a\nb\n", "a\nc\n", False),
+        ("a\nb\nc\n", "a\n…\nc\n", True),
+        ("a took 3 ms\n", "a took … ms\n", True),
+        ("a\nb\n", "a\n", False),
+        ("a.b\n", "a?b\n", False),
+    ],
+)
+def test_comparison(printed: str, expected: str, result: bool) -> None:
+    assert matches(printed, expected) is result
+
+
+def test_a_page_taken_apart(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(
+        "# A `b` c!\n\n[x](#a-b-c) `[no](link)`\n\n<!-- file: x.txt -->\n```text\nhi\n```\n\n"
+        "<!-- status: 3 -->\n```sh\ncat x.txt; exit 3\n```\n\n```text\nhi\n```\n"
+    )
+    page = Page(path)
+    assert page.anchors == {"a-b-c"}
+    assert list(page.links()) == ["#a-b-c"]
+    assert [(b.language, dict(b.marks), b.after_previous) for b in page.blocks] == [
+        ("text", {"file": "x.txt"}, False),
+        ("sh", {"status": "3"}, False),
+        ("text", {}, True),
+    ]
+    assert (ROOT / "README.md").exists()
