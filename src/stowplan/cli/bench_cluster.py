@@ -62,6 +62,11 @@ def cluster(
     cpu us           CPU time of the scheduler alone for a pod
     first bind s     from the start of the process
     others           the share of the machine's CPU time that went elsewhere: rates say little where it is not small
+
+    \b
+    Examples:
+      stowplan bench cluster --workload basic --workload spread
+      stowplan bench cluster --nodes 500 --pods 2000 --peer none --json
     """
     runner = Runner(
         nodes=nodes,

@@ -42,6 +42,8 @@ def demo(nodes: int, seed: int, speed: float, duration: float | None) -> None:
       stowplan demo
       stowplan demo --speed 4
       stowplan demo --nodes 30 --seed 7 --duration 10
+
+    Colours are for terminals, and not where NO_COLOR is set. Exit status: 0 it has ended, 130 it was interrupted.
     """
     from rich.console import Console
 

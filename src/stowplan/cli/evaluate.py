@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
 
-from stowplan.cli.files import STDIN, opened, read, shown
+from stowplan.cli.files import STDIN, opened, shown
 from stowplan.cli.plugins import load_plugins, plugin_option
+from stowplan.cli.progress import Progress
 from stowplan.cli.verbosity import tracebacks_wanted
 from stowplan.errors import InputError
 
@@ -51,11 +53,14 @@ def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str
     """
     evaluator = _evaluator(config_file, plugins)
     unreadable: list[str] = []
-    asked = False
-    for line in _lines(files or (STDIN,), unreadable):
-        asked = True
-        sys.stdout.buffer.write(evaluator.answer(line))
-        sys.stdout.buffer.flush()
+    asked = 0
+    # On a terminal the verdicts themselves show that work goes on.
+    with nullcontext() if sys.stdout.isatty() else Progress() as progress:
+        for asked, line in enumerate(_lines(files or (STDIN,), unreadable), 1):
+            sys.stdout.buffer.write(evaluator.answer(line))
+            sys.stdout.buffer.flush()
+            if progress is not None:
+                progress.start(f"judged {asked:,} cases")
     if unreadable:
         raise InputError("\n".join(unreadable))
     if not asked:
@@ -63,15 +68,16 @@ def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str
 
 
 def _evaluator(config_file: str | None, plugins: tuple[str, ...]) -> Evaluator:
+    from stowplan.cli.configurations import load_file
     from stowplan.cli.profiles import try_profiles
-    from stowplan.config import IN_TREE_PLUGINS, load
+    from stowplan.config import IN_TREE_PLUGINS
     from stowplan.evaluation import Evaluator
 
     registered = load_plugins(plugins)
     config = None
     if config_file is not None:
         source = shown(config_file)
-        config = load(read(config_file), source, IN_TREE_PLUGINS.union(registered))
+        config = load_file(config_file, IN_TREE_PLUGINS.union(registered))
         try_profiles(config, registered, source)
     return Evaluator(config, registered, _on_bug)
 

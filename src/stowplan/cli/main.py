@@ -9,6 +9,7 @@ from typing import IO, Any, NamedTuple
 
 import click
 
+from stowplan.cli.groups import Group
 from stowplan.cli.verbosity import TRACEBACKS_FROM, parse_verbosity, tracebacks_wanted
 from stowplan.errors import StowplanError
 
@@ -25,11 +26,14 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "scheduler": Entry("stowplan.cli.scheduler", "scheduler", "Schedule pods on a cluster, as kube-scheduler does."),
+    "extender": Entry("stowplan.cli.extender", "extender", "Serve plugins to kube-scheduler as an extender."),
     "simulate": Entry("stowplan.cli.simulate", "simulate", "Say where pods would go: manifests in, placements out."),
     "demo": Entry("stowplan.cli.demo", "demo", "Watch a scheduler at work on a cluster in this process."),
     "evaluate": Entry("stowplan.cli.evaluate", "evaluate", "Say what the scheduler decides: a case in, a verdict out."),
     "bench": Entry("stowplan.cli.bench", "bench", "Measure how fast decisions are made."),
-    "config": Entry("stowplan.cli.config", "config", "Check and complete scheduler configuration."),
+    "config": Entry("stowplan.cli.config", "config", "Check, convert and complete scheduler configuration."),
+    "new-plugin": Entry("stowplan.cli.new_plugin", "new_plugin", "Make a project for a plugin of your own."),
+    "completion": Entry("stowplan.cli.completion", "completion", "Print a script for completion by bash, zsh or fish."),
     "version": Entry("stowplan.cli.version", "version", "Print versions."),
 }
 
@@ -44,7 +48,7 @@ class Failure(click.ClickException):
             click.echo(f"stowplan: {line}", file=file, err=True)
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """Subcommands from the table `COMMANDS`, each imported when it is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -55,6 +59,10 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         command: click.Command = getattr(importlib.import_module(entry.module), entry.attribute)
+        if ctx.resilient_parsing:
+            from stowplan.cli.completion import completable
+
+            return completable(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -87,7 +95,7 @@ def cli(verbosity: int) -> None:
     """Stowplan decides where pods go, as kube-scheduler does: same filters, same scores, same words.
 
     Manifests, cases and configuration come from files or standard input, results go to standard output, messages to
-    standard error. Only 'scheduler', and 'simulate' if told so, talk to a cluster; 'simulate' changes nothing there.
+    standard error. Only 'scheduler' talks to a cluster, and if told so 'extender' and 'simulate', which only reads.
 
     \b
     Examples:
@@ -95,6 +103,10 @@ def cli(verbosity: int) -> None:
         stowplan simulate --from-cluster -f deployment.yaml
       What does a scheduler at work look like?
         stowplan demo
+      How do I begin with a scheduling rule of my own?
+        stowplan new-plugin rack-care
+      That rule behind the kube-scheduler that I have:
+        stowplan extender --plugin ./rack_care.py:RackCare
       Which nodes suit the pod of each case, and why not the others?
         stowplan evaluate cases.jsonl
       The same with your own scheduler configuration, from a pipe:
@@ -105,8 +117,15 @@ def cli(verbosity: int) -> None:
       How many pods are decided in a second on this machine?
         stowplan bench decisions
 
-    'stowplan COMMAND --help' tells more about a command. Exit status: 0 done, 2 bad usage or input, 3 pods are
-    pending (simulate).
+    'stowplan COMMAND --help' tells more about a command. Colours are for terminals, and not where NO_COLOR is set.
+
+    \b
+    Exit status:
+      0    done
+      1    a check failed (bench, extender replay), or the scheduler ended against its will
+      2    bad usage or input
+      3    some pods are pending (simulate)
+      130  interrupted
     """
 
 

@@ -45,6 +45,15 @@ def load_plugins(specifications: tuple[str, ...]) -> dict[str, Factory]:
     return found
 
 
+def load_plugin(specification: str) -> Factory:
+    """The factory of one plugin."""
+    found: dict[str, Factory] = {}
+    origin = f"--plugin {specification}"
+    factory = _load(origin, specification)
+    _register(found, origin, getattr(factory, "name", "") or getattr(factory, "__name__", ""), factory)
+    return next(iter(found.values()))
+
+
 def _register(found: dict[str, Factory], origin: str, name: object, factory: Any) -> None:
     from stowplan.framework import Plugin
     from stowplan.plugins.registry import REGISTRY
@@ -69,7 +78,9 @@ def _load(origin: str, specification: str) -> Any:
     else:
         module = _attempt(origin, lambda: importlib.import_module(where))
     if not hasattr(module, name):
-        raise PluginError(f'{origin}: {where} has no "{name}"')
+        from stowplan.config.strict import suggestion
+
+        raise PluginError(f'{origin}: {where} has no "{name}"{suggestion(name, vars(module))}')
     return getattr(module, name)
 
 

@@ -4,8 +4,9 @@ import random
 from collections.abc import Iterable, Mapping
 
 from stowplan.cache import Cluster
-from stowplan.cli.files import read, shown
-from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration, load
+from stowplan.cli.configurations import load_file
+from stowplan.cli.files import shown
+from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration
 from stowplan.errors import ConfigError, PluginError
 from stowplan.framework import Plugin
 from stowplan.plugins.registry import REGISTRY
@@ -19,10 +20,8 @@ def load_config(file: str | None, plugins: Mapping[str, Factory]) -> KubeSchedul
     config = default_configuration()
     if file is not None:
         source = shown(file)
-        config = load(read(file), source, IN_TREE_PLUGINS.union(plugins))
+        config = load_file(file, IN_TREE_PLUGINS.union(plugins))
         try_profiles(config, plugins, source)
-        if config.extenders:
-            raise ConfigError(f"{source}: $.extenders: extenders are not called in a simulation")
     return enable_everywhere(config, plugins)
 
 

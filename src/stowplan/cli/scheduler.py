@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import click
+from click.shell_completion import CompletionItem
 
 from stowplan.cli.plugins import load_plugins
 from stowplan.errors import PluginError, StowplanError
@@ -80,8 +81,20 @@ def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
         return process.complain(problem)
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+class _Command(click.Command):
+    """Reads its own command line, as kube-scheduler does: shells are told of the flags, since click knows none."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from stowplan.scheduler.flags.table import FLAGS
+
+        flags = [CompletionItem(f"--{name}", help=flag.help) for name, flag in FLAGS.items()]
+        return [item for item in flags if item.value.startswith(incomplete)]
+
+
+@click.command(
+    cls=_Command, context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, shell_complete=lambda *_: [CompletionItem("", "file")])
 def scheduler(arguments: tuple[str, ...]) -> None:
     """Schedule pods on a cluster, in kube-scheduler's place or beside it."""
     sys.exit(scheduler_command()(arguments))

@@ -27,9 +27,13 @@ SOME_PENDING = 3
     metavar="FILE",
     help="Manifests: a file, a folder (its .yaml, .yml and .json files), or '-'; may be given again.",
 )
+@click.option("--sample", is_flag=True, help="Some nodes and workloads that come with Stowplan, to try things on.")
 @click.option("--from-cluster", is_flag=True, help="Start from what a cluster holds now. It is only read.")
 @click.option("--kubeconfig", default="", metavar="FILE", help="With --from-cluster; by default as for kubectl.")
 @click.option("--context", default="", metavar="NAME", help="With --from-cluster: the kubeconfig's context to use.")
+@click.option(
+    "-n", "--namespace", default="", metavar="NAME", help="For manifests that name none; else as for kubectl."
+)
 @click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration to schedule with.")
 @plugin_option
 @click.option("--seed", type=int, default=0, show_default=True, help="For ties between nodes.")
@@ -49,9 +53,11 @@ SOME_PENDING = 3
 )
 def simulate(
     names: tuple[str, ...],
+    sample: bool,
     from_cluster: bool,
     kubeconfig: str,
     context: str,
+    namespace: str,
     config_file: str | None,
     plugins: tuple[str, ...],
     seed: int,
@@ -75,6 +81,8 @@ def simulate(
     and pods, which must be. Tables tell of pods that are new, and of those that were pending and no longer are; --all
     has the others as well. Only GET requests are sent.
 
+    Extenders of the configuration are asked for real, over HTTP, but never to bind: that is simulated.
+
     \b
     table   a line a pod, or a workload where there are more than 50; why pods
             are pending, by reason with the nodes it was given for; evictions
@@ -88,6 +96,8 @@ def simulate(
 
     \b
     Examples:
+      What does it look like?
+        stowplan simulate --sample -o wide
       Would this fit into my cluster?
         stowplan simulate --from-cluster -f deployment.yaml
       Why are pods pending, and will they remain so?
@@ -110,11 +120,13 @@ def simulate(
     from stowplan.cli.simulation import Login, Question, answer
     from stowplan.simulator.report.news import news_of
 
+    if sample:
+        names = (*names, _sample())
     _check_usage(names, from_cluster, kubeconfig or context)
     registered = load_plugins(plugins)
     config = load_config(config_file, registered)
     cluster = Login(kubeconfig, context) if from_cluster else None
-    question = Question(names, cluster, config, registered, seed, _examine(output, all_scores))
+    question = Question(names, cluster, config, registered, seed, _examine(output, all_scores), namespace)
     notes: list[str] = []
     try:
         with Progress() as progress:
@@ -132,9 +144,18 @@ def simulate(
         click.get_current_context().exit(SOME_PENDING)
 
 
+def _sample() -> str:
+    """The folder with the sample; whoever likes it may copy it."""
+    from importlib.resources import files
+
+    folder = str(files("stowplan.simulator") / "sample")
+    click.echo(f"stowplan: the sample is in {folder}", err=True)
+    return folder
+
+
 def _check_usage(names: tuple[str, ...], from_cluster: bool, only_with_cluster: str) -> None:
     if not names and not from_cluster:
-        raise click.UsageError("Missing option '-f' / '--filename', or --from-cluster.")
+        raise click.UsageError("Missing option '-f' / '--filename', --from-cluster or --sample.")
     if only_with_cluster and not from_cluster:
         raise click.UsageError("--kubeconfig and --context need --from-cluster.")
 

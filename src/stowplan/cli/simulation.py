@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stowplan.cli.files import read
 from stowplan.cli.progress import Progress
 from stowplan.config import KubeSchedulerConfiguration
+from stowplan.extender.client import HttpExtender, build_extenders
+from stowplan.framework.extender import CallExtender
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
 from stowplan.simulator.checks import check
@@ -39,11 +42,31 @@ class Question(NamedTuple):
     plugins: Mapping[str, Factory]
     seed: int
     examine: Examine | None
+    namespace: str = ""
+    """Of manifests that name none; where this is empty, the one that kubectl would take."""
 
 
 def answer(question: Question, notes: list[str], progress: Progress) -> Report:
     """Simulate, and report. What else is worth a line is added to the notes, as much of it as is known on an error."""
-    needs_objects = any(getattr(factory, "needs_objects", False) for factory in question.plugins.values())
+    with asyncio.Runner() as runner:
+        extenders = build_extenders(question.config.extenders)
+        try:
+            return _answer(
+                question, notes, progress, extenders, lambda request: runner.run(request.extender.call(request))
+            )
+        finally:
+            for extender in extenders:
+                runner.run(extender.close())
+
+
+def _answer(
+    question: Question,
+    notes: list[str],
+    progress: Progress,
+    extenders: tuple[HttpExtender, ...],
+    ask: Callable[[CallExtender], Any],
+) -> Report:
+    needs_objects = bool(extenders) or any(getattr(each, "needs_objects", False) for each in question.plugins.values())
     content = cache(read) if needs_objects else read
     found = None
     if question.cluster is not None:
@@ -53,7 +76,7 @@ def answer(question: Question, notes: list[str], progress: Progress) -> Report:
         found = read_cluster(*question.cluster, schedulers=schedulers, keep_objects=needs_objects, progress=progress)
         notes += found.notes
     progress.start("reading manifests")
-    manifests = load(question.names, content, None if found is None else found.live)
+    manifests = load(question.names, content, None if found is None else found.live, question.namespace)
     if found is None:
         check(manifests)
     recorder = Recorder(question.examine)
@@ -64,6 +87,8 @@ def answer(question: Question, notes: list[str], progress: Progress) -> Report:
         observer=recorder,
         keep_objects=needs_objects,
         start=EPOCH if found is None else time.time(),
+        extenders=extenders,
+        ask=ask,
     )
     recorder.attach(simulation.world)
     if needs_objects:

@@ -13,7 +13,13 @@ from stowplan._version import KUBERNETES_VERSION, __version__
     "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
 )
 def version(output: str) -> None:
-    """Print the versions of Stowplan, of Python, and of the Kubernetes release whose verdicts are the reference."""
+    """Print the versions of Stowplan, of Python, and of the Kubernetes release whose verdicts are the reference.
+
+    \b
+    Examples:
+      stowplan version
+      stowplan version -o json
+    """
     versions = {"stowplan": __version__, "python": platform.python_version(), "kubernetes": KUBERNETES_VERSION}
     if output == "json":
         click.echo(json.dumps(versions))

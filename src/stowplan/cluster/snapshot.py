@@ -3,15 +3,19 @@
 import asyncio
 from collections.abc import Callable, Collection, Iterable
 from contextlib import aclosing
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from stowplan.api import codec
 from stowplan.api.kinds import Kind
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.feed import UNFINISHED_PODS
-from stowplan.cluster.feed.frames import Decoder, Item, MalformedReply
+from stowplan.cluster.feed.frames import Decoder, MalformedReply
 from stowplan.cluster.feed.listing import list_pages
+
+Item = tuple[Any, dict[str, Any] | None]
+"""An object as its kind's struct, and all of it where that is wanted."""
 
 _SELECTORS = {"Pod": UNFINISHED_PODS}
 
@@ -79,7 +83,7 @@ async def _list(
         async for _, starts, items in pages:
             if starts:
                 del found[before:]
-            found += items
+            found += [(item, None if whole is None else codec.whole(whole)) for item, whole in items]
             on_progress(len(found))
 
 

@@ -51,6 +51,8 @@ class Core:
         """Brings what other threads want done to the engine's own; a host with threads sets it."""
         self.deferred: list[Callable[[], None]] = []
         """What plugins asked for while a decision was being made."""
+        self.keep_assigned = True
+        """Whether whole objects, where they are kept at all, are kept of pods that run, too."""
         self.waiting_pods = WaitingPods(self.defer)
         self.outbox: list[Instruction] = []
         self.timers = Timers(clock)

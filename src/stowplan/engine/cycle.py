@@ -38,7 +38,7 @@ class Cycles:
             return True
         core.observer.attempting(unit)
         core.deciding = True
-        if profile.extenders:
+        if profile.extenders and profile.asks_extenders(pod):
             self.suspended = True
             core.tasks.start(_with_extenders(profile, pod), partial(self._resume, unit))
             return True

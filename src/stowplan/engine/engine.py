@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from stowplan.engine.intake import Intake
 from stowplan.engine.invariants import Invariants
 from stowplan.engine.observer import Observer
 from stowplan.engine.preemptions import Preemptions
-from stowplan.framework import ALL_EVENTS, Instruction, Pod, Request, Status
+from stowplan.framework import ALL_EVENTS, EmitEvent, Instruction, Pod, Request, Status
 from stowplan.framework.extender import CallExtender, Extender
 from stowplan.queue import HintTable, Nominator, SchedulingQueue, sort_key_of
 from stowplan.runtime import Profile, Registry, build_profiles
@@ -144,6 +144,21 @@ class Engine:
 
     def activate(self, pods: Mapping[str, Pod]) -> None:
         self.core.defer(lambda: self.core.queue.activate(list(pods.values())))
+
+    def now(self) -> float:
+        return self.core.wall()
+
+    def emit(self, event: EmitEvent) -> None:
+        self.core.defer(lambda: self.core.outbox.append(event))
+
+    def measured(self, metric: str, labels: tuple[str, ...], value: float) -> None:
+        self.core.observer.measured(metric, labels, value)
+
+    def start(self, steps: Coroutine[Request, Any, None]) -> None:
+        self.core.defer(partial(self._start, steps))
+
+    def _start(self, steps: Coroutine[Request, Any, None]) -> None:
+        self.core.tasks.start(steps)
 
     @property
     def preempting(self) -> Collection[str]:

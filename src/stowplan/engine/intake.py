@@ -92,7 +92,7 @@ class Intake:
     def _put_assigned(self, source: api.Pod, whole: Any) -> None:
         core = self._core
         uid = source.metadata.uid
-        pod = core.cluster.pod(source, whole)
+        pod = core.cluster.pod(source, whole if core.keep_assigned else None)
         old = core.cluster.pods.get(uid)
         confirmed = old is None or uid in core.cluster.assumed
         core.cluster.add_pod(pod)

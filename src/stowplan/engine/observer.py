@@ -51,3 +51,6 @@ class Observer:
 
     def preemption_over(self, preemptor: Pod, node_name: str, failed: bool) -> None:
         """All victims were told to go, or it failed."""
+
+    def measured(self, metric: str, labels: tuple[str, ...], value: float) -> None:
+        """A plugin has counted or timed something, of which metrics tell under that name."""

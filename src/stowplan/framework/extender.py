@@ -29,6 +29,9 @@ class Extender(Protocol):
 
     def is_interested(self, pod: Pod) -> bool: ...
 
+    async def call(self, request: CallExtender) -> Any:
+        """The answer, for hosts with an event loop to await it on. Never raises: a Failure is an answer."""
+
 
 class Filtered(NamedTuple):
     """An extender's answer to `filter`."""
@@ -41,14 +44,21 @@ class Filtered(NamedTuple):
 
 
 class Eviction(NamedTuple):
-    """Pods to evict from a node: what is offered to `preempt`, and what comes back of it."""
+    """Pods to evict from a node, as they are offered to `preempt`."""
 
     victims: tuple[Pod, ...]
     pdb_violations: int = 0
 
 
+class Claim(NamedTuple):
+    """Pods to evict from a node, as an extender names them: by uid, and perhaps they are not there."""
+
+    uids: tuple[str, ...]
+    pdb_violations: int = 0
+
+
 class CallExtender(Request):
-    """Ask an extender. Answered with a Filtered, with scores by node, with Evictions by node, for `bind` with None; or
+    """Ask an extender. Answered with a Filtered, with scores by node, with Claims by node, for `bind` with None; or
     with a Failure."""
 
     __slots__ = ("argument", "extender", "pod", "verb")
@@ -58,4 +68,4 @@ class CallExtender(Request):
         self.verb = verb
         self.pod = pod
         self.argument = argument
-        """The names of the nodes in question; for `preempt` Evictions by node; for `bind` the node's name."""
+        """The NodeInfos in question; for `preempt` Evictions by node; for `bind` the node's name."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, Protocol
 
+from stowplan.framework.instructions import EmitEvent, Request
 from stowplan.framework.node import NodeInfo
 from stowplan.framework.plugin import PostFilterResult
 from stowplan.framework.pod import Pod
@@ -55,6 +56,19 @@ class Handle(Protocol):
         to choose from."""
 
     def activate(self, pods: Mapping[str, Pod]) -> None: ...
+
+    def now(self) -> float:
+        """Seconds since 1970, as objects tell the time."""
+
+    def emit(self, event: EmitEvent) -> None:
+        """Tell the owner of a pod something."""
+
+    def measured(self, metric: str, labels: tuple[str, ...], value: float = 1.0) -> None:
+        """Add to one of the scheduler's own metrics that only a plugin can tell of."""
+
+    def start(self, steps: Coroutine[Request, Any, None]) -> None:
+        """Let a coroutine that awaits requests run by itself, once the decision that is being made is applied. Where
+        decisions are only looked at, nothing is done."""
 
     def waiting_pods(self) -> Iterable[WaitingPod]: ...
 

@@ -14,7 +14,7 @@ from stowplan import api
 from stowplan.errors import StowplanError
 from stowplan.framework.pod import Pod
 
-Verb = Literal["create", "patch", "delete"]
+Verb = Literal["get", "create", "patch", "delete"]
 
 
 class Failure:
@@ -105,7 +105,7 @@ class EmitEvent(Instruction):
 
 
 class Write(Request):
-    """Write any other object. Answered with the object as it is now stored, or a Failure.
+    """Write any other object, or just read it. Answered with the object as it is now stored, or a Failure.
 
     A patch names in `changes` what is to become different, as a JSON merge patch: objects are known here by the fields
     that scheduling reads, so replacing them would lose the rest. It holds for the resourceVersion of `item` alone.

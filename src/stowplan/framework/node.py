@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from stowplan.api import Node, Taint
+from stowplan.api import Node, Taint, codec
 from stowplan.framework.pod import Pod
 
 
@@ -33,6 +33,7 @@ class NodeInfo:
         self.pods: dict[str, Pod] = {}
         """Pods on this node by uid, in the order in which they came."""
         self.source: Any = None
+        """The whole API object, as JSON or parsed, where somebody needs it; else None."""
         self._resources = resources
 
     @property
@@ -62,6 +63,8 @@ class NodeInfo:
         """The whole API object, as parsed JSON (needs `needs_objects = True` on the plugin)."""
         if self.source is None:
             raise AttributeError(f"node {self.name}: whole objects are kept only for plugins with needs_objects = True")
+        if isinstance(self.source, bytes):
+            self.source = codec.whole(self.source)
         return self.source
 
     def __repr__(self) -> str:

@@ -66,11 +66,15 @@ class Plugin:
     """
 
     name: ClassVar[str] = ""
+    """What configurations call it."""
     scope: ClassVar[Scope] = "cluster"
+    """What filter and score answers depend on; "node" and "node+pods" let them be kept."""
     normalize: ClassVar[Normalizer | None] = None
+    """A ready normaliser for scores. Without one they must lie in 0..100, or `normalize_score` brings them there."""
     score_range: ClassVar[tuple[float, float] | None] = None
     """Maps scores linearly from this range to 0..100, for authors whose scale is another."""
     needs_objects: ClassVar[bool] = False
+    """Whether it reads `pod.object` or `node.object`, the whole API objects, which are kept for such plugins only."""
     reads: ClassVar[tuple[str, ...]] = ()
     """The kinds, besides Pod and Node, whose objects the plugin looks up; no others are watched for it."""
     template_only: ClassVar[bool] = False
@@ -85,9 +89,11 @@ class Plugin:
         self.handle = handle
 
     # Queue
-    def pre_enqueue(self, pod: Pod) -> Status | None: ...
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Keep the pod out of the queue by a rejection; it is asked again after the events that are registered."""
 
     def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
+        """Whether `a` is to be tried before `b`. One plugin orders the queue, the same in all profiles."""
         return False
 
     def sort_key(self, item: QueuedPodInfo) -> tuple[Any, ...] | None:
@@ -96,17 +102,21 @@ class Plugin:
         return None
 
     def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        """The changes of the cluster after which a pod that this plugin rejected is worth another attempt."""
         return ALL_EVENTS
 
     # Scheduling cycle
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | Iterable[str] | None:
         """Reject or skip the pod by a Status, or restrict it to the nodes with the names returned."""
 
-    def add_pod(self, state: CycleState, pod: Pod, added: Pod, node: NodeInfo) -> Status | None: ...
+    def add_pod(self, state: CycleState, pod: Pod, added: Pod, node: NodeInfo) -> Status | None:
+        """Adjust what PreFilter wrote, as if another pod were on the node; for what-if questions."""
 
-    def remove_pod(self, state: CycleState, pod: Pod, removed: Pod, node: NodeInfo) -> Status | None: ...
+    def remove_pod(self, state: CycleState, pod: Pod, removed: Pod, node: NodeInfo) -> Status | None:
+        """Adjust what PreFilter wrote, as if another pod had left the node; for what-if questions."""
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None: ...
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        """None where the pod may use the node, a rejection where it may not."""
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterable[tuple[Mask, Status]]:
         """Vector form of `filter`: masks of rejected nodes with the status they get, which may overlap."""
@@ -121,11 +131,14 @@ class Plugin:
 
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
-    ) -> Status | PostFilterResult | None: ...
+    ) -> Status | PostFilterResult | None:
+        """Called when no node is left, with the rejections by node: make room, and nominate a node."""
 
-    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None: ...
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        """Look at the feasible nodes once before they are scored; `skip()` leaves out `score` for this pod."""
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float | Status:
+        """How good the node is; the more the better."""
         return 0
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
@@ -139,25 +152,33 @@ class Plugin:
         """Vector form of `normalize_score`; `scores` are those of the feasible nodes alone."""
         raise NotImplementedError
 
-    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """The node is chosen: set aside what the pod will need there. A rejection gives the node up."""
 
-    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Undo `reserve`, whether or not it was called, since a later step failed. In the reverse order of plugins."""
 
-    def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None: ...
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None:
+        """Let the pod be bound, reject it, or hold it back with `wait(seconds)` until somebody allows it."""
 
     # Binding cycle
-    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None: ...
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Say beforehand, by `skip()`, that `pre_bind` has nothing to do for this pod."""
 
-    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None: ...
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None:
+        """Work that has to be done before the pod is bound, and may take time."""
 
-    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None: ...
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None:
+        """Bind the pod, or leave it to the next plugin with `skip()`."""
 
-    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> Awaitable[None] | None: ...
+    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> Awaitable[None] | None:
+        """The pod is bound; tidy up or take notes."""
 
     # Extender only
     def select_victims(
         self, state: CycleState, pod: Pod, victims: Mapping[str, Iterable[Pod]]
     ) -> Mapping[str, Iterable[Pod]]:
+        """For the preempt verb: which of the proposed victims, by node, may be evicted. Nodes may be left out."""
         return victims
 
     # What lets the runtime do less; answers never depend on them

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
-from stowplan.api import OwnerReference, PodResourceClaimStatus, PodSpec
+from stowplan.api import OwnerReference, PodResourceClaimStatus, PodSpec, codec
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ class Pod:
         self.used: tuple[dict[str, int], tuple[int, int]] | None = None
         """(requests, non-zero requests) of a running pod whose status says other than its spec (in-place resize)."""
         self.source: Any = None
-        """The whole API object where a plugin that declares `needs_objects` is enabled, else None."""
+        """The whole API object, as JSON or parsed, where somebody needs it; else None."""
 
     @property
     def spec(self) -> PodSpec:
@@ -122,6 +122,8 @@ class Pod:
         """The whole API object, as parsed JSON (needs `needs_objects = True` on the plugin)."""
         if self.source is None:
             raise AttributeError(f"pod {self.key}: whole objects are kept only for plugins with needs_objects = True")
+        if isinstance(self.source, bytes):
+            self.source = codec.whole(self.source)
         return self.source
 
     def __repr__(self) -> str:

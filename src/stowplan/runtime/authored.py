@@ -61,6 +61,7 @@ class Authored(Plugin):
         self.has_pre_score = implements(kind, "pre_score")
         self.has_normalize_nodes = implements(kind, "normalize_nodes")
         self.has_normalize_score = implements(kind, "normalize_score")
+        self.raw_type: type[np.generic] = np.float64 if self.normalize in _IN_FRACTIONS else np.int64
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         return self._status(self._call("pre_enqueue", self.inner.pre_enqueue, pod))
@@ -89,9 +90,16 @@ class Authored(Plugin):
             yield from self._vector_filter(state, pod, nodes)
             return
         masks: dict[Status, Mask] = {}
-        shown = self._shown(pod)
+        shown, ask = self._shown(pod), self.inner.filter
         for position, info in nodes.infos():
-            status = self._status(self._call("filter", self.inner.filter, state, shown, info))
+            # As `_call` does it, without the cost of a call for each node.
+            try:
+                answer = ask(state, shown, info)
+            except (Exception, SystemExit) as problem:
+                answer = self._raised("filter", problem)
+            if answer is None:
+                continue
+            status = self._status(answer)
             if status is not None and status.code:
                 if status not in masks:
                     masks[status] = np.zeros(len(nodes), dtype=np.bool_)
@@ -143,7 +151,7 @@ class Authored(Plugin):
         return self._checked(self._call("score", self.inner.score, state, self._shown(pod), node))
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Raw:
-        raw: Raw = np.zeros(len(nodes), dtype=np.float64 if self.normalize in _IN_FRACTIONS else np.int64)
+        raw: Raw = np.zeros(len(nodes), dtype=self.raw_type)
         if self.has_score_nodes:
             answer = self._call("score_nodes", self.inner.score_nodes, state, self._shown(pod), nodes)
             if isinstance(answer, Status) or np.shape(answer) != (len(nodes),):
@@ -159,13 +167,15 @@ class Authored(Plugin):
         return raw
 
     def normalize_nodes(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
+        if not (self.has_normalize_nodes or self.has_normalize_score):
+            return scores  # They were looked at one by one as they were given.
         if self.has_normalize_nodes:
             answer: object = self._call("normalize_nodes", self.inner.normalize_nodes, state, pod, scores, nodes)
             if not isinstance(answer, np.ndarray) or answer.shape != (len(nodes),):
                 problem = self._nonsense("normalize_nodes", answer, f"a vector of {len(nodes)} scores")
                 raise failed_at("normalize", self.name, problem.message)
             scores = answer
-        elif self.has_normalize_score:
+        else:
             by_name = {info.name: int(scores[position]) for position, info in nodes.infos()}
             status = self._status(self._call("normalize_score", self.inner.normalize_score, state, pod, by_name))
             if status is not None and status.code:
@@ -196,9 +206,12 @@ class Authored(Plugin):
         try:
             return method(*args)
         except (Exception, SystemExit) as problem:
-            text = f"{point} raised {type(problem).__name__}: {problem}"
-            log.warning('plugin "%s": %s', self.name, text, exc_info=log.isEnabledFor(logging.DEBUG))
-            return error(text)
+            return self._raised(point, problem)
+
+    def _raised(self, point: str, problem: BaseException) -> Status:
+        text = f"{point} raised {type(problem).__name__}: {problem}"
+        log.warning('plugin "%s": %s', self.name, text, exc_info=problem if log.isEnabledFor(logging.DEBUG) else None)
+        return error(text)
 
     async def _call_outside(self, point: str, method: Callable[..., Any], *args: Any) -> Status | None:
         """Call a method that may block or be a coroutine, where that holds up nobody else."""

@@ -45,7 +45,7 @@ def build_profiles(
         handle = handles[configured.scheduler_name] = ProfileHandle(configured.scheduler_name, cluster, nominator)
         names = [name for name in _mentioned(configured.plugins) if name in registry]
         instances[configured.scheduler_name] = {
-            name: _instantiate(registry[name], name, configured.args(name), handle) for name in names
+            name: instantiate(registry[name], name, configured.args(name), handle) for name in names
         }
 
     def implements(name: str, point: str) -> bool:
@@ -111,7 +111,8 @@ def _mentioned(plugins: Plugins) -> dict[str, None]:
     return dict.fromkeys(plugin.name for plugin_set in sets for plugin in plugin_set.enabled)
 
 
-def _instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugin:
+def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugin:
+    """A plugin of its factory; whatever that raises is told with the plugin's name."""
     try:
         plugin = factory(_decode_args(factory, name, args), handle)
     except (ConfigError, PluginError):

@@ -21,7 +21,7 @@ from stowplan.framework import (
 from stowplan.runtime.fit_error import fit_error
 from stowplan.runtime.handle import Evictions
 from stowplan.runtime.outcomes import CycleError
-from stowplan.runtime.post_filtering import run_post_filters
+from stowplan.runtime.post_filtering import PostFilterRound, run_post_filters
 from stowplan.runtime.preemption import Preemption
 from stowplan.runtime.survey import Survey
 
@@ -72,7 +72,7 @@ class Decision:
     def of(cls, survey: Survey) -> Decision:
         """What follows from a survey."""
         if not len(survey.feasible):
-            return cls._unschedulable(survey)
+            return cls.unschedulable(survey, run_post_filters(survey))
         profile = survey.profile
         if profile.sampler is not None:
             survey.sample(profile.sampler)
@@ -86,15 +86,15 @@ class Decision:
         return decision
 
     @classmethod
-    def _unschedulable(cls, survey: Survey) -> Decision:
+    def unschedulable(cls, survey: Survey, said: PostFilterRound) -> Decision:
+        """No node is left; PostFilter has been run."""
         decision = cls(survey.profile, survey.pod, "", 0, len(survey.examined), survey.state)
         decision.survey = survey
-        message, result = run_post_filters(survey)
-        decision.message = fit_error(survey, message)
-        if result is not None:
-            decision.nominated_node_name = result.nominated_node_name
-        if isinstance(result, Evictions):
-            decision.preemption = result.preemption
+        decision.message = fit_error(survey, said.message)
+        if said.result is not None:
+            decision.nominated_node_name = said.result.nominated_node_name
+        if isinstance(said.result, Evictions):
+            decision.preemption = said.result.preemption
         return decision
 
     @classmethod

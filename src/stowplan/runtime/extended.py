@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stowplan.framework import Code, Failure, Pod, StateNotFoundError, Status, Together
-from stowplan.framework.extender import CallExtender, Eviction, Extender, Filtered
+from stowplan.framework import Code, Failure, NodeInfo, Pod, StateNotFoundError, Status, Together
+from stowplan.framework.extender import CallExtender, Extender, Filtered
 from stowplan.runtime.decision import Decision, best_slots
+from stowplan.runtime.handle import Evictions
+from stowplan.runtime.narrowing import narrowed
 from stowplan.runtime.outcomes import CycleError
-from stowplan.runtime.preemption import Preemption
-from stowplan.runtime.preemption.choice import best, costs_of
+from stowplan.runtime.post_filtering import PostFilterRound
+from stowplan.runtime.scoring import PluginScores
 from stowplan.runtime.survey import Survey
 
 if TYPE_CHECKING:
@@ -23,19 +25,16 @@ log = logging.getLogger("stowplan.extenders")
 
 _SCALE = 10
 """From an extender's scores, 0 to 10, to those of plugins."""
+_HIGHEST = 1 << 48
+"""More than any honest score comes to; without a limit sums could overflow."""
 
 
 async def decide(profile: Profile, pod: Pod) -> Decision:
     try:
         survey = Survey(profile, pod).run()
-        await _filter(survey)
-        if survey.on_nominated_node and not len(survey.feasible):
-            survey.look_everywhere()
-            await _filter(survey)
+        await _filter_all(survey)
         if not len(survey.feasible):
-            decision = Decision.of(survey)
-            await _narrow_preemption(decision)
-            return decision
+            return Decision.unschedulable(survey, await _post_filter(survey))
         if len(survey.feasible) > 1:
             survey.score()
             await _prioritize(survey)
@@ -52,26 +51,53 @@ async def decide(profile: Profile, pod: Pod) -> Decision:
     return decision
 
 
-def _interested(profile: Profile, pod: Pod) -> list[Extender]:
-    return [extender for extender in profile.extenders if extender.is_interested(pod)]
+def _infos(survey: Survey) -> list[NodeInfo]:
+    """The feasible nodes."""
+    infos = survey.profile.cluster.nodes.infos
+    return [info for slot in survey.feasible.tolist() if (info := infos[slot]) is not None]
+
+
+async def _filter_all(survey: Survey) -> None:
+    if survey.on_nominated_node:
+        try:
+            await _filter(survey)
+        except CycleError as problem:
+            # Whoever fails here may do better when asked about all nodes, and has the last word then.
+            log.error("pod %s: evaluation failed on nominated node: %s", survey.pod.key, problem)
+            survey.feasible = survey.feasible[:0]
+        if len(survey.feasible):
+            return
+        survey.left_out_by_extenders = False
+        survey.look_everywhere()
+    if survey.profile.sampler is not None:
+        _sample(survey)
+    await _filter(survey)
+
+
+def _sample(survey: Survey) -> None:
+    """Keep what a search that stops early would have come to; what it would not have looked at is not held against
+    the pod either."""
+    sampler = survey.profile.sampler
+    assert sampler is not None
+    survey.sample(sampler)
+    if survey.evaluated and survey.evaluated < len(survey.examined):
+        turns = sampler.rotation.turns(survey.examined)
+        survey.verdicts[survey.examined[turns >= survey.evaluated]] = -1
 
 
 async def _filter(survey: Survey) -> None:
     """One extender after another, each about the nodes that those before it left."""
-    profile, pod = survey.profile, survey.pod
-    if profile.sampler is not None:
-        survey.sample(profile.sampler)
-    slot_of = profile.cluster.nodes.slot_of
-    infos = profile.cluster.nodes.infos
-    for extender in _interested(profile, pod):
+    slot_of = survey.profile.cluster.nodes.slot_of
+    for extender in survey.profile.extenders:
         if not len(survey.feasible):
             return
-        if not extender.serves("filter"):
+        if not extender.is_interested(survey.pod) or not extender.serves("filter"):
             continue
-        names = [info.name for slot in survey.feasible.tolist() if (info := infos[slot]) is not None]
-        answer: Filtered | Failure = await CallExtender(extender, "filter", pod, names)
+        answer: Filtered | Failure = await CallExtender(extender, "filter", survey.pod, _infos(survey))
         if isinstance(answer, Failure):
-            _unless_ignorable(extender, answer)
+            if not extender.ignorable:
+                raise CycleError(answer.message)
+            log.info("extender %s is left out, since it may be: %s", extender.name, answer.message)
             continue
         refused = _statuses(answer.failed, Code.Unschedulable)
         refused |= _statuses(answer.unresolvable, Code.UnschedulableAndUnresolvable)
@@ -87,63 +113,35 @@ def _statuses(reasons: Mapping[str, str], code: Code) -> dict[str, Status]:
     return {name: Status(code, reason) for name, reason in reasons.items()}
 
 
-def _unless_ignorable(extender: Extender, failure: Failure) -> None:
-    if not extender.ignorable:
-        raise CycleError(failure.message)
-    log.info("extender %s is left out, since it may be: %s", extender.name, failure.message)
-
-
 async def _prioritize(survey: Survey) -> None:
     """All extenders at once. One that fails gives no scores, and that is all."""
-    profile, pod = survey.profile, survey.pod
-    infos = profile.cluster.nodes.infos
-    names = [info.name for slot in survey.feasible.tolist() if (info := infos[slot]) is not None]
-    asked = [extender for extender in _interested(profile, pod) if extender.serves("prioritize")]
-    answers = await Together([_scores(extender, pod, names) for extender in asked])
-    position_of = {name: position for position, name in enumerate(names)}
+    pod, infos = survey.pod, _infos(survey)
+    asked = [e for e in survey.profile.extenders if e.is_interested(pod) and e.serves("prioritize")]
+    answers = await Together([_scores(extender, pod, infos) for extender in asked])
     for extender, answer in zip(asked, answers, strict=True):
-        for name, score in answer.items():
-            if name in position_of:
-                survey.total[position_of[name]] += score * extender.weight * _SCALE
+        weight = extender.weight * _SCALE
+        scores = [answer.get(info.name, 0) for info in infos]
+        survey.total += np.array([round(max(-_HIGHEST, min(_HIGHEST, score * weight))) for score in scores])
+        told = np.array([round(max(-_HIGHEST, min(_HIGHEST, score))) for score in scores], dtype=np.int64)
+        survey.scores.append(PluginScores(extender.name, weight, told, told))
 
 
-async def _scores(extender: Extender, pod: Pod, names: Sequence[str]) -> dict[str, int]:
-    answer = await CallExtender(extender, "prioritize", pod, names)
+async def _scores(extender: Extender, pod: Pod, infos: Sequence[NodeInfo]) -> Mapping[str, float]:
+    answer: Mapping[str, float] | Failure = await CallExtender(extender, "prioritize", pod, infos)
     if isinstance(answer, Failure):
-        log.debug("extender %s gives no scores: %s", extender.name, answer.message)
+        log.warning("extender %s gives no scores to pod %s: %s", extender.name, pod.key, answer.message)
         return {}
-    return dict(answer)
+    return answer
 
 
-async def _narrow_preemption(decision: Decision) -> None:
-    """Extenders may take nodes, or victims, off what preemption found."""
-    preemption = decision.preemption
-    if preemption is None or preemption.chosen is None:
-        return
-    profile, pod = decision.profile, decision.pod
-    offers = {c.info.name: Eviction(tuple(c.victims), c.violations) for c in preemption.candidates}
-    for extender in _interested(profile, pod):
-        if not extender.serves("preempt") or not offers:
-            continue
-        answer: dict[str, Eviction] | Failure = await CallExtender(extender, "preempt", pod, offers)
-        if isinstance(answer, Failure):
-            _unless_ignorable(extender, answer)
-            continue
-        empty = [name for name, eviction in answer.items() if not eviction.victims]
-        if empty and not extender.ignorable:
-            raise CycleError(f'expected at least one victim pod on node "{empty[0]}"')
-        offers = {name: eviction for name, eviction in answer.items() if eviction.victims}
-    decision.preemption = _chosen_from(decision, preemption, offers)
-    decision.nominated_node_name = decision.preemption.node_name
-
-
-def _chosen_from(decision: Decision, preemption: Preemption, offers: dict[str, Eviction]) -> Preemption:
-    left = []
-    for candidate in preemption.candidates:
-        offer = offers.get(candidate.info.name)
-        if offer is not None:
-            left.append(candidate._replace(victims=offer.victims, violations=offer.pdb_violations))
-    if not left:
-        return Preemption((), (), None, "")
-    tied = [left[position] for position in best(costs_of(left))]
-    return Preemption(left, tied, decision.profile.rng.choice(tied), "")
+async def _post_filter(survey: Survey) -> PostFilterRound:
+    """PostFilter, where extenders have a say about evictions."""
+    said = PostFilterRound()
+    statuses = survey.node_statuses()
+    for plugin in survey.profile.post_filters:
+        answer = plugin.post_filter(survey.state, survey.pod, statuses)
+        if isinstance(answer, Evictions):
+            answer = await narrowed(survey, answer)
+        if said.ends_with(answer):
+            break
+    return said

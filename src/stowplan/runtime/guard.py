@@ -44,3 +44,4 @@ class GuardedPod(Pod):
     being_preempted = _noticing("being_preempted")
     used = _noticing("used")
     source = _noticing("source")
+    object = _noticing("object")

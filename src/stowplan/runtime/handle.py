@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import time
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from stowplan.api.kinds import KINDS
 from stowplan.cache import Cluster
-from stowplan.framework import Code, CycleState, NodeInfo, Pod, PostFilterResult, Status, WaitingPod
+from stowplan.framework import Code, CycleState, EmitEvent, NodeInfo, Pod, PostFilterResult, Request, Status, WaitingPod
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.preemption import eligibility, search
 from stowplan.runtime.survey import NodeStatuses
@@ -35,6 +36,14 @@ class Services(Protocol):
 
     def activate(self, pods: Mapping[str, Pod]) -> None: ...
 
+    def now(self) -> float: ...
+
+    def emit(self, event: EmitEvent) -> None: ...
+
+    def measured(self, metric: str, labels: tuple[str, ...], value: float) -> None: ...
+
+    def start(self, steps: Coroutine[Request, Any, None]) -> None: ...
+
     @property
     def preempting(self) -> Collection[str]: ...
 
@@ -47,6 +56,8 @@ class ProfileHandle:
     def __init__(self, profile_name: str, cluster: Cluster, nominator: Nominator) -> None:
         self.profile_name = profile_name
         self.cluster = cluster
+        self.connection: Any = None
+        """The way to the API server, for plugins that write to it themselves; None where there is no cluster."""
         self._nominator = nominator
         self._services: Services | None = None
         self._preempting: Collection[str] = ()
@@ -83,6 +94,23 @@ class ProfileHandle:
     def activate(self, pods: Mapping[str, Pod]) -> None:
         if self._services is not None:
             self._services.activate(pods)
+
+    def now(self) -> float:
+        return time.time() if self._services is None else self._services.now()
+
+    def emit(self, event: EmitEvent) -> None:
+        if self._services is not None:
+            self._services.emit(event)
+
+    def measured(self, metric: str, labels: tuple[str, ...], value: float = 1.0) -> None:
+        if self._services is not None:
+            self._services.measured(metric, labels, value)
+
+    def start(self, steps: Coroutine[Request, Any, None]) -> None:
+        if self._services is None:
+            steps.close()
+        else:
+            self._services.start(steps)
 
     def waiting_pods(self) -> Iterable[WaitingPod]:
         return () if self._services is None else self._services.waiting_pods

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from stowplan.cache import Cluster
 from stowplan.framework import Plugin, Pod, PodTemplate, StateNotFoundError, Status
-from stowplan.framework.extender import Extender
+from stowplan.framework.extender import Extender, ExtenderVerb
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import extended, fast, glance
 from stowplan.runtime.decision import Decision
@@ -24,6 +24,7 @@ from stowplan.runtime.survey import Survey, no_nodes
 from stowplan.runtime.ties import Ties, rank_type
 
 _PLANS_KEPT = 1024
+_DECIDING: tuple[ExtenderVerb, ...] = ("filter", "prioritize", "preempt")
 
 
 class Profile:
@@ -53,7 +54,7 @@ class Profile:
         self.handle: ProfileHandle | None = None
         """What its plugins ask things of; set where profiles are built from a configuration."""
         self.extenders: tuple[Extender, ...] = ()
-        """Where there are any, `decide_with_extenders` is to be used."""
+        """Those to be asked, in this order."""
         self.pre_enqueues = points["preEnqueue"]
         self.pre_filters = points["preFilter"]
         self.filters = points["filter"]
@@ -123,6 +124,13 @@ class Profile:
             return self._survey(pod, plain=False)
         # A plugin may have been found out, while it was asked, to answer for this pod only.
         return decision if epoch == self._epoch else self._survey(pod, plain=False)
+
+    def asks_extenders(self, pod: Pod) -> bool:
+        """Whether an extender has a say in where the pod goes; then `decide_with_extenders` is to be used."""
+        return any(
+            extender.is_interested(pod) and any(extender.serves(verb) for verb in _DECIDING)
+            for extender in self.extenders
+        )
 
     async def decide_with_extenders(self, pod: Pod) -> Decision:
         """Where the pod goes; suspends wherever an extender is asked. Nothing may change until it ends."""

@@ -1,15 +1,16 @@
-"""Calling users' methods that may block: off the loop, and with a deadline."""
+"""Calling what may take its time: users' methods, off the loop and with a deadline, and extenders."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
 from stowplan.framework import Call, Failure
+from stowplan.framework.extender import CallExtender
 from stowplan.scheduler.threads import Threads
 
 log = logging.getLogger("stowplan.plugins")
@@ -32,6 +33,13 @@ class Caller:
         else:
             self._threads.call(partial(_result, call), partial(self._returned, call, answer))
 
+    def ask(self, call: CallExtender, answer: Callable[[Any], None]) -> None:
+        """Answer with what the extender says, which has deadlines of its own."""
+        self._keep(self._ask(call, answer))
+
+    async def _ask(self, call: CallExtender, answer: Callable[[Any], None]) -> None:
+        answer(await call.extender.call(call))
+
     def _returned(self, call: Call, answer: Callable[[Any], None], result: Any) -> None:
         if inspect.isawaitable(result):
             self._await(call, result, answer)
@@ -39,7 +47,10 @@ class Caller:
             answer(result)
 
     def _await(self, call: Call, result: Awaitable[Any], answer: Callable[[Any], None]) -> None:
-        task = self._loop.create_task(self._run(call, result, answer))
+        self._keep(self._run(call, result, answer))
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 

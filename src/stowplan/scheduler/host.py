@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from stowplan.api.kinds import Kind
 from stowplan.engine import Engine
-from stowplan.framework import Call, Instruction, Request
+from stowplan.framework import Call, Failure, Instruction, Request
+from stowplan.framework.extender import CallExtender
 from stowplan.scheduler.calls import Caller
 
 log = logging.getLogger("stowplan.scheduler")
@@ -182,8 +183,16 @@ class Host:
             for instruction in instructions:
                 if isinstance(instruction, Call):
                     self._caller.start(instruction, partial(self._answer, instruction))
+                elif isinstance(instruction, CallExtender):
+                    self._ask(instruction)
                 else:
                     self._executor.execute(instruction, self._answer)
+
+    def _ask(self, request: CallExtender) -> None:
+        if request.verb == "bind" and not self._may_schedule():
+            self._answer(request, Failure("another scheduler leads now"))
+        else:
+            self._caller.ask(request, partial(self._answer, request))
 
     def _answer(self, request: Request, outcome: Any) -> None:
         try:
@@ -195,7 +204,8 @@ class Host:
 
     async def _wait(self) -> None:
         """Until something happens, or a timer of the engine is due."""
-        deadline = self._engine.next_deadline()
+        # Timers do not run while a cycle waits for an extender.
+        deadline = None if self._engine.suspended else self._engine.next_deadline()
         pause = inf if deadline is None else max(0.0, deadline - self._clock())
         if self._executor.waiting >= MOST_WAITING:
             pause = min(pause, LOOK_AGAIN)  # Not all that is written is answered.

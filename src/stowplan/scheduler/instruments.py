@@ -153,6 +153,9 @@ class Instruments(Observer):
         self._later.append((self._metrics.preemptions.series(result).add, 1.0))
         narration.preemption_over(preemptor, node_name, result)
 
+    def measured(self, metric: str, labels: tuple[str, ...], value: float) -> None:
+        self._later.append((self._metrics.of_plugins[metric](*labels), value))
+
     def _post_filter(self, decision: Decision) -> str:
         if decision.error is not None or not decision.profile.post_filters:
             return ""

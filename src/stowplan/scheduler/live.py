@@ -19,6 +19,7 @@ from stowplan.cluster.recorder import Recorder
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine import Engine, Observer
 from stowplan.engine.engine import UNSCHEDULABLE_TIMEOUT
+from stowplan.extender.client import HttpExtender, kinds_kept, needs_victims
 from stowplan.runtime import Registry
 from stowplan.runtime.collector import settle_heap
 from stowplan.scheduler.calls import Caller
@@ -49,6 +50,7 @@ class Settings:
     call_deadline: float = 600.0
     """Seconds that a user's method may take where it may wait at all."""
     keep_objects: bool = False
+    extenders: tuple[HttpExtender, ...] = ()
     check_invariants: bool = False
     connections: int = 16
     rng: random.Random = field(default_factory=random.Random)
@@ -70,6 +72,8 @@ class Scheduler:
         self._on_request = on_request
         self._on_batch = on_batch
         config = settings.config
+        self._kept = frozenset(INDISPENSABLE) if settings.keep_objects else kinds_kept(settings.extenders)
+        """The kinds of which whole objects are kept."""
         self.engine = Engine(
             config,
             settings.registry,
@@ -77,10 +81,15 @@ class Scheduler:
             rng=settings.rng,
             observer=observer,
             unschedulable_timeout=settings.unschedulable_timeout,
-            keep_objects=settings.keep_objects,
+            keep_objects=bool(self._kept),
+            extenders=settings.extenders,
             check_invariants=settings.check_invariants,
         )
         self.engine.core.wall = time.time
+        for profile in self.engine.core.profiles.values():
+            if profile.handle is not None:
+                profile.handle.connection = settings.connection
+        self.engine.core.keep_assigned = settings.keep_objects or needs_victims(settings.extenders)
         self.kinds = kinds_read(self.engine.core.profiles.values())
         self._limiter = self._make_limiter()
         self._elector: Elector | None = None
@@ -140,6 +149,8 @@ class Scheduler:
             await asyncio.gather(writer.drain(left), recorder.drain(left))
             event_writer.close()
             caller.close()
+            for extender in settings.extenders:
+                await extender.close()
             await client.close()
             if self._elector is not None:
                 await asyncio.to_thread(self._elector.stop, HAND_ON_SECONDS)
@@ -199,6 +210,6 @@ class Scheduler:
         assert self._host is not None
         (kind,) = (kind for kind in self.kinds if kind.name == name)
         selector = UNFINISHED_PODS if name == "Pod" else ""
-        keep = self._settings.keep_objects and name in ("Pod", "Node")
+        keep = name in self._kept
         required = name in INDISPENSABLE
         await Feed(client, kind, self._host, field_selector=selector, keep_objects=keep, required=required).run()

@@ -17,6 +17,7 @@ from stowplan.errors import ConfigError
 from stowplan.observe import logs
 from stowplan.observe.access import AccessMetrics
 from stowplan.observe.component import add_component_metrics
+from stowplan.observe.extenders import ExtenderMetrics
 from stowplan.observe.health import Check, HealthPage
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.registry import MetricRegistry
@@ -27,7 +28,7 @@ from stowplan.scheduler.flags.gates import GATES
 from stowplan.scheduler.instruments import Instruments
 from stowplan.scheduler.options import Options
 from stowplan.scheduler.readings import Steady, readings_of
-from stowplan.scheduler.serving import Clients, Pages, SecureServer, Sources
+from stowplan.scheduler.serving import Clients, Pages, PlainServer, SecureServer, Sources
 
 log = logs.get(__name__)
 
@@ -59,12 +60,15 @@ class Monitor:
         self._options = options
         self._subject: Subject | None = None
         self._server: SecureServer | None = None
+        self._plain: PlainServer | None = None
         self.ending = False
         """Whether the process is about to end, which makes it unready."""
         self.registry = MetricRegistry(options.metrics.disabled, options.metrics.allowed_labels)
         self.metrics = SchedulerMetrics(self.registry)
         self.observer = Instruments(self.metrics, clock)
         self.requests = RequestMetrics(self.registry, api_server)
+        self.extenders = ExtenderMetrics(self.registry) if options.config.extenders else None
+        """Present where there are any."""
         features = {(name, GATES[name].stage): enabled for name, enabled in options.gates.items()}
         add_component_metrics(self.registry, features, self._leads)
 
@@ -77,6 +81,9 @@ class Monitor:
     def start(self) -> None:
         """Begin to serve, if that is wanted at all. Raises ConfigError."""
         options = self._options
+        pages = Pages(self._sources())
+        self._plain = PlainServer(options.plain_http, pages)
+        self._plain.start()
         if options.serving.port == 0:
             return
         authentication = _connection(options.access.authentication_kubeconfig)
@@ -91,15 +98,15 @@ class Monitor:
         def connect() -> Clients:
             return Clients(_client(authentication), _client(authorization))
 
-        pages = Pages(self._sources())
         metrics = AccessMetrics(self.registry)
         self._server = SecureServer(options.serving, options.access, pages, metrics, connect)
         self._server.start()
         log.info("Serving securely", address=options.serving.address, port=self._server.port)
 
     def stop(self) -> None:
-        if self._server is not None:
-            self._server.stop()
+        for server in (self._server, self._plain):
+            if server is not None:
+                server.stop()
 
     def _sources(self) -> Sources:
         options, health = self._options, HealthMetrics()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from stowplan.cluster.errors import ApiError, ClusterError, CredentialsError, Un
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.config.dump import to_yaml
 from stowplan.errors import ConfigError, StowplanError
+from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.observe import logs
+from stowplan.observe.extenders import ExtenderMetrics
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
 from stowplan.scheduler.dump import dump
@@ -40,10 +42,11 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
         Path(options.write_config_to).write_text(to_yaml(options.config))
         log.info("Wrote configuration to", file=options.write_config_to)
         return EXIT_DONE
-    if options.config.extenders:
-        raise ConfigError("$.extenders: extenders are not called yet; remove them, or use plugins instead")
     for warning in options.warnings:
         log.warning(warning)
+    extenders = build_extenders(options.config.extenders)
+    for extender in extenders:
+        log.v(2, "Creating extender", extender=extender.name)
     plugins = {**registered, **enabled}
     settings = Settings(
         config=enable_everywhere(options.config, enabled),
@@ -52,6 +55,7 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
         unschedulable_timeout=options.unschedulable_timeout,
         call_deadline=options.plugin_call_timeout,
         keep_objects=any(getattr(factory, "needs_objects", False) for factory in plugins.values()),
+        extenders=extenders,
     )
     log.info("Starting Kubernetes Scheduler", version=KUBERNETES_VERSION, stowplan=__version__)
     return _on_the_fastest_loop(_run(settings, options))
@@ -73,6 +77,8 @@ async def _run(settings: Settings, options: Options) -> int:
     handle_signals(scheduler, monitor)
     await _check_connection(connection)
     monitor.watch(scheduler)
+    if monitor.extenders is not None:
+        _count_calls(settings.extenders, monitor.extenders)
     await asyncio.to_thread(monitor.start)
     try:
         await scheduler.run()
@@ -83,6 +89,12 @@ async def _run(settings: Settings, options: Options) -> int:
         return EXIT_FAILED
     log.info("Requested to terminate, exiting")
     return EXIT_DONE
+
+
+def _count_calls(extenders: Sequence[HttpExtender], metrics: ExtenderMetrics) -> None:
+    for extender in extenders:
+        extender.observe = metrics.note
+    metrics.open_circuits = lambda: {(each.name, verb): 1.0 for each in extenders for verb in each.open_circuits}
 
 
 async def _check_connection(connection: Connection) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from stowplan import api
 from stowplan.bench.cluster import objects
 from stowplan.bench.cluster.bulk import send_all
 from stowplan.bench.cluster.objects import Written
 from stowplan.bench.cluster.workload import Workload
 from stowplan.bench.nodes import node_name
 from stowplan.cluster.kubeconfig import load_connection
+from stowplan.cluster.paths import collection_path
 from stowplan.testing import ADMIN, ControlPlane, KubeApi, cpu_seconds
 
 NAMESPACE = "default"
@@ -19,6 +21,7 @@ PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
 
 _AT_ONCE = b'{"gracePeriodSeconds":0}'
+_UNPROTECTED = b'{"metadata":{"finalizers":null}}'
 _FLAGS = ("--delete-collection-workers=16",)
 _REQUEST_TIMEOUT = 300.0
 
@@ -50,6 +53,7 @@ class Arena:
         self._nodes = nodes
         for item in workload.objects:
             self._api.create({"apiVersion": "v1", **item})
+        self._create_beside(objects.beside_nodes(workload, nodes))
 
     def fill(self, workload: Workload, pods: int) -> None:
         """Have the pods that are running, as far as they are not there, and so many that wait."""
@@ -57,16 +61,19 @@ class Arena:
         if self._count(PODS) != len(running):
             self._delete(PODS, (name for name, _ in running))
             self._create(PODS, running)
+        self._create_beside(objects.beside_pods(workload, pods))
         self._create(PODS, objects.incoming(workload, pods))
 
     def clear(self, workload: Workload, pods: int) -> None:
         """Remove what was to be scheduled, and the events."""
         self._delete(PODS, (name for name, _ in objects.incoming(workload, pods)))
+        self._delete_beside(objects.beside_pods(workload, pods))
         self._api.request("DELETE", EVENTS)
 
     def tear_down(self, workload: Workload) -> None:
         """Remove the rest of a workload, but for the nodes."""
         self._delete(PODS, (name for name, _ in objects.running(workload, self._nodes)))
+        self._delete_beside(objects.beside_nodes(workload, self._nodes))
         for item in workload.objects:
             meta, version = item["metadata"], item.get("apiVersion", "v1")
             self._api.delete(f"{version}/{item['kind']}", meta["name"], meta.get("namespace", NAMESPACE))
@@ -76,6 +83,15 @@ class Arena:
 
     def _delete(self, path: str, names: Iterable[str]) -> None:
         send_all(self._connection, ((b"DELETE", f"{path}/{name}".encode(), _AT_ONCE) for name in names))
+
+    def _create_beside(self, written: Iterable[tuple[str, Written]]) -> None:
+        send_all(self._connection, ((b"POST", _path(kind).encode(), body) for kind, (_, body) in written))
+
+    def _delete_beside(self, written: Iterable[tuple[str, Written]]) -> None:
+        """Also what a scheduler has put finalizers on, for which nobody is there."""
+        paths = [f"{_path(kind)}/{name}".encode() for kind, (name, _) in written]
+        send_all(self._connection, ((b"PATCH", path, _UNPROTECTED) for path in paths))
+        send_all(self._connection, ((b"DELETE", path, _AT_ONCE) for path in paths))
 
     # How it goes
     def version(self) -> str:
@@ -95,3 +111,8 @@ class Arena:
     def cpu_seconds(self) -> float:
         """What API server and etcd have used so far."""
         return sum(cpu_seconds(process.pid) for process in self.control_plane.processes)
+
+
+def _path(kind: str) -> str:
+    found = api.KINDS[kind]
+    return collection_path(found, NAMESPACE if found.namespaced else "")

@@ -6,16 +6,17 @@ import asyncio
 from collections.abc import Iterable
 from itertools import islice
 
+from stowplan.cluster.bodies import MERGE_PATCH
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
-from stowplan.cluster.lean import Exchange, Writer
+from stowplan.cluster.lean import JSON, Exchange, Writer
 
 _AT_ONCE = 64
 _CONNECTIONS = 16
 _SUCCESS, _NOT_FOUND = 300, 404
 
 Request = tuple[bytes, bytes, bytes]
-"""Method, path and body."""
+"""Method, path and body; the body of a PATCH is a merge patch."""
 
 
 def send_all(connection: Connection, requests: Iterable[Request]) -> int:
@@ -24,7 +25,8 @@ def send_all(connection: Connection, requests: Iterable[Request]) -> int:
 
 
 async def send(connection: Connection, requests: Iterable[Request]) -> int:
-    """Send these requests, several at a time, and return their number. What is to be deleted may be gone already.
+    """Send these requests, several at a time, and return their number. What is to be deleted or changed may be gone
+    already.
 
     Raises ClusterError where one is refused or gets lost.
     """
@@ -64,11 +66,11 @@ class _One(Exchange):
     __slots__ = ("_batch",)
 
     def __init__(self, batch: _Batch, method: bytes, path: bytes, body: bytes) -> None:
-        super().__init__(method, path, body)
+        super().__init__(method, path, body, MERGE_PATCH if method == b"PATCH" else JSON)
         self._batch = batch
 
     def replied(self, status: int, body: bytes) -> None:
-        gone = status == _NOT_FOUND and self.method == b"DELETE"
+        gone = status == _NOT_FOUND and self.method != b"POST"
         self._batch.ended(None if status < _SUCCESS or gone else ApiError.from_reply(status, body))
 
     def lost(self, error: ClusterError, sent: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from stowplan.bench.cluster.workload import Workload
@@ -39,6 +39,24 @@ def running(workload: Workload, node_count: int) -> Iterator[Written]:
     if series is None:
         return iter(())
     return _pods(series, series.per_node * node_count, RUNNING, lambda number: node_name(number % node_count))
+
+
+def beside_nodes(workload: Workload, node_count: int) -> Iterator[tuple[str, Written]]:
+    """What comes with the nodes, each with its kind."""
+    return _beside(workload.per_node, node_count)
+
+
+def beside_pods(workload: Workload, count: int) -> Iterator[tuple[str, Written]]:
+    """What comes with the pods that are to be scheduled, each with its kind."""
+    return _beside(workload.per_pod, count)
+
+
+def _beside(patterns: Iterable[dict[str, Any]], count: int) -> Iterator[tuple[str, Written]]:
+    for pattern in patterns:
+        stencil = Stencil(pattern, {})
+        for number in range(count):
+            body = stencil.stamp(0, number, node_name(number))
+            yield pattern["kind"], (json.loads(body)["metadata"]["name"], body)
 
 
 def _pods(series: PodSeries, count: int, first: int, node_of: Callable[[int], str]) -> Iterator[Written]:

@@ -14,7 +14,7 @@ from stowplan.bench.scenario import NodeSeries, PodSeries, Running, Scenario, lo
 from stowplan.bench.stencil import overlay
 from stowplan.errors import InputError
 
-NAMES = ("basic", "service", "spread", "affinity", "antiaffinity", "preemption", "startup")
+NAMES = ("basic", "service", "spread", "affinity", "antiaffinity", "preemption", "devices", "startup")
 """Every workload, in the order in which they run; each is a file of that name."""
 
 CEILING, KUBE_SCHEDULER, OURS = "ceiling", "kube-scheduler", "stowplan"
@@ -55,6 +55,10 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     running: Running | None = None
     cluster: NodeSeries = NodeSeries()
     objects: tuple[dict[str, Any], ...] = ()
+    per_node: tuple[dict[str, Any], ...] = ()
+    """Patterns of what comes with every node, whose name is `$node`,"""
+    per_pod: tuple[dict[str, Any], ...] = ()
+    """and with every pod that is to be scheduled; `$suffix` is the pod's."""
 
 
 @cache

@@ -17,7 +17,7 @@ from stowplan.cluster.errors import ApiError, ConnectionFailed, Status
 
 T = TypeVar("T")
 
-Item = tuple[Any, dict[str, Any] | None]
+Item = tuple[Any, bytes | None]
 """An object as its kind's struct, and all of its JSON where that is wanted."""
 
 LONGEST_FRAME = 64 << 20
@@ -113,11 +113,10 @@ class Decoder:
 
     def _item(self, data: bytes) -> Item | None:
         """One object; None, with a line in the log, if it does not fit the struct."""
-        whole = codec.whole(data)
         try:
-            return codec.decode(self._kind.struct, data), whole if self._keep_objects else None
+            return codec.decode(self._kind.struct, data), data if self._keep_objects else None
         except codec.DecodeError as error:
-            meta = whole.get("metadata")
+            meta = codec.whole(data).get("metadata")
             name = f"{meta.get('namespace', '')}/{meta.get('name')}" if isinstance(meta, dict) else "?"
             log.warning("%s %s is left out, it cannot be read: %s", self._kind.name, name.lstrip("/"), error)
             return None

@@ -6,6 +6,6 @@ May import: `connection`, `tls`, `material`, `errors` of `cluster`; `config`, `a
 """
 
 from stowplan.cluster.kubeconfig.in_cluster import in_cluster
-from stowplan.cluster.kubeconfig.load import load_connection
+from stowplan.cluster.kubeconfig.load import context_names, load_connection
 
-__all__ = ["in_cluster", "load_connection"]
+__all__ = ["context_names", "in_cluster", "load_connection"]

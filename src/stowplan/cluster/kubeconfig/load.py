@@ -32,13 +32,21 @@ def load_connection(
     files = _files(kubeconfig, env)
     if not files and is_in_cluster(env) and not master:
         return in_cluster(env)
-    if not files:
-        files = _existing([Path(env.get("HOME", "~"), ".kube", "config")])
+    files = files or _usual_file(env)
     if files:
         return _connect(read_files(files), master, context, env)
     if master:
         return _checked(Connection(_server(master, "--master"), StoredCredentials()))
     raise ConfigError("no kubeconfig: none given, none in $KUBECONFIG, no ~/.kube/config, and this is no pod")
+
+
+def context_names(kubeconfig: str = "", env: Mapping[str, str] = os.environ) -> list[str]:
+    """The contexts to choose from in the files that would be read. Raises ConfigError."""
+    return list(read_files(_files(kubeconfig, env) or _usual_file(env)).contexts)
+
+
+def _usual_file(env: Mapping[str, str]) -> list[Path]:
+    return _existing([Path(env.get("HOME", "~"), ".kube", "config")])
 
 
 def _files(kubeconfig: str, env: Mapping[str, str]) -> list[Path]:

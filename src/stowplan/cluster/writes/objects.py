@@ -15,8 +15,8 @@ from stowplan.cluster.writes import refusals
 from stowplan.cluster.writes.bindings import Answer
 from stowplan.framework import Failure, Write
 
-_METHODS = {"create": b"POST", "patch": b"PATCH", "delete": b"DELETE"}
-_CONTENT_TYPES = {"create": JSON, "patch": bodies.MERGE_PATCH, "delete": JSON}
+_METHODS = {"get": b"GET", "create": b"POST", "patch": b"PATCH", "delete": b"DELETE"}
+_CONTENT_TYPES = {"get": JSON, "create": JSON, "patch": bodies.MERGE_PATCH, "delete": JSON}
 
 
 def write(writer: Writer, instruction: Write, answer: Answer) -> None:
@@ -68,6 +68,8 @@ def _path(instruction: Write, kind: api.Kind) -> str:
 
 def _body(instruction: Write, kind: api.Kind) -> bytes:
     metadata = instruction.item.metadata
+    if instruction.verb == "get":
+        return b""
     if instruction.verb == "delete":
         return bodies.delete_options(metadata.uid) if metadata.uid else b""
     if instruction.verb == "create":

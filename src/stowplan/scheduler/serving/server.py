@@ -21,11 +21,10 @@ from stowplan.observe import logs
 from stowplan.observe.access import AccessMetrics
 from stowplan.scheduler.options import AccessOptions, ServingOptions
 from stowplan.scheduler.serving.authn import look_up_client_authorities
-from stowplan.scheduler.serving.certificates import ServerTLS
 from stowplan.scheduler.serving.gate import Gate
-from stowplan.scheduler.serving.listening import listen
 from stowplan.scheduler.serving.pages import Page, Pages, Request, status_page
 from stowplan.scheduler.serving.reviews import ApiClient
+from stowplan.serving import ServerTLS, listen
 
 log = logs.get(__name__)
 

@@ -1,0 +1,11 @@
+"""Measuring extenders: ours beside a plain one in Go, asked the same by the same client.
+
+Belongs here: requests as kube-scheduler writes them, the two contestants, the client with its clock, and the comparison
+of their answers. Does not belong here: any way to answer that only a benchmark takes, and how results are printed.
+"""
+
+from stowplan.bench.extender.report import Report
+from stowplan.bench.extender.runner import Runner
+from stowplan.bench.extender.workload import NAMES, WORKLOADS, Workload
+
+__all__ = ["NAMES", "WORKLOADS", "Report", "Runner", "Workload"]

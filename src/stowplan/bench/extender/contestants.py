@@ -1,0 +1,71 @@
+"""The two extenders as processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from stowplan.bench.extender.client import Client
+from stowplan.errors import StowplanError
+from stowplan.testing import Process, free_port
+from stowplan.testing.toolchain import find_go
+
+SOURCE = Path(__file__).parents[4] / "benchmarks" / "rivals" / "extender"
+
+
+class RivalError(StowplanError):
+    """The extender to compare with cannot be had."""
+
+
+class Contestant(NamedTuple):
+    """An extender that runs, and a connection to it."""
+
+    process: Process
+    client: Client
+
+
+def build_rival(folder: Path) -> Path:
+    """Compile the extender in Go."""
+    if not SOURCE.is_dir():
+        raise RivalError(f"{SOURCE} is missing: the rival is built from a checkout of the repository")
+    output = folder / "rival"
+    go = find_go(SOURCE)
+    command = [go.path, "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o", str(output), "."]
+    surroundings = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
+    built = subprocess.run(command, cwd=SOURCE, env=surroundings, capture_output=True, text=True)
+    if built.returncode:
+        raise RivalError(f"the rival cannot be built: {' '.join(built.stderr.split())[-500:]}")
+    return output
+
+
+@contextmanager
+def rival(program: Path, *, remember: bool) -> Iterator[Contestant]:
+    port = free_port()
+    command = [str(program), "-address", f"127.0.0.1:{port}", *(["-remember"] if remember else [])]
+    with _running("go", command, port) as contestant:
+        yield contestant
+
+
+@contextmanager
+def ours() -> Iterator[Contestant]:
+    port = free_port()
+    command = [sys.executable, "-m", "stowplan.bench.extender.serve", str(port)]
+    with _running("stowplan", command, port) as contestant:
+        yield contestant
+
+
+@contextmanager
+def _running(name: str, command: list[str], port: int) -> Iterator[Contestant]:
+    with tempfile.TemporaryDirectory() as folder, Process(name, command, Path(folder) / "log") as process:
+        process.wait_ready(lambda: Client.answers(port))
+        client = Client(port)
+        try:
+            yield Contestant(process, client)
+        finally:
+            client.close()

@@ -1,0 +1,93 @@
+"""What was measured, and whether that is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+_COMPARED = ("per_second", "cpu_us_per_pod", "p50_us", "p99_us", "rss_mib")
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one extender. Times are those of the client, from the first byte sent to the last one received."""
+
+    per_second: float
+    cpu_us_per_pod: float
+    p50_us: float
+    p99_us: float
+    rss_mib: float
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A bar, and what was measured against it."""
+
+    bar: str
+    measured: float
+    met: bool
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of `--json`. Each request is for one pod."""
+
+    scenario: str
+    nodes: int
+    pods: int
+    calibration_s: float
+    figures: Figures
+    peers: dict[str, Figures] = {}
+    compared: int = 0
+    """Answers that were held against the rival's."""
+    disagreements: Sequence[str] = ()
+    verdicts: Sequence[Verdict] = ()
+
+    @property
+    def ratios(self) -> dict[str, dict[str, float]]:
+        """Our figures divided by those of each peer."""
+        return {
+            name: {field: getattr(self.figures, field) / max(getattr(peer, field), 1e-9) for field in _COMPARED}
+            for name, peer in self.peers.items()
+        }
+
+    def to_json(self) -> bytes:
+        fields: dict[str, Any] = {
+            "scenario": self.scenario,
+            "nodes": self.nodes,
+            "pods": self.pods,
+            **msgspec.to_builtins(self.figures),
+            "calibration_s": self.calibration_s,
+            "peers": msgspec.to_builtins(self.peers),
+            "ratios": self.ratios,
+            "compared": self.compared,
+            "agreed": self.compared - len(self.disagreements),
+            "bars": msgspec.to_builtins(self.verdicts),
+        }
+        return msgspec.json.encode(_rounded(fields))
+
+
+def figures(seconds: Sequence[float], cpu_seconds: float, rss_mib: float) -> Figures:
+    """From the times of the requests of one extender."""
+    ordered = sorted(seconds)
+    return Figures(
+        per_second=len(seconds) / sum(seconds),
+        cpu_us_per_pod=cpu_seconds / len(seconds) * 1e6,
+        p50_us=_quantile(ordered, 0.5) * 1e6,
+        p99_us=_quantile(ordered, 0.99) * 1e6,
+        rss_mib=rss_mib,
+    )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """The least value that at least this share of all does not exceed."""
+    return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, dict):
+        return {key: _rounded(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_rounded(member) for member in value]
+    return value

@@ -1,0 +1,163 @@
+"""Runs workloads: each request goes to one extender, then to the other, and their answers are compared."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from stowplan.bench.calibration import calibrate
+from stowplan.bench.extender.comparing import differences
+from stowplan.bench.extender.contestants import Contestant, build_rival, ours, rival
+from stowplan.bench.extender.report import Figures, Report, Verdict, figures
+from stowplan.bench.extender.traffic import Traffic
+from stowplan.bench.extender.workload import (
+    LEAK,
+    LEAK_NODES,
+    LEAK_REQUESTS,
+    MOST_LEAKED_MIB,
+    NAMES,
+    WORKLOADS,
+    Workload,
+)
+from stowplan.testing import cpu_seconds, rss_mib
+
+OURS, GO = "stowplan", "go"
+WARM = 5
+"""Requests before the clock starts."""
+COMPARED = 20
+"""So many answers of each workload are compared in full."""
+
+Progress = Callable[[str], None]
+
+
+class Runner:
+    """Runs workloads, with another number of requests than theirs where that is asked for."""
+
+    def __init__(
+        self,
+        *,
+        requests: int | None = None,
+        seed: int = 0,
+        progress: Progress = lambda message: None,
+        calibrate: Callable[[], float] = calibrate,
+        build: Callable[[Path], Path] = build_rival,
+    ) -> None:
+        self._requests = requests
+        self._seed = seed
+        self._progress = progress
+        self._calibrate = calibrate
+        self._build = build
+
+    def run(self, names: Iterable[str] = NAMES) -> Iterator[Report]:
+        chosen = [name for name in NAMES if name in set(names)]
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "rival"
+            if any(name in WORKLOADS for name in chosen):
+                self._progress("building the rival")
+                program = self._build(Path(folder))
+            for name in chosen:
+                yield self._leak() if name == LEAK else self._compare(WORKLOADS[name], program)
+
+    def _compare(self, workload: Workload, program: Path) -> Report:
+        count = self._requests or workload.requests
+        self._progress(f"{workload.name}: {count} requests about {workload.nodes:,} nodes, to both")
+        before = self._calibrate()
+        traffic = Traffic(workload.nodes, self._seed, names_only=workload.names_only)
+        with ours() as mine, rival(program, remember=workload.names_only) as other:
+            heat = Heat(workload.verb, traffic, {OURS: mine, GO: other}, news=workload.names_only)
+            heat.warm_up(WARM)
+            heat.run(count)
+            measured = heat.figures()
+        peer = measured[GO]
+        bars = [("p50_us", workload.most_p50), ("p99_us", workload.most_p99)]
+        verdicts = [_verdict(bar, getattr(measured[OURS], bar) / getattr(peer, bar), most) for bar, most in bars]
+        return Report(
+            scenario=workload.name,
+            nodes=workload.nodes,
+            pods=count,
+            calibration_s=fmean((before, self._calibrate())),
+            figures=measured[OURS],
+            peers={GO: peer},
+            compared=heat.compared,
+            disagreements=heat.disagreements,
+            verdicts=verdicts,
+        )
+
+    def _leak(self) -> Report:
+        count = self._requests or LEAK_REQUESTS
+        self._progress(f"{LEAK}: {count} requests about {LEAK_NODES:,} nodes, to ours alone")
+        before = self._calibrate()
+        traffic = Traffic(LEAK_NODES, self._seed, names_only=False)
+        with ours() as mine:
+            heat = Heat("filter", traffic, {OURS: mine}, news=False)
+            heat.warm_up(max(WARM, count // 10))
+            at_first = rss_mib(mine.process.pid)
+            heat.run(count)
+            measured = heat.figures()[OURS]
+        grown = measured.rss_mib - at_first
+        bar = f"grows by at most {MOST_LEAKED_MIB:g} MiB"
+        return Report(
+            scenario=LEAK,
+            nodes=LEAK_NODES,
+            pods=count,
+            calibration_s=fmean((before, self._calibrate())),
+            figures=measured,
+            verdicts=[Verdict(bar=bar, measured=grown, met=grown <= MOST_LEAKED_MIB)],
+        )
+
+
+class Heat:
+    """The same requests to all contestants, by turns."""
+
+    def __init__(self, verb: str, traffic: Traffic, contestants: dict[str, Contestant], *, news: bool) -> None:
+        self._verb = verb
+        self._traffic = traffic
+        self._contestants = contestants
+        self._news = news
+        self._seconds: dict[str, list[float]] = {name: [] for name in contestants}
+        self._cpu = dict.fromkeys(contestants, 0.0)
+        self.compared = 0
+        self.disagreements: list[str] = []
+
+    def warm_up(self, count: int) -> None:
+        everything = self._traffic.everything()
+        for contestant in self._contestants.values():
+            contestant.client.ask("filter", everything)
+        for _ in range(count):
+            self._ask()
+
+    def run(self, count: int) -> None:
+        self._seconds = {name: [] for name in self._contestants}
+        self._cpu = dict.fromkeys(self._contestants, 0.0)
+        every = max(1, count // COMPARED)
+        for number in range(count):
+            answers = self._ask()
+            if number % every == 0 and len(answers) > 1:
+                self.compared += 1
+                found = differences(self._verb, *answers)
+                self.disagreements += [f"request {number}: {found[0]}"] if found else []
+
+    def figures(self) -> dict[str, Figures]:
+        return {
+            name: figures(self._seconds[name], self._cpu[name], rss_mib(contestant.process.pid))
+            for name, contestant in self._contestants.items()
+        }
+
+    def _ask(self) -> Sequence[bytes]:
+        asked = self._traffic.ask()
+        answers = []
+        for name, contestant in self._contestants.items():
+            if self._news:
+                contestant.client.ask("filter", asked.news)
+            before = cpu_seconds(contestant.process.pid)
+            answer = contestant.client.ask(self._verb, asked.body)
+            self._cpu[name] += cpu_seconds(contestant.process.pid) - before
+            self._seconds[name].append(answer.seconds)
+            answers.append(answer.body)
+        return answers
+
+
+def _verdict(figure: str, ratio: float, most: float) -> Verdict:
+    return Verdict(bar=f"{figure} at most {most:g} of {GO}'s", measured=ratio, met=ratio <= most)
