@@ -1,8 +1,11 @@
 """Settings for all tests. Hypothesis judges results, not the speed of the machine, so its deadline is off."""
 
+import fcntl
 import logging
 import os
+import tempfile
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -31,3 +34,11 @@ def untouched_logging() -> Iterator[None]:
     own.setLevel(level)
     for handler in set(root.handlers) - set(handlers):
         root.removeHandler(handler)
+
+
+@pytest.fixture
+def well_known_ports() -> Iterator[None]:
+    """10251 and 10259 for this test alone, of all that run at the same time."""
+    with (Path(tempfile.gettempdir()) / "stowplan-well-known-ports").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -28,7 +28,7 @@ from stowplan.testing import (
     pod,
 )
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("well_known_ports")]
 
 PLUGIN = """
 from stowplan import Plugin

@@ -17,7 +17,12 @@ from stowplan.testing import ControlPlane, KubeApi, node, pod, wait_until
 FOLDER = Path(__file__).parents[2] / "examples" / "01-loopback-extender"
 HERE = "http://127.0.0.1:8080/"
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.timeout(120),
+    pytest.mark.usefixtures("well_known_ports"),
+]
 
 
 @pytest.mark.parametrize("era", ["v1.16", "v1.36"])

@@ -77,6 +77,7 @@ def replica(namespace: str) -> dict[str, Any]:
 
 @pytest.mark.e2e
 @pytest.mark.slow
+@pytest.mark.usefixtures("well_known_ports")
 def test_it_schedules_and_tells_the_story(
     deployed: Deployed, control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path
 ) -> None:

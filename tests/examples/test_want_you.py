@@ -20,7 +20,12 @@ README = (FOLDER / "README.md").read_text()
 PREFIX = "http://127.0.0.1:8888/"
 WANTED = "10-9-101-66"
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.timeout(120),
+    pytest.mark.usefixtures("well_known_ports"),
+]
 
 
 def asked(extender: ExampleExtender, body: str, path: str = "/filter") -> str:
