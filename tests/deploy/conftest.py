@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.deploy.rendered import DEPLOY
 
 from stowplan._version import KUBERNETES_VERSION
 from stowplan.testing.binaries import require
 from stowplan.testing.errors import Unavailable
 from stowplan.testing.objects import JsonObject
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
 NAMESPACE = "stowplan-system"
 
 Render = Callable[..., list[JsonObject]]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.deploy.conftest import NAMESPACE, Refuse, Render
+from tests.deploy.conftest import NAMESPACE, Refuse, Render, binary, run
 from tests.deploy.rendered import DEPLOY, containers, file, find, pod_specs, roles
 
 from stowplan._version import __version__
@@ -62,6 +62,18 @@ def test_the_extender_is_configured_as_its_values_say(chart: Render) -> None:
     (named,) = [r["resourceNames"] for r in find(objects, "Role", "-binding")["rules"] if "resourceNames" in r]
     assert (election.leader_elect, [election.resource_name]) == (True, named)
     assert election.resource_namespace == NAMESPACE
+
+
+def test_an_extender_that_elects_can_be_updated_and_moved(chart: Render) -> None:
+    """Its replicas but one are never ready, which neither a rollout nor a drain may wait for."""
+    objects = chart(mode="extender", extender={"bind": True}, plugins=LOADED)
+    update = find(objects, "Deployment", "-extender")["spec"]["strategy"]["rollingUpdate"]
+    assert update["maxUnavailable"] == "100%"
+    assert "PodDisruptionBudget" not in {obj["kind"] for obj in objects}
+    for values in ({"kind": "DaemonSet"}, {"hostNetwork": True}):
+        local = chart(mode="extender", extender={"bind": True, **values}, plugins=LOADED)
+        assert not extender_config(local).cluster.leader_election.leader_elect
+        assert "PodDisruptionBudget" in {obj["kind"] for obj in local}
 
 
 @pytest.mark.parametrize(
@@ -175,6 +187,11 @@ def test_nothing_runs_as_root_or_writes_to_the_image(chart: Render) -> None:
 )
 def test_values_that_make_no_sense_are_refused(refused: Refuse, values: dict[str, Any], complaint: str) -> None:
     assert complaint in refused(values)
+
+
+def test_helm_has_nothing_against_it() -> None:
+    told = run(binary("helm"), "lint", "--strict", DEPLOY / "chart")
+    assert told.returncode == 0, told.stdout
 
 
 def test_every_value_is_in_the_schema_and_the_version_is_ours() -> None:

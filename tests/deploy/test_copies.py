@@ -48,7 +48,7 @@ def known_metrics() -> dict[str, set[str]]:
     RequestMetrics(registry, "localhost:6443")
     ExtenderMetrics(registry)
     extender = MetricRegistry()
-    ServerMetrics(extender).watch(Mirror(), Holding())
+    ServerMetrics(extender).watch(Mirror(), Holding(), lambda: 0)
     families = [*registry._families.values(), *extender._families.values()]
     known = {family.name: set(family.label_names) for family in families}
     told = re.findall(r"^(process_\w+) ", registry.expose().decode(), re.MULTILINE)

@@ -5,7 +5,6 @@ There is no kubelet: a process stands for a pod, with files where volumes would 
 
 from __future__ import annotations
 
-import re
 import sys
 import urllib.request
 from collections.abc import Iterator
@@ -14,7 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.deploy.conftest import DEPLOY, binary, run
+from tests.deploy.conftest import binary, run
+from tests.deploy.rendered import DEPLOY
 
 from stowplan.scaffold import Names, files_of
 from stowplan.testing import ControlPlane, KubeApi, Process, User, free_port, node, pod, wait_until
@@ -101,7 +101,7 @@ def test_the_extender_binds_what_kube_scheduler_sends(
     release: Release, kube_api: KubeApi, namespace: str, start_kube_scheduler: Any
 ) -> None:
     port, metrics = free_port(), free_port()
-    stanza = yaml.safe_load(re.search(r"^  extenders:\n(?:  .*\n?)+", release.notes, re.MULTILINE)[0])  # type: ignore[index]
+    stanza = yaml.safe_load(release.notes[release.notes.index("  extenders:\n") :])
     (entry,) = stanza["extenders"]
     assert (entry["bindVerb"], entry["urlPrefix"]) == ("bind", "http://ADDRESS:8888/ranking")
     entry["urlPrefix"] = f"http://127.0.0.1:{port}/ranking"

@@ -14,6 +14,7 @@ from stowplan.testing.objects import JsonObject
 DRIVERS = ("gpu.example.com", "nic.example.com")
 MODELS = ("ant", "bee", "cow")
 RACK = "rack"
+EXTENDED = "example.com/gpu"
 
 _ANY = "any"
 
@@ -26,17 +27,24 @@ class DeviceCluster:
         self.nodes = [self._node(number) for number in range(self._draw.randint(2, 4))]
         self.classes = [self._class(driver) for driver in DRIVERS] + [resource("DeviceClass", _ANY, {})]
         self.slices = [*self._local_slices(), *self._shared_slices()]
+        self.placed: list[str] = []
+        """Claims that pods use which have a node."""
 
     @property
     def objects(self) -> list[JsonObject]:
         return [*self.nodes, *self.classes, *self.slices]
 
     def _node(self, number: int) -> JsonObject:
-        """No two of a size, so that equal scores are rare."""
-        return node(f"n-{number}", cpu=str(3 + 4 * number), labels={RACK: self._draw.choice("xy")})
+        """No two of a size, so that equal scores are rare. Some offer the extended resource as device plugins do."""
+        made = node(f"n-{number}", cpu=str(3 + 4 * number), labels={RACK: self._draw.choice("xy")})
+        if self._draw.chance(0.2):
+            for room in ("capacity", "allocatable"):
+                made["status"][room] = {**made["status"][room], EXTENDED: "2"}
+        return made
 
     def _class(self, driver: str) -> JsonObject:
-        return resource("DeviceClass", driver, {"selectors": [_cel(f'device.driver == "{driver}"')]})
+        extended = {"extendedResourceName": EXTENDED} if driver == DRIVERS[0] else {}
+        return resource("DeviceClass", driver, {"selectors": [_cel(f'device.driver == "{driver}"')], **extended})
 
     # Supply
     def _local_slices(self) -> list[JsonObject]:
@@ -114,12 +122,30 @@ class DeviceCluster:
     def pod(self, name: str, namespace: str) -> tuple[JsonObject, list[JsonObject]]:
         """A pod, and the claims that it uses."""
         draw = self._draw
-        claims = [self.claim(f"{name}-{number}", namespace) for number in range(draw.choice((1, 1, 1, 1, 2)))]
+        extended = draw.chance(0.2)
+        # Claims beside what a node offers as such are more than kube-scheduler can do.
+        number = 0 if extended else draw.choice((1, 1, 1, 1, 2))
+        claims = [self.claim(f"{name}-{index}", namespace) for index in range(number)]
         names = [each["metadata"]["name"] for each in claims]
+        if self.placed and not extended and draw.chance(0.12):
+            names.append(draw.choice(self.placed))
         spec: JsonObject = {"resourceClaims": [{"name": each, "resourceClaimName": each} for each in names]}
         if draw.chance(0.3):
             spec["nodeSelector"] = {HOSTNAME: draw.choice(self.nodes)["metadata"]["name"]}
-        return pod(name, namespace, cpu=draw.choice(("130m", "270m", "410m")), **spec), claims
+        made = pod(name, namespace, cpu=draw.choice(("130m", "270m", "410m")), **spec)
+        if extended:
+            self._ask_for_extended_resource(made["spec"])
+        return made, claims
+
+    def _ask_for_extended_resource(self, spec: JsonObject) -> None:
+        """In a container, and sometimes in another one that comes and goes before it."""
+        (container,) = spec["containers"]
+        if self._draw.chance(0.3):
+            first = {"name": "first", "image": "example.com/app:1", "resources": {"requests": {}}}
+            spec["initContainers"] = [first]
+        for each in (container, *spec.get("initContainers", ())):
+            amount = {EXTENDED: str(self._draw.randint(1, 2))}
+            each["resources"] = {"requests": {**each["resources"]["requests"], **amount}, "limits": amount}
 
     def claim(self, name: str, namespace: str) -> JsonObject:
         draw = self._draw

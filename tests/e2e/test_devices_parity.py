@@ -73,11 +73,29 @@ def _clear(api: KubeApi) -> None:
 
 
 def _remove(api: KubeApi, pod: JsonObject, claims: list[JsonObject]) -> None:
-    api.delete("Pod", pod["metadata"]["name"], NAMESPACE)
-    for each in claims:
-        name = each["metadata"]["name"]
-        api.patch(CLAIM, name, {"metadata": {"finalizers": None}}, NAMESPACE)
-        api.delete(CLAIM, name, NAMESPACE)
+    """A pod, and its claims; those that it shares with others stay."""
+    name, own = pod["metadata"]["name"], {each["metadata"]["name"] for each in claims}
+    api.delete("Pod", name, NAMESPACE)
+    for each in claims_of(api, pod):
+        found = each["metadata"]["name"]
+        if found in own or "ownerReferences" in each["metadata"]:
+            api.patch(CLAIM, found, {"metadata": {"finalizers": None}}, NAMESPACE)
+            api.delete(CLAIM, found, NAMESPACE)
+        else:
+            left = [user for user in each["status"]["reservedFor"] if user["name"] != name]
+            api.patch(CLAIM, found, {"status": {"reservedFor": left}}, NAMESPACE, subresource="status")
+
+
+def claims_of(api: KubeApi, pod: JsonObject) -> list[JsonObject]:
+    """Those that a pod names, then the one that was made for its extended resources."""
+    name = pod["metadata"]["name"]
+    named = [api.get(CLAIM, each["resourceClaimName"], NAMESPACE) for each in pod["spec"]["resourceClaims"]]
+    made = [each for each in api.list(CLAIM, NAMESPACE) if name in _owners(each)]
+    return [*named, *made]
+
+
+def _owners(claim: JsonObject) -> list[str]:
+    return [owner["name"] for owner in claim["metadata"].get("ownerReferences", ())]
 
 
 def decided(api: KubeApi, name: str) -> JsonObject:
@@ -90,14 +108,16 @@ def decided(api: KubeApi, name: str) -> JsonObject:
     return wait_until(look, timeout=20, every=0.02) or {}
 
 
-def told(api: KubeApi, pod: JsonObject, claims: list[JsonObject]) -> JsonObject:
+def told(api: KubeApi, pod: JsonObject) -> JsonObject:
     """All that the scheduler wrote, but for what is different each time."""
     found = decided(api, pod["metadata"]["name"])
     if not found["spec"].get("nodeName"):
         return {"condition": _of_any_node(condition_of(found))}
-    stored = [api.get(CLAIM, each["metadata"]["name"], NAMESPACE) for each in claims]
+    stored = claims_of(api, pod)
     return {
         "node": found["spec"]["nodeName"],
+        "requests": [each["spec"] for each in stored],
+        "mappings": found["status"].get("extendedResourceClaimStatus", {}).get("requestMappings"),
         "claims": [_without_random(each["status"]["allocation"]) for each in stored],
         "users": [[user["name"] for user in each["status"]["reservedFor"]] for each in stored],
         "finalizers": [each["metadata"].get("finalizers") for each in stored],
@@ -137,7 +157,7 @@ def play(both: Both, cluster: DeviceCluster, number: int, tally: Counter[str]) -
     both.create(*claims)
     case = as_a_case(both.ours)
     both.create(pod)
-    theirs, ours = both.do(lambda api: told(api, pod, claims))
+    theirs, ours = both.do(lambda api: told(api, pod))
     problems = []
     if "node" in theirs and "node" in ours and theirs["node"] != ours["node"]:
         best = best_nodes(both.ours, case, name)
@@ -150,12 +170,15 @@ def play(both: Both, cluster: DeviceCluster, number: int, tally: Counter[str]) -
         for each in claims:
             both.ours.create(each)
         both.ours.create({**pod, "spec": {**pod["spec"], "nodeSelector": {HOSTNAME: theirs["node"]}}})
-        ours = told(both.ours, pod, claims)
+        ours = told(both.ours, pod)
     if theirs != ours:
         problems.append(f"{name}: {theirs}\n   ours {ours}\n   claims {claims}")
     tally["placed" if "node" in theirs else "pending"] += 1
+    tally["with a claim made for them"] += bool(theirs.get("mappings"))
     if "node" not in theirs or "node" not in ours:
         both.remove(pod, claims)
+    else:
+        cluster.placed += [each["metadata"]["name"] for each in claims]
     return problems
 
 

@@ -15,7 +15,6 @@ from tests.packaging.conftest import Distributions, build
 
 from stowplan._version import __version__
 
-
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
@@ -47,6 +46,18 @@ def test_the_wheel_can_be_built_from_the_sdist(distributions: Distributions, tmp
     assert {"docs", "tests", "deploy", "examples", "Makefile", "LICENSE"} <= {path.name for path in folder.iterdir()}
     again = build(folder, tmp_path / "dist", "wheel")
     assert digest(again.wheel) == digest(distributions.wheel)
+
+
+def test_what_docker_is_shown_of_the_source_is_enough(
+    source: Path, distributions: Distributions, tmp_path: Path
+) -> None:
+    context = tmp_path / "context"
+    context.mkdir()
+    for line in (source / "deploy" / "Dockerfile.dockerignore").read_text().splitlines():
+        if line.startswith("!"):
+            part = source / line[1:]
+            shutil.copytree(part, context / part.name) if part.is_dir() else shutil.copy(part, context)
+    assert digest(build(context, tmp_path / "dist", "wheel").wheel) == digest(distributions.wheel)
 
 
 def test_the_metadata_is_complete(wheel: dict[str, bytes]) -> None:

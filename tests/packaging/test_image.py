@@ -4,14 +4,19 @@ that is the root of the programs that run in it, as the image's user, who may wr
 import os
 import re
 import shutil
+import ssl
 import subprocess
 import sys
 import sysconfig
+import urllib.request
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.packaging.conftest import Image
+
+from stowplan.testing import SCHEDULER, ControlPlane, KubeApi, Process, free_port, node, pod
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -45,37 +50,55 @@ def put_python(root: Path, prefix: Path) -> None:
             put(root, path)
 
 
+class Inside(NamedTuple):
+    """How programs are run in the image: as root in a root of its own as its user, else in folders that nobody may
+    write to."""
+
+    before: list[str]
+    python: Path
+    tmp: Path
+    """As seen by the program."""
+    environment: dict[str, str]
+
+    def command(self, *args: str) -> list[str]:
+        return [*self.before, str(self.python), *args]
+
+
 @pytest.fixture(scope="module")
-def run(image: Image) -> Run:
-    """Runs the image's python: as root in a root of its own as its user, else in a folder that nobody may write to."""
+def inside(image: Image) -> Inside:
     variables = {name: value for name, value in image.final.environment.items() if name.startswith("PYTHON")}
-    python = image.prefix / "bin" / "python"
-    before: list[str] = []
+    python, tmp, before = image.prefix / "bin" / "python", image.root / "tmp", list[str]()
+    tmp.mkdir()
+    tmp.chmod(0o1777)
     chroot = shutil.which("chroot")
-    scratch = image.root / "tmp"
-    scratch.mkdir(mode=0o777)
-    scratch.chmod(0o1777)
     if os.geteuid() == 0 and chroot and shutil.which("ldd"):
         put_python(image.root, image.prefix)
-        # The environment was made where it is seen from outside: from inside, its python is found by a path as in the
-        # image, and the base's by the path that pyvenv.cfg names.
+        # From inside, the environment's python is found by its path in the image, and the base's by that in pyvenv.cfg.
         before = [chroot, f"--userspec={USER}:{USER}", str(image.root)]
-        python = Path("/") / python.relative_to(image.root)
-        scratch = Path("/tmp")
-    for folder in (image.root, *image.prefix.parents, *image.prefix.rglob("*")):
-        if folder.is_relative_to(image.root) and folder.is_dir() and not folder.is_symlink():
+        python, tmp = Path("/") / python.relative_to(image.root), Path("/tmp")
+    for folder in (image.root, *image.root.rglob("*")):
+        if folder.is_dir() and not folder.is_symlink() and folder.name != "tmp":
             folder.chmod(0o555)
+    environment = {"HOME": "/nonexistent", "TMPDIR": str(tmp), "PATH": str(python.parent), **variables}
+    return Inside(before, python, tmp, environment)
+
+
+@pytest.fixture(scope="module")
+def run(inside: Inside) -> Run:
+    """Runs the image's python to its end."""
 
     def run(*args: str) -> subprocess.CompletedProcess[str]:
-        environment = {"HOME": "/nonexistent", "TMPDIR": str(scratch), "PATH": str(python.parent), **variables}
-        command = [*before, str(python), *args]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        command = inside.command(*args)
+        return subprocess.run(command, env=inside.environment, capture_output=True, text=True, check=False)
 
     return run
 
 
 def test_the_user_is_nobody_and_cannot_write(run: Run) -> None:
-    told = run("-c", "import os; print(os.getuid()); open('/tmp/mine', 'w'); open(os.__file__ + '.new', 'w')")
+    script = (
+        "import os, stowplan, tempfile; print(os.getuid()); tempfile.mkstemp(); open(stowplan.__file__ + '.new', 'w')"
+    )
+    told = run("-c", script)
     if os.geteuid() == 0:
         assert told.stdout.strip() == str(USER)
     assert "PermissionError" in told.stderr
@@ -99,6 +122,24 @@ def test_what_the_image_is_for_starts(run: Run, command: str) -> None:
     told = run("-m", "stowplan", command, "--help")
     assert (told.returncode, told.stderr) == (0, "")
     assert f"Usage: stowplan {command}" in told.stdout.replace("python -m ", "")
+
+
+@pytest.mark.e2e
+def test_the_scheduler_schedules_from_there(
+    image: Image, inside: Inside, control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path
+) -> None:
+    """With a certificate that it makes up, and nothing mounted but what logs it in."""
+    (image.root / "tmp" / "scheduler.conf").write_text(control_plane.kubeconfig(SCHEDULER).read_text())
+    port = free_port()
+    flags = [f"--kubeconfig={inside.tmp}/scheduler.conf", "--leader-elect=false", f"--secure-port={port}"]
+    command = inside.command("-m", "stowplan", "scheduler", *flags)
+    with Process("image", command, tmp_path / "image.log", env=inside.environment) as scheduler:
+        kube_api.create(node("n1"))
+        kube_api.create(pod("web", namespace))
+        assert kube_api.wait_for_pods_bound(namespace, count=1) == {"web": "n1"}, scheduler.last_log()
+        trusting = ssl._create_unverified_context()
+        with urllib.request.urlopen(f"https://127.0.0.1:{port}/readyz", context=trusting) as page:
+            assert page.read() == b"ok"
 
 
 def test_nothing_that_builds_or_installs_is_left(run: Run, image: Image) -> None:

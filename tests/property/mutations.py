@@ -57,7 +57,7 @@ def _drop(rng: random.Random, body: bytes) -> bytes:
 def _repeat(rng: random.Random, body: bytes) -> bytes:
     """A second spelling of a key."""
     value = json.loads(body)
-    key = rng.choice(list(value))
+    key: str = rng.choice(list(value))
     more = rng.choice(_ODD) if rng.random() < 0.5 else _encode(value.get(key))
     return body[:-1] + b',"' + rng.choice((key.lower(), key.upper())).encode() + b'":' + more + b"}"
 

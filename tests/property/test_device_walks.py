@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from tests.builders import node
+from tests.builders import node, pod
 from tests.unit.plugins.dynamic_resources.devices import CLASS, Devices, claim, devices, using
 
 from stowplan import api
@@ -28,6 +28,7 @@ class Walk:
         self._made = 0
         self._steps: list[tuple[int, Callable[[], None]]] = [
             (6, self._arrive),
+            (3, self._arrive_with_extended_resource),
             (2, self._leave),
             (1, self._share),
             (14, self._schedule),
@@ -53,8 +54,15 @@ class Walk:
         """Nothing goes wrong any more: all that was begun comes to its end."""
         self.host.settle()
         for _ in range(40):
+            self._collect_garbage()
             self.host.advance(10)
         self.check()
+
+    def _collect_garbage(self) -> None:
+        pods = {each.metadata.uid for each in self._pods()}
+        for item in self._claims():
+            if any(owner.uid not in pods for owner in item.metadata.owner_references):
+                self.host.world.delete(item)
 
     def _claims(self) -> list[api.ResourceClaim]:
         return list(self.host.world.all(api.ResourceClaim))
@@ -69,23 +77,31 @@ class Walk:
             self.host.world.put(claim(name))
             self.host.world.put(api_pod(using(f"p-{self._made}", name)))
 
+    def _arrive_with_extended_resource(self) -> None:
+        """The scheduler itself makes the claim of such a pod."""
+        if len(self._pods()) < ALL + 2:
+            self._made += 1
+            self.host.world.put(api_pod(pod(f"p-{self._made}", requests={"example.com/gpu": "1"})))
+
     def _share(self) -> None:
         """Another pod for a claim that is there."""
-        if self._claims() and len(self._pods()) < ALL + 2:
+        named = [item for item in self._claims() if not item.metadata.owner_references]
+        if named and len(self._pods()) < ALL + 2:
             self._made += 1
-            name = self._draw.choice(self._claims()).metadata.name
+            name = self._draw.choice(named).metadata.name
             self.host.world.put(api_pod(using(f"p-{self._made}", name)))
 
     def _leave(self) -> None:
         """A pod goes, and what controllers do then."""
         if not self._pods():
             return
-        pod = self._draw.choice(self._pods())
-        self.host.world.delete(pod)
-        name = pod.spec.resource_claims[0].resource_claim_name or ""
-        others = [each for each in self._pods() if each.spec.resource_claims[0].resource_claim_name == name]
-        if not others and self.host.world.get(api.ResourceClaim, name, "default") is not None:
-            self.host.world.delete(self.host.claim(name))
+        gone = self._draw.choice(self._pods())
+        self.host.world.delete(gone)
+        used = {name for each in self._pods() for name in claims_of(each)}
+        for item in self._claims():
+            name, owners = item.metadata.name, {owner.uid for owner in item.metadata.owner_references}
+            if gone.metadata.uid in owners or (name in claims_of(gone) and name not in used):
+                self.host.world.delete(item)
 
     def _schedule(self) -> None:
         self.host.engine.schedule_one()
@@ -121,6 +137,10 @@ class Walk:
         self.host.pass_time(self.host.clock.now + self._draw.choice((0.01, 0.1, 1.0, 10.0)))
 
 
+def claims_of(item: api.Pod) -> list[str]:
+    return [entry.resource_claim_name or "" for entry in item.spec.resource_claims]
+
+
 def api_pod(item: dict[str, object]) -> api.Pod:
     return codec.convert(api.Pod, item)
 
@@ -135,6 +155,12 @@ def test_no_device_is_given_twice_and_none_is_lost(seed: int) -> None:
     assert host.taken() == given, "what is thought to be taken is"
     for item in host.world.all(api.ResourceClaim):
         assert host.tracker.pending(item) is None
-    waiting = [pod for pod in host.world.all(api.Pod) if not pod.spec.node_name]
-    alone = [pod for pod in waiting if not host.given(pod.spec.resource_claims[0].resource_claim_name or "")]
+    waiting = [each for each in host.world.all(api.Pod) if not each.spec.node_name]
+    alone = [each for each in waiting if not any(host.given(name) for name in claims_of(each))]
     assert len(given) == ALL or not alone, "whoever has no device would have got one that is left"
+    owners = {each.metadata.uid for each in host.world.all(api.Pod) if each.spec.node_name}
+    # One whose making got lost may be left without devices, until its pod goes.
+    made = [item for item in host.world.all(api.ResourceClaim) if item.status.allocation is not None]
+    makers = [owner.uid for item in made for owner in item.metadata.owner_references]
+    assert len(makers) == len(set(makers)), "one claim for the extended resources of a pod"
+    assert set(makers) <= owners, "none is left of attempts that failed"

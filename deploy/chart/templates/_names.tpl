@@ -60,6 +60,14 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- .Values.scheduler.leaderElection.resourceName | default (include "stowplan.component" (dict "root" . "component" "scheduler")) }}
 {{- end }}
 
+{{- /* Whether replicas of the extender elect one that answers, since it alone knows what it promised. At 127.0.0.1 of a
+kube-scheduler there is no choice whom to ask. */}}
+{{- define "stowplan.extenderElects" -}}
+{{- with .Values.extender }}
+{{- if and .bind (eq .kind "Deployment") (not .hostNetwork) }}true{{ end }}
+{{- end }}
+{{- end }}
+
 {{- /* The secret with the extender's certificate; empty where it speaks plain HTTP. */}}
 {{- define "stowplan.tlsSecret" -}}
 {{- with .Values.extender.tls }}

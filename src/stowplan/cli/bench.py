@@ -6,7 +6,7 @@ import click
 
 from stowplan.bench import NAMES, Result, Runner, load_scenario
 from stowplan.cli.columns import aligned
-from stowplan.cli.groups import Group
+from stowplan.cli.commands import Group
 
 DISAGREED = 1
 SHOWN = 10

@@ -2,11 +2,11 @@
 
 import click
 
+from stowplan.cli.commands import FileCommand, Group
 from stowplan.cli.config_convert import convert, output_option, policy_option, show
 from stowplan.cli.config_extender import extender
 from stowplan.cli.configurations import policies, tell
 from stowplan.cli.files import read, shown
-from stowplan.cli.groups import Group
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.config import IN_TREE_PLUGINS, Loaded, default_configuration, dump
 from stowplan.config import read as read_config
@@ -48,7 +48,7 @@ def default(output: str) -> None:
     show(dump.to_builtins(default_configuration()), output)
 
 
-@config.command()
+@config.command(cls=FileCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
     "--known-plugin",

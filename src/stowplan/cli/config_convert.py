@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from stowplan.cli.commands import FileCommand
 from stowplan.cli.configurations import policies, tell
 from stowplan.cli.files import read, shown
 from stowplan.config import Loaded
@@ -21,8 +22,8 @@ output_option = click.option(
 )
 
 
-@click.command()
-@click.argument("file")
+@click.command(cls=FileCommand)
+@click.argument("file", metavar="FILE")
 @policy_option
 @output_option
 def convert(file: str, policy: str | None, output: str) -> None:

@@ -28,6 +28,8 @@ VERBS = {
     "bind": ("bindVerb", ("bind",)),
 }
 """Field of the entry, and the extension points of a plugin that answer the verb; `select_victims` answers preempt."""
+AROUND_BIND = ("reserve", "preBind")
+"""Points that an extender runs only when it is asked to bind."""
 
 
 @click.command()
@@ -67,7 +69,7 @@ def extender(plugins: tuple[str, ...], era: str, output: str, **wishes: Any) -> 
     """Print the configuration to paste into a scheduler's, so that it calls 'stowplan extender' with these plugins.
 
     Which verbs it has follows from what the plugins implement: filter, score (prioritize), select_victims (preempt) and
-    bind. Files for TLS are paths as the scheduler sees them.
+    bind, which reserve and pre_bind need as well. Files for TLS are paths as the scheduler sees them.
 
     \b
     Examples:
@@ -96,6 +98,8 @@ def _served(plugins: tuple[str, ...]) -> list[str]:
     if not served:
         needed = "filter, score, select_victims or bind"
         raise PluginError(f"--plugin {plugins[0]}: an extender can serve nothing of it: {needed} is needed")
+    if "bind" not in served and any(implements_point(kind, point) for kind in kinds for point in AROUND_BIND):
+        served.append("bind")
     return served
 
 

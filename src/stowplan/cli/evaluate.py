@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stowplan.cli.commands import FileCommand
 from stowplan.cli.files import STDIN, opened, shown
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.progress import Progress
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-@click.command()
+@click.command(cls=FileCommand)
 @click.argument("files", nargs=-1, metavar="[FILE...|-]")
 @click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration for cases that bring none.")
 @plugin_option
 def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str, ...]) -> None:
     """Say what kube-scheduler would say about each node, for each case given.
 
-    Reads a case a line (JSON) from the FILEs or standard input, and writes a verdict a line (JSON) in the same order:
-    rejections by node with plugin and reasons, feasible nodes, scores, the message, victims. A broken case yields
-    {"id": ..., "error": ...} in its place and spoils no other.
+    Reads a case a line (JSON) from the FILEs, for which -f FILE will do as well, or standard input, and writes a
+    verdict a line (JSON) in the same order: rejections by node with plugin and reasons, feasible nodes, scores, the
+    message, victims. A broken case yields {"id": ..., "error": ...} in its place and spoils no other.
 
     \b
     The fields of a case, all but `pod` optional:

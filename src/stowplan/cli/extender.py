@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from stowplan.cli.commands import Group
 from stowplan.cli.files import opened, read, shown
-from stowplan.cli.groups import Group
 from stowplan.cli.plugins import load_plugin
 
 _VERBS = ("filter", "prioritize", "preempt", "bind")

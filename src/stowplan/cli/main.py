@@ -9,7 +9,7 @@ from typing import IO, Any, NamedTuple
 
 import click
 
-from stowplan.cli.groups import Group
+from stowplan.cli.commands import Group
 from stowplan.cli.verbosity import TRACEBACKS_FROM, parse_verbosity, tracebacks_wanted
 from stowplan.errors import StowplanError
 

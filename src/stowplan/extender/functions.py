@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from stowplan.extender.scaling import HIGHEST
 from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, Status, error, reject
 
 Function = Callable[..., Any]
-HIGHEST = 10
 
 log = logging.getLogger("stowplan.extender")
 

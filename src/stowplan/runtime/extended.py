@@ -104,7 +104,7 @@ async def _filter(survey: Survey) -> None:
         for name, status in refused.items():
             if name in slot_of:
                 survey.reject(slot_of[name], status)
-        passing = np.array([slot_of[name] for name in answer.passing], dtype=np.intp)
+        passing = np.sort(np.array([slot_of[name] for name in answer.passing], dtype=np.intp))
         survey.left_out_by_extenders |= len(passing) != len(survey.feasible)
         survey.feasible = passing
 

@@ -23,7 +23,9 @@ from stowplan.runtime.points import implements_point
 from stowplan.runtime.scoring import PluginScores, normalize, run_pre_scores
 
 Pause = Callable[[], None]
-"""Called now and then while plugins are asked node by node; may raise to give up."""
+"""Called whenever a plugin has returned, before anything is made of what it said; may raise to give up. Who has given
+up on a plugin may go on to use the panel while the plugin is still at work: what that says in the end is dropped.
+"""
 
 PASSES = -1
 
@@ -58,6 +60,7 @@ class Panel:
 
     def filter(self, plugins: Iterable[Authored], state: CycleState, pod: Pod, slots: Slots, pause: Pause) -> Verdicts:
         """Each plugin is asked about the nodes that those before it let pass. An error breaks off the whole."""
+        pause()
         if len(self._statuses) > _MOST_STATUSES:
             self._forget()
         codes = np.full(len(slots), PASSES, dtype=np.int32)
@@ -76,6 +79,7 @@ class Panel:
         chosen = [plugin for plugin in self.plugins if plugin.name in weights]
         nodes = self._nodes.subset(slots)
         run_pre_scores(self._timed([plugin for plugin in chosen if plugin.has_pre_score]), state, pod, nodes)
+        pause()
         scores = []
         for plugin in self._timed([p for p in chosen if implements_point(type(p.inner), "score")]):
             if plugin.name not in state.skip_score:
@@ -97,20 +101,20 @@ class Panel:
         kept = self._verdicts.of(plugin, plugin.signature(pod.template))
         if kept is not None:
             for part in _chunks(kept.unasked(slots), plugin.has_filter_nodes):
-                pause()
-                kept.put(part, self._ask(plugin, state, pod, part))
+                kept.put(part, self._ask(plugin, state, pod, part, pause))
             if plugin.scope != "cluster":
                 return kept.values[slots]
             # It was found out, while it was asked, to answer for this pod only, so what was kept is of no use.
         codes = np.full(len(slots), PASSES, dtype=np.int32)
         for part in _chunks(np.arange(len(slots)), plugin.has_filter_nodes):
-            pause()
-            codes[part] = self._ask(plugin, state, pod, slots[part])
+            codes[part] = self._ask(plugin, state, pod, slots[part], pause)
         return codes
 
-    def _ask(self, plugin: Authored, state: CycleState, pod: Pod, slots: Slots) -> NDArray[np.int32]:
+    def _ask(self, plugin: Authored, state: CycleState, pod: Pod, slots: Slots, pause: Pause) -> NDArray[np.int32]:
+        answers = list(plugin.filter_nodes(state, pod, self._nodes.subset(slots)))
+        pause()
         codes = np.full(len(slots), PASSES, dtype=np.int32)
-        for mask, status in plugin.filter_nodes(state, pod, self._nodes.subset(slots)):
+        for mask, status in answers:
             if not mask.any():
                 continue
             if not status.rejected:
@@ -140,8 +144,9 @@ class Panel:
         kept = None if plugin.has_pre_score else self._scores.of(plugin, plugin.signature(pod.template))
         if kept is not None:
             for part in _chunks(kept.unasked(slots), plugin.has_score_nodes):
+                scores = plugin.score_nodes(state, pod, self._nodes.subset(part))
                 pause()
-                kept.put(part, plugin.score_nodes(state, pod, self._nodes.subset(part)))
+                kept.put(part, scores)
             if plugin.scope != "cluster":
                 return kept.values[slots].astype(plugin.raw_type)
         raw: Raw = np.zeros(len(slots), dtype=plugin.raw_type)

@@ -74,11 +74,12 @@ async def _run(settings: Settings, options: Options) -> int:
     monitor = Monitor(options, f"{connection.host}:{connection.port}", now)
     observer = monitor.observer
     scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.took_in)
+    asyncio.get_running_loop().set_exception_handler(tell_of_trouble)
     handle_signals(scheduler, monitor)
     await _check_connection(connection)
     monitor.watch(scheduler)
     if monitor.extenders is not None:
-        _count_calls(settings.extenders, monitor.extenders)
+        count_calls(settings.extenders, monitor.extenders)
     await asyncio.to_thread(monitor.start)
     try:
         await scheduler.run()
@@ -91,7 +92,7 @@ async def _run(settings: Settings, options: Options) -> int:
     return EXIT_DONE
 
 
-def _count_calls(extenders: Sequence[HttpExtender], metrics: ExtenderMetrics) -> None:
+def count_calls(extenders: Sequence[HttpExtender], metrics: ExtenderMetrics) -> None:
     for extender in extenders:
         extender.observe = metrics.note
     metrics.open_circuits = lambda: {(each.name, verb): 1.0 for each in extenders for verb in each.open_circuits}
@@ -131,6 +132,14 @@ def handle_signals(scheduler: Scheduler, monitor: Monitor) -> None:
         number = getattr(signal, name, None)
         if number is not None:
             loop.add_signal_handler(number, action)
+
+
+def tell_of_trouble(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A connection that breaks at the wrong moment is worth a line; whoever used it learns of it in another way."""
+    if "transport" in context:
+        log.warning("A connection broke", err=f"{context['message']}: {context.get('exception')}")
+    else:
+        loop.default_exception_handler(context)
 
 
 def complain(problem: StowplanError) -> int:

@@ -1,3 +1,4 @@
+import os
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,19 @@ def test_a_script_for_each_shell(shell: str) -> None:
     program = shutil.which(shell)
     if program is not None:
         subprocess.run([program, "-n"], input=result.stdout, text=True, check=True)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes() -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    script = (
+        "source <(stowplan completion bash); COMP_WORDS=(stowplan sim) COMP_CWORD=1; "
+        '_stowplan_completion stowplan; echo "${COMPREPLY[@]}"'
+    )
+    run = subprocess.run(
+        ["bash", "--norc", "-c", script], env={"PATH": path}, capture_output=True, text=True, check=True
+    )
+    assert (run.stdout, run.stderr) == ("simulate\n", "")
 
 
 def test_other_shells_are_refused() -> None:

@@ -40,7 +40,7 @@ def test_a_v1_file_stays_as_it_is() -> None:
 
 def test_probes_must_be_mended() -> None:
     result = run("convert", "-", text=samples.text_of("v1alpha1-plugins"))
-    assert "no more by plain HTTP on 0.0.0.0:10251" in result.stderr
+    assert "no more by plain HTTP on 127.0.0.1:10251" in result.stderr
 
 
 def test_a_policy_elsewhere(tmp_path: Path) -> None:

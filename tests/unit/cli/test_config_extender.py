@@ -27,6 +27,10 @@ class Binder(Plugin):
     def bind(self, state, pod, node_name): return None
     def select_victims(self, state, pod, victims): return victims
 
+class Careful(Picky):
+    name = "Careful"
+    def reserve(self, state, pod, node_name): return None
+
 class Idle(Plugin):
     name = "Idle"
     def permit(self, state, pod, node_name): return None
@@ -60,6 +64,7 @@ def entry(*arguments: str) -> dict[str, Any]:
         (["Picky"], {"filterVerb"}),
         (["Fond"], {"prioritizeVerb"}),
         (["Binder"], {"bindVerb", "preemptVerb"}),
+        (["Careful"], {"filterVerb", "bindVerb"}),
         (["Picky", "Fond", "Binder"], {"filterVerb", "prioritizeVerb", "bindVerb", "preemptVerb"}),
     ],
 )

@@ -76,7 +76,15 @@ def test_every_flag_has_a_place_in_the_configuration() -> None:
     values: dict[str, Any] = dict.fromkeys(FLAGS, "x")
     integers = ("port", "max_body_size", "metrics_port", "decisions")
     values |= dict.fromkeys(integers, 7)
-    switches = ("shadow", "spare_critical", "lower_case_replies", "in_cluster", "leader_elect", "log_requests")
+    switches = (
+        "shadow",
+        "spare_critical",
+        "lower_case_replies",
+        "in_cluster",
+        "leader_elect",
+        "log_requests",
+        "bare_names",
+    )
     values |= dict.fromkeys(switches, True)
     values |= {"allowed_names": ("x",), "keep_annotations": ("x",), "http_timeout": "1s", "gzip": "auto"}
     load(None, "command line", overrides(["a:B"], {"filter": "pass"}, values))
@@ -94,7 +102,7 @@ def test_a_policy_for_all_verbs(served: list[Settings]) -> None:
         (("--plugin=./nope.py:X",), "--plugin ./nope.py:X: no such file: nope.py"),
         ((f"--plugin={EXAMPLES}:Tiddy",), f"--plugin {EXAMPLES}:Tiddy: {EXAMPLES} has no"),
         ((f"--plugin={TIDY}", "--failure-policy=filter=maybe"), "$.failurePolicy.filter: Unsupported value"),
-        ((f"--plugin={TIDY}", "--failure-policy=fliter=pass"), "$.failurePolicy.fliter: unknown field (did you mean"),
+        ((f"--plugin={TIDY}", "--failure-policy=filters=pass"), "$.failurePolicy.filters: unknown field (did you mean"),
         ((f"--plugin={TIDY}", "--http-timeout=soon"), '$.httpTimeout: time: invalid duration "soon"'),
         ((f"--plugin={TIDY}", "--bind-verb=filter"), "/filter: the verbs filter and bind have the same path"),
         ((f"--plugin={TIDY}", "--filter-verb=a b"), "a path has no room for such characters"),

@@ -94,7 +94,7 @@ def test_every_help_ends_with_examples() -> None:
     [
         (["simulte"], "No such command 'simulte'. Did you mean 'simulate'?"),
         (["new_plugin"], "No such command 'new_plugin'. Did you mean 'new-plugin'?"),
-        (["config", "chek"], "No such command 'chek'. Did you mean 'check'?"),
+        (["config", "checks"], "No such command 'checks'. Did you mean 'check'?"),
         (["bench", "clustr"], "No such command 'clustr'. Did you mean 'cluster'?"),
         (["extender", "reply"], "No such command 'reply'. Did you mean 'replay'?"),
         (["frobnicate"], "No such command 'frobnicate'."),

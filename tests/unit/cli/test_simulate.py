@@ -280,7 +280,7 @@ def test_the_sample_is_placed_and_can_be_found() -> None:
     result = run("--sample", "-n", "shop", "-o", "json")
     assert result.exit_code == 0
     report = json.loads(result.stdout)
-    assert {pod["namespace"] for pod in report["pods"]} == {"shop"}
+    assert {pod["pod"].partition("/")[0] for pod in report["pods"]} == {"shop"}
     assert report["pending"] == []
     assert (Path(result.stderr.removeprefix("stowplan: the sample is in ").rstrip()) / "cluster.yaml").is_file()
 

@@ -29,6 +29,18 @@ def test_claims_of_pods_that_need_no_placing() -> None:
     assert told(pod("a", status={"phase": "Succeeded"}, **VOLUMES)) == []
 
 
+def test_claims_on_devices_that_nobody_has() -> None:
+    named = {"resourceClaims": [{"name": "g", "resourceClaimName": "gpu"}]}
+    made = {"resourceClaims": [{"name": "g", "resourceClaimTemplateName": "gpu"}]}
+    template = workload("Deployment", "web", namespace="y", pod=made)
+    assert told(pod("a", namespace="x", **named), template) == [
+        "not in the input, though pods refer to them: 1 ResourceClaim (x/gpu)",
+        "not in the input, though pods refer to them: 1 ResourceClaimTemplate (y/gpu)",
+    ]
+    there = (make("ResourceClaim", "gpu", namespace="x"), make("ResourceClaimTemplate", "gpu", namespace="y"))
+    assert told(pod("a", namespace="x", **named), template, *there) == []
+
+
 def test_nodes_that_are_missing() -> None:
     assert told(node("n1"), pod("a", "n1"), pod("b", "n2"), pod("c", "n2"), pod("d")) == [
         "not in the input, though pods run there: 1 node (n2)"

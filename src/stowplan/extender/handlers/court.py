@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -18,11 +17,12 @@ from stowplan.extender.handlers.needs import check, verbs_of
 from stowplan.extender.handlers.policy import Member, Policy
 from stowplan.extender.handlers.ports import Holding, Mirror
 from stowplan.extender.handlers.reply import VERBS, Verb
-from stowplan.extender.wire.node_lists import Known
+from stowplan.extender.wire.node_lists import Known, RawNode
 from stowplan.extender.wire.replies import PriorityLines, write_bind_result
 from stowplan.framework import Pod, Slots
 
-log = logging.getLogger("stowplan.extender")
+_MOST_SEEN = 4
+"""Nodes of earlier requests that are remembered for each of the present one."""
 
 
 class NoCacheError(StowplanError):
@@ -52,6 +52,8 @@ class Court:
         cluster = Cluster(keep_objects=self._keep_objects) if mirror is None else mirror.cluster
         self.jury = Jury(members, cluster)
         self._dry_jury: Jury | None = None
+        self._seen: dict[bytes, RawNode] = {}
+        """Nodes that came in full although there is a cache."""
         self.warnings = check(self.jury.plugins, has_mirror=mirror is not None)
         served: set[Verb] = {"bind"} if holding is not None else set()
         self.serves = frozenset(served.union(*map(verbs_of, self.jury.plugins))) & frozenset(VERBS)
@@ -59,7 +61,7 @@ class Court:
     @property
     def known(self) -> Known:
         """Nodes that need not be read again where they come in the same bytes."""
-        return self.jury.shelf.known if self.mirror is None else {}
+        return self.jury.shelf.known if self.mirror is None else self._seen
 
     def pod(self, source: api.Pod, data: bytes) -> Pod:
         cluster = self.jury.cluster
@@ -94,8 +96,12 @@ class Court:
             return
         if not self.mirror.synced:
             raise NoCacheError("the cache of nodes and pods is not filled yet")
-        known = None if nodes is None else jury.knows(question.names)
-        if nodes is None or known is None or known.all():
+        if nodes is None:
+            yield jury, None
+            return
+        self._remember(question.request.fresh, len(nodes))
+        known = jury.knows(question.names)
+        if known.all():
             yield jury, None
             return
         call.facts.dry_run = True
@@ -107,6 +113,13 @@ class Court:
         raw = [nodes[position] for position in strangers.tolist()]
         self._dry_jury.shelf.take(raw, raw, self.clock())
         yield self._dry_jury, strangers
+
+    def _remember(self, fresh: Sequence[RawNode], count: int) -> None:
+        if len(self._seen) > _MOST_SEEN * count:
+            self._seen.clear()
+        for node in fresh:
+            node.forget_parsed()
+            self._seen[node.name.encode()] = node
 
     def cycle(self, call: Call, jury: Jury, pod: Pod, source: api.Pod, data: bytes, *, anew: bool) -> Cycle:
         """The pod's cycle; one that nobody will hear of where the nodes are not of this cluster."""

@@ -10,7 +10,7 @@ import numpy as np
 from stowplan.extender.handlers.call import Call, Question
 from stowplan.extender.handlers.court import Court
 from stowplan.extender.handlers.reply import Reply
-from stowplan.extender.handlers.scaling import from_percent
+from stowplan.extender.scaling import from_percent
 from stowplan.extender.wire.requests import read_prioritize
 from stowplan.framework import DecisionRecord, Pod
 

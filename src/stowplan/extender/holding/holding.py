@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from stowplan.cluster.connection import Connection
@@ -12,11 +12,10 @@ from stowplan.framework import Plugin, Pod, Status
 
 
 class Holding:
-    """The reservations that plugins keep as attributes, and whether this replica is the one to make any."""
+    """The reservations that plugins keep as attributes."""
 
-    def __init__(self, connection: Connection | None = None, holds: Callable[[], bool] = lambda: True) -> None:
-        """`connection` is where pods are bound; `holds` says whether this replica may make promises now."""
-        self.holds = holds
+    def __init__(self, connection: Connection | None = None) -> None:
+        """`connection` is where pods are bound."""
         self.writer = PodWriter(connection)
         self._kept: list[tuple[str, Reservations[Any]]] = []
         """With the plugin's name."""
@@ -24,11 +23,6 @@ class Holding:
     def adopt(self, plugin: Plugin) -> None:
         """Look after the reservations that this plugin keeps as attributes."""
         self._kept += [(plugin.name, value) for value in vars(plugin).values() if isinstance(value, Reservations)]
-
-    @property
-    def any_kept(self) -> bool:
-        """Whether any plugin makes reservations at all."""
-        return bool(self._kept)
 
     def restart(self, pod: Pod) -> None:
         """The scheduler begins anew with a pod: what it was promised did not come to pass."""

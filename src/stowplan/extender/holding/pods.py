@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from stowplan import api
 from stowplan.api import codec
@@ -12,26 +12,18 @@ from stowplan.cluster import bodies
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
-from stowplan.framework import Status, error
+from stowplan.framework import Status, Write, error
 from stowplan.observe import logs
 
 log = logs.get(__name__)
 
-_CONFLICT, _GONE, _SERVER_ERROR = 409, 404, 500
+_CONFLICT, _SERVER_ERROR = 409, 500
 _ATTEMPTS = 3
 _PAUSE = 0.2
 
 
-class PodName(NamedTuple):
-    """All that a write has to know of a pod; framework's Pod does as well."""
-
-    name: str
-    namespace: str
-    uid: str
-
-
 class SomePod(Protocol):
-    """Anything that says which pod it is."""
+    """Anything that says which pod it is: all that a write has to know of it."""
 
     @property
     def name(self) -> str: ...
@@ -53,8 +45,12 @@ class PodWriter:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def annotate(self, pod: SomePod, annotations: Mapping[str, str | None]) -> Status | None:
-        """Set annotations; None removes one. In a simulation, where there is no cluster, nothing is written."""
+        """Set annotations; None removes one. In a simulation the simulated pod gets them; where there is neither that
+        nor a cluster, nothing is written."""
         if self._connection() is None:
+            start = getattr(self._source, "start", None)
+            if start is not None:
+                start(_annotate(pod, annotations))
             return None
         body = codec.encode({"metadata": {"uid": pod.uid, "annotations": dict(annotations)}})
         try:
@@ -133,6 +129,12 @@ class NoCluster(ClusterError):
 
     def __init__(self) -> None:
         super().__init__("there is no cluster to write to; name one by --kubeconfig")
+
+
+async def _annotate(pod: SomePod, annotations: Mapping[str, str | None]) -> None:
+    """As a request to whoever runs the engine."""
+    named = api.Pod(metadata=api.ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid))
+    await Write("patch", "Pod", named, {"metadata": {"annotations": dict(annotations)}})
 
 
 def _path(pod: SomePod) -> str:

@@ -25,6 +25,8 @@ class Reservation(Generic[V]):
     node_name: str
     value: V
     expires: float
+    assumed: bool = False
+    """Whether the scheduler counted the pod on the node already when this was made."""
 
 
 class Reservations(Generic[V]):
@@ -80,7 +82,8 @@ class Reservations(Generic[V]):
         """Promise this to a pod, instead of what it was promised before."""
         with self._lock:
             self._end(uid, REPLACED)
-            made = Reservation(uid, node_name, value, self._clock() + self._seconds)
+            assumed = self._handle is not None and uid in self._handle.cluster.assumed
+            made = Reservation(uid, node_name, value, self._clock() + self._seconds, assumed)
             self._by_uid[uid] = made
             self._by_node.setdefault(node_name, {})[uid] = made
 
@@ -107,16 +110,26 @@ class Reservations(Generic[V]):
             held = self._by_node.get(node.name)
             if not held:
                 return {}
-            assumed = self._handle.cluster.assumed if self._handle is not None else ()
-            for uid in [uid for uid in held if uid in node.pods and uid not in assumed]:
-                self._end(uid, CONFIRMED)
-            return {uid: reservation.value for uid, reservation in held.items()}
+            for reservation in list(held.values()):
+                self._end_if_settled(reservation, node)
+            # A pod that is assumed, and yet not on the node, is absent for the sake of argument.
+            return {uid: each.value for uid, each in held.items() if not each.assumed or uid in node.pods}
 
     def clear(self) -> None:
         """Release everything."""
         with self._lock:
             for uid in list(self._by_uid):
                 self._end(uid, RELEASED)
+
+    def _end_if_settled(self, reservation: Reservation[V], node: NodeInfo) -> None:
+        """The node's pods tell once the pod is known to run; a scheduler's pod may have gone again since."""
+        uid = reservation.uid
+        cluster = None if self._handle is None else self._handle.cluster
+        if uid in node.pods:
+            if cluster is None or uid not in cluster.assumed:
+                self._end(uid, CONFIRMED)
+        elif reservation.assumed and cluster is not None and uid not in cluster.pods:
+            self._end(uid, RELEASED)
 
     def _expire(self) -> None:
         """All last equally long, so those made first are the first to expire."""

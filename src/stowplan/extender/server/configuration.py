@@ -36,6 +36,7 @@ from stowplan.extender.handlers import Selector
 API_VERSION, KIND = "stowplan/v1alpha1", "ExtenderServerConfiguration"
 FAILURE_POLICIES = ("fail", "pass", "cached")
 GZIP = ("auto", "always", "never")
+LEASE = "stowplan-extender"
 _LARGEST_PORT = 65535
 
 
@@ -112,9 +113,7 @@ class ClusterAccess(Strict, frozen=True, kw_only=True):
 
     kubeconfig: str = ""
     in_cluster: bool = False
-    leader_election: LeaderElection = LeaderElection(
-        leader_elect=False, resource_name="stowplan-extender", resource_namespace="kube-system"
-    )
+    leader_election: LeaderElection = LeaderElection(leader_elect=False, resource_name=LEASE)
 
 
 class ExtenderServerConfiguration(Strict, frozen=True, kw_only=True):
@@ -151,7 +150,9 @@ def load(
         _check_kind(value, problems)
         if folder is not None:
             _look_in(folder, value.get("plugins"))
-    config = decode_walking(merged(value, overrides), ExtenderServerConfiguration, "$", problems)
+    # Other defaults than a scheduler's, whose lease must not be taken.
+    lease = {"cluster": {"leaderElection": {"leaderElect": False, "resourceName": LEASE}}}
+    config = decode_walking(merged(merged(lease, value), overrides), ExtenderServerConfiguration, "$", problems)
     _check(config, problems)
     if problems.errors:
         raise InvalidConfiguration(source, problems.errors)
@@ -166,7 +167,9 @@ def _look_in(folder: Path, entries: Any) -> None:
 
 
 def merged(below: Any, above: Any) -> Any:
-    """Objects member by member, lists one after the other; of anything else the second."""
+    """Objects member by member, lists one after the other; of anything else the second, if it is there."""
+    if above is None:
+        return below
     if isinstance(below, dict) and isinstance(above, dict):
         return {**below, **{key: merged(below.get(key), item) for key, item in above.items()}}
     if isinstance(below, list) and isinstance(above, list):

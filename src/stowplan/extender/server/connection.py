@@ -11,6 +11,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable
 from enum import Enum, auto
+from math import inf
 from time import monotonic
 from typing import Any, Protocol, cast
 
@@ -63,6 +64,10 @@ class _State(Enum):
     LINGER = auto()
 
 
+_LIMITS = {_State.LINGER: LINGER_SECONDS, _State.BUSY: inf}
+"""Seconds that a connection may stay in a state, where that is not how long a request may take to come."""
+
+
 class Connection(asyncio.BufferedProtocol):
     """A connection, from its first byte to its last."""
 
@@ -99,10 +104,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def look_after(self, now: float) -> None:
         """Close a connection that has been idle, or slow, for too long."""
-        limits = {_State.HEAD: self._site.keep_alive, _State.LINGER: LINGER_SECONDS, _State.BUSY: float("inf")}
-        limit = (
-            RECEIVE_SECONDS if self._state is _State.HEAD and self._used else limits.get(self._state, RECEIVE_SECONDS)
-        )
+        idle = self._state is _State.HEAD and not self._used
+        limit = self._site.keep_alive if idle else _LIMITS.get(self._state, RECEIVE_SECONDS)
         if now - self._since > limit:
             self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -48,7 +49,7 @@ class Extender:
         self._connection = _connect(settings)
         self._lease: HoldingLease | None = None
         self._recording: Recording | None = None
-        self.holding = Holding(self._connection, self._holds)
+        self.holding = Holding(self._connection)
         self._add_mirror()
         self.handlers = self._make_handlers()
         self.metrics = ServerMetrics(MetricRegistry())
@@ -207,6 +208,10 @@ class Extender:
         serving = self._settings.serving
         for warning in self.handlers.warnings:
             log.warning(warning)
+        if not self._settings.client_ca_file and not ipaddress.ip_address(serving.address).is_loopback:
+            log.warning(
+                "Whoever reaches this port can ask, and have pods bound: demand certificates by --client-ca-file"
+            )
         scheme = "https" if self._settings.has_tls else "http"
         host = f"[{serving.address}]" if ":" in serving.address else serving.address
         served = {verb: path for verb, path in self.paths.by_verb.items() if verb in self.handlers.serves}

@@ -57,7 +57,7 @@ class HttpServer(ABC):
     async def drain(self, seconds: float) -> None:
         """Take no more connections, answer what has come on those there are, and close them as they fall silent."""
         self.draining = True
-        await asyncio.sleep(0)  # Connections that wait to be accepted are.
+        await asyncio.sleep(0.02)  # Connections that wait to be accepted are.
         if self._server is not None:
             self._server.close()
         self._quiet_since = monotonic()

@@ -12,6 +12,7 @@ from stowplan.extender.handlers import Member, Policy
 from stowplan.extender.server.extender import Extender
 from stowplan.extender.server.settings import Settings
 from stowplan.observe import logs
+from stowplan.runtime.collector import settle_heap
 from stowplan.serving import ServingOptions
 
 log = logs.get(__name__)
@@ -43,6 +44,7 @@ def run(
 def serve(settings: Settings) -> int:
     """Serve until a signal says otherwise; the exit status."""
     extender = Extender(settings)
+    settle_heap()
     on_the_fastest_loop(_serve(extender))
     return 0
 

@@ -12,6 +12,12 @@ from stowplan.extender.wire.errors import WireError
 UNUSUAL = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """Why a reply is not read the quick way."""
 
+_SYNTAX = {
+    "Expecting value": "looking for beginning of value",
+    "Expecting property name": "looking for beginning of object key string",
+    "Expecting ':'": "after object key",
+    "Expecting ','": "after array element or object key:value pair",
+}
 _GO_TYPES = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "bool"}
 
 
@@ -23,11 +29,22 @@ def first_value(body: bytes) -> bytes:
     try:
         value, _ = json.JSONDecoder().raw_decode(text)
         return msgspec.json.encode(value)
+    except json.JSONDecodeError as error:
+        raise WireError(f"{_in_words(error, text)} (the reply begins with {text[:60]!r})") from error
     except (ValueError, OverflowError, RecursionError) as error:
-        raise WireError(f"the reply is no JSON: {' '.join(text[:80].split())!r}") from error
+        raise WireError(f"the reply is no JSON that can be read: {error}") from error
+
+
+def _in_words(error: json.JSONDecodeError, text: str) -> str:
+    """Go's words for what is wrong, by which people look for it."""
+    if error.pos >= len(text) or error.msg.startswith("Unterminated"):
+        return "unexpected EOF"
+    where = next((words for begin, words in _SYNTAX.items() if error.msg.startswith(begin)), "in string literal")
+    return f"invalid character {text[error.pos]!r} {where}"
 
 
 def value_of(raw: bytes | None) -> Any:
+    """What stands there; bytes that are no UTF-8 are replaced, as Go does."""
     if raw is None:
         return None
     try:
@@ -39,5 +56,5 @@ def value_of(raw: bytes | None) -> Any:
 
 
 def mismatch(value: Any, what: str, wanted: str, more: str = "") -> WireError:
-    """In Go's words, by which people look for it."""
+    """A value of another type than it should have, in Go's words."""
     return WireError(f"json: cannot unmarshal {_GO_TYPES.get(type(value), 'null')} into {what} of type {wanted}{more}")

@@ -120,10 +120,15 @@ def judge_nodes(claims: PodClaims, nodes: Nodes) -> list[tuple[Mask, Status]]:
     if isinstance(demand.wanted, Failure):
         return [(np.ones(len(nodes), dtype=np.bool_), _told(demand.wanted))]
     failed: list[tuple[int, Status | None]] = []
+    given_up: Status | None = None
     for position, node in demand.offers.unknown(nodes):
-        found = demand.offers.on(node, demand.wanted)
+        found = None if given_up is not None else demand.offers.on(node, demand.wanted)
         if isinstance(found, Failure):
             failed.append((position, _told(found)))
+            # An error ends the cycle, and another search of this kind on every node would hold up everybody else.
+            given_up = _told(found) if found.timed_out else None
+        elif given_up is not None:
+            failed.append((position, given_up))
     lacking = demand.offers.verdicts[nodes.index] == LACKING
     answers = [*_collect(nodes, failed), (lacking, CANNOT_ALLOCATE)]
     if any(item.claim.status.allocation is not None for item in claims.user):

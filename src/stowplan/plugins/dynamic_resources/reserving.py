@@ -56,9 +56,11 @@ class Reservation:
             told = f"have {have} allocations, {want} claims to allocate, want {want} claims"
             return failure(f"internal error, {told}")
         for item, allocation in zip(missing, found.results, strict=True):
-            item.allocation = allocation
             if item.special and found.special is not None:
+                if not found.special.spec.devices.requests:
+                    continue  # The node offers all of them as such: there is nothing to be written.
                 item.claim = item.begun = found.special
+            item.allocation = allocation
         return cls(reserved, found.mappings)
 
     def begin(self, tracker: ClaimTracker) -> None:

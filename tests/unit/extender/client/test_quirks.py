@@ -73,7 +73,11 @@ FILTERS: dict[str, tuple[bool, Any, set[str] | str]] = {
     ),
     "a list": (True, ["a"], "json: cannot unmarshal array into Go value of type v1.ExtenderFilterResult"),
     "an empty body": (True, b"", "EOF"),
-    "no JSON": (True, b"{'NodeNames': ['a']}", "the reply is no JSON: \"{{'NodeNames': ['a']}}\""),
+    "no JSON": (
+        True,
+        b"{'NodeNames': ['a']}",
+        """invalid character "'" looking for beginning of object key string (the reply begins with """,
+    ),
     "an error": (True, {"NodeNames": ["a"], "Error": "licence pool exhausted"}, "licence pool exhausted"),
     "400 with plain text, as stork refuses": (
         True,

@@ -1,15 +1,22 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 from aiohttp import web
 from tests.unit.cluster.serving import serving
 
 from stowplan.extender.holding import PodWriter
-from stowplan.extender.holding.pods import PodName
-from stowplan.framework import Status
+from stowplan.framework import Status, Write
+
+
+class PodName(NamedTuple):
+    name: str
+    namespace: str
+    uid: str
+
 
 POD = PodName("web", "shop", "u1")
 BINDING = "/api/v1/namespaces/shop/pods/web/binding"
@@ -108,3 +115,14 @@ def test_without_a_cluster() -> None:
     status = asyncio.run(PodWriter(None).bind(POD, "n1", {"gpu": "3"}))
     assert status is not None
     assert "there is no cluster to write to; name one by --kubeconfig" in status.message
+
+
+def test_in_a_simulation() -> None:
+    started: list[Any] = []
+    handle = SimpleNamespace(connection=None, start=started.append)
+    assert asyncio.run(PodWriter(handle).annotate(POD, {"gpu": "3", "old": None})) is None
+    (request,) = (steps.send(None) for steps in started)
+    assert isinstance(request, Write)
+    assert (request.verb, request.kind, request.item.metadata.name) == ("patch", "Pod", POD.name)
+    assert request.changes == {"metadata": {"annotations": {"gpu": "3", "old": None}}}
+    started[0].close()

@@ -87,6 +87,27 @@ def test_a_pod_that_is_only_assumed_there_keeps_its_promise(stage: Stage) -> Non
     assert stage.held.on(stage.node("n1")) == {"a": 1}
 
 
+def test_a_pod_that_was_assumed_there_and_is_gone(stage: Stage) -> None:
+    """A scheduler may never have looked while the pod was there."""
+    pod = stage.pod("a")
+    stage.cluster.assume(pod, "n1")
+    stage.held.reserve("a", "n1", 1)
+    stage.cluster.add_pod(stage.pod("a", "n1"))
+    stage.cluster.remove_pod("a")
+    assert stage.held.on(stage.node("n1")) == {}
+    assert stage.held.ended["released"] == 1
+
+
+def test_a_pod_that_is_away_for_the_sake_of_argument(stage: Stage) -> None:
+    pod, node = stage.pod("a"), stage.node("n1")
+    stage.cluster.assume(pod, "n1")
+    stage.held.reserve("a", "n1", 1)
+    with stage.cluster.what_if() as journal:
+        journal.remove(pod, node)
+        assert stage.held.on(node) == {}
+    assert stage.held.on(node) == {"a": 1}
+
+
 def test_release_confirm_and_clear(stage: Stage) -> None:
     for uid in "abcd":
         stage.held.reserve(uid, "n1", 1)
@@ -146,3 +167,22 @@ def test_inside_the_lock_nobody_else_reserves(stage: Stage) -> None:
         assert stage.held.on(stage.node("n1")) == {}
     other.join()
     assert stage.held.on(stage.node("n1")) == {"b": 2}
+
+
+def test_a_pod_that_was_assumed_and_is_gone(stage: Stage) -> None:
+    pod = stage.pod("a")
+    stage.cluster.assume(pod, "n1")
+    stage.held.reserve("a", "n1", 1)
+    stage.cluster.forget(pod)
+    assert stage.held.on(stage.node("n1")) == {}
+    assert stage.held.ended["released"] == 1
+
+
+def test_a_pod_that_is_absent_for_the_sake_of_argument(stage: Stage) -> None:
+    pod = stage.pod("a")
+    stage.cluster.assume(pod, "n1")
+    stage.held.reserve("a", "n1", 1)
+    with stage.cluster.what_if() as journal:
+        journal.remove(pod, stage.node("n1"))
+        assert stage.held.on(stage.node("n1")) == {}
+    assert stage.held.on(stage.node("n1")) == {"a": 1}

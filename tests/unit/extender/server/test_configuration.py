@@ -104,8 +104,8 @@ def test_what_is_said_besides_comes_first() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("plugins: [{plugin: a:B, wieght: 2}]", '$.plugins[0].wieght: unknown field (did you mean "weight"?)'),
-        ("plugins: [{plugin: a:B}]\nverbs: {fliter: x}", '$.verbs.fliter: unknown field (did you mean "filter"?)'),
+        ("plugins: [{plugin: a:B, weights: 2}]", '$.plugins[0].weights: unknown field (did you mean "weight"?)'),
+        ("plugins: [{plugin: a:B}]\nverbs: {filters: x}", '$.verbs.filters: unknown field (did you mean "filter"?)'),
         ("plugins: [{plugin: a:B, weight: 0}]", "$.plugins[0].weight: Invalid value: 0: must be at least 1"),
         ("plugins: [{}]", "$.plugins[0].plugin: Required value: package.module:Class or ./file.py:Class"),
         ("plugins: []", "$.plugins: Required value: name at least one plugin, e.g. --plugin ./my.py:MyPlugin"),
@@ -139,6 +139,15 @@ def test_what_is_said_besides_comes_first() -> None:
 )
 def test_what_is_wrong_is_told_with_its_place(text: str, problem: str) -> None:
     assert problems(HEAD + text) == [f"x.yaml: {problem}"]
+
+
+def test_the_lease_is_not_a_schedulers() -> None:
+    said = {"plugins": [{"plugin": "x:Y"}], "cluster": {"leaderElection": {"leaderElect": True}}}
+    settings = assemble(load(None, "command line", said), lambda specification: Stub)
+    assert settings.lease is not None
+    assert (settings.lease.resource_name, settings.lease.resource_namespace) == ("stowplan-extender", "kube-system")
+    nothing = load(HEAD + "plugins: [{plugin: a:B}]\ncluster: {leaderElection: null}", "x.yaml", {})
+    assert assemble(nothing, lambda specification: Stub).lease is None
 
 
 def test_another_kind() -> None:

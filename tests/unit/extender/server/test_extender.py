@@ -78,6 +78,16 @@ def test_verbs_and_pages_on_one_port() -> None:
     running(test)
 
 
+@pytest.mark.parametrize(("address", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_an_open_port_is_warned_of(address: str, warned: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    async def test(extender: Extender) -> None:
+        async with connected(extender.scheduler_port.port) as wire:
+            assert (await wire.get("/healthz"))[0] == 200
+
+    running(test, serving=ServingOptions(address=address, port=0))
+    assert ("demand certificates by --client-ca-file" in capsys.readouterr().err) == warned
+
+
 def test_pages_on_a_port_of_their_own() -> None:
     async def test(extender: Extender) -> None:
         assert extender.operator_port is not None

@@ -175,9 +175,9 @@ def test_chunks_that_get_too_large() -> None:
 
 def test_paths_that_there_are_not() -> None:
     async def test(wire: Wire, port: SchedulerPort) -> None:
-        status, _, body = await wire.post("/fliter", b"{}")
+        status, _, body = await wire.post("/filters", b"{}")
         assert status == 404
-        assert body.startswith(b"there is no /fliter; there are /filter (filter), /prioritize (prioritize)")
+        assert body.startswith(b"there is no /filters; there are /filter (filter), /prioritize (prioritize)")
 
     on_a_wire(test)
 

@@ -84,3 +84,9 @@ def test_the_plain_way_knows_nodes_as_well() -> None:
     assert request.nodes is not None
     assert request.nodes[0] is before[b"a"]
     assert [entry.name for entry in request.fresh] == ["b"]
+
+
+def test_a_node_of_the_same_length_is_compared_to_the_last_byte() -> None:
+    found = split(body(node("a", uid="2")), known(node("a", uid="1")))
+    assert found is not None
+    assert [entry.raw for entry in found[2]] == [node("a", uid="2")]

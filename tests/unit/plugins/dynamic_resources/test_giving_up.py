@@ -111,3 +111,23 @@ def test_a_pod_that_goes_away_frees_what_it_was_to_get() -> None:
 
 def finalizers() -> list[str]:
     return ["resource.kubernetes.io/delete-protection"]
+
+
+def test_a_pod_that_is_stopped_while_its_devices_are_written() -> None:
+    """Whether the write is carried out shows later; until then its devices are nobody else's."""
+    stage = host(claim("c"), claim("d"), using("p", "c", requests={"cpu": "3"}))
+    stage.schedule(Write)
+    stage.do(stage.next_write("patch"))
+    writing = stage.next_write("patch", "status")
+    stage.put(pod("urgent", priority=10, requests={"cpu": "3"}))
+    stage.schedule(Write)
+    assert "preempted by DefaultPreemption" in " ".join(stage.events("p"))
+    assert stage.taken() == {"a/gpu-0"}
+    stage.do(writing)
+    stage.advance(5)
+    assert (stage.given("c"), stage.users("c")) == (["a/gpu-0"], ["p"])
+    assert stage.tracker.pending(stage.claim("c")) is None
+    assert (stage.node_of("urgent"), stage.node_of("p")) == ("a", "")
+    stage.delete(stage.pod("urgent"))
+    stage.advance(15)
+    assert (stage.node_of("p"), stage.users("c")) == ("a", ["p"])

@@ -259,6 +259,14 @@ def test_what_a_node_offers_as_such_needs_no_claim() -> None:
     assert (stage.writes(), stage.node_of("p")) == ([], "a")
 
 
+def test_what_a_node_offers_as_such_beside_a_claim() -> None:
+    offering = node("a", extra={"example.com/gpu": "2"})
+    stage = Devices(CLASS, offering, devices("a"), claim("c"), using("p", "c", requests={"example.com/gpu": "1"}))
+    stage.schedule()
+    assert (stage.node_of("p"), stage.given("c")) == ("a", ["a/gpu-0"])
+    assert len(list(stage.world.all(api.ResourceClaim))) == 1
+
+
 def test_a_claim_for_extended_resources_that_cannot_be_made() -> None:
     stage = host(pod("p", requests={"example.com/gpu": "1"}))
     stage.schedule(Write)

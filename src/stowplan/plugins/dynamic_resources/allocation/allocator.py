@@ -23,6 +23,7 @@ class Failure:
 
     text: str
     on_node: bool = False
+    timed_out: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +76,7 @@ class Allocator:
         except AllocationError as error:
             return Failure(str(error))
         except SearchTimeoutError:
-            return Failure(f"node {node.name}: timed out trying to allocate devices")
+            return Failure(f"node {node.name}: timed out trying to allocate devices", timed_out=True)
         if found:
             chosen: list[dict[int, int]] = [{} for _ in claims]
             for (claim, request), alternative in search.chosen.items():

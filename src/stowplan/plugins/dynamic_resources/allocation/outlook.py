@@ -103,7 +103,7 @@ def outlook(
     """An outlook for a search; `demands` are those of the alternatives of each request of each claim.
 
     Where a selector fails for some device, or all devices are asked for under a constraint, the plain search might come
-    to an error that must be told: then only failures are remembered.
+    to an error that must be told: what has to be filled from there on is left out of account.
     """
     needs: list[Need] = []
     try:
@@ -111,14 +111,14 @@ def outlook(
             constrained = bool(claims[claim].claim.spec.devices.constraints)
             for request, alternatives in enumerate(requests):
                 if constrained and any(demand.wanted.takes_all for demand in alternatives):
-                    return Outlook(picking, ())
+                    return Outlook(picking, needs)
                 found = [_need(claim, request, demand, candidates, node, picking) for demand in alternatives]
                 # Of several alternatives one is taken, nobody knows which.
                 devices = dict.fromkeys(device for need in found for device in need.devices)
                 least = min(need.number for need in found)
                 needs.append(Need(claim, request, found[0].wanted, least, tuple(devices)))
     except AllocationError:
-        return Outlook(picking, ())
+        pass
     return Outlook(picking, needs)
 
 

@@ -195,6 +195,9 @@ class Search:
             device, pool = candidates[position]
             if picking.in_use(place.claim, wanted, device) or not wanted.selects(device, self._node):
                 continue
+            # Asked before constraints hear of the device, since some of them do not forget it without a trace.
+            if not picking.has_capacity(wanted, device):
+                continue
             undo = picking.pick(place.claim, wanted, device, pool)
             if undo is None:
                 continue

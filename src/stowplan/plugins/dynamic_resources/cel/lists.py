@@ -190,6 +190,8 @@ def _includes(value: Any, wanted: Any) -> bool:
     """Whether a value is, or a list has, what is wanted."""
     if not isinstance(value, list):
         return equal(value, wanted)
+    if any(equal(item, wanted) for item in value[:_MOST_VALUES]):
+        return True
     if len(value) > _MOST_VALUES:
         raise CelError(f"'includes' function cannot be applied to lists longer than {_MOST_VALUES} values")
-    return any(equal(item, wanted) for item in value)
+    return False

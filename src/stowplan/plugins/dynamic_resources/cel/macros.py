@@ -23,7 +23,6 @@ _ONE_VARIABLE = {
     ("all", 2): ("all", _SIMPLE_NAME),
     ("exists", 2): ("exists", _SIMPLE_NAME),
     ("exists_one", 2): ("exists_one", _SIMPLE_NAME),
-    ("existsOne", 2): ("exists_one", _SIMPLE_NAME),
     ("map", 2): ("map", _IDENTIFIER),
     ("map", 3): ("map", _IDENTIFIER),
     ("filter", 2): ("filter", _IDENTIFIER),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from stowplan.plugins.dynamic_resources.cel.building import Later, bind, make_list, make_map
 from stowplan.plugins.dynamic_resources.cel.folding import fold
 from stowplan.plugins.dynamic_resources.cel.functions import Overload
 from stowplan.plugins.dynamic_resources.cel.lookup import find, index, is_present, present_index, select
@@ -22,19 +23,15 @@ from stowplan.plugins.dynamic_resources.cel.syntax import (
 )
 from stowplan.plugins.dynamic_resources.cel.values import (
     NO_OVERLOAD,
-    NONE,
     CelError,
     CostExceededError,
     Optional,
     TypeValue,
-    UInt,
     type_name,
 )
 
 COST_LIMIT = 1_000_000
 """What one evaluation may cost, in the units of the language's cost model."""
-
-_LIST, _MAP = 10, 30
 
 _CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"))
 """Done once, when all they depend on is a literal; then they cost nothing, and fail before anything is evaluated."""
@@ -78,13 +75,13 @@ def plan(node: Node, type_names: dict[str, str]) -> Step:
         case Call():
             return _call(node, [of(arg) for arg in ([] if node.target is None else [node.target]) + node.args])
         case CreateList():
-            return _list([(of(item), optional) for item, optional in node.items])
+            return make_list([(of(item), optional) for item, optional in node.items])
         case CreateMap():
-            return _map([(of(key), of(value), optional) for key, value, optional in node.entries])
+            return make_map([(of(key), of(value), optional) for key, value, optional in node.entries])
         case Comprehension():
             return fold(node.kind, of(node.range), node.names, [of(step) for step in node.steps])
         case Bind():
-            return _bind(node, of(node.value), of(node.result))
+            return bind(node, of(node.value), of(node.result))
     raise AssertionError(node)
 
 
@@ -101,33 +98,9 @@ def _variable(name: str) -> Step:
     def step(run: Evaluation) -> Any:
         run.spend(1)
         value = run.variables[name]
-        return value(run) if type(value) is _Later else value
+        return value(run) if type(value) is Later else value
 
     return step
-
-
-class _Later:
-    """A value that is computed when it is first asked for, and fails again each time if it failed."""
-
-    __slots__ = ("_found", "_outer", "_step")
-
-    def __init__(self, step: Step, outer: dict[str, Any]) -> None:
-        self._step = step
-        self._outer = outer
-        self._found: list[Any] = []
-
-    def __call__(self, run: Evaluation) -> Any:
-        if not self._found:
-            inner, run.variables = run.variables, self._outer
-            try:
-                self._found.append(self._step(run))
-            except CelError as error:
-                self._found.append(error)
-            finally:
-                run.variables = inner
-        if isinstance(self._found[0], CelError):
-            raise self._found[0]
-        return self._found[0]
 
 
 def _select(node: Select, operand: Step) -> Step:
@@ -262,70 +235,3 @@ def _index(lookup: Callable[[Any, Any], Any], operand: Step, key: Step) -> Step:
         return lookup(value, at)
 
     return step
-
-
-def _list(items: list[tuple[Step, bool]]) -> Step:
-    def step(run: Evaluation) -> list[Any]:
-        out: list[Any] = []
-        for item, optional in items:
-            value = item(run)
-            if not optional:
-                out.append(value)
-            elif type(value) is not Optional:
-                raise CelError(f"cannot initialize optional list element from non-optional value {value}")
-            elif value.present:
-                out.append(value.value)
-        run.spend(_LIST)
-        return out
-
-    return step
-
-
-def _map(entries: list[tuple[Step, Step, bool]]) -> Step:
-    def step(run: Evaluation) -> dict[Any, Any]:
-        out: dict[Any, Any] = {}
-        for key, value, optional in entries:
-            name, item = key(run), value(run)
-            if type(name) not in _KEYS:
-                raise CelError(f"unsupported key type: {type_name(name)}")
-            if optional:
-                if type(item) is not Optional:
-                    raise CelError(f"cannot initialize optional entry '{name}' from non-optional value {item}")
-                if not item.present:
-                    out.pop(name, None)
-                    continue
-                item = item.value
-            out[name] = item
-        run.spend(_MAP)
-        return out
-
-    return step
-
-
-_KEYS = frozenset((str, int, bool, UInt))
-
-
-def _bind(node: Bind, value: Step, result: Step) -> Step:
-    name, kind = node.name, node.kind
-
-    def scoped(run: Evaluation, bound: Any) -> Any:
-        outer = run.variables
-        run.variables = {**outer, name: bound}
-        try:
-            return result(run)
-        finally:
-            run.variables = outer
-
-    def bind(run: Evaluation) -> Any:
-        return scoped(run, _Later(value, run.variables))
-
-    def over_optional(run: Evaluation) -> Any:
-        found = value(run)
-        if type(found) is not Optional:
-            raise CelError(f"{NO_OVERLOAD}: hasValue({type_name(found)})")
-        if not found.present:
-            return NONE
-        mapped = scoped(run, found.value)
-        return Optional(True, mapped) if kind == "optMap" else mapped
-
-    return bind if kind == "bind" else over_optional

@@ -22,7 +22,7 @@ _LIBRARIES: tuple[Library, ...] = tuple(
 )
 _TYPE_NAMES = (
     *("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint", "null"),
-    *("list(dyn)", "map(dyn, dyn)", "optional(dyn)", "quantity", "semver", "url", "ip", "cidr", "format"),
+    *("list(dyn)", "map(dyn, dyn)", "optional(dyn)", "ip", "cidr"),
 )
 _CACHED = 4096
 _TOO_DEEP = "expression recursion limit exceeded: 250"

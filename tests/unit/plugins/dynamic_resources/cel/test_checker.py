@@ -28,7 +28,7 @@ from tests.unit.plugins.dynamic_resources.cel.asking import ask
         ("GPU.model.startsWith(GPU.model)", None),
         ("[[1], []].size() == 2", None),
         ("type(1) == int && type(int) == type", None),
-        ("type(GPU.version) == kubernetes.Semver", None),
+        ("type(ip('::1')) == net.IP", None),
         ("[1, 2].map(string, string + 1).sum() == 5", None),
     ],
 )

@@ -10,7 +10,7 @@ from tests.unit.plugins.dynamic_resources.cel.asking import ask
         ("[1, 2, 3].all(x, x / 0 > 0)", "division by zero"),
         ("[1, 2, 3].exists(x, x / (x - 1) > 0 && x == 2)", True),
         ("[].all(x, false) && ![].exists(x, true)", True),
-        ("[1, 2, 3].exists_one(x, x == 3) && ![1, 1].existsOne(x, x == 1)", True),
+        ("[1, 2, 3].exists_one(x, x == 3) && ![1, 1].existsOne(i, x, x == 1)", True),
         ("[1, 2, 3].map(x, x * 2) == [2, 4, 6]", True),
         ("[1, 2, 3].map(x, x > 1, x * 2) == [4, 6]", True),
         ("[1, 2, 3].filter(x, x > 1) == [2, 3]", True),

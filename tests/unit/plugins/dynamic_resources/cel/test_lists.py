@@ -30,7 +30,7 @@ from tests.unit.plugins.dynamic_resources.cel.asking import ask
         ("optional.ofNonZeroValue(0).hasValue() || optional.ofNonZeroValue('').hasValue()", False),
         ("optional.ofNonZeroValue('a').value() == 'a'", True),
         ("GPU.model.includes('a100') && ['a', 'b'].includes('b') && !GPU.model.includes('b')", True),
-        ("lists.range(49).includes(1)", "'includes' function cannot be applied to lists longer than 48 values"),
+        ("lists.range(49).includes(-1)", "'includes' function cannot be applied to lists longer than 48 values"),
     ],
 )
 def test_functions_on_lists_sets_and_optionals(expression: str, answer: bool | str) -> None:

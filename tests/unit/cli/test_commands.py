@@ -2,7 +2,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from stowplan.cli.groups import Group
+from stowplan.cli.commands import FileCommand, Group
 
 
 @click.group(cls=Group)
@@ -27,3 +27,17 @@ def test_what_was_probably_meant(args: list[str], status: int, told: str) -> Non
     result = CliRunner().invoke(tools, args)
     assert result.exit_code == status
     assert result.output.endswith(told)
+
+
+@click.command(cls=FileCommand)
+@click.argument("files", nargs=-1)
+@click.option("-o", "--output")
+def show(files: tuple[str, ...], output: str | None) -> None:
+    click.echo(f"{files} {output}")
+
+
+@pytest.mark.parametrize(
+    "args", [["a", "-"], ["-f", "a", "-f", "-"], ["--filename", "a", "--filename=-"], ["-f", "a", "-"]]
+)
+def test_files_with_and_without_the_flag_of_kubectl(args: list[str]) -> None:
+    assert CliRunner().invoke(show, [*args, "-o", "x"]).output == "('a', '-') x\n"

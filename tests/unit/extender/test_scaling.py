@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stowplan.extender.handlers.scaling import (
+from stowplan.extender.scaling import (
     effect,
     from_percent,
     inverse,

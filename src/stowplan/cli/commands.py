@@ -1,8 +1,9 @@
-"""Commands that consist of others."""
+"""What several commands have in common: those that consist of others, and those that read files."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 
 import click
 
@@ -20,3 +21,16 @@ class Group(click.Group):
         close = difflib.get_close_matches(name, known, n=1)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         raise click.UsageError(f"No such command '{name}'.{hint}", ctx)
+
+
+class FileCommand(click.Command):
+    """Takes its files as arguments and, for those who are used to kubectl, also with -f before each."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(_without_flag(args)))
+
+
+def _without_flag(args: list[str]) -> Iterator[str]:
+    for arg in args:
+        if arg not in ("-f", "--filename"):
+            yield arg.removeprefix("--filename=") if arg.startswith("--filename=") else arg

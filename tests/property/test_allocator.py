@@ -1,0 +1,162 @@
+"""What is remembered about devices never changes what is found, nor does looking ahead."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.builders import World
+from tests.property.device_cases import DeviceCases, Json
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.evaluation.case import Case
+from stowplan.framework import CycleState, Pod, Status
+from stowplan.plugins.dynamic_resources.allocation import Allocator, Failure, Solution, search
+from stowplan.plugins.dynamic_resources.assume import tracker_of
+from stowplan.plugins.dynamic_resources.plugin import DynamicResources
+
+EXAMPLES = int(os.environ.get("STOWPLAN_EXAMPLES", "50"))
+quick = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+seeds = st.integers(0, 10**6)
+
+Found = list[list[tuple[str, tuple[str, str, str]]]] | str | None
+
+
+def world_of(case: Json) -> tuple[World, Pod]:
+    return World.of_case(codec.convert(Case, {"id": "x", **case}))
+
+
+def shown(found: Solution | Failure | None) -> Found:
+    if found is None or isinstance(found, Failure):
+        return None if found is None else found.text
+    return [[(item.wanted.full_name, item.device.id) for item in picked] for picked in found.picked]
+
+
+def afresh(world: World, case: Json, node: str) -> Found:
+    """What an allocator finds that knows nothing from before."""
+    stores = world.cluster.stores
+    allocator = Allocator(
+        tracker_of(world.cluster).allocated, stores.of(api.DeviceClass), stores.of(api.ResourceSlice), timeout=2
+    )
+    mine = [codec.convert(api.ResourceClaim, item) for item in case["resourceclaims"] if not item["status"]]
+    wanted = allocator.prepare(mine)
+    info = world.cluster.nodes.get(node)
+    assert info is not None
+    return wanted.text if isinstance(wanted, Failure) else shown(allocator.solve(info, wanted))
+
+
+def remembered(world: World, case: Json) -> dict[str, Found]:
+    """What the plugin finds on each node."""
+    plugin = world.plugin("DynamicResources")
+    assert isinstance(plugin, DynamicResources)
+    mine = [codec.convert(api.ResourceClaim, item) for item in case["resourceclaims"] if not item["status"]]
+    registry = plugin._registry
+    wanted = registry.allocator.prepare(mine)
+    offers = registry.offers(mine)
+    return {
+        node.name: wanted.text if isinstance(wanted, Failure) else shown(offers.on(node, wanted))
+        for node in world.cluster.nodes
+    }
+
+
+def stir(world: World, case: Json, random: Random) -> None:
+    """Change something that matters to devices."""
+    cluster = world.cluster
+    claims = cluster.stores.of(api.ResourceClaim)
+    match random.choice(("release", "take", "slice", "gone", "label", "class")):
+        case "release":
+            held = [claim for claim in claims if claim.status.allocation is not None]
+            if held:
+                claims.remove(f"default/{random.choice(held).metadata.name}")
+        case "take":
+            made = DeviceCases(random.randrange(10**6))
+            for item in made.held(case["resourceslices"])[:2]:
+                item["metadata"] |= {"name": f"new-{random.randrange(10**6)}", "uid": str(random.randrange(10**6))}
+                claims.put(codec.convert(api.ResourceClaim, item))
+        case "slice":
+            item = random.choice(DeviceCases(random.randrange(10**6)).case()["resourceslices"] or [None])
+            if item is not None:
+                cluster.stores.of(api.ResourceSlice).put(codec.convert(api.ResourceSlice, item))
+        case "gone":
+            slices = cluster.stores.of(api.ResourceSlice)
+            if len(slices):
+                slices.remove(random.choice(sorted(slices.items())))
+        case "label":
+            node = random.choice(case["nodes"])
+            node["metadata"]["labels"]["topology.kubernetes.io/zone"] = random.choice("ab")
+            world.put_node(node)
+        case "class":
+            for item in DeviceCases(random.randrange(10**6)).classes():
+                cluster.stores.of(api.DeviceClass).put(codec.convert(api.DeviceClass, item))
+
+
+@quick
+@given(seeds)
+def test_what_is_remembered_is_what_would_be_found(seed: int) -> None:
+    case = DeviceCases(seed).case()
+    world, _ = world_of(case)
+    random = Random(seed)
+    for _ in range(6):
+        assert remembered(world, case) == {
+            node["metadata"]["name"]: afresh(world, case, node["metadata"]["name"]) for node in case["nodes"]
+        }
+        stir(world, case, random)
+
+
+@quick
+@given(seeds)
+def test_looking_ahead_changes_nothing(seed: int) -> None:
+    case = DeviceCases(seed).case()
+    world, _ = world_of(case)
+    names = [node["metadata"]["name"] for node in case["nodes"]]
+    answers = []
+    for patience in (1, 10**9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(search, "PATIENCE", patience)
+            answers.append([afresh(world, case, name) for name in names])
+    ahead, plain = answers
+    for one, other in zip(ahead, plain, strict=True):
+        assert one == other or "timed out" in str(other)
+
+
+@quick
+@given(seeds)
+def test_both_forms_of_the_filter_agree(seed: int) -> None:
+    world, pod = world_of(DeviceCases(seed).case())
+    plugin = world.plugin("DynamicResources")
+    nodes = world.cluster.nodes.everything()
+    states = CycleState(), CycleState()
+    for state in states:
+        plugin.pre_filter(state, pod, nodes)
+    told: dict[int, Status] = {}
+    for mask, status in plugin.filter_nodes(states[0], pod, nodes):
+        for position in mask.nonzero()[0].tolist():
+            told.setdefault(position, status)
+    for position, node in nodes.infos():
+        assert plugin.filter(states[1], pod, node) == told.get(position), node.name
+
+
+@quick
+@given(seeds)
+def test_nothing_is_given_away_twice(seed: int) -> None:
+    case = DeviceCases(seed).case()
+    world, pod = world_of(case)
+    plugin = world.plugin("DynamicResources")
+    state = CycleState()
+    plugin.pre_filter(state, pod, world.cluster.nodes.everything())
+    claims = state.get("PreFilterDynamicResources")
+    taken = tracker_of(world.cluster).allocated.devices
+    for node in world.cluster.nodes:
+        found = claims.allocations.get(node.name) if plugin.filter(state, pod, node) is None else None
+        given = [
+            (item.driver, item.pool, item.device)
+            for result in (found.results if found is not None else ())
+            for item in result.devices.results
+            if not item.admin_access and item.share_id is None
+        ]
+        assert len(given) == len(set(given))
+        assert not set(given) & set(taken)

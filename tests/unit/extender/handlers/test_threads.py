@@ -1,0 +1,57 @@
+"""Work beside the event loop, and what becomes of work that does not end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from stowplan.extender.handlers.gate import OutOfTimeError
+from stowplan.extender.handlers.threads import Threads
+
+
+def test_results_and_errors_come_back() -> None:
+    async def scene() -> None:
+        threads = Threads()
+        assert await threads.call(lambda: threading.current_thread().name, 5) == "extender"
+        with pytest.raises(ZeroDivisionError):
+            await threads.call(lambda: 1 // 0, None)
+        threads.close()
+
+    asyncio.run(scene())
+
+
+def test_threads_are_used_again() -> None:
+    async def scene() -> None:
+        threads = Threads()
+        found = set()
+        for _ in range(20):
+            found.add(await threads.call(threading.get_ident, 5))
+            await asyncio.sleep(0.002)
+        assert len(found) < 5
+
+    asyncio.run(scene())
+
+
+def test_what_does_not_return_is_left_behind_until_it_is_too_much() -> None:
+    let_go = threading.Event()
+
+    async def scene() -> None:
+        threads = Threads(most=2)
+        for _ in range(2):
+            with pytest.raises(OutOfTimeError, match="no answer within"):
+                await threads.call(let_go.wait, 0.01)
+        with pytest.raises(OutOfTimeError, match="2 calls before this one"):
+            await threads.call(lambda: 1, 1)
+        let_go.set()
+        for _ in range(200):
+            try:
+                assert await threads.call(lambda: 1, 1) == 1
+                break
+            except OutOfTimeError:
+                await asyncio.sleep(0.01)
+        else:
+            pytest.fail("no thread came back")
+
+    asyncio.run(scene())

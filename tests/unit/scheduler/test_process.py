@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import asyncio
+import io
+
+from stowplan.config.types import Extender
+from stowplan.extender.client import Outcome, build_extenders
+from stowplan.observe import logs
+from stowplan.observe.extenders import ExtenderMetrics
+from stowplan.observe.registry import MetricRegistry
+from stowplan.scheduler.process import count_calls, tell_of_trouble
+
+
+def test_calls_of_extenders_are_counted() -> None:
+    registry = MetricRegistry()
+    (extender,) = extenders = build_extenders([Extender(url_prefix="http://a", filter_verb="f")])
+    count_calls(extenders, ExtenderMetrics(registry))
+    for _ in range(3):
+        extender.observe(Outcome("http://a", "filter", "unreachable", 0.1))
+        extender._breakers["filter"].failed("down")
+    told = registry.expose().decode()
+    labels = 'extender="http://a",result="unreachable",verb="filter"'
+    assert f"stowplan_extender_call_duration_seconds_count{{{labels}}} 3" in told
+    assert 'stowplan_extender_circuit_open{extender="http://a",verb="filter"} 1' in told
+
+
+def test_a_broken_connection_is_a_line_and_a_bug_is_a_traceback() -> None:
+    said = io.StringIO()
+    logs.configure(logs.LogOptions(), stderr=said)
+    loop = asyncio.new_event_loop()
+    try:
+        problem = RuntimeError("the handler is closed")
+        tell_of_trouble(loop, {"message": "Fatal error on SSL protocol", "exception": problem, "transport": object()})
+        (line,) = said.getvalue().splitlines()
+        assert line.endswith('"A connection broke" err="Fatal error on SSL protocol: the handler is closed"')
+        tell_of_trouble(loop, {"message": "Task exception was never retrieved", "exception": problem})
+        assert "the handler is closed" in said.getvalue().partition(line)[2]
+    finally:
+        loop.close()
+        logs.configure(logs.LogOptions())
