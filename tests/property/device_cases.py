@@ -205,7 +205,7 @@ class DeviceCases:
 
     def held(self, slices: list[Json]) -> list[Json]:
         """Claims of others, with devices or shares of them."""
-        made = []
+        made: list[Json] = []
         for item in slices:
             spec = item["spec"]
             for device in spec.get("devices", ()):

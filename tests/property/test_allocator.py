@@ -160,3 +160,14 @@ def test_nothing_is_given_away_twice(seed: int) -> None:
         ]
         assert len(given) == len(set(given))
         assert not set(given) & set(taken)
+
+
+@quick
+@given(seeds)
+def test_decisions_are_those_of_a_plain_survey(seed: int) -> None:
+    world, pod = world_of(DeviceCases(seed).case())
+    lots = world.rng.getstate()
+    fast = world.decide(pod)
+    world.rng.setstate(lots)
+    plain = world.afresh(pod)
+    assert (fast.node_name, fast.message, fast.error) == (plain.node_name, plain.message, plain.error)

@@ -6,6 +6,7 @@ stripped of its nulls and tried again.
 """
 
 import re
+import threading
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,6 +16,9 @@ from stowplan.errors import InputError
 T = TypeVar("T")
 
 _decoders: dict[type, msgspec.json.Decoder[Any]] = {}
+_preparing = threading.Lock()
+"""msgspec describes a type to itself when it first meets it, and lets other threads see what is unfinished: decoding by
+that crashes the process. So one thread at a time meets new types."""
 
 _ANY_KEY = "[...]"
 _MOST_KEYS = 1000
@@ -38,6 +42,7 @@ def decode(struct: type[T], data: bytes | str) -> T:
 
 def convert(struct: type[T], value: object) -> T:
     """Make a struct of plain dicts, lists and scalars, such as parsed YAML."""
+    _decoder(struct)
     try:
         return msgspec.convert(value, struct)
     except msgspec.ValidationError:
@@ -65,7 +70,9 @@ def builtins(value: object) -> Any:
 def _decoder(struct: type[T]) -> msgspec.json.Decoder[T]:
     decoder = _decoders.get(struct)
     if decoder is None:
-        decoder = _decoders[struct] = msgspec.json.Decoder(struct)
+        with _preparing:
+            decoder = _decoders.get(struct) or msgspec.json.Decoder(struct)
+            _decoders[struct] = decoder
     return decoder
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -166,8 +167,8 @@ class NodeTable:
             return known
         amounts = {name: column.values[slot] for name, column in self.allocatable.items() if column.values[slot]}
         amounts["pods"] = self.allowed_pods.values[slot]
-        self._allocatable_maps[slot] = amounts
-        return amounts
+        made = self._allocatable_maps[slot] = MappingProxyType(amounts)
+        return made
 
     def requested_of(self, slot: int) -> Mapping[str, int]:
         amounts = {name: column.values[slot] for name, column in self.requested.items() if column.values[slot]}

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -89,3 +91,31 @@ def test_encode_leaves_defaults_out_and_decode_restores_them() -> None:
     pod = codec.decode(Pod, POD)
     assert codec.decode(Pod, codec.encode(pod)) == pod
     assert b'"hostIP":"10.0.0.1"' in codec.encode(pod)
+
+
+RACE = """
+import sys, threading
+from msgspec import defstruct
+from stowplan.api import codec
+
+def meet(struct):
+    begin.wait()
+    codec.decode(struct, b'{"inner": {"a": "x", "b": 1}, "many": [{"c": {"k": "v"}}]}')
+    codec.convert(struct, {})
+
+sys.setswitchinterval(1e-6)
+begin = threading.Barrier(4)
+for number in range(40):
+    inner = defstruct("Inner", [(name, str | int, "") for name in "abdefgh"])
+    listed = defstruct("Listed", [("c", dict[str, str], {})])
+    outer = defstruct("Outer", [("inner", inner | None, None), ("many", tuple[listed, ...], ()), *[
+        (f"field{i}", inner | None, None) for i in range(20)]])
+    threads = [threading.Thread(target=meet, args=(outer,)) for _ in range(4)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+"""
+
+
+def test_several_threads_meet_a_type_for_the_first_time() -> None:
+    """In a process of its own: what may go wrong ends it."""
+    assert subprocess.run([sys.executable, "-c", RACE], check=False).returncode == 0

@@ -11,7 +11,7 @@ from stowplan.bench.calibration import calibrate
 from stowplan.bench.extender.comparing import differences
 from stowplan.bench.extender.contestants import Contestant, build_rival, ours, rival
 from stowplan.bench.extender.report import Figures, Report, Verdict, figures
-from stowplan.bench.extender.traffic import Traffic
+from stowplan.bench.extender.traffic import CONTROLLERS, Traffic
 from stowplan.bench.extender.workload import (
     LEAK,
     LEAK_NODES,
@@ -24,8 +24,8 @@ from stowplan.bench.extender.workload import (
 from stowplan.testing import cpu_seconds, rss_mib
 
 OURS, GO = "stowplan", "go"
-WARM = 5
-"""Requests before the clock starts."""
+WARM = CONTROLLERS
+"""Requests before the clock starts: one for each controller."""
 COMPARED = 20
 """So many answers of each workload are compared in full."""
 

@@ -39,7 +39,7 @@ def _cycle(court: Court, call: Call, request: BindRequest) -> Cycle:
     if pod is None:
         metadata = api.ObjectMeta(name=request.pod_name, namespace=request.pod_namespace, uid=request.pod_uid)
         pod = court.jury.cluster.templates.pod(api.Pod(metadata=metadata))
-    return Cycle(pod, now, {})
+    return Cycle(pod, now)
 
 
 async def _bind(court: Court, call: Call, cycle: Cycle, node_name: str, threads: Threads) -> Status | None:

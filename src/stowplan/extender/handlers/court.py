@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from stowplan import api
 from stowplan.cache import Cluster
 from stowplan.errors import StowplanError
 from stowplan.extender.handlers.call import Call, Question
-from stowplan.extender.handlers.cycles import Cycle, Cycles
+from stowplan.extender.handlers.cycles import Answers, Cycle, Cycles
 from stowplan.extender.handlers.gate import Gate
 from stowplan.extender.handlers.jury import Jury
 from stowplan.extender.handlers.needs import check, verbs_of
@@ -46,6 +47,8 @@ class Court:
         self.clock = clock
         self.gate = Gate(clock)
         self.cycles = Cycles()
+        self.answers = {verb: Answers() for verb, how in policy.on_failure.items() if how == "cached"}
+        """By verb, where the failure policy wants the last answer given again."""
         self.lines = PriorityLines(lower_case=policy.lower_case)
         self._members = members
         self._keep_objects = any(getattr(member.factory, "needs_objects", False) for member in members)
@@ -107,12 +110,13 @@ class Court:
         call.facts.dry_run = True
         if known.any():
             yield jury, np.flatnonzero(known)
-        strangers = np.flatnonzero(~known)
+        yield self._for_strangers(list(compress(nodes, ~known))), np.flatnonzero(~known)
+
+    def _for_strangers(self, nodes: list[RawNode]) -> Jury:
         if self._dry_jury is None:
             self._dry_jury = Jury(self._members, Cluster(keep_objects=self._keep_objects))
-        raw = [nodes[position] for position in strangers.tolist()]
-        self._dry_jury.shelf.take(raw, raw, self.clock())
-        yield self._dry_jury, strangers
+        self._dry_jury.shelf.take(nodes, nodes, self.clock())
+        return self._dry_jury
 
     def _remember(self, fresh: Sequence[RawNode], count: int) -> None:
         if len(self._seen) > _MOST_SEEN * count:
@@ -127,7 +131,7 @@ class Court:
         if jury is not self.jury:
             pod = jury.cluster.pod(source, data if jury.cluster.keep_objects else None)
         if call.facts.dry_run:
-            return Cycle(pod, now, {})
+            return Cycle(pod, now)
         found = None if anew else self.cycles.find(pod.uid, pod.key, now)
         if found is None:
             found = self.cycles.begin(pod, now)

@@ -6,25 +6,25 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
+from stowplan.extender.handlers.reply import CallFacts
 from stowplan.framework import CycleState, Pod
 
 KEPT = 1024
 EXPIRES_AFTER = 600.0
+ANSWERS_KEPT = 64
 
 
 class Cycle:
     """One attempt to schedule a pod, as far as an extender sees it."""
 
-    __slots__ = ("answers", "begun_at", "pod", "prepared", "state")
+    __slots__ = ("begun_at", "pod", "prepared", "state")
 
-    def __init__(self, pod: Pod, now: float, answers: dict[str, Any]) -> None:
+    def __init__(self, pod: Pod, now: float) -> None:
         self.pod = pod
         self.state = CycleState()
         self.begun_at = now
         self.prepared = False
         """Whether PreFilter has run."""
-        self.answers = answers
-        """The last good answer by verb, where the failure policy may want it; it outlives the attempt."""
 
 
 class Cycles:
@@ -37,11 +37,11 @@ class Cycles:
         self._lock = threading.Lock()
 
     def begin(self, pod: Pod, now: float) -> Cycle:
-        """A new attempt: whatever an earlier one left is gone, its answers apart."""
+        """A new attempt: whatever an earlier one left is gone."""
         key = pod.uid or pod.key
         with self._lock:
-            before = self._cycles.pop(key, None)
-            cycle = self._cycles[key] = Cycle(pod, now, {} if before is None else before.answers)
+            self._cycles.pop(key, None)
+            cycle = self._cycles[key] = Cycle(pod, now)
             while len(self._cycles) > self._kept:
                 self._cycles.popitem(last=False)
             self._expire(now)
@@ -65,3 +65,23 @@ class Cycles:
             if now - oldest.begun_at < self._expires_after:
                 return
             self._cycles.popitem(last=False)
+
+
+class Answers:
+    """The last good answer of a verb for each of the pods that came last. One is about thousands of nodes, so they are
+    few."""
+
+    def __init__(self, kept: int = ANSWERS_KEPT) -> None:
+        self._kept = kept
+        self._answers: OrderedDict[str, Any] = OrderedDict()
+
+    def put(self, facts: CallFacts, answer: Any) -> None:
+        key = facts.pod_uid or facts.pod
+        self._answers[key] = answer
+        self._answers.move_to_end(key)
+        if len(self._answers) > self._kept:
+            self._answers.popitem(last=False)
+
+    def get(self, facts: CallFacts) -> Any:
+        """None where there is none."""
+        return self._answers.get(facts.pod_uid or facts.pod)

@@ -74,11 +74,9 @@ def _reply(court: Court, call: Call, question: Question, pod: Pod, outcome: Outc
             log.info("shadow: filter would have rejected nodes for pod %s: %s", call.facts.pod, rejects)
         passing, failed, unresolvable = [True] * len(question.names), {}, {}
     call.facts.nodes_out = sum(passing)
-    if court.policy.on_failure.get("filter") == "cached" and not call.facts.dry_run:
-        cycle = court.cycles.find(pod.uid, pod.key, call.clock())
-        if cycle is not None:
-            names = frozenset(compress(question.names, passing))
-            cycle.answers["filter"] = _Earlier(names, failed, unresolvable)
+    if "filter" in court.answers and not call.facts.dry_run:
+        names = frozenset(compress(question.names, passing))
+        court.answers["filter"].put(call.facts, _Earlier(names, failed, unresolvable))
     body = write_filter_result(
         question.mode, question.passing(passing), failed, unresolvable, lower_case=court.policy.lower_case
     )
@@ -97,8 +95,7 @@ def fallback(court: Court, call: Call, problem: str) -> Reply:
         everybody = question.passing([True] * len(question.names))
         return Reply(200, write_filter_result(question.mode, everybody, {}, {}, lower_case=lower_case), call.facts)
     if question is not None and how == "cached":
-        cycle = court.cycles.find(call.facts.pod_uid, call.facts.pod, call.clock())
-        earlier = None if cycle is None else cycle.answers.get("filter")
+        earlier: _Earlier | None = court.answers["filter"].get(call.facts)
         if earlier is not None:
             return _repeat(call, question, earlier, lower_case)
     mode = "names" if question is None else question.mode

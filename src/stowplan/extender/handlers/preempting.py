@@ -42,10 +42,8 @@ def answer(court: Court, call: Call) -> Reply:
             log.info("shadow: preempt would have left nodes %s for pod %s", sorted(evictions), call.facts.pod)
         evictions = _unchanged(request)
     call.facts.nodes_out = len(evictions)
-    if court.policy.on_failure.get("preempt") == "cached":
-        cycle = court.cycles.find(pod.uid, pod.key, call.clock())
-        if cycle is not None:
-            cycle.answers["preempt"] = evictions
+    if "preempt" in court.answers:
+        court.answers["preempt"].put(call.facts, evictions)
     body = write_preempt_result(evictions, lower_case=court.policy.lower_case)
     return Reply(200, body, call.facts, lambda: _record(pod, evictions))
 
@@ -131,8 +129,7 @@ def fallback(court: Court, call: Call, problem: str, status: int) -> Reply:
     if request is not None and how == "pass":
         evictions = _unchanged(request)
     elif request is not None and how == "cached":
-        cycle = court.cycles.find(call.facts.pod_uid, call.facts.pod, call.clock())
-        earlier: Evictions = {} if cycle is None else cycle.answers.get("preempt", {})
+        earlier: Evictions = court.answers["preempt"].get(call.facts) or {}
         evictions = {node: earlier[node] for node in request.victims if node in earlier} or None
     if evictions is None:
         return Reply(status, court.problem(problem), call.facts)

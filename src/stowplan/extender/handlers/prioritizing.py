@@ -28,12 +28,10 @@ def answer(court: Court, call: Call) -> Reply:
     if court.policy.shadow:
         log.info("shadow: prioritize would have scored nodes for pod %s", call.facts.pod)
         shown = [0] * len(scores)
-    if court.policy.on_failure.get("prioritize") == "cached" and not call.facts.dry_run:
-        cycle = court.cycles.find(pod.uid, pod.key, call.clock())
-        if cycle is not None:
-            cycle.answers["prioritize"] = dict(zip(question.names, shown, strict=True))
-    body = court.lines.write(question.names, shown)
-    return Reply(200, body, call.facts, lambda: _record(pod, question.names, scores))
+    if "prioritize" in court.answers and not call.facts.dry_run:
+        court.answers["prioritize"].put(call.facts, dict(zip(question.names, shown, strict=True)))
+    names = question.names  # and not the question, which the record would keep with all its nodes
+    return Reply(200, court.lines.write(names, shown), call.facts, lambda: _record(pod, names, scores))
 
 
 def _score(court: Court, call: Call, question: Question) -> tuple[Pod, list[int]]:
@@ -75,8 +73,7 @@ def fallback(court: Court, call: Call, problem: str) -> Reply:
         question.drop_repeats()
     names = () if question is None else question.names
     earlier: dict[str, int] = {}
-    if court.policy.on_failure.get("prioritize") == "cached":
-        cycle = court.cycles.find(call.facts.pod_uid, call.facts.pod, call.clock())
-        earlier = {} if cycle is None else cycle.answers.get("prioritize", {})
+    if "prioritize" in court.answers:
+        earlier = court.answers["prioritize"].get(call.facts) or {}
     log.warning("prioritize of pod %s gives equal scores: %s", call.facts.pod, problem)
     return Reply(200, court.lines.write(names, [earlier.get(name, 0) for name in names]), call.facts)

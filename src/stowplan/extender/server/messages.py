@@ -69,7 +69,10 @@ class HeadReader:
     def read(self, data: bytes) -> Head:
         """The head, of which `data` is all. Raises BadRequest."""
         self._feed(data)
-        url = parse_url(self._url)
+        try:
+            url = parse_url(self._url)
+        except HttpParserError as error:
+            raise BadRequest(f"not a path: {self._url!r:.200}") from error
         headers = self._headers
         return Head(
             self._parser.get_method().decode(),

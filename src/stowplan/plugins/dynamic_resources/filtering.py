@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,7 +14,7 @@ from stowplan import api
 from stowplan.cache import Cluster
 from stowplan.cache.device_classes import backing_device_class
 from stowplan.framework import Mask, NodeInfo, Nodes, Pod, Scores, Status
-from stowplan.plugins.dynamic_resources.allocation import Failure, Solution, WantedClaim
+from stowplan.plugins.dynamic_resources.allocation import TIMED_OUT, Failure, Solution, WantedClaim
 from stowplan.plugins.dynamic_resources.claims import NodeAllocation, PodClaims
 from stowplan.plugins.dynamic_resources.extended_requests import requests_for
 from stowplan.plugins.dynamic_resources.extended_resources import needed_devices
@@ -57,6 +59,10 @@ class Search(Mapping[str, NodeAllocation]):
             wanted = self._registry.allocator.prepare(claims)
             found = self._demands[needed] = _Demand(wanted, self._registry.offers(claims), special, mappings)
         return found
+
+    def deadline(self) -> float:
+        """When a pass over many nodes that begins now is to be broken off: it may take as long as a single node."""
+        return time.monotonic() + (self._registry.allocator.timeout or math.inf)
 
     def on(self, node: NodeInfo, needed: tuple[str, ...] = ()) -> Solution | Failure | None:
         demand = self.demand(needed)
@@ -121,11 +127,15 @@ def judge_nodes(claims: PodClaims, nodes: Nodes) -> list[tuple[Mask, Status]]:
         return [(np.ones(len(nodes), dtype=np.bool_), _told(demand.wanted))]
     failed: list[tuple[int, Status | None]] = []
     given_up: Status | None = None
+    deadline = claims.allocations.deadline()
     for position, node in demand.offers.unknown(nodes):
+        # An error ends the cycle, and searches that take long on every node would hold up everybody else. What was
+        # found so far is remembered, so that the next attempt goes on from there.
+        if given_up is None and time.monotonic() > deadline:
+            given_up = failure(TIMED_OUT.format(node=node.name))
         found = None if given_up is not None else demand.offers.on(node, demand.wanted)
         if isinstance(found, Failure):
             failed.append((position, _told(found)))
-            # An error ends the cycle, and another search of this kind on every node would hold up everybody else.
             given_up = _told(found) if found.timed_out else None
         elif given_up is not None:
             failed.append((position, given_up))

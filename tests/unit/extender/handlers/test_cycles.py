@@ -5,7 +5,8 @@ from tests.builders import pod
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
-from stowplan.extender.handlers.cycles import Cycles
+from stowplan.extender.handlers.cycles import Answers, Cycles
+from stowplan.extender.handlers.reply import CallFacts
 from stowplan.framework import Pod
 
 CLUSTER = Cluster()
@@ -23,15 +24,13 @@ def test_a_cycle_is_found_until_it_ends() -> None:
     assert cycles.find(web.uid, web.key, 1.0) is None
 
 
-def test_a_new_attempt_starts_over_but_remembers_answers() -> None:
+def test_a_new_attempt_starts_over() -> None:
     cycles, web = Cycles(), make("web")
     first = cycles.begin(web, 0.0)
     first.state.write("x", 1)
-    first.answers["filter"] = "yes"
     second = cycles.begin(web, 1.0)
     assert second is not first
     assert second.state.get("x") is None
-    assert second.answers == {"filter": "yes"}
 
 
 def test_there_are_only_so_many_for_so_long() -> None:
@@ -50,3 +49,18 @@ def test_pods_without_a_uid_go_by_name() -> None:
     web.uid = ""
     begun = cycles.begin(web, 0.0)
     assert cycles.find("", "default/web", 0.0) is begun
+
+
+def facts(uid: str, pod: str = "") -> CallFacts:
+    found = CallFacts("filter")
+    found.pod_uid, found.pod = uid, pod
+    return found
+
+
+def test_the_last_answers_are_kept_for_a_few_pods() -> None:
+    answers = Answers(kept=2)
+    for uid in ("a", "b", "a", "c"):
+        answers.put(facts(uid), f"to {uid}")
+    assert [answers.get(facts(uid)) for uid in "abc"] == ["to a", None, "to c"]
+    answers.put(facts("", "ns/p"), "by name")
+    assert answers.get(facts("", "ns/p")) == "by name"

@@ -28,6 +28,8 @@ def test_heads(data: bytes, expected: tuple[object, ...]) -> None:
     "data",
     [
         b"hello\r\n\r\n",
+        b"POST /\xff HTTP/1.1\r\n\r\n",
+        b"CONNECT x:1 HTTP/1.1\r\n\r\n",
         b"POST /f HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
         b"POST /f HTTP/1.1\r\nContent-Length: x\r\n\r\n",
         b"POST /f HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",

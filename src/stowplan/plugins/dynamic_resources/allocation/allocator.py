@@ -16,6 +16,8 @@ from stowplan.plugins.dynamic_resources.allocation.requests import AllocationErr
 from stowplan.plugins.dynamic_resources.allocation.results import allocation
 from stowplan.plugins.dynamic_resources.allocation.search import Search, SearchTimeoutError
 
+TIMED_OUT = "node {node}: timed out trying to allocate devices"
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -55,7 +57,8 @@ class Allocator:
         self.allocated = allocated
         self.inventory = Inventory(slices)
         self._classes = classes
-        self._timeout = timeout
+        self.timeout = timeout
+        """How long the search may take on a node, in seconds; zero for as long as it takes."""
 
     def prepare(self, claims: Sequence[api.ResourceClaim]) -> tuple[WantedClaim, ...] | Failure:
         """The claims as the search wants them: to be done once for all nodes."""
@@ -69,14 +72,14 @@ class Allocator:
         pools = self.inventory.pools(node)
         if isinstance(pools, str):
             return Failure(pools)
-        deadline = time.monotonic() + self._timeout if self._timeout else None
+        deadline = time.monotonic() + self.timeout if self.timeout else None
         search = Search(claims, pools, node, self.allocated, deadline)
         try:
             found = search.run()
         except AllocationError as error:
             return Failure(str(error))
         except SearchTimeoutError:
-            return Failure(f"node {node.name}: timed out trying to allocate devices", timed_out=True)
+            return Failure(TIMED_OUT.format(node=node.name), timed_out=True)
         if found:
             chosen: list[dict[int, int]] = [{} for _ in claims]
             for (claim, request), alternative in search.chosen.items():

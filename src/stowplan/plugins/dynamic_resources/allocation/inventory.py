@@ -72,6 +72,7 @@ class Inventory:
                 self._local.setdefault(item.local_to, []).append(item)
             else:
                 self._common.append(item)
+        self._users = {pool: names for pool, names in self._users.items() if pool in self._by_pool}
 
     def _forget(self, touched: list[Slice]) -> None:
         """Drop what was gathered for the nodes that changes may concern."""

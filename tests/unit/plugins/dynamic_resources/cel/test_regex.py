@@ -36,7 +36,7 @@ from stowplan.plugins.dynamic_resources.cel.values import CelError
         ("(?s)a.c", "a\nc", (0, 3)),
         (r"\x41\x{42}\103", "ABC", (0, 3)),
         (r"\Qa.b\E.", "a.bc", (0, 4)),
-        (r"\pL+\p{Nd}", "ab1", (0, 3)),
+        (r"\pL+\p{N}", "ab1", (0, 3)),
         ("(a*)*b", "aaab", (0, 4)),
         ("(|a)+", "aaa", (0, 0)),
         ("", "a", (0, 0)),
