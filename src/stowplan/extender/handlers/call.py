@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from itertools import compress
 from typing import Any
 
@@ -30,6 +31,13 @@ class Call:
         """Give up where the answer would come too late."""
         if self.deadline is not None and self.clock() >= self.deadline:
             raise OutOfTimeError("plugins take too long")
+
+    def twin(self) -> Call:
+        """The same as it stands, for a fallback to be told of while the work still goes on."""
+        twin = Call(self.facts.verb, self.body, self.deadline, self.clock)
+        twin.request = self.request
+        twin.facts = copy(self.facts)
+        return twin
 
     def about(self, namespace: str, name: str, uid: str) -> None:
         self.facts.pod = f"{namespace}/{name}"

@@ -74,6 +74,7 @@ class Handlers:
         try:
             reply = await self._threads.call(partial(self._work, call), left)
         except OutOfTimeError as problem:
+            call = call.twin()
             call.facts.abandoned = True
             reply = self._fallback(call, problem)
         reply.facts.seconds = self._clock() - begun_at

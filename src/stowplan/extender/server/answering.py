@@ -9,6 +9,9 @@ from typing import NamedTuple, Protocol
 from stowplan.extender.handlers import Reply, Verb
 from stowplan.extender.server.metrics import ServerMetrics
 from stowplan.extender.server.paths import Paths
+from stowplan.observe import logs
+
+log = logs.get(__name__)
 
 
 class Answers(Protocol):
@@ -73,7 +76,15 @@ class Answering:
         if self._witnesses:
             exchange = Exchange(verb, path, client, body, reply, seconds)
             for witness in self._witnesses:
-                witness.note(exchange)
+                _show(witness, exchange)
         # Who keeps the reply for what it tells of the decision does not keep megabytes of nodes.
         content, reply.body = reply.body, b""
         return reply.status, content
+
+
+def _show(witness: Witness, exchange: Exchange) -> None:
+    """The answer is made, and goes out whatever becomes of the telling of it."""
+    try:
+        witness.note(exchange)
+    except Exception as problem:
+        log.error(problem, "Failed to tell of a request", verb=exchange.verb, by=type(witness).__name__)

@@ -48,9 +48,15 @@ class Site(Protocol):
     def respond(self, request: Request) -> Awaitable[Response]:
         """The answer to a whole request."""
 
+    def outgrown(self, head: Head) -> Response:
+        """The answer to a request whose body, told of no length, has got too long."""
+
     def opened(self, connection: Connection) -> None: ...
 
-    def closed(self, connection: Connection, *, answering: bool) -> None: ...
+    def abandoned(self, head: Head) -> None:
+        """Its client has gone, or at least has nothing more to say, while the request is being answered."""
+
+    def closed(self, connection: Connection) -> None: ...
 
 
 _NO_HEAD = Head("", "", "", {}, False, 0)
@@ -61,6 +67,8 @@ class _State(Enum):
     BODY = auto()
     CHUNKS = auto()
     BUSY = auto()
+    SENDING = auto()
+    """There is an answer, which the client is slow to take; what else it asks has to wait until then."""
     LINGER = auto()
 
 
@@ -84,6 +92,10 @@ class Connection(asyncio.BufferedProtocol):
         self._spare: bytearray | None = None
         self._task: asyncio.Task[None] | None = None
         self._paused = False
+        self._clogged = False
+        """Whether the client leaves much unread of what was sent."""
+        self._half_closed = False
+        """Whether the client sends no more, and may yet read."""
         self._transport: asyncio.Transport
         self._head = _NO_HEAD
         self._reader = HeadReader(0)
@@ -92,11 +104,6 @@ class Connection(asyncio.BufferedProtocol):
     def busy(self) -> bool:
         """Whether a request has come, at least in part, and is not answered yet."""
         return self._state is not _State.LINGER and (self._state is not _State.HEAD or self._used > 0)
-
-    @property
-    def path(self) -> str:
-        """Of the last request."""
-        return self._head.path
 
     def close(self) -> None:
         """After what has been written."""
@@ -115,7 +122,28 @@ class Connection(asyncio.BufferedProtocol):
         self._site.opened(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._site.closed(self, answering=self._state is _State.BUSY)
+        self._site.closed(self)
+        if self._state is _State.BUSY and not self._half_closed:
+            self._site.abandoned(self._head)
+
+    def eof_received(self) -> bool:
+        """Most clients that say so are gone altogether, but some only have no more to ask. Whatever is there of whole
+        requests is answered, as far as that can be told: over TLS both directions end at once."""
+        if self._state is _State.BUSY:
+            self._site.abandoned(self._head)
+        self._half_closed = True
+        waiting = self._state in (_State.BUSY, _State.SENDING) or (self._state is _State.HEAD and self._used > 0)
+        return waiting and self._transport.can_write_eof()
+
+    def pause_writing(self) -> None:
+        self._clogged = True
+        if self._state is _State.HEAD:
+            self._state, self._since = _State.SENDING, monotonic()
+
+    def resume_writing(self) -> None:
+        self._clogged = False
+        if self._state is _State.SENDING:
+            self._begin_anew(close=False)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._state is _State.BODY:
@@ -154,6 +182,7 @@ class Connection(asyncio.BufferedProtocol):
     def _look_for_head(self) -> None:
         end = self._room.find(b"\r\n\r\n", 0, self._used) + 4
         if end < 4:
+            self._end_if_half_closed()
             if self._used == len(self._room):
                 self._refuse(text(431, "the head of the request is too long"))
             return
@@ -185,6 +214,7 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._view = memoryview(self._body)
             self._state = _State.BODY
+            self._end_if_half_closed()
 
     def _memory(self, length: int) -> bytearray:
         """Room for a body. That of the last one is used again if it is large, since fresh memory costs more than what
@@ -204,11 +234,18 @@ class Connection(asyncio.BufferedProtocol):
         self._used = 0
         body = self._reader.read_chunks(data)
         if self._reader.too_long:
-            self._refuse(too_large(0, self._site.largest_body))
+            self._refuse(self._site.outgrown(self._head))
         elif body is not None:
             # Whether bytes after the last chunk belong to a next request is not known here, so there is none.
             self._head = self._head._replace(keep_alive=False)
             self._dispatch(body)
+        else:
+            self._end_if_half_closed()
+
+    def _end_if_half_closed(self) -> None:
+        """The rest of a request will never come."""
+        if self._half_closed:
+            self._transport.close()
 
     def _drop(self, count: int) -> None:
         """Forget bytes at the beginning; the room itself must keep its size, as the loop may hold on to it."""
@@ -251,9 +288,12 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write_eof()
 
     def _begin_anew(self, close: bool) -> None:
-        self._state, self._since = _State.HEAD, monotonic()
-        if close:
+        """Wait for the next request, once the client has taken the answer to the last one."""
+        self._state, self._since = _State.SENDING if self._clogged else _State.HEAD, monotonic()
+        if close or (self._half_closed and not self._used):
             self._transport.close()
+            return
+        if self._clogged:
             return
         if self._paused:
             self._paused = False

@@ -48,11 +48,10 @@ class SchedulerPort(HttpServer):
         self._closed = closed
         self._pages = pages
         self._gzip = gzip
-        self.on_abandoned = self._note_abandoned
 
     def admit(self, head: Head, certificate: Any) -> Response | None:
         metrics = self._answering.metrics
-        if self._pages is not None and head.path in OPEN:
+        if self._pages is not None and head.path in OPEN and head.length == 0:
             return None
         refused = self._access.refusal(certificate)
         if refused is not None:
@@ -69,11 +68,14 @@ class SchedulerPort(HttpServer):
             metrics.refused("not_ready")
             return text(503, why)
         if head.length > self.largest_body:
-            metrics.refused("too_large")
-            response = too_large(head.length, self.largest_body)
-            log.warning("A request was refused", path=head.path, why=response.body.decode().strip())
-            return response
+            return self.outgrown(head)
         return None
+
+    def outgrown(self, head: Head) -> Response:
+        self._answering.metrics.refused("too_large")
+        response = too_large(max(0, head.length), self.largest_body)
+        log.warning("A request was refused", path=head.path, why=response.body.decode().strip())
+        return response
 
     async def respond(self, request: Request) -> Response:
         head = request.head
@@ -91,8 +93,8 @@ class SchedulerPort(HttpServer):
             return await asyncio.to_thread(compressed, response)
         return response
 
-    def _note_abandoned(self, path: str) -> None:
-        verb = self._answering.paths.find(path)
+    def abandoned(self, head: Head) -> None:
+        verb = self._answering.paths.find(head.path)
         if verb is not None:
             self._answering.metrics.abandoned(verb)
 
@@ -117,7 +119,13 @@ class OperatorPort(HttpServer):
         self._pages = pages
 
     def admit(self, head: Head, certificate: Any) -> Response | None:
-        return None if head.length == 0 else text(405, "there are pages to read here, no more")
+        return None if head.length == 0 else self.outgrown(head)
+
+    def outgrown(self, head: Head) -> Response:
+        return text(405, "there are pages to read here, no more")
+
+    def abandoned(self, head: Head) -> None:
+        """Who looks at a page is not missed."""
 
     async def respond(self, request: Request) -> Response:
         page = found_page(self._pages, request.head)

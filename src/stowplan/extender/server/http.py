@@ -6,7 +6,6 @@ import asyncio
 import socket
 import ssl
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 from typing import Any
@@ -25,8 +24,6 @@ class HttpServer(ABC):
     """Serves on one socket from `start` to `drain`."""
 
     def __init__(self, listener: socket.socket, tls: ssl.SSLContext | None, *, largest_body: int) -> None:
-        self.on_abandoned: Callable[[str], None] = lambda path: None
-        """Called when a client goes away before it is answered, with the path that it asked for."""
         self.largest_body = largest_body
         self.keep_alive = KEEP_ALIVE_SECONDS
         self.draining = False
@@ -46,6 +43,14 @@ class HttpServer(ABC):
     @abstractmethod
     async def respond(self, request: Request) -> Response:
         """The answer to a whole request."""
+
+    @abstractmethod
+    def outgrown(self, head: Head) -> Response:
+        """The answer to a request whose body, told of no length, has got too long."""
+
+    @abstractmethod
+    def abandoned(self, head: Head) -> None:
+        """The client has gone while the request is being answered."""
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -87,7 +92,5 @@ class HttpServer(ABC):
     def opened(self, connection: Connection) -> None:
         self._connections.add(connection)
 
-    def closed(self, connection: Connection, *, answering: bool) -> None:
+    def closed(self, connection: Connection) -> None:
         self._connections.discard(connection)
-        if answering:
-            self.on_abandoned(connection.path)

@@ -61,8 +61,8 @@ class HeadReader:
         self._largest = largest
         self._url = b""
         self._headers: dict[str, str] = {}
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._body = bytearray()
+        self.too_long = False
         self._keep_alive = False
         self.complete = False
 
@@ -83,10 +83,10 @@ class HeadReader:
             self._length(),
         )
 
-    def read_chunks(self, data: bytes) -> bytes | None:
+    def read_chunks(self, data: bytes) -> bytearray | None:
         """More of the body: all of it once it is complete. Raises BadRequest, also where it gets too long."""
         self._feed(data)
-        return b"".join(self._parts) if self.complete else None
+        return self._body if self.complete else None
 
     def _feed(self, data: bytes) -> None:
         try:
@@ -112,16 +112,12 @@ class HeadReader:
         self._keep_alive = self._parser.should_keep_alive()
 
     def on_body(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size <= self._largest:
-            self._parts.append(part)
+        self.too_long = self.too_long or len(self._body) + len(part) > self._largest
+        if not self.too_long:
+            self._body += part
 
     def on_message_complete(self) -> None:
         self.complete = True
-
-    @property
-    def too_long(self) -> bool:
-        return self._size > self._largest
 
 
 def head_of(response: Response, *, close: bool) -> bytes:

@@ -61,7 +61,7 @@ class Recording:
     def _redacted(self, body: bytes | bytearray) -> Any:
         try:
             return redact(msgspec.json.decode(body), self._keep)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return None  # Not JSON, so there is no telling what is in it.
 
 

@@ -8,7 +8,7 @@ from typing import Any
 REDACTED = "REDACTED"
 
 _DROPPED = frozenset({"managedfields"})
-_HIDDEN_TEXT = frozenset({"command", "args", "message", "token"})
+_HIDDEN_TEXT = frozenset({"command", "args", "message", "token", "httpheaders", "volumeattributes", "options"})
 _HIDDEN_VALUES = frozenset({"annotations"})
 _SECRETIVE = frozenset({"secret", "secretref", "secretkeyref", "imagepullsecrets", "configmapref", "configmapkeyref"})
 

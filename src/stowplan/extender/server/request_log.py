@@ -41,6 +41,6 @@ def _shown(body: bytes | bytearray) -> str:
         return f"{len(body):,} bytes"
     try:
         text = msgspec.json.encode(redact(msgspec.json.decode(body))).decode()
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return f"{len(body):,} bytes that are no JSON"
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… ({len(body):,} bytes)"

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
+from stowplan import api
 from stowplan.framework import NodeInfo
-from stowplan.plugins.dynamic_resources.allocation.devices import Device
+from stowplan.plugins.dynamic_resources.allocation.devices import Attribute, Device
 from stowplan.plugins.dynamic_resources.allocation.picking import Picking
 from stowplan.plugins.dynamic_resources.allocation.pools import Pool
 from stowplan.plugins.dynamic_resources.allocation.requests import AllocationError, Wanted, WantedClaim
@@ -36,6 +37,19 @@ class Need(NamedTuple):
     wanted: Wanted
     number: int
     devices: Sequence[Device]
+    alike: tuple[str, ...] = ()
+    """Attributes in which all of them must agree."""
+
+    def usable(self, free: Sequence[Device]) -> list[Device]:
+        """Those of some devices of which as many as needed agree."""
+        if not self.alike:
+            return list(free)
+        groups: dict[tuple[Attribute | None, ...], list[Device]] = {}
+        for device in free:
+            values = tuple(device.attribute(name) for name in self.alike)
+            if None not in values:
+                groups.setdefault(values, []).append(device)
+        return [device for group in groups.values() if len(group) >= self.number for device in group]
 
 
 class Outlook:
@@ -66,7 +80,7 @@ class Outlook:
         """Whether all needs could be met side by side, each device serving one of them unless it may serve many."""
         edges: list[list[Device]] = []
         for need in needs:
-            free = [d for d in need.devices if not self._picking.in_use(need.claim, need.wanted, d)]
+            free = need.usable([d for d in need.devices if not self._picking.in_use(need.claim, need.wanted, d)])
             if len(free) < need.number:
                 return False
             edges.append([] if need.wanted.admin else [d for d in free if not d.shared])
@@ -116,10 +130,21 @@ def outlook(
                 # Of several alternatives one is taken, nobody knows which.
                 devices = dict.fromkeys(device for need in found for device in need.devices)
                 least = min(need.number for need in found)
-                needs.append(Need(claim, request, found[0].wanted, least, tuple(devices)))
+                alike = () if len(found) > 1 else _alike(claims[claim].claim, found[0].wanted)
+                needs.append(Need(claim, request, found[0].wanted, least, tuple(devices), alike))
     except AllocationError:
         pass
     return Outlook(picking, needs)
+
+
+def _alike(claim: api.ResourceClaim, wanted: Wanted) -> tuple[str, ...]:
+    """The attributes in which constraints want the devices of a request to agree."""
+    return tuple(
+        constraint.match_attribute
+        for constraint in claim.spec.devices.constraints
+        if constraint.match_attribute is not None
+        and (not constraint.requests or {wanted.base, wanted.full_name} & set(constraint.requests))
+    )
 
 
 def _need(
