@@ -11,6 +11,7 @@ from tests.docs.page import LANGUAGES, ROOT, Page, all_pages, documentation
 from tests.docs.running import Run, matches
 from tests.docs.segments import calls, current
 
+from stowplan.cli.main import COMMANDS as COMMAND_TABLE
 from stowplan.config.defaults import DEFAULT_WEIGHTS
 
 COMMANDS = ("sh", "console", "python")
@@ -64,6 +65,13 @@ def test_generated_parts_are_current(page: Page) -> None:
 def test_every_default_plugin_has_its_part() -> None:
     page = Page(ROOT / "docs" / "reference" / "default-plugins.md")
     assert calls(page) == ["default-plugins", *(f"plugin {name}" for name in DEFAULT_WEIGHTS)]
+
+
+def test_every_command_is_told_of_once() -> None:
+    parts = [call.split() for page in documentation() for call in calls(page)]
+    assert sorted(name for maker, *names in parts if maker == "commands" for name in names) == sorted(
+        ("stowplan", *COMMAND_TABLE)
+    )
 
 
 def test_the_pages_promise_nothing() -> None:

@@ -9,13 +9,12 @@ from stowplan.cli.main import cli
 _WIDTH = 100
 
 
-def commands() -> str:
-    """The help of every command, under a heading each."""
+def commands(*names: str) -> str:
+    """The help of these commands and those below them, under a heading each; `stowplan` stands for itself alone."""
     parts = []
     for path, command in _walk(("stowplan",), cli):
-        if command.hidden:
-            continue
-        parts.append(f"## {' '.join(path)}\n\n```text\n{_help(path, command)}\n```\n")
+        if path[:2][-1] in names and not command.hidden:
+            parts.append(f"## {' '.join(path)}\n\n```text\n{_help(path, command)}\n```\n")
     return "\n".join(parts)
 
 

@@ -46,7 +46,8 @@ def test_membership_and_logs() -> None:
     ("changed", "told"),
     [
         (node("a"), False),
-        (node("a", status={"conditions": [{"type": "Ready", "status": "True"}]}), False),
+        (node("a", status={"conditions": [{"type": "Slow", "status": "True", "lastHeartbeatTime": "2026"}]}), True),
+        (node("a", status={"nodeInfo": {"kernelVersion": "6"}}), False),
         (node("a", cpu=1), True),
         (node("a", labels={"x": "y"}), True),
         (node("a", annotations={"x": "y"}), True),

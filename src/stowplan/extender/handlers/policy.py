@@ -32,6 +32,9 @@ class Selector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     """The pod requests at least one of these."""
     scheduler_names: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        compile_label_selector(self.labels)  # What is wrong with it is to be told at the start.
+
     def matches(self, pod: Pod) -> bool:
         requests = pod.template.requests
         return (

@@ -132,6 +132,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._state is _State.BUSY:
             self._site.abandoned(self._head)
         self._half_closed = True
+        self._loop.call_soon(self._go_on)
         waiting = self._state in (_State.BUSY, _State.SENDING) or (self._state is _State.HEAD and self._used > 0)
         return waiting and self._transport.can_write_eof()
 
@@ -142,7 +143,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._clogged = False
-        if self._state is _State.SENDING:
+        if self._state is _State.SENDING and not self._transport.is_closing():
             self._begin_anew(close=False)
 
     def get_buffer(self, sizehint: int) -> memoryview:

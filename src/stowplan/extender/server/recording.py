@@ -43,7 +43,7 @@ class Recording:
 
     def note(self, exchange: Exchange) -> None:
         reply, at = exchange.reply.body, self._clock()
-        self._file.put(lambda: (self._line(exchange, reply, at),))
+        self._file.put(lambda: (self._line(exchange, reply, at),), len(exchange.request) + len(reply))
 
     def _plain_node(self, node: api.Node) -> Any:
         return redact(msgspec.to_builtins(node), self._keep)

@@ -11,9 +11,10 @@ import pytest
 from tests.builders import node, pod
 from tests.unit.extender.handlers.scene import FakeMirror, Tiers, full, named, tiers, told
 
-from stowplan.errors import ConfigError, PluginError
+from stowplan.api import LabelSelector, LabelSelectorRequirement
+from stowplan.errors import ConfigError, InputError, PluginError
 from stowplan.extender import remaining
-from stowplan.extender.handlers import Handlers, Member, Policy
+from stowplan.extender.handlers import Handlers, Member, Policy, Selector
 from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, reject
 
 
@@ -215,6 +216,8 @@ def test_settings_that_make_no_sense() -> None:
         Policy(on_failure={"bind": "pass"})
     with pytest.raises(ConfigError, match="timeout"):
         Policy(http_timeout=0)
+    with pytest.raises(InputError, match="not a valid label selector operator"):
+        Selector(labels=LabelSelector(match_expressions=(LabelSelectorRequirement(key="a", operator="Like"),)))
 
 
 def test_an_unforeseen_bug_is_an_error_not_a_lost_connection(monkeypatch: pytest.MonkeyPatch) -> None:

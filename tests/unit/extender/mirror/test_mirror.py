@@ -4,9 +4,10 @@ import pytest
 
 from stowplan import api
 from stowplan.api.kinds import KINDS
+from stowplan.extender.handlers import Handlers, Member
 from stowplan.extender.holding import Holding, Reservations
 from stowplan.extender.mirror import Mirror
-from stowplan.framework import Plugin
+from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, reject
 
 NODE, POD, CLAIM = KINDS["Node"], KINDS["Pod"], KINDS["PersistentVolumeClaim"]
 
@@ -45,6 +46,26 @@ def test_nodes_and_pods_come_and_go() -> None:
     mirror.removed(NODE, [node("n1")])
     assert len(mirror.cluster.nodes) == 0
     assert not mirror.cluster.pods
+
+
+def test_answers_are_not_kept_when_conditions_change() -> None:
+    class NotSlow(Plugin):
+        name, scope = "NotSlow", "node"
+
+        def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+            slow = any(condition.type == "Slow" for condition in node.node.status.conditions)
+            return reject("slow") if slow else None
+
+    mirror = Mirror()
+    handlers = Handlers([Member(NotSlow)], mirror=mirror)
+    for kind in (NODE, POD):
+        mirror.synced_kind(kind)
+    asked = b'{"Pod":{"metadata":{"name":"p"}},"NodeNames":["n1"]}'
+    slow = api.NodeStatus(conditions=(api.Condition(type="Slow", status="True"),))
+    for status, left in ((api.NodeStatus(), 1), (slow, 0), (api.NodeStatus(), 1)):
+        put(mirror, api.Node(metadata=api.ObjectMeta(name="n1"), status=status))
+        assert handlers.filter(asked).facts.nodes_out == left
+    handlers.close()
 
 
 def test_what_plugins_look_up_besides() -> None:

@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from stowplan.extender.handlers import CallFacts, Reply, Verb
 from stowplan.extender.server.access import Access
@@ -86,6 +86,15 @@ class Wire:
 
     async def at_end(self) -> bool:
         return await asyncio.wait_for(self._reader.read(), 5) == b""
+
+    def stop_reading(self) -> None:
+        self._transport().pause_reading()
+
+    def go_on_reading(self) -> None:
+        self._transport().resume_reading()
+
+    def _transport(self) -> asyncio.Transport:
+        return cast(asyncio.Transport, self._writer.transport)
 
     def close(self) -> None:
         self._writer.close()

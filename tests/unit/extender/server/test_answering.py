@@ -1,6 +1,7 @@
 import asyncio
 from time import monotonic
 
+import pytest
 from tests.unit.extender.server.fakes import Canned, make_answering
 
 from stowplan.extender.server.answering import Exchange, Refusal
@@ -32,3 +33,15 @@ def test_witnesses_see_everything_and_keep_no_bodies() -> None:
     assert answer == (200, b'{"n":3}')
     assert notes.seen == [("/x/filter", b"abc", b'{"n":3}')]
     assert notes.kept[0].reply.body == b""
+
+
+def test_a_witness_that_fails_does_not_spoil_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    class Clumsy:
+        def note(self, exchange: Exchange) -> None:
+            raise RecursionError("too deep")
+
+    notes = Notes()
+    answering = make_answering(Canned(), Clumsy(), notes)
+    assert asyncio.run(answering.answer("filter", "/filter", b"abc", monotonic())) == (200, b'{"n":3}')
+    assert len(notes.seen) == 1
+    assert 'err="too deep" verb="filter" by="Clumsy"' in capsys.readouterr().err

@@ -1,4 +1,6 @@
 import json
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -61,8 +63,6 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
 def test_lines_that_fail_or_come_too_fast_cost_only_themselves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import threading
-
     monkeypatch.setattr("stowplan.extender.server.lines._MOST_WAITING", 2)
     file, go_on = LineFile(str(tmp_path / "x")), threading.Event()
     file.put(lambda: (b"%d" % go_on.wait(5),))
@@ -77,3 +77,37 @@ def test_lines_that_fail_or_come_too_fast_cost_only_themselves(
     told = capsys.readouterr().err
     assert "Failed to write a line" in told
     assert "Lines were dropped" in told
+
+
+def test_lines_that_wait_hold_on_to_so_much_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.extender.server.lines._MOST_BYTES", 100)
+    file, go_on = LineFile(str(tmp_path / "x")), threading.Event()
+
+    def slow() -> list[bytes]:
+        go_on.wait(5)
+        return [b"slow"]
+
+    file.put(slow, 1_000)  # too large, but alone
+    file.put(lambda: [b"no room"], 1)
+    assert file.dropped == 1
+    go_on.set()
+    while file._waiting:
+        time.sleep(0.001)
+    file.put(lambda: [b"later"], 60)
+    file.close()
+    assert (tmp_path / "x").read_bytes() == b"slow\nlater\n"
+
+
+def test_the_end_does_not_wait_for_a_disk_that_hangs(tmp_path: Path) -> None:
+    file, hangs = LineFile(str(tmp_path / "x")), threading.Event()
+
+    def stuck() -> list[bytes]:
+        hangs.wait(5)
+        return []
+
+    for _ in range(100):
+        file.put(stuck)
+    began = time.monotonic()
+    file.close(0.05)
+    assert time.monotonic() - began < 2
+    hangs.set()

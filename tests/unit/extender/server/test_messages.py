@@ -45,7 +45,7 @@ def test_chunks() -> None:
     reader = HeadReader(5)
     reader.read(b"POST /f HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
     assert reader.read_chunks(b"3\r\nab") is None
-    assert reader.read_chunks(b"c\r\n0\r\n\r\n") == b"abc"
+    assert reader.read_chunks(b"c\r\n0\r\n\r\n") == bytearray(b"abc")
     assert not reader.too_long
 
 

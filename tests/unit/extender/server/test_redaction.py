@@ -22,10 +22,15 @@ POD: dict[str, Any] = {
                     {"name": "B", "valueFrom": {"secretKeyRef": {"name": "hush", "key": "hush"}}},
                 ],
                 "envFrom": [{"secretRef": {"name": "hush"}}],
+                "livenessProbe": {"httpGet": {"port": 1, "httpHeaders": [{"name": "Authorization", "value": "hush"}]}},
                 "resources": {"requests": {"cpu": "1"}},
             }
         ],
-        "volumes": [{"name": "v", "secret": {"secretName": "hush"}}],
+        "volumes": [
+            {"name": "v", "secret": {"secretName": "hush"}},
+            {"name": "w", "csi": {"driver": "d", "volumeAttributes": {"accountKey": "hush"}}},
+            {"name": "x", "flexVolume": {"driver": "d", "options": {"password": "hush"}}},
+        ],
         "tolerations": None,
     },
 }

@@ -50,3 +50,16 @@ def test_full_names_of_attributes() -> None:
     named = slice_("s", device("a", attributes={"d/x": {"int": 1}, "o/x": {"int": 2}, "v": {"version": "1.0.0"}}))
     for name, found in (("d/x", ["r0:a"]), ("o/x", ["r0:a"]), ("d/v", ["r0:a"]), ("x", None), ("v", ["r0:a"])):
         assert Supply(named).devices(claim(exactly(), constraints=[{"matchAttribute": name}])) == found
+
+
+def test_constraints_do_not_hear_of_devices_that_lack_capacity() -> None:
+    """Dropping a device again would make them forget the one before it."""
+    memory = {"memory": "1"}
+    devices = (
+        device("a", memory, model="x"),
+        device("b", model="y"),
+        device("c", memory, model="x"),
+        device("d", memory, model="y"),
+    )
+    asked = claim(exactly(2, capacity={"requests": memory}), constraints=[DISTINCT])
+    assert Supply(slice_("s", *devices)).devices(asked) == ["r0:a", "r0:d"]
