@@ -14,9 +14,6 @@ from stowplan.runtime import Decision
 
 pytestmark = pytest.mark.conformance
 
-ALLOCATING = "claims"
-"""The category whose verdicts depend on which devices would be allocated, which is not done yet."""
-
 SAMPLED = {"large": 3}
 """Of these categories the fast path is shown every third case: loading them takes far longer than deciding."""
 
@@ -29,7 +26,7 @@ def _without_cycle_collector():
     gc.enable()
 
 
-@pytest.mark.parametrize("category", [c for c in CATEGORIES if c != ALLOCATING])
+@pytest.mark.parametrize("category", CATEGORIES)
 def test_verdicts_are_those_of_kube_scheduler(category: str) -> None:
     evaluator = Evaluator()
     rows = recorded(category)
@@ -43,34 +40,7 @@ def test_verdicts_are_those_of_kube_scheduler(category: str) -> None:
     assert not failures, report(failures, len(rows))
 
 
-def needs_no_devices(row: Recorded) -> bool:
-    """Whether the verdict follows without knowing which devices are free.
-
-    It does where the pod is stopped before any node is looked at, and where no claim is open: every claim that the
-    pod refers to is allocated already, and none is made for extended resources.
-    """
-    if "preEnqueue" in row.expect or "preFilter" in row.expect:
-        return True
-    case = row.read()
-    containers = (*case.pod.spec.init_containers, *case.pod.spec.containers)
-    requested = {name for container in containers for name in container.resources.requests}
-    if not requested.isdisjoint(device.spec.extended_resource_name for device in case.deviceclasses):
-        return False
-    generated = {status.name: status.resource_claim_name for status in case.pod.status.resource_claim_statuses}
-    wanted = {claim.resource_claim_name or generated.get(claim.name) for claim in case.pod.spec.resource_claims}
-    allocated = {claim.metadata.name for claim in case.resourceclaims if claim.status.allocation is not None}
-    return {name for name in wanted if name} <= allocated
-
-
-def test_verdicts_on_claims_that_need_no_allocation() -> None:
-    evaluator = Evaluator()
-    rows = [row for row in recorded(ALLOCATING) if needs_no_devices(row)]
-    failures = {row.id: found for row in rows if (found := differences(row.expect, evaluator.line(bytes(row.case))))}
-    assert not failures, report(failures, len(rows))
-    assert len(rows) >= 60
-
-
-@pytest.mark.parametrize("category", [c for c in CATEGORIES if c != ALLOCATING])
+@pytest.mark.parametrize("category", CATEGORIES)
 def test_fast_path_chooses_a_best_node(category: str) -> None:
     rows = recorded(category)[:: SAMPLED.get(category, 1)]
     failures = {}

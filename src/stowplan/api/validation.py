@@ -10,7 +10,7 @@ from typing import Any
 
 from stowplan.api import checks
 from stowplan.api.checks import Problems, below
-from stowplan.api.device import ResourceSlice
+from stowplan.api.device import CapacityRequestPolicy, ResourceSlice
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
 from stowplan.api.pod_checks import pod_problems
@@ -94,15 +94,32 @@ def _resource_slice(item: ResourceSlice) -> Problems:
         path = f".spec.devices[{i}]"
         yield from checks.node_selector(f"{path}.nodeSelector", device.node_selector)
         yield from checks.quantities(f"{path}.capacity", {name: each.value for name, each in device.capacity.items()})
+        for name, each in device.capacity.items():
+            yield from below(f"{path}.capacity.{name}.requestPolicy", _request_policy(each.request_policy))
         for j, used in enumerate(device.consumes_counters):
             amounts = {name: counter.value for name, counter in used.counters.items()}
             yield from checks.quantities(f"{path}.consumesCounters[{j}].counters", amounts)
+
+
+def _request_policy(policy: CapacityRequestPolicy | None) -> Problems:
+    if policy is None:
+        return
+    yield from checks.quantity(".default", policy.default)
+    for i, value in enumerate(policy.valid_values):
+        yield from checks.quantity(f".validValues[{i}]", value)
+    if policy.valid_range is not None:
+        yield from checks.quantity(".validRange.min", policy.valid_range.min)
+        yield from checks.quantity(".validRange.max", policy.valid_range.max)
+        yield from checks.quantity(".validRange.step", policy.valid_range.step)
 
 
 def _resource_claim(claim: ResourceClaim) -> Problems:
     yield from below(".spec", _device_requests(claim.spec))
     if claim.status.allocation is not None:
         yield from checks.node_selector(".status.allocation.nodeSelector", claim.status.allocation.node_selector)
+        for i, result in enumerate(claim.status.allocation.devices.results):
+            path = f".status.allocation.devices.results[{i}].consumedCapacity"
+            yield from checks.quantities(path, result.consumed_capacity)
 
 
 def _resource_claim_template(template: ResourceClaimTemplate) -> Problems:

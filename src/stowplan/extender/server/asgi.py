@@ -26,8 +26,11 @@ from stowplan.extender.server.pages import Pages
 from stowplan.extender.server.paths import Paths
 from stowplan.extender.server.settings import LARGEST_BODY
 from stowplan.framework import Handle, Plugin
+from stowplan.observe import logs
 from stowplan.observe.health import PING
 from stowplan.observe.registry import MetricRegistry
+
+log = logs.get(__name__)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -80,7 +83,6 @@ class Application:
             return text(verb.status, verb.text)
         body = await self._receive(receive, verb)
         if body is None:
-            self._answering.metrics.refused("too_large")
             return too_large(0, self._largest)
         client = scope.get("client") or ("",)
         return Response(*await self._answering.answer(verb, path, body, began, client[0]))
@@ -97,6 +99,8 @@ class Application:
             part: bytes = message.get("body", b"")
             size += len(part)
             if size > self._largest:
+                self._answering.metrics.refused("too_large")
+                log.warning("A request was refused, its body is too large", verb=verb, accepted=self._largest)
                 return None
             parts.append(part)
             if not message.get("more_body", False):

@@ -199,6 +199,8 @@ def _check(config: ExtenderServerConfiguration, problems: Problems) -> None:
     if config.http_timeout.seconds <= 0:
         problems.invalid("$.httpTimeout", str(config.http_timeout), "must be more than 0")
     _check_serving(config.serving, problems)
+    if config.monitoring.decisions < 0:
+        problems.invalid("$.monitoring.decisions", config.monitoring.decisions, "must be at least 0")
     if not 0 <= (config.monitoring.port or 0) <= _LARGEST_PORT:
         problems.invalid("$.monitoring.port", config.monitoring.port, f"must be between 0 and {_LARGEST_PORT}")
 

@@ -212,6 +212,8 @@ class Extender:
             log.warning(
                 "Whoever reaches this port can ask, and have pods bound: demand certificates by --client-ca-file"
             )
+        if self.mirror is None and not self._settings.policy.bare_names:
+            log.info("Without access to the cluster only whole nodes can be judged: set nodeCacheCapable to false")
         scheme = "https" if self._settings.has_tls else "http"
         host = f"[{serving.address}]" if ":" in serving.address else serving.address
         served = {verb: path for verb, path in self.paths.by_verb.items() if verb in self.handlers.serves}

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
+from stowplan.errors import StowplanError
 from stowplan.extender.handlers import Member, Policy
 from stowplan.extender.server.extender import Extender
 from stowplan.extender.server.settings import Settings
@@ -31,14 +32,18 @@ def run(
     **settings: Any,
 ) -> int:
     """Serve these plugins until a signal says otherwise; for programs of one's own. More `settings` are the members of
-    `Settings`, such as url_prefix or kubeconfig. Raises StowplanError for what keeps it from starting."""
+    `Settings`, such as url_prefix or kubeconfig. What keeps it from starting ends the program, by a line that says so.
+    """
     has_cluster = bool(settings.get("kubeconfig") or settings.get("in_cluster"))
     serving = ServingOptions(
         address=bind_address, port=port, certificate_file=tls_cert_file, key_file=tls_private_key_file
     )
     logs.configure(logs.LogOptions())
     policy = policy or Policy(bare_names=not has_cluster)
-    return serve(Settings(members=tuple(members), policy=policy, serving=serving, **settings))
+    try:
+        return serve(Settings(members=tuple(members), policy=policy, serving=serving, **settings))
+    except StowplanError as problem:
+        sys.exit(f"stowplan: {problem}")
 
 
 def serve(settings: Settings) -> int:

@@ -127,11 +127,12 @@ class _Checks:
     def _unchanged(self) -> Iterator[Finding]:
         """Nodes that come back whole are the ones that scoring sees."""
         assert self._client.last is not None
-        members = json.loads(self._client.last.body)
+        # As Go does it: the first value, whatever comes after it.
+        members, _ = json.JSONDecoder().raw_decode(self._client.last.body.decode("utf-8", "replace").strip())
         told = next((value for key, value in (members or {}).items() if key.lower() == "nodes"), None) or {}
         sent = {node["metadata"]["name"]: node for node in self._nodes}
         for item in told.get("items") or ():
-            name = item.get("metadata", {}).get("name")
+            name = ((item or {}).get("metadata") or {}).get("name")
             if name in sent and not _keeps(item, sent[name]):
                 yield self._warning("filter", "a node comes back other than it was sent; later scores are made from it")
                 return

@@ -47,9 +47,26 @@ def test_pages_and_refusals(app: Application) -> None:
     assert ask(app, "POST", "/nope", b"{}")[0] == 404
     assert ask(app, "GET", "/tidy/filter")[0] == 405
     assert ask(app, "POST", "/tidy/filter", b"x" * 6_000, b"x" * 6_000)[0] == 413
+    assert b'refused_requests_total{cause="too_large"} 1\n' in ask(app, "GET", "/metrics")[2]
     ask(app, "POST", "/tidy/filter", request(("n1", "yes")))
     (entry,) = json.loads(ask(app, "GET", "/debug/decisions", query=b"uid=uid-web")[2])
     assert entry["verb"] == "filter"
+
+
+def test_a_sender_that_goes_away_is_counted_as_such(app: Application) -> None:
+    async def run() -> None:
+        async def receive() -> Any:
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            pass
+
+        await app({"type": "http", "method": "POST", "path": "/tidy/filter"}, receive, send)
+
+    asyncio.run(run())
+    told = ask(app, "GET", "/metrics")[2]
+    assert b'abandoned_total{verb="filter"} 1\n' in told
+    assert b'cause="too_large"' not in told
 
 
 def test_its_life(app: Application) -> None:

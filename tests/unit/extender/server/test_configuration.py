@@ -120,6 +120,10 @@ def test_what_is_said_besides_comes_first() -> None:
             "$.serving.port: Invalid value: 70000: must be between 0 and 65535",
         ),
         (
+            "plugins: [{plugin: a:B}]\nmonitoring: {decisions: -1}",
+            "$.monitoring.decisions: Invalid value: -1: must be at least 0",
+        ),
+        (
             "plugins: [{plugin: a:B}]\nserving: {tls: {certFile: x}}",
             "$.serving.tls.keyFile: Required value: a certificate and its key go together",
         ),

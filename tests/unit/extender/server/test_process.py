@@ -1,6 +1,7 @@
 import asyncio
 import os
 import signal
+import socket
 
 import pytest
 from tests.unit.extender.server.examples import TIDY
@@ -24,6 +25,13 @@ def test_for_programs_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = seen
     assert (first.serving.port, first.url_prefix, first.policy.bare_names) == (1, "/x", True)
     assert (second.serving.port, second.serving.address, second.policy.bare_names) == (8888, "127.0.0.1", False)
+
+
+def test_what_keeps_it_from_starting_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SystemExit) as ended:
+        process.run([TIDY], port=taken.getsockname()[1])
+    assert str(ended.value).startswith("stowplan: --port: failed to create listener")
+    assert "\n" not in str(ended.value)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -111,6 +111,17 @@ def test_faults_are_found(fault: str) -> None:
     assert {finding.verb for finding in findings} == {verb}
 
 
+def test_what_comes_after_a_reply_is_nobodys_business() -> None:
+    with serving(filter=lambda request: (200, json.dumps(keep(request)).encode() + b"\n{")) as server:
+        assert check_extender(server.prefix, **VERBS) == []
+
+
+def test_nodes_that_are_null() -> None:
+    with serving(filter=lambda request: {"Nodes": {"items": [None, {"metadata": None}]}}) as server:
+        findings = check_extender(server.prefix, filter_verb="filter", node_cache_capable=False)
+    assert any('node "" was not asked about' in str(finding) for finding in findings)
+
+
 def test_one_that_is_case_sensitive() -> None:
     with WebExtender({"/filter": lambda request: {"NodeNames": request["NodeNames"]}}) as server:
         findings = check_extender(server.prefix, filter_verb="filter", node_cache_capable=True, eras=["v1.36"])
