@@ -25,6 +25,7 @@ def test_nodes() -> None:
 BAD_SELECTOR = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
 BAD_NODES = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Near"}]}]}
 NEGATIVE = {"x": {"value": "-1"}}
+BAD_POLICY = {"default": "1x", "validValues": ["1", "-1"], "validRange": {"min": "x", "max": "1", "step": "-1"}}
 
 
 @pytest.mark.parametrize(
@@ -74,15 +75,31 @@ NEGATIVE = {"x": {"value": "-1"}}
             ],
         ),
         (
+            "ResourceSlice",
+            {"spec": {"devices": [{"capacity": {"x": {"value": "1", "requestPolicy": BAD_POLICY}}}]}},
+            [
+                ".spec.devices[0].capacity.x.requestPolicy.default",
+                ".spec.devices[0].capacity.x.requestPolicy.validValues[1]",
+                ".spec.devices[0].capacity.x.requestPolicy.validRange.min",
+                ".spec.devices[0].capacity.x.requestPolicy.validRange.step",
+            ],
+        ),
+        (
             "ResourceClaim",
             {
                 "spec": {"devices": {"requests": [{"exactly": {"capacity": {"requests": {"x": "-1"}}}}, {}]}},
-                "status": {"allocation": {"nodeSelector": BAD_NODES}},
+                "status": {
+                    "allocation": {
+                        "nodeSelector": BAD_NODES,
+                        "devices": {"results": [{"consumedCapacity": {"x": "-1"}}]},
+                    }
+                },
             },
             [
                 ".spec.devices.requests[0].exactly.capacity.requests.x",
                 ".spec.devices.requests[1]",
                 ".status.allocation.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].operator",
+                ".status.allocation.devices.results[0].consumedCapacity.x",
             ],
         ),
         (

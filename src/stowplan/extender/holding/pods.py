@@ -1,9 +1,13 @@
-"""What a plugin writes to pods when one is bound: annotations, and the Binding itself."""
+"""What a plugin writes about pods: annotations, the Binding itself, and events for whoever looks at them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import re
+import socket
+import time
+from collections.abc import Callable, Hashable, Mapping
+from math import inf
 from typing import Any, Protocol
 
 from stowplan import api
@@ -20,6 +24,10 @@ log = logs.get(__name__)
 _CONFLICT, _SERVER_ERROR = 409, 500
 _ATTEMPTS = 3
 _PAUSE = 0.2
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+_UID = re.compile(r"[A-Za-z0-9._:-]*")
+_REPORTER, _ACTION = "stowplan-extender", "Scheduling"
+_REPEAT_AFTER, _MOST_SAID = 600.0, 4096
 
 
 class SomePod(Protocol):
@@ -42,6 +50,7 @@ class PodWriter:
         """`handle` is the plugin's; a Connection does as well."""
         self._source = handle
         self._client: Client | None = None
+        self._events = _News()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def annotate(self, pod: SomePod, annotations: Mapping[str, str | None]) -> Status | None:
@@ -52,6 +61,8 @@ class PodWriter:
             if start is not None:
                 start(_annotate(pod, annotations))
             return None
+        if refused := _odd_name(pod):
+            return error(f"annotating pod {pod.namespace}/{pod.name}: {refused}")
         body = codec.encode({"metadata": {"uid": pod.uid, "annotations": dict(annotations)}})
         try:
             await self._at_server().request("PATCH", _path(pod), body, content_type=bodies.MERGE_PATCH.decode())
@@ -62,6 +73,8 @@ class PodWriter:
     async def bind(self, pod: SomePod, node_name: str, annotations: Mapping[str, str] | None = None) -> Status | None:
         """Bind a pod; one that is bound to that node already is a success. Annotations are written before it, and
         removed again if the pod cannot be bound."""
+        if refused := _odd_name(pod, node_name):
+            return error(f"binding pod {pod.namespace}/{pod.name} to {node_name}: {refused}")
         if annotations:
             refusal = await self.annotate(pod, annotations)
             if refusal is not None:
@@ -72,6 +85,24 @@ class PodWriter:
             if undone is not None:
                 log.warning("Annotations of a pod that was not bound stay", pod=f"{pod.namespace}/{pod.name}")
         return failure
+
+    async def tell(self, pod: SomePod, reason: str, note: str, *, warning: bool = False) -> Status | None:
+        """Write an event that `kubectl describe pod` shows; `reason` is a word such as LicencesGone. The same one is
+        not repeated for ten minutes, however often the pod is tried. Without a cluster nothing is written."""
+        if self._connection() is None or not self._events.is_news((pod.uid or _path(pod), reason, note)):
+            return None
+        if refused := _odd_name(pod):
+            return error(f"telling of pod {pod.namespace}/{pod.name}: {refused}")
+        namespace, common = pod.namespace.encode(), self._reporter(reason, warning)
+        regarding = bodies.pod_reference(pod.namespace, pod.name, pod.uid, "")
+        now = time.time()
+        name, moment = bodies.event_name(pod.name, int(now * 1e9)), bodies.MicroTime()(now)
+        body = bodies.event(name, namespace, moment, regarding, b"", note, common)
+        try:
+            await self._at_server().request("POST", bodies.events_path(namespace).decode(), body)
+        except ClusterError as problem:
+            return error(f"telling of pod {pod.namespace}/{pod.name}: {problem}")
+        return None
 
     async def close(self) -> None:
         if self._client is not None:
@@ -109,6 +140,10 @@ class PodWriter:
             return ""
         return found.spec.node_name if not pod.uid or found.metadata.uid == pod.uid else ""
 
+    def _reporter(self, reason: str, warning: bool) -> bytes:
+        type_ = "Warning" if warning else "Normal"
+        return bodies.reporter(_REPORTER, socket.gethostname(), type_, reason, _ACTION)
+
     def _at_server(self) -> Client:
         """A client belongs to the event loop that it is used on."""
         loop = asyncio.get_running_loop()
@@ -124,6 +159,25 @@ class PodWriter:
         return source if isinstance(source, Connection) else getattr(source, "connection", None)
 
 
+class _News:
+    """What was said of late."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._said_at: dict[Hashable, float] = {}
+
+    def is_news(self, what: Hashable) -> bool:
+        """Whether it was not said before, or long ago; from now on it was."""
+        now = self._clock()
+        if now - self._said_at.get(what, -inf) < _REPEAT_AFTER:
+            return False
+        self._said_at.pop(what, None)
+        if len(self._said_at) >= _MOST_SAID:
+            del self._said_at[next(iter(self._said_at))]
+        self._said_at[what] = now
+        return True
+
+
 class NoCluster(ClusterError):
     """There is nothing to write to."""
 
@@ -135,6 +189,15 @@ async def _annotate(pod: SomePod, annotations: Mapping[str, str | None]) -> None
     """As a request to whoever runs the engine."""
     named = api.Pod(metadata=api.ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid))
     await Write("patch", "Pod", named, {"metadata": {"annotations": dict(annotations)}})
+
+
+def _odd_name(pod: SomePod, *nodes: str) -> str:
+    """What is no name as Kubernetes gives them, in words; "" where all are. Names come with requests, and become part
+    of addresses and of JSON: nobody is to write something else, in our name, by way of them."""
+    odd = [name for name in (pod.namespace, pod.name, *nodes) if not _NAME.fullmatch(name)]
+    if not _UID.fullmatch(pod.uid):
+        odd.append(pod.uid)
+    return f"not a name: {odd[0]!r:.100}" if odd else ""
 
 
 def _path(pod: SomePod) -> str:

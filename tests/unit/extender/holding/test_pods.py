@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from tests.unit.cluster.serving import serving
 
-from stowplan.extender.holding import PodWriter
+from stowplan.extender.holding import PodWriter, pods
 from stowplan.framework import Status, Write
 
 
@@ -110,7 +110,56 @@ def test_without_annotations_there_is_no_binding() -> None:
     assert server.statuses == [201]
 
 
+@pytest.mark.parametrize(
+    ("pod", "node", "odd"),
+    [
+        (POD._replace(name="web/../../../x?y=#"), "n1", "web/../../../x?y=#"),
+        (POD._replace(namespace=".."), "n1", ".."),
+        (POD._replace(namespace=""), "n1", ""),
+        (POD._replace(uid='u","x":"'), "n1", 'u","x":"'),
+        (POD, 'n1"},"x":{"y":"z', 'n1"},"x":{"y":"z'),
+        (POD, "n1\n", "n1\n"),
+    ],
+)
+def test_names_lead_nowhere_else(pod: PodName, node: str, odd: str) -> None:
+    server = Server(201)
+    assert server.run(lambda writer: writer.bind(pod, node, {"gpu": "3"})).endswith(f": not a name: {odd!r}")
+    if pod is not POD:
+        assert server.run(lambda writer: writer.annotate(pod, {"gpu": "3"})).endswith(f": not a name: {odd!r}")
+        assert server.run(lambda writer: writer.tell(pod, "A", "b")).endswith(f": not a name: {odd!r}")
+    assert server.asked == []
+
+
+def test_an_event_is_written_once() -> None:
+    server = Server(201, 201, 403)
+
+    async def tell(writer: PodWriter) -> Status | None:
+        for note in ("none is left", "none is left", "one is left"):
+            assert await writer.tell(POD, "LicencesGone", note, warning=True) is None
+        return await writer.tell(POD, "Waiting", "for one")
+
+    assert server.run(tell) == "telling of pod shop/web: Forbidden (403): refused with 403"
+    (method, path, first), (_, _, second), (_, _, third) = server.asked
+    assert (method, path) == ("POST", "/apis/events.k8s.io/v1/namespaces/shop/events")
+    assert (first["note"], second["note"]) == ("none is left", "one is left")
+    assert (first["type"], third["type"]) == ("Warning", "Normal")
+    assert (first["reason"], first["regarding"]["name"], first["regarding"]["uid"]) == ("LicencesGone", "web", "u1")
+    assert first["metadata"]["name"] != second["metadata"]["name"]
+
+
+def test_what_was_said_long_ago_is_news_again() -> None:
+    now = 0.0
+    news = pods._News(lambda: now)
+    assert [news.is_news("a"), news.is_news("a"), news.is_news("b")] == [True, False, True]
+    now = 601.0
+    assert [news.is_news("a"), news.is_news("a")] == [True, False]
+    for number in range(5000):
+        news.is_news(number)
+    assert len(news._said_at) == 4096
+
+
 def test_without_a_cluster() -> None:
+    assert asyncio.run(PodWriter(None).tell(POD, "Waiting", "for one")) is None
     assert asyncio.run(PodWriter(None).annotate(POD, {"gpu": "3"})) is None
     status = asyncio.run(PodWriter(None).bind(POD, "n1", {"gpu": "3"}))
     assert status is not None

@@ -96,6 +96,15 @@ class Search:
         if (deepest := _FRAMES * places + _CALLERS) > sys.getrecursionlimit():
             sys.setrecursionlimit(deepest)
 
+    def _check_time(self) -> None:
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise SearchTimeoutError
+
+    def _selects(self, wanted: Wanted, device: Device) -> bool:
+        """As the request has it. A selector may take its time, so that the clock is looked at before each."""
+        self._check_time()
+        return wanted.selects(device, self._node)
+
     def _demand(self, claim: WantedClaim, wanted: Wanted) -> Demand:
         if not wanted.takes_all:
             return Demand(wanted, wanted.spec.count, ())
@@ -108,14 +117,13 @@ class Search:
             every += [
                 (device, pool)
                 for device in pool.devices
-                if wanted.selects(device, self._node) and self._picking.has_capacity(wanted, device)
+                if self._selects(wanted, device) and self._picking.has_capacity(wanted, device)
             ]
         return Demand(wanted, len(every), every)
 
     def _fill(self, place: _Place, within_alternative: bool, start: int) -> bool:
         """Fill all places from this one on; `start` is the first device that may be tried."""
-        if self._deadline is not None and time.monotonic() > self._deadline:
-            raise SearchTimeoutError
+        self._check_time()
         if place.claim >= len(self._claims):
             return True
         self._steps += 1
@@ -193,7 +201,7 @@ class Search:
         following = place._replace(device=place.device + 1)
         for position in range(start, len(candidates)):
             device, pool = candidates[position]
-            if picking.in_use(place.claim, wanted, device) or not wanted.selects(device, self._node):
+            if picking.in_use(place.claim, wanted, device) or not self._selects(wanted, device):
                 continue
             # Asked before constraints hear of the device, since some of them do not forget it without a trace.
             if not picking.has_capacity(wanted, device):
@@ -227,7 +235,7 @@ class Search:
             if self._picking.in_use(place.claim, wanted, device):
                 continue
             try:
-                missing -= wanted.selects(device, self._node)
+                missing -= self._selects(wanted, device)
             except AllocationError:
                 return True
             if missing <= 0:

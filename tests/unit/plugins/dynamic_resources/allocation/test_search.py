@@ -113,3 +113,12 @@ def test_many_claims_do_not_exhaust_the_stack() -> None:
     found = supply.devices(*claims)
     assert isinstance(found, list)
     assert len(found) == 640
+
+
+def test_selectors_that_take_their_time_are_broken_off_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(10**6))
+    monkeypatch.setattr(search.time, "monotonic", lambda: next(now))
+    many = slice_("s", *(device(f"d{i}", size=2) for i in range(20)))
+    timed_out = Failure("node n: timed out trying to allocate devices", timed_out=True)
+    assert Supply(many).allocate(claim(exactly(1, SMALL))) == timed_out
+    assert Supply(many).allocate(claim(exactly("All", SMALL))) == timed_out
