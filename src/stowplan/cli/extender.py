@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from stowplan.cli.commands import Group
+from stowplan.cli.extender_explain import explain
 from stowplan.cli.files import opened, read, shown
 from stowplan.cli.plugins import load_plugin
 
@@ -194,6 +195,9 @@ def overrides(plugins: Sequence[str], failure_policy: dict[str, str], flags: dic
             place = place.setdefault(name, {})
         place[last] = list(value) if isinstance(value, tuple) else value
     return said
+
+
+extender.add_command(explain)
 
 
 @extender.command()

@@ -61,10 +61,11 @@ class HttpServer(ABC):
 
     async def drain(self, seconds: float) -> None:
         """Take no more connections, answer what has come on those there are, and close them as they fall silent."""
-        self.draining = True
         await asyncio.sleep(0.02)  # Connections that wait to be accepted are.
         if self._server is not None:
             self._server.close()
+        # Not before: who is told to go connects anew, and whatever waits at a socket that is closed is lost.
+        self.draining = True
         self._quiet_since = monotonic()
         until = self._quiet_since + seconds
         while self._connections and (now := monotonic()) < until:

@@ -1,0 +1,106 @@
+"""`stowplan extender explain`: what an extender has decided about a pod."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import click
+
+from stowplan.cli.files import opened, shown
+from stowplan.errors import InputError
+
+_SECONDS = 10.0
+_MOST_NODES = 10
+
+Entry = dict[str, Any]
+
+
+@click.command()
+@click.argument("pod", metavar="POD")
+@click.option(
+    "--from",
+    "source",
+    default="http://127.0.0.1:8888",
+    show_default=True,
+    metavar="URL|FILE",
+    help="Where the extender listens, or its --metrics-port if it has one; or what --decision-log wrote.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def explain(pod: str, source: str, output: str) -> None:
+    """Say what an extender has answered about POD, namespace/name or a uid, and why: the latest first.
+
+    \b
+    Examples:
+      stowplan extender explain shop/web-0
+      stowplan extender explain shop/web-0 --from decisions.jsonl
+
+    Exit status: 0 something is known of the pod, 2 nothing is, or it cannot be read.
+    """
+    found = _asked(source, pod) if source.startswith(("http://", "https://")) else _looked_up(source, pod)
+    if not found:
+        raise InputError(f"{shown(source)}: no decision about {pod} is remembered")
+    for entry in found:
+        click.echo(json.dumps(entry) if output == "json" else "\n".join(_told(entry)))
+
+
+def _asked(url: str, pod: str) -> list[Entry]:
+    address = f"{url.rstrip('/')}/debug/decisions?pod={quote(pod, safe='')}"
+    try:
+        with urlopen(address, timeout=_SECONDS) as reply:
+            found: list[Entry] = json.load(reply)
+            return found
+    except (OSError, HTTPException, ValueError) as problem:
+        if getattr(problem, "code", 0) == 404:
+            return []
+        raise InputError(f"{url}: no decisions are to be had: {problem}") from problem
+
+
+def _looked_up(file: str, pod: str) -> list[Entry]:
+    found: list[Entry] = []
+    with opened(file) as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+                if pod in (entry["decision"]["pod"], entry["decision"].get("uid")):
+                    found.append(entry)
+            except (ValueError, LookupError, TypeError) as problem:
+                raise InputError(f"{shown(file)}: line {number}: not a decision") from problem
+    return found[::-1]
+
+
+def _told(entry: Entry) -> Iterator[str]:
+    decision: dict[str, Any] = entry["decision"]
+    yield f"{entry['time']} {entry['verb']} {decision['pod']}: {_outcome(entry['verb'], decision)}"
+    if decision.get("error"):
+        yield f"  {decision['error']}"
+    refused: dict[str, list[str]] = {}
+    for node, why in (decision.get("rejected") or {}).items():
+        refused.setdefault(f"{', '.join(why.get('reasons') or ())} ({why.get('plugin', '')})", []).append(node)
+    for reason, nodes in refused.items():
+        yield f"  {reason}: {_some(nodes)}"
+    scores: dict[int, list[str]] = {}
+    for node, score in (decision.get("totals") or {}).items():
+        scores.setdefault(score, []).append(node)
+    for score in sorted(scores, reverse=True):
+        yield f"  score {score}: {_some(scores[score])}"
+    for candidate in (decision.get("preemption") or {}).get("candidates") or ():
+        yield f"  on {candidate['node']}: {_some(candidate['victims'])} may go"
+
+
+def _outcome(verb: str, decision: dict[str, Any]) -> str:
+    if decision.get("error"):
+        return "failed"
+    if verb == "filter":
+        return f"{len(decision.get('feasible') or ())} of {decision.get('nodes', 0)} nodes pass"
+    return f"to {decision['node']}" if verb == "bind" and decision.get("node") else "answered"
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = sorted(names)
+    more = len(listed) - _MOST_NODES
+    return ", ".join(listed[:_MOST_NODES]) + (f" and {more} more" if more > 0 else "")
