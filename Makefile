@@ -7,6 +7,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 LIGHT  := $(VENV)/.runnable
 BENCH  ?= decisions
+WORKERS ?= 2
 BINARIES := etcd kube-apiserver kube-scheduler kubectl helm
 
 .DEFAULT_GOAL := help
@@ -23,9 +24,9 @@ control-plane: $(STAMP)  ## build the real parts that tests use, kube-apiserver 
 demo: $(LIGHT)  ## watch a scheduler fill a cluster, in under a minute; options in ARGS, e.g. ARGS="--speed 4"
 	@$(BIN)/stowplan demo $(ARGS)
 
-test: $(STAMP)  ## run all tests; pytest options in ARGS, e.g. ARGS="tests/unit/cli -x"
+test: $(STAMP)  ## run all tests, some files at a time (WORKERS); pytest options in ARGS, e.g. ARGS="tests/unit/cli -x"
 	@$(BIN)/python -m stowplan.testing build --if-possible $(BINARIES)
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 soak: $(STAMP)  ## an hour of random faults on a real API server; STOWPLAN_SOAK_MINUTES for less or more
 	@$(BIN)/python -m stowplan.testing build
