@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.e2e.extending import HERE, ExtenderProcess, entry, failures, wait_for_failure
 
-from stowplan.testing import ADMIN, ControlPlane, KubeApi, KubeScheduler, Process, node, pod, wait_until
+from stowplan.testing import ADMIN, ControlPlane, KubeApi, KubeScheduler, Process, User, node, pod, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(180)]
+
+ROLES = HERE.parents[1] / "deploy" / "rbac-extender.yaml"
 
 StartScheduler = Callable[..., KubeScheduler]
 StartExtenders = Callable[..., None]
@@ -210,6 +213,20 @@ def test_an_ignorable_extender_that_hangs(
     assert extender.metrics()['stowplan_extender_overdue_total{verb="filter"}'] == 1
 
 
+@pytest.fixture
+def account(kube_api: KubeApi) -> Iterator[User]:
+    """A user with the roles of an extender that binds."""
+    roles = list(yaml.safe_load_all(ROLES.read_text()))
+    for role in roles:
+        kube_api.create(role)
+    yield User.service_account("kube-system", "stowplan-extender")
+    for role in roles:
+        meta = role["metadata"]
+        kube_api.delete(
+            f"{role['apiVersion']}/{role['kind']}".removeprefix("v1/"), meta["name"], meta.get("namespace", "")
+        )
+
+
 @pytest.mark.parametrize("scheduler", ["start_kube_scheduler", "start_stowplan"])
 def test_reservations(
     request: pytest.FixtureRequest,
@@ -218,11 +235,12 @@ def test_reservations(
     kube_api: KubeApi,
     namespace: str,
     tmp_path: Path,
+    account: User,
     start_extenders: StartExtenders,
 ) -> None:
     """Pods at a time, two seats a node: no seat is given away twice, and those without one are told. A second replica
-    waits until the first one ends. Our own scheduler calls it just as well."""
-    flags = (f"--kubeconfig={control_plane.kubeconfig(ADMIN)}", "--leader-elect")
+    waits until the first one ends. Our own scheduler calls it just as well. The roles meant for it are enough."""
+    flags = (f"--kubeconfig={control_plane.kubeconfig(account, certificate=True)}", "--leader-elect")
     extender = ExtenderProcess(tmp_path, "seats", *flags, plugin="Seats")
     second = ExtenderProcess(tmp_path, "second", *flags, plugin="Seats")
     for name in ("n1", "n2"):
@@ -236,6 +254,8 @@ def test_reservations(
     assert "another replica holds the reservations" in second.wait_not_ready("reservations-lease")
     extender.stop()
     second.wait_ready(10)
+    for replica in (extender, second):
+        assert "forbidden" not in replica.process.log.read_text().lower()
 
 
 def test_the_same_class_inside_our_scheduler(

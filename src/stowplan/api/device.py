@@ -113,6 +113,28 @@ class DeviceTaint(Wire, frozen=True, kw_only=True):
     time_added: str | None = None
 
 
+class DeviceTaintSelector(Wire, frozen=True, kw_only=True):
+    """Which devices a rule taints; what is not said is no condition."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(Wire, frozen=True, kw_only=True):
+    """A taint, and the devices that have it."""
+
+    device_selector: DeviceTaintSelector | None = None
+    taint: DeviceTaint = DeviceTaint()
+
+
+class DeviceTaintRule(Wire, frozen=True, kw_only=True):
+    """An administrator's taint on devices that drivers publish."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()
+
+
 class Device(Wire, frozen=True, kw_only=True):
     """One device, or one way to partition it."""
 

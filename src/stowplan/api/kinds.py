@@ -6,7 +6,7 @@ from stowplan.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from stowplan.api.batch import CronJob, Job
 from stowplan.api.coordination import Lease
 from stowplan.api.core import Namespace, ReplicationController, Service
-from stowplan.api.device import DeviceClass, ResourceSlice
+from stowplan.api.device import DeviceClass, DeviceTaintRule, ResourceSlice
 from stowplan.api.events import Event
 from stowplan.api.meta import Wire
 from stowplan.api.node import Node
@@ -68,6 +68,7 @@ _KINDS = (
     ),
     Kind("DeviceClass", DeviceClass, _RESOURCE, "deviceclasses", False, "deviceclasses"),
     Kind("ResourceSlice", ResourceSlice, _RESOURCE, "resourceslices", False, "resourceslices"),
+    Kind("DeviceTaintRule", DeviceTaintRule, "resource.k8s.io/v1beta2", "devicetaintrules", False, None),
     Kind("Deployment", Deployment, "apps/v1", "deployments", True, None),
     Kind("DaemonSet", DaemonSet, "apps/v1", "daemonsets", True, None),
     Kind("Job", Job, "batch/v1", "jobs", True, None),

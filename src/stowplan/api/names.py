@@ -41,7 +41,7 @@ def label_key_errors(key: str) -> tuple[str, ...]:
     if slash and not prefix:
         errors.append("prefix part must be non-empty")
     elif slash:
-        errors += [f"prefix part {error}" for error in _subdomain_errors(prefix)]
+        errors += [f"prefix part {error}" for error in subdomain_errors(prefix)]
     if not name:
         errors.append("name part must be non-empty")
     elif too_long := _length_error(name, _MAX_LABEL):
@@ -61,7 +61,8 @@ def label_value_errors(value: str) -> tuple[str, ...]:
     return tuple(errors)
 
 
-def _subdomain_errors(name: str) -> list[str]:
+def subdomain_errors(name: str) -> list[str]:
+    """What is wrong with a DNS subdomain, which is what most objects are named by."""
     too_long = _length_error(name, _MAX_SUBDOMAIN)
     errors = [too_long] if too_long else []
     if not _match_subdomain(name):

@@ -79,7 +79,9 @@ class App:
         return self._register(PreemptFunction, function, selector)
 
     def run(self, **options: Any) -> None:
-        """Serve until the process is told to end; options are those of `stowplan extender`, such as `port=8888`."""
+        """Serve until the process is told to end. Options: `port`, `bind_address`, `tls_cert_file`,
+        `tls_private_key_file`, a `policy`, and the fields of `extender.server.settings.Settings`, such as `url_prefix`,
+        `kubeconfig` or `log_requests`."""
         if not self.members:
             raise PluginError("no function is registered: decorate one with @extender.filter or @extender.prioritize")
         from stowplan.extender.server.process import run

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from stowplan.api.kinds import Kind
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.election import Elector
 from stowplan.cluster.executor import Executor
-from stowplan.cluster.feed import UNFINISHED_PODS, Feed
+from stowplan.cluster.feed import UNFINISHED_PODS, Feed, Sink
 from stowplan.cluster.lean import Observe, Writer
 from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.recorder import Recorder
@@ -23,6 +24,7 @@ from stowplan.extender.client import HttpExtender, kinds_kept, needs_victims
 from stowplan.runtime import Registry
 from stowplan.runtime.collector import settle_heap
 from stowplan.scheduler.calls import Caller
+from stowplan.scheduler.device_taints import RULES, TaintedSlices
 from stowplan.scheduler.host import INDISPENSABLE, Host
 from stowplan.scheduler.kinds import kinds_read
 
@@ -52,6 +54,8 @@ class Settings:
     keep_objects: bool = False
     extenders: tuple[HttpExtender, ...] = ()
     check_invariants: bool = False
+    taint_rules: bool = False
+    """Whether DeviceTaintRules count."""
     connections: int = 16
     rng: random.Random = field(default_factory=random.Random)
 
@@ -90,7 +94,7 @@ class Scheduler:
             if profile.handle is not None:
                 profile.handle.connection = settings.connection
         self.engine.core.keep_assigned = settings.keep_objects or needs_victims(settings.extenders)
-        self.kinds = kinds_read(self.engine.core.profiles.values())
+        self.kinds = kinds_read(self.engine.core.profiles.values(), settings.taint_rules)
         self._limiter = self._make_limiter()
         self._elector: Elector | None = None
         self._host: Host | None = None
@@ -135,7 +139,8 @@ class Scheduler:
         if self._stopping:
             host.stop()  # Told to before it began.
         self._start_election()
-        feeds = [asyncio.create_task(self._feed(client, kind.name), name=kind.resource) for kind in self.kinds]
+        sink: Sink = TaintedSlices(host) if settings.taint_rules else host
+        feeds = [asyncio.create_task(self._feed(client, kind, sink), name=kind.resource) for kind in self.kinds]
         for feed in feeds:
             feed.add_done_callback(self._feed_ended)
         try:
@@ -206,10 +211,8 @@ class Scheduler:
         if not feed.cancelled() and self._host is not None:
             self._host.stop(feed.exception())
 
-    async def _feed(self, client: Client, name: str) -> None:
-        assert self._host is not None
-        (kind,) = (kind for kind in self.kinds if kind.name == name)
-        selector = UNFINISHED_PODS if name == "Pod" else ""
-        keep = name in self._kept
-        required = name in INDISPENSABLE
-        await Feed(client, kind, self._host, field_selector=selector, keep_objects=keep, required=required).run()
+    async def _feed(self, client: Client, kind: Kind, sink: Sink) -> None:
+        selector = UNFINISHED_PODS if kind.name == "Pod" else ""
+        keep = kind.name in self._kept
+        required = kind.name in INDISPENSABLE or (kind is RULES and self._settings.taint_rules)
+        await Feed(client, kind, sink, field_selector=selector, keep_objects=keep, required=required).run()

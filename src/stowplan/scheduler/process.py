@@ -22,6 +22,7 @@ from stowplan.observe.extenders import ExtenderMetrics
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
 from stowplan.scheduler.dump import dump
+from stowplan.scheduler.flags.gates import TAINT_RULES
 from stowplan.scheduler.live import Scheduler, Settings, now
 from stowplan.scheduler.monitoring import Monitor
 from stowplan.scheduler.options import Options
@@ -56,6 +57,7 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
         call_deadline=options.plugin_call_timeout,
         keep_objects=any(getattr(factory, "needs_objects", False) for factory in plugins.values()),
         extenders=extenders,
+        taint_rules=options.gates.get(TAINT_RULES, False),
     )
     log.info("Starting Kubernetes Scheduler", version=KUBERNETES_VERSION, stowplan=__version__)
     return _on_the_fastest_loop(_run(settings, options))

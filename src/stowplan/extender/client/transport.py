@@ -25,6 +25,9 @@ request that cannot be repeated."""
 _LONG = 1 << 20
 """A body longer than this goes out piece by piece."""
 
+LARGEST_REPLY = 256 << 20
+"""Bytes. All nodes of the largest clusters fit in, and what does not would take the scheduler's memory."""
+
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip", "User-Agent": "stowplan"}
 
 
@@ -77,12 +80,24 @@ class HttpTransport:
             server_hostname=self._tls.server_name if self._tls is not None and secure else None,
             proxy=proxy_for(url, self._env),
         ) as reply:
-            return Answer(reply.status, await reply.read())
+            return Answer(reply.status, await _whole(reply))
 
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+async def _whole(reply: aiohttp.ClientResponse) -> bytes:
+    """The body, unpacked. What goes on for ever is given up, and the connection with it."""
+    pieces, size = [], 0
+    async for piece in reply.content.iter_any():
+        size += len(piece)
+        if size > LARGEST_REPLY:
+            reply.close()
+            raise ValueError(f"the reply is larger than {LARGEST_REPLY:,} bytes")
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _in_words(problem: BaseException) -> str:

@@ -88,8 +88,7 @@ class Court:
             if nodes is not None:
                 jury.shelf.take(nodes, question.request.fresh, self.clock())
             elif self.policy.bare_names:
-                if not jury.knows(question.names).all():
-                    jury.shelf.take_names(question.names)
+                jury.shelf.take_names(question.names, self.clock())
             else:
                 raise NoCacheError(
                     "the request names nodes, and there is no cache to look them up in: give the extender access to "

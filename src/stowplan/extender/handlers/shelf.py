@@ -26,17 +26,22 @@ class Shelf:
         """A request brought these nodes; of those that are `fresh` something has changed."""
         for raw in fresh:
             self._put(raw)
-        if now - self._looked_at >= _LOOK_EVERY:
-            self._looked_at = now
-            self._seen_at.update((node.name, now) for node in nodes)
-            self._forget(now - _FORGET_AFTER)
+        self._seen((node.name for node in nodes), now)
 
-    def take_names(self, names: Iterable[str]) -> None:
+    def take_names(self, names: Iterable[str], now: float) -> None:
         """A request brought nothing but names."""
         known = self._cluster.nodes.slot_of
         for name in names:
             if name not in known:
                 self._cluster.put_node(Node(metadata=ObjectMeta(name=name)))
+                self._seen_at[name] = now
+        self._seen(names, now)
+
+    def _seen(self, names: Iterable[str], now: float) -> None:
+        if now - self._looked_at >= _LOOK_EVERY:
+            self._looked_at = now
+            self._seen_at.update((name, now) for name in names)
+            self._forget(now - _FORGET_AFTER)
 
     def _put(self, raw: RawNode) -> None:
         cluster = self._cluster

@@ -174,11 +174,20 @@ class Connection(asyncio.BufferedProtocol):
                 self._look_for_head()
             elif self._state is _State.CHUNKS:
                 self._take_chunks()
-            elif self._used == len(self._room):
-                self._paused = True
-                self._transport.pause_reading()  # A next request is there before this one is answered.
         except BadRequest as problem:
             self._refuse(text(400, str(problem)))
+        self._mind_the_room()
+
+    def _mind_the_room(self) -> None:
+        """Read on only where there is room. Next requests may come before this one is answered."""
+        full = self._used == len(self._room) and self._state not in (_State.BODY, _State.LINGER)
+        if full == self._paused or self._transport.is_closing():
+            return
+        self._paused = full
+        if full:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
 
     def _look_for_head(self) -> None:
         end = self._room.find(b"\r\n\r\n", 0, self._used) + 4
@@ -294,12 +303,7 @@ class Connection(asyncio.BufferedProtocol):
         if close or (self._half_closed and not self._used):
             self._transport.close()
             return
-        if self._clogged:
-            return
-        if self._paused:
-            self._paused = False
-            self._transport.resume_reading()
-        if self._used:
+        if self._used and not self._clogged:
             self._loop.call_soon(self._go_on)  # Not at once: there may be hundreds in line.
 
     def _write(self, response: Response, *, close: bool) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from stowplan.api import ObjectMeta, Pod
 from stowplan.api.codec import DecodeError, decode, whole
+from stowplan.api.names import subdomain_errors
 from stowplan.extender.wire.errors import WireError
 from stowplan.extender.wire.keys import NULL, folded, members, read
 from stowplan.extender.wire.node_lists import Known, RawNode, is_text, read_items, split
@@ -131,6 +132,9 @@ def read_bind(body: bytes | bytearray) -> BindRequest:
     )
     if not request.pod_name or not request.node:
         raise WireError("request: PodName and Node must be given")
+    for key, name in (("PodName", request.pod_name), ("PodNamespace", request.pod_namespace), ("Node", request.node)):
+        if name and subdomain_errors(name):
+            raise WireError(f"request: {key}: {subdomain_errors(name)[0]}")
     return request
 
 

@@ -122,7 +122,6 @@ _DECISIVE = frozenset(
         "CoordinatedLeaderElection",
         "DRAConsumableCapacity",
         "DRADeviceBindingConditions",
-        "DRADeviceTaintRules",
         "DRADeviceTaints",
         "DRAExtendedResource",
         "DRAListTypeAttributes",
@@ -149,6 +148,9 @@ _DECISIVE = frozenset(
     )
 )
 """Gates that change what becomes of pods. Here they stand at their defaults."""
+
+TAINT_RULES = "DRADeviceTaintRules"
+"""The one that changes what becomes of pods and can be changed."""
 
 
 def parse_gates(items: Iterable[str]) -> dict[str, bool]:

@@ -130,7 +130,12 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
     ),
     "Feature gate": (
         Flag("emulated-version", LIST, (), "Version of Kubernetes to behave like; there is but one."),
-        Flag("feature-gates", GATES, (), "Features by name, Name=true|false; those that matter stand as in v1.36."),
+        Flag(
+            "feature-gates",
+            GATES,
+            (),
+            "Features by name, Name=true|false; those that matter stand as in v1.36, but for DRADeviceTaintRules.",
+        ),
         Flag("min-compatibility-version", LIST, (), "Oldest version of the control plane's other components."),
     ),
     "Metrics": (

@@ -90,6 +90,24 @@ def test_no_http() -> None:
     assert with_server(babble).startswith('Post "http://127.0.0.1:PORT/f": ')
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_reply_without_end(packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.extender.client.transport.LARGEST_REPLY", 100_000)
+
+    def say(path: str, request: object) -> web.Response:
+        body, headers = b"x" * 200_000, {"Content-Encoding": "gzip"} if packed else {}
+        return web.Response(body=gzip.compress(body) if packed else body, headers=headers)
+
+    async def run() -> None:
+        async with StandIn(say) as server:
+            transport = HttpTransport(None, {})
+            with pytest.raises(Unreachable, match=r"the reply is larger than 100,000 bytes"):
+                await transport.post(f"{server.prefix}/filter", b"{}", 2.0)
+            await transport.close()
+
+    asyncio.run(run())
+
+
 def test_compressed_replies_and_redirects() -> None:
     def say(path: str, request: object) -> web.Response:
         if path == "/old":

@@ -43,3 +43,14 @@ def test_a_node_that_came_a_moment_ago_stays() -> None:
     shelf.take([b], [b], 10_010.0)
     shelf.take([a], [], 10_070.0)
     assert set(cluster.nodes.slot_of) == {"a", "b"}
+
+
+def test_names_that_nobody_brings_are_forgotten() -> None:
+    cluster = Cluster()
+    shelf = Shelf(cluster)
+    shelf.take_names(["a", "b"], 1000.0)
+    for minute in range(1, 15):
+        shelf.take_names(["a", f"once-{minute}"], 1000.0 + 60 * minute)
+    assert "b" not in cluster.nodes.slot_of
+    assert "once-1" not in cluster.nodes.slot_of
+    assert {"a", "once-14"} <= set(cluster.nodes.slot_of)

@@ -60,6 +60,21 @@ def test_the_rest_of_a_request_that_cannot_come_is_not_waited_for(part: bytes, l
 
 
 @LOOPS
+def test_more_in_line_than_there_is_room_for(loop: Callable[[], Any]) -> None:
+    answers = Canned()
+
+    async def test() -> None:
+        async with serving(make_answering(answers)) as port, connected(port.port) as wire:
+            sending = asyncio.create_task(wire.send(ONE * 5000))
+            for _ in range(5000):
+                assert (await wire.receive())[0] == 200
+            await sending
+
+    run(test(), loop)
+    assert answers.asked == [("filter", b"abc")] * 5000
+
+
+@LOOPS
 def test_who_does_not_read_answers_is_asked_to_wait(loop: Callable[[], Any]) -> None:
     answers = Canned(_much)
 

@@ -112,7 +112,18 @@ def test_bind(data: dict[str, Any]) -> None:
     assert (request.pod_name, request.pod_namespace, request.pod_uid, request.node) == ("p", "ns", "u", "n")
 
 
-@pytest.mark.parametrize("data", [{}, {"PodName": "p"}, {"PodName": 1, "Node": "n"}, {"PodName": None, "Node": "n"}])
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"PodName": "p"},
+        {"PodName": 1, "Node": "n"},
+        {"PodName": None, "Node": "n"},
+        {"PodName": "../../x", "Node": "n"},
+        {"PodName": "p", "PodNamespace": "a/b", "Node": "n"},
+        {"PodName": "p", "Node": "N?"},
+    ],
+)
 def test_bind_without_pod_or_node_is_refused(data: dict[str, Any]) -> None:
     with pytest.raises(WireError):
         read_bind(body(data))

@@ -1,7 +1,7 @@
 import pytest
 
 from stowplan.errors import ConfigError
-from stowplan.scheduler.flags.gates import GATES, Gate, parse_gates
+from stowplan.scheduler.flags.gates import GATES, TAINT_RULES, Gate, parse_gates
 
 
 def test_all_gates_stand_at_their_defaults() -> None:
@@ -27,6 +27,10 @@ def test_how_gates_stand_in_this_release(name: str, gate: Gate) -> None:
 def test_gates_can_be_given(prefix: str) -> None:
     gates = parse_gates([f"{prefix}ComponentFlagz=false", f"{prefix}LoggingAlphaOptions=T"])
     assert (gates["ComponentFlagz"], gates["LoggingAlphaOptions"]) == (False, True)
+
+
+def test_rules_that_taint_devices_can_be_turned_on() -> None:
+    assert parse_gates([f"{TAINT_RULES}=true"])[TAINT_RULES] is True
 
 
 def test_a_decisive_gate_may_be_given_its_default() -> None:
