@@ -46,7 +46,7 @@ class TaintedSlices:
                 self._told.pop(name, None)
         self._sink.removed(kind, items)
         if kind is RULES:
-            ([*filter(None, (self._rules.pop(name, None) for name in names))])
+            self._tell_again([*filter(None, (self._rules.pop(name, None) for name in names))])
 
     def synced(self, kind: Kind) -> None:
         self._sink.synced(kind)

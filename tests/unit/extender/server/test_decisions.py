@@ -105,6 +105,9 @@ def test_the_end_does_not_wait_for_a_disk_that_hangs(tmp_path: Path) -> None:
         hangs.wait(5)
         return []
 
+    file.put(stuck)
+    while not file._queue.empty():
+        time.sleep(0.001)
     for _ in range(100):
         file.put(stuck)
     began = time.monotonic()
