@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -334,7 +335,11 @@ class TestAsAProcess:
     COMMAND = (sys.executable, "-m", "stowplan", "evaluate")
 
     def start(self, **streams: Any) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(self.COMMAND, stdin=subprocess.PIPE, stderr=subprocess.PIPE, **streams)
+        """It listens to SIGINT, even if we were started where nobody does, such as in the background of a script."""
+        listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        return subprocess.Popen(
+            self.COMMAND, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=listening, **streams
+        )
 
     def test_verdicts_come_as_cases_go(self) -> None:
         with self.start(stdout=subprocess.PIPE) as process:
