@@ -74,8 +74,8 @@ class Workload:
 
     def devices(self) -> None:
         self._api.create(device_class(extendedResourceName="example.com/gpu"))
-        for node in ("ant", "bee"):  # One of them is full of pods.
-            self._api.create(device_slice(node, 2))
+        for name in ("ant", "bee"):  # One of them is full of pods.
+            self._api.create(device_slice(name, 2))
         self._api.create(claim("claim-3", self._namespace))
         self.schedule("with-device", cpu="100m", resourceClaims=[{"name": "c", "resourceClaimName": "claim-3"}])
         amount = {"example.com/gpu": "1"}
