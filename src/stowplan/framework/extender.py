@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from stowplan.framework.instructions import Request
 from stowplan.framework.pod import Pod
 
 ExtenderVerb = Literal["filter", "prioritize", "preempt", "bind"]
+EXTENDER_VERBS: tuple[ExtenderVerb, ...] = get_args(ExtenderVerb)
 
 
 class Extender(Protocol):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.config.eras import PlainHTTP
+from stowplan.extender.client import Patience
 from stowplan.observe.logs import LogOptions
 from stowplan.serving import ServingOptions as ServingOptions
 
@@ -62,6 +63,8 @@ class Options:
     """Where to find users' plugins: `package.module:Class` or `file.py:Class`."""
     plugin_call_timeout: float = 600.0
     """Seconds that a method of theirs may take where it may wait at all."""
+    patience: Patience = field(default_factory=Patience)
+    """How long extenders may take."""
     gates: Mapping[str, bool] = field(default_factory=dict)
     """All feature gates."""
     flags: Mapping[str, str] = field(default_factory=dict)

@@ -45,7 +45,7 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
         return EXIT_DONE
     for warning in options.warnings:
         log.warning(warning)
-    extenders = build_extenders(options.config.extenders)
+    extenders = build_extenders(options.config.extenders, patience=options.patience)
     for extender in extenders:
         log.v(2, "Creating extender", extender=extender.name)
     plugins = {**registered, **enabled}

@@ -10,19 +10,23 @@ from stowplan.cluster.errors import CredentialsError
 from stowplan.config.types import Extender as Entry
 from stowplan.errors import ConfigError
 from stowplan.extender.client.extender import HttpExtender
+from stowplan.extender.client.patience import Patience
 from stowplan.extender.client.transport import HttpTransport
 from stowplan.extender.client.trust import Tls
 
 
 def build_extenders(
-    entries: Iterable[Entry], clock: Callable[[], float] = time.monotonic, env: Mapping[str, str] | None = None
+    entries: Iterable[Entry],
+    clock: Callable[[], float] = time.monotonic,
+    env: Mapping[str, str] | None = None,
+    patience: Patience | None = None,
 ) -> tuple[HttpExtender, ...]:
     """Extenders in the order in which they are asked: those that scheduling can do without come last.
 
     Raises ConfigError where kube-scheduler would not start. `env` has the proxies, by default the process's own.
     """
     made = [
-        HttpExtender(entry, HttpTransport(_tls(entry, f"$.extenders[{index}]", clock), env), clock)
+        HttpExtender(entry, HttpTransport(_tls(entry, f"$.extenders[{index}]", clock), env), clock, patience=patience)
         for index, entry in enumerate(entries)
     ]
     return tuple(sorted(made, key=lambda extender: extender.ignorable))

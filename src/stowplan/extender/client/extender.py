@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from stowplan.config.types import Extender as Entry
 from stowplan.extender.client.breaker import Breaker
 from stowplan.extender.client.objects import Objects, pod_bytes
+from stowplan.extender.client.patience import Patience, hedged
 from stowplan.extender.client.transport import Answer, Transport, Unreachable
 from stowplan.extender.wire import answers, asking
 from stowplan.extender.wire.errors import WireError
@@ -48,6 +49,7 @@ class HttpExtender:
         transport: Transport,
         clock: Callable[[], float] = monotonic,
         observe: Callable[[Outcome], None] = lambda outcome: None,
+        patience: Patience | None = None,
     ) -> None:
         self.entry = entry
         self.name = entry.url_prefix
@@ -63,7 +65,8 @@ class HttpExtender:
         }
         self._managed = frozenset(resource.name for resource in entry.managed_resources)
         seconds = entry.http_timeout.seconds
-        self._timeout = seconds if seconds > 0 else None
+        self._http_timeout = seconds if seconds > 0 else None
+        self._patience = patience or Patience()
         self._transport = transport
         self._clock = clock
         self._objects = Objects()
@@ -130,7 +133,7 @@ class HttpExtender:
         url = f"{self.name.rstrip('/')}/{self._verbs[verb]}"
         began = self._clock()
         try:
-            answer = await self._post(verb, url, body)
+            answer = await self._answer(verb, url, body)
         except BaseException as problem:
             breaker.failed(str(problem))
             self.observe(Outcome(self.name, verb, "unreachable", self._clock() - began, len(body)))
@@ -146,16 +149,23 @@ class HttpExtender:
             raise WireError(wrong)
         return answer.body
 
+    async def _answer(self, verb: ExtenderVerb, url: str, body: bytes) -> Answer:
+        after = self._patience.hedge_after
+        if after <= 0 or verb not in _REPEATABLE:
+            return await self._post(verb, url, body)
+        return await hedged(lambda: self._post(verb, url, body), after)
+
     async def _post(self, verb: ExtenderVerb, url: str, body: bytes) -> Answer:
         began = self._clock()
+        timeout = self._patience.timeout(verb, self._http_timeout)
         try:
-            return await self._transport.post(url, body, self._timeout)
+            return await self._transport.post(url, body, timeout)
         except Unreachable as problem:
             # The server closed an idle connection just when it was used: asking again is asking for the first time.
             # A binding may have been made all the same, so that is left to kube-scheduler's way: it failed.
             if not problem.disconnected or verb not in _REPEATABLE:
                 raise
-        left = None if self._timeout is None else self._timeout - (self._clock() - began)
+        left = None if timeout is None else timeout - (self._clock() - began)
         return await self._transport.post(url, body, left)
 
     # Replies

@@ -20,6 +20,8 @@ from stowplan.config.eras import PlainHTTP
 from stowplan.config.errors import Problems
 from stowplan.config.validation import validate
 from stowplan.errors import ConfigError
+from stowplan.extender.client import Patience
+from stowplan.framework.extender import EXTENDER_VERBS, ExtenderVerb
 from stowplan.scheduler.flags import earlier
 from stowplan.scheduler.flags.command_line import CommandLine
 from stowplan.scheduler.flags.gates import parse_gates
@@ -79,6 +81,7 @@ def parse(
         unschedulable_timeout=line["pod-max-in-unschedulable-pods-duration"].seconds,
         plugins=line["plugin"],
         plugin_call_timeout=_call_timeout(line),
+        patience=_patience(line),
         gates=gates,
         flags=line.shown(),
         warnings=effective.warnings,
@@ -90,6 +93,22 @@ def _call_timeout(line: CommandLine) -> float:
     if timeout <= Duration():
         raise ConfigError(f"--plugin-call-timeout {timeout} must be greater than zero")
     return timeout.seconds
+
+
+def _patience(line: CommandLine) -> Patience:
+    timeouts: dict[ExtenderVerb, float] = {}
+    for verb, text in line["extender-timeouts"]:
+        try:
+            seconds = Duration.parse(text).seconds
+        except ValueError as problem:
+            raise ConfigError(f"--extender-timeouts {verb}={text}: {problem}") from problem
+        if verb not in EXTENDER_VERBS or seconds <= 0:
+            raise ConfigError(f"--extender-timeouts {verb}={text}: give {', '.join(EXTENDER_VERBS)} a time above zero")
+        timeouts[verb] = seconds
+    hedge_after: Duration = line["extender-hedge-after"]
+    if hedge_after < Duration():
+        raise ConfigError(f"--extender-hedge-after {hedge_after} must not be below zero")
+    return Patience(timeouts, hedge_after.seconds)
 
 
 class _Effective(NamedTuple):

@@ -61,6 +61,15 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         Flag("write-config-to", STRING, "", "Write the effective configuration to this file, and exit."),
         Flag("plugin", REPEATED, (), "A plugin of your own, module:Class or ./file.py:Class; may be given again."),
         Flag("plugin-call-timeout", DURATION, _seconds(600), "How long a plugin's permit, pre_bind or bind may take."),
+        Flag(
+            "extender-timeouts",
+            PAIRS,
+            (),
+            "verb=time,...: for filter, prioritize, preempt or bind; httpTimeout at most.",
+        ),
+        Flag(
+            "extender-hedge-after", DURATION, _seconds(0), "Ask an extender, but for bind, a second time after so long."
+        ),
     ),
     "Secure serving": (
         Flag("bind-address", IP, "0.0.0.0", "IP address to serve on; 0.0.0.0 or :: for all."),

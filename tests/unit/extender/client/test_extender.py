@@ -13,7 +13,7 @@ from tests.unit.extender.client.stand_in import StandIn, decide
 from stowplan.config import Duration
 from stowplan.config.types import Extender as Entry
 from stowplan.config.types import ExtenderManagedResource
-from stowplan.extender.client import HttpExtender, Outcome, build_extenders, kinds_kept, needs_victims
+from stowplan.extender.client import HttpExtender, Outcome, Patience, build_extenders, kinds_kept, needs_victims
 from stowplan.extender.client.transport import Answer, Unreachable
 from stowplan.framework import Failure
 from stowplan.framework.extender import CallExtender, Filtered
@@ -261,3 +261,32 @@ def test_large_bodies_go_through() -> None:
     asked: list[Any] = []
     assert decide(nodes, pod("p"), all_pass, asked=asked, node_cache_capable=False).node_name
     assert len(json.dumps(asked[0][1])) > 1 << 20
+
+
+def test_a_slow_answer_is_not_waited_for_when_the_question_may_be_repeated() -> None:
+    first = asyncio.Event()
+
+    class Slow:
+        def __init__(self) -> None:
+            self.asked: list[tuple[str, float | None]] = []
+
+        async def post(self, url: str, body: bytes, timeout: float | None) -> Answer:
+            self.asked.append((url, timeout))
+            if len(self.asked) == 1:
+                await first.wait()
+            return Answer(200, b"{}")
+
+        async def close(self) -> None: ...
+
+    async def run(verb: Any, argument: Any) -> list[tuple[str, float | None]]:
+        transport = Slow()
+        patience = Patience({"filter": 0.5}, hedge_after=0.01)
+        entry = Entry(url_prefix="http://x", filter_verb="f", bind_verb="b", http_timeout=Duration.of_seconds(2))
+        extender = HttpExtender(entry, transport, patience=patience)
+        asyncio.get_running_loop().call_later(0.1, first.set)
+        await extender.call(CallExtender(extender, verb, World([node("a")]).pod(pod("p")), argument))
+        return transport.asked
+
+    assert asyncio.run(run("filter", [])) == [("http://x/f", 0.5)] * 2
+    first.clear()
+    assert asyncio.run(run("bind", "a")) == [("http://x/b", 2.0)], "which may have been done"

@@ -132,3 +132,22 @@ def test_plugins_are_given_some_time() -> None:
     assert parse(["--plugin-call-timeout=90s"], known_plugins=None).plugin_call_timeout == 90.0
     with pytest.raises(ConfigError, match=r"^--plugin-call-timeout 0s must be greater than zero$"):
         parse(["--plugin-call-timeout=0"])
+
+
+def test_patience_with_extenders() -> None:
+    patience = parse(["--extender-timeouts=filter=2s,bind=500ms", "--extender-hedge-after=100ms"]).patience
+    assert (patience.timeouts, patience.hedge_after) == ({"filter": 2.0, "bind": 0.5}, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("flag", "complaint"),
+    [
+        ("--extender-timeouts=filters=2s", "filters=2s: give filter, prioritize, preempt, bind a time above zero"),
+        ("--extender-timeouts=filter=0s", "filter=0s: give filter, prioritize, preempt, bind a time above zero"),
+        ("--extender-timeouts=filter=soon", 'filter=soon: time: invalid duration "soon"'),
+        ("--extender-hedge-after=-1s", "--extender-hedge-after -1s must not be below zero"),
+    ],
+)
+def test_impossible_patience(flag: str, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        parse([flag])

@@ -21,7 +21,8 @@ tls-private-key-file tls-sni-cert-key v version vmodule write-config-to
 
 
 def test_every_flag_of_kube_scheduler_is_there_and_those_about_plugins() -> None:
-    assert set(FLAGS) == {*KUBE_SCHEDULER.split(), "plugin", "plugin-call-timeout", *EARLIER}
+    own = {"plugin", "plugin-call-timeout", "extender-timeouts", "extender-hedge-after"}
+    assert set(FLAGS) == {*KUBE_SCHEDULER.split(), *own, *EARLIER}
 
 
 def test_no_flag_is_there_twice() -> None:
