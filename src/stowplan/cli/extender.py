@@ -209,8 +209,8 @@ def replay(recording: str, plugins: tuple[str, ...], file: str | None, limit: in
     """Ask plugins what was asked when FILE was recorded, and show where they answer otherwise.
 
     Requests that named nodes are answered from the nodes in the recording. Pods on nodes, values of annotations and
-    environment variables are not in it, so a plugin that reads those may differ for that reason alone. What was recorded
-    with --shadow is what was sent, so that all that was only thought differs.
+    environment variables are not in it, so a plugin that reads those may differ for that reason alone. What was
+    recorded with --shadow is what was sent, so that all that was only thought differs.
 
     \b
     Examples:
