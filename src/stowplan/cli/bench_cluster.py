@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import click
 
-from stowplan.bench.cluster import NAMES, PEERS, Report, Runner
+from stowplan.bench.cluster import NAMES, PEERS, Runner
 from stowplan.bench.cluster.heat import Figures
-from stowplan.cli.columns import aligned
+from stowplan.cli.bench_table import table
 
 _HEADINGS = ("workload", "nodes", "pods", "", "pods/s", "cpu us", "first bind s", "rss MiB", "others")
-_OURS = "stowplan"
 
 
 @click.command()
@@ -82,18 +81,7 @@ def cluster(
         if as_json:
             click.echo(report.to_json())
     if not as_json:
-        click.echo("\n".join(table(reports)))
-
-
-def table(reports: Sequence[Report]) -> list[str]:
-    """Reports in aligned columns, and below them what was asked for."""
-    rows: list[tuple[str, ...]] = [_HEADINGS]
-    for report in reports:
-        first = (report.scenario, f"{report.nodes:,}", f"{report.pods:,}")
-        for name, figures in ((_OURS, report.figures), *report.peers.items()):
-            rows.append((*first, name, *_cells(figures)))
-            first = ("", "", "")
-    return [*aligned(rows, left=(0, 3)), *(line for report in reports for line in _verdicts(report))]
+        click.echo("\n".join(table(_HEADINGS, reports, _cells)))
 
 
 def _cells(figures: Figures) -> tuple[str, ...]:
@@ -104,10 +92,3 @@ def _cells(figures: Figures) -> tuple[str, ...]:
         f"{figures.rss_mib:,.0f}",
         f"{figures.others_cpu_share:.0%}",
     )
-
-
-def _verdicts(report: Report) -> list[str]:
-    return [
-        f"{report.scenario}: {verdict.bar}: {verdict.measured:.3f}, {'met' if verdict.met else 'MISSED'}"
-        for verdict in report.verdicts
-    ]

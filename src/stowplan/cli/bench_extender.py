@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 import click
 
-from stowplan.bench.extender import NAMES, Report, Runner
+from stowplan.bench.extender import NAMES, Runner
 from stowplan.bench.extender.report import Figures
-from stowplan.cli.columns import aligned
+from stowplan.cli.bench_table import table
 
 DISAGREED = 1
 SHOWN = 10
 
 _HEADINGS = ("workload", "nodes", "requests", "", "p50 ms", "p99 ms", "cpu ms", "rss MiB")
-_OURS = "stowplan"
 
 
 @click.command()
@@ -49,23 +48,12 @@ def extender(names: Sequence[str], requests: int | None, seed: int, as_json: boo
         if as_json:
             click.echo(report.to_json())
     if not as_json:
-        click.echo("\n".join(table(reports)))
+        click.echo("\n".join(table(_HEADINGS, reports, _cells)))
     disagreements = [f"{report.scenario}: {line}" for report in reports for line in report.disagreements]
     if disagreements:
         for line in disagreements[:SHOWN]:
             click.echo(f"stowplan: {line}", err=True)
         click.get_current_context().exit(DISAGREED)
-
-
-def table(reports: Sequence[Report]) -> list[str]:
-    """Reports in aligned columns, and below them what was asked for."""
-    rows: list[tuple[str, ...]] = [_HEADINGS]
-    for report in reports:
-        first = (report.scenario, f"{report.nodes:,}", f"{report.pods:,}")
-        for name, figures in ((_OURS, report.figures), *report.peers.items()):
-            rows.append((*first, name, *_cells(figures)))
-            first = ("", "", "")
-    return [*aligned(rows, left=(0, 3)), *(line for report in reports for line in _verdicts(report))]
 
 
 def _cells(figures: Figures) -> tuple[str, ...]:
@@ -75,10 +63,3 @@ def _cells(figures: Figures) -> tuple[str, ...]:
         f"{figures.cpu_us_per_pod / 1000:,.2f}",
         f"{figures.rss_mib:,.0f}",
     )
-
-
-def _verdicts(report: Report) -> list[str]:
-    return [
-        f"{report.scenario}: {verdict.bar}: {verdict.measured:.3f}, {'met' if verdict.met else 'MISSED'}"
-        for verdict in report.verdicts
-    ]

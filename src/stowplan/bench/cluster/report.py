@@ -7,19 +7,11 @@ from typing import Any
 
 import msgspec
 
+from stowplan.bench.beside import Ratios, Verdict, encode, ratios_of
 from stowplan.bench.cluster.heat import Figures
 from stowplan.bench.cluster.workload import CEILING, KUBE_SCHEDULER, Bars
 
 _COMPARED = ("per_second", "cpu_us_per_pod", "rss_mib")
-Ratios = dict[str, dict[str, float]]
-
-
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """A bar, and what was measured against it."""
-
-    bar: str
-    measured: float
-    met: bool
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,10 +30,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ratios(self) -> Ratios:
         """Our figures divided by those of each peer."""
-        return {
-            name: {field: getattr(self.figures, field) / max(getattr(peer, field), 1e-9) for field in _COMPARED}
-            for name, peer in self.peers.items()
-        }
+        return ratios_of(self.figures, self.peers, _COMPARED)
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -60,7 +49,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             "ratios": self.ratios,
             "bars": msgspec.to_builtins(self.verdicts),
         }
-        return msgspec.json.encode(_rounded(fields))
+        return encode(fields)
 
 
 def judge(bars: Bars, ours: Figures, ratios: Mapping[str, Mapping[str, float]]) -> Iterator[Verdict]:
@@ -86,13 +75,3 @@ def _rate(least: float, ratio: float, share: float | None, ceiling: Mapping[str,
         if ceiling["per_second"] >= share:
             return Verdict(bar=text, measured=ceiling["per_second"], met=True)
     return Verdict(bar=text, measured=ratio, met=ratio >= least)
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, 3)
-    if isinstance(value, dict):
-        return {key: _rounded(member) for key, member in value.items()}
-    if isinstance(value, list):
-        return [_rounded(member) for member in value]
-    return value

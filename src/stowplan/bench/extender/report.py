@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from stowplan.bench.beside import Ratios, Verdict, encode, ratios_of
+
 _COMPARED = ("per_second", "cpu_us_per_pod", "p50_us", "p99_us", "rss_mib")
 
 
@@ -18,14 +20,6 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     p50_us: float
     p99_us: float
     rss_mib: float
-
-
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """A bar, and what was measured against it."""
-
-    bar: str
-    measured: float
-    met: bool
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,12 +37,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: Sequence[Verdict] = ()
 
     @property
-    def ratios(self) -> dict[str, dict[str, float]]:
+    def ratios(self) -> Ratios:
         """Our figures divided by those of each peer."""
-        return {
-            name: {field: getattr(self.figures, field) / max(getattr(peer, field), 1e-9) for field in _COMPARED}
-            for name, peer in self.peers.items()
-        }
+        return ratios_of(self.figures, self.peers, _COMPARED)
 
     def to_json(self) -> bytes:
         fields: dict[str, Any] = {
@@ -63,7 +54,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             "agreed": self.compared - len(self.disagreements),
             "bars": msgspec.to_builtins(self.verdicts),
         }
-        return msgspec.json.encode(_rounded(fields))
+        return encode(fields)
 
 
 def figures(seconds: Sequence[float], cpu_seconds: float, rss_mib: float) -> Figures:
@@ -81,13 +72,3 @@ def figures(seconds: Sequence[float], cpu_seconds: float, rss_mib: float) -> Fig
 def _quantile(ordered: Sequence[float], share: float) -> float:
     """The least value that at least this share of all does not exceed."""
     return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, 3)
-    if isinstance(value, dict):
-        return {key: _rounded(member) for key, member in value.items()}
-    if isinstance(value, list):
-        return [_rounded(member) for member in value]
-    return value

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
+from stowplan.bench.beside import Verdict
 from stowplan.bench.calibration import calibrate
 from stowplan.bench.extender.comparing import differences
 from stowplan.bench.extender.contestants import Contestant, build_rival, ours, rival
-from stowplan.bench.extender.report import Figures, Report, Verdict, figures
+from stowplan.bench.extender.report import Figures, Report, figures
 from stowplan.bench.extender.traffic import CONTROLLERS, Traffic
 from stowplan.bench.extender.workload import (
     LEAK,

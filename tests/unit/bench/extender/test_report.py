@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from stowplan.bench.beside import Verdict
 from stowplan.bench.extender.comparing import differences
-from stowplan.bench.extender.report import Report, Verdict, figures
+from stowplan.bench.extender.report import Report, figures
 
 
 def test_figures() -> None:

@@ -1,0 +1,25 @@
+"""How benchmarks print what they measured of us beside others."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from stowplan.cli.columns import aligned
+
+OURS = "stowplan"
+
+
+def table(headings: tuple[str, ...], reports: Sequence[Any], cells: Callable[[Any], tuple[str, ...]]) -> list[str]:
+    """Reports in aligned columns, a line for each contestant, and below them what was asked for."""
+    rows = [headings]
+    for report in reports:
+        first = (report.scenario, f"{report.nodes:,}", f"{report.pods:,}")
+        for name, figures in ((OURS, report.figures), *report.peers.items()):
+            rows.append((*first, name, *cells(figures)))
+            first = ("", "", "")
+    return [*aligned(rows, left=(0, 3)), *(line for report in reports for line in _verdicts(report))]
+
+
+def _verdicts(report: Any) -> Iterable[str]:
+    for verdict in report.verdicts:
+        met = "met" if verdict.met else "MISSED"
+        yield f"{report.scenario}: {verdict.bar}: {verdict.measured:.3f}, {met}"
