@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from stowplan.extender.wire import answers, asking, replies, requests
 
+object_names = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?(\.[a-z0-9]+)?", fullmatch=True)
+"""As Kubernetes names objects."""
 names = st.lists(st.text(max_size=12), max_size=6, unique=True)
 reasons = st.dictionaries(st.text(max_size=12), st.text(min_size=1, max_size=20), max_size=4)
 victims = st.dictionaries(
@@ -45,7 +47,7 @@ def test_preempt_requests(offered: dict[str, Any]) -> None:
     assert {node: (v.uids, v.num_pdb_violations) for node, v in read.victims.items()} == offered
 
 
-@given(st.text(min_size=1), st.text(), st.text(), st.text(min_size=1))
+@given(object_names, st.just("") | object_names, st.text(), object_names)
 def test_bind_requests(name: str, namespace: str, uid: str, node: str) -> None:
     read = requests.read_bind(asking.write_bind(name, namespace, uid, node))
     assert (read.pod_name, read.pod_namespace, read.pod_uid, read.node) == (name, namespace, uid, node)

@@ -11,6 +11,7 @@ NAMESPACED = (
     "Service",
     "apps/v1/ReplicaSet",
     "apps/v1/StatefulSet",
+    "coordination.k8s.io/v1/Lease",
     "policy/v1/PodDisruptionBudget",
     "resource.k8s.io/v1/ResourceClaim",
     "resource.k8s.io/v1/ResourceClaimTemplate",
@@ -28,7 +29,7 @@ CLUSTER_WIDE = (
     "storage.k8s.io/v1/VolumeAttachment",
 )
 KEPT = frozenset({("Service", "kubernetes")})
-KEPT_PREFIX = {"PriorityClass": "system-"}
+KEPT_PREFIX = {"Lease": "apiserver-", "PriorityClass": "system-"}
 """The API server made these and would make them again."""
 
 

@@ -77,7 +77,7 @@ def run(cluster: Cluster) -> FromCluster:
 def test_all_that_can_be_simulated_is_asked_for_nodes_and_pods_first(cluster: Cluster, run: FromCluster) -> None:
     assert run().exit_code == 0
     assert cluster.asked[:2] == ["Pod", "Node"]
-    assert set(cluster.asked) == KINDS.keys() - {"Event", "Lease"}
+    assert set(cluster.asked) == KINDS.keys() - {"DeviceTaintRule", "Event", "Lease"}
 
 
 def test_kinds_that_are_left_out_are_named(cluster: Cluster, run: FromCluster) -> None:
