@@ -6,6 +6,8 @@ import click
 
 from stowplan.cli.main import cli
 
+_HELP = ["-h", "--help"]
+"""As at the root: a command remembers the names with which it was first asked."""
 _WIDTH = 100
 
 
@@ -21,7 +23,7 @@ def commands(*names: str) -> str:
 def _walk(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
-        context = click.Context(command, info_name=path[-1])
+        context = click.Context(command, info_name=path[-1], help_option_names=_HELP)
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
             assert inner is not None
@@ -33,5 +35,11 @@ def _help(path: tuple[str, ...], command: click.Command) -> str:
         from stowplan.scheduler.flags import usage
 
         return usage().strip()
-    context = click.Context(command, info_name=" ".join(path), terminal_width=_WIDTH, max_content_width=_WIDTH)
+    context = click.Context(
+        command,
+        info_name=" ".join(path),
+        terminal_width=_WIDTH,
+        max_content_width=_WIDTH,
+        help_option_names=_HELP,
+    )
     return command.get_help(context)

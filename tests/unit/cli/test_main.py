@@ -81,7 +81,7 @@ def every_command() -> Iterator[tuple[str, str]]:
                 yield from walk(child, click.Context(child, info_name=name, parent=ctx))
         yield ctx.command_path, command.get_help(ctx)
 
-    return walk(cli, click.Context(cli, info_name="stowplan"))
+    return walk(cli, click.Context(cli, info_name="stowplan", **cli.context_settings))
 
 
 def test_every_help_ends_with_examples() -> None:

@@ -551,7 +551,7 @@ def test_sending_again_takes_its_time() -> None:
         async with serving(ok) as server:
             writer = Writer(server.connection())
             began = asyncio.get_running_loop().time()
-            for attempt, least in ((1, 0.01), (2, 0.06)):
+            for attempt, least in ((1, 0.009), (2, 0.055)):
                 call = Call()
                 writer.submit_again(call, attempt)
                 await call.outcome
