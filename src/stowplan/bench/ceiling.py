@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import cycle
 from typing import NamedTuple
 
-from stowplan.cluster import bodies
+from stowplan.cluster import bodies, messages, protobuf
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.lean import Exchange, Writer
@@ -62,8 +62,7 @@ class _Run:
         self.writer = writer
         self.left = pods
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.common = bodies.reporter(CONTROLLER, CONTROLLER, "Normal", "Scheduled", "Binding")
-        self.micro_time = bodies.MicroTime()
+        self.common = messages.reporter(CONTROLLER, CONTROLLER, "Normal", "Scheduled", "Binding")
 
     def fail(self, error: ClusterError) -> None:
         if not self.done.done():
@@ -75,6 +74,12 @@ class _Step(Exchange):
 
     __slots__ = ("_run",)
     _run: _Run
+
+    accept = protobuf.MEDIA_TYPE
+
+    def __init__(self, run: _Run, path: bytes, body: bytes) -> None:
+        super().__init__(b"POST", path, body, protobuf.MEDIA_TYPE)
+        self._run = run
 
     def replied(self, status: int, body: bytes) -> None:
         if status < 300:
@@ -93,10 +98,8 @@ class _Binding(_Step):
     __slots__ = ("_node_name", "_pod")
 
     def __init__(self, run: _Run, pod: PodKey, node_name: str) -> None:
-        super().__init__(
-            b"POST", bodies.binding_path(pod.namespace, pod.name), bodies.binding(*pod, node_name=node_name)
-        )
-        self._run = run
+        path = bodies.binding_path(pod.namespace, pod.name)
+        super().__init__(run, path, messages.binding(*pod, node_name=node_name))
         self._pod = pod
         self._node_name = node_name
 
@@ -110,17 +113,16 @@ class _Event(_Step):
     def __init__(self, run: _Run, pod: PodKey, node_name: str) -> None:
         namespace = pod.namespace.encode()
         now = time.time()
-        body = bodies.event(
-            bodies.event_name(pod.name, int(now * 1e9)),
+        fields = messages.event(
+            messages.event_name(pod.name, int(now * 1e9)),
             namespace,
-            run.micro_time(now),
-            bodies.pod_reference(*pod, resource_version=""),
+            now,
+            messages.pod_reference(*pod, resource_version=""),
             b"",
             f"Successfully assigned {pod.namespace}/{pod.name} to {node_name}",
             run.common,
         )
-        super().__init__(b"POST", bodies.events_path(namespace), body)
-        self._run = run
+        super().__init__(run, bodies.events_path(namespace), messages.event_body(fields))
 
     def go_on(self) -> None:
         self._run.left -= 1

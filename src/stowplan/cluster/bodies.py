@@ -1,51 +1,28 @@
-"""What goes over the wire when something is written: paths and JSON.
+"""What goes over the wire when something is written: paths and JSON. What goes out for every pod is in `messages`.
 
-Bindings and events go out for every pod, so they are filled into bytes that were made before. Names of objects, their
-uids and resource versions hold no character that JSON or a path would have to escape; the API server sees to that.
+Names of objects, their uids and resource versions hold no character that JSON or a path would have to escape; the API
+server sees to that.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
-
-import msgspec
 
 from stowplan import api
 from stowplan.api import codec
 
 STRATEGIC_MERGE_PATCH = b"application/strategic-merge-patch+json"
 MERGE_PATCH = b"application/merge-patch+json"
-LONGEST_NOTE = 1024
-"""In bytes, as all limits of events."""
-
-_BINDING = (
-    b'{"apiVersion":"v1","kind":"Binding","metadata":{"name":"%b","namespace":"%b","uid":"%b"},'
-    b'"target":{"kind":"Node","name":"%b"}}'
-)
 _BINDING_PATH = b"/api/v1/namespaces/%b/pods/%b/binding"
 _POD_PATH = b"/api/v1/namespaces/%b/pods/%b%b"
 _EVENTS_PATH = b"/apis/events.k8s.io/v1/namespaces/%b/events"
-_EVENT = (
-    b'{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"%b","namespace":"%b"},"eventTime":"%b",'
-    b'"regarding":%b,%b"note":%b,%b}'
-)
-_POD_REFERENCE = b'{"kind":"Pod","namespace":"%b","name":"%b","uid":"%b","apiVersion":"v1","resourceVersion":"%b"}'
-_LONGEST_NAME = 253
 _POD_SCHEDULED = "PodScheduled"
 _DELETE = b'{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"%b"}}'
-
-quoted: Callable[[str], bytes] = msgspec.json.Encoder().encode
-"""A text as JSON."""
 
 
 def binding_path(namespace: str, name: str) -> bytes:
     return _BINDING_PATH % (namespace.encode(), name.encode())
-
-
-def binding(namespace: str, name: str, uid: str, node_name: str) -> bytes:
-    return _BINDING % (name.encode(), namespace.encode(), uid.encode(), node_name.encode())
 
 
 def pod_path(namespace: str, name: str, subresource: bytes = b"") -> bytes:
@@ -87,42 +64,6 @@ def delete_options(uid: str) -> bytes:
 
 def events_path(namespace: bytes) -> bytes:
     return _EVENTS_PATH % namespace
-
-
-def pod_reference(namespace: str, name: str, uid: str, resource_version: str) -> bytes:
-    return _POD_REFERENCE % (namespace.encode(), name.encode(), uid.encode(), resource_version.encode())
-
-
-def reporter(controller: str, hostname: str, type_: str, reason: str, action: str) -> bytes:
-    """The members that many events have in common, without the braces."""
-    common = {
-        "reportingController": controller,
-        "reportingInstance": f"{controller}-{hostname}",
-        "type": type_,
-        "reason": reason,
-        "action": action,
-    }
-    return codec.encode(common)[1:-1]
-
-
-def event(
-    name: bytes, namespace: bytes, moment: bytes, regarding: bytes, related: bytes, note: str, common: bytes
-) -> bytes:
-    """An event. References and the common members are JSON already; `related` may be empty."""
-    other = b'"related":%b,' % related if related else b""
-    return _EVENT % (name, namespace, moment, regarding, other, quoted(_cut(note)), common)
-
-
-def event_name(of: str, number: int) -> bytes:
-    """A name for an event. One about an object with a very long name is named by the number alone."""
-    name = b"%b.%x" % (of.encode(), number)
-    return name if len(name) <= _LONGEST_NAME else b"%x" % number
-
-
-def _cut(note: str) -> str:
-    if len(note) * 4 <= LONGEST_NOTE:
-        return note
-    return note.encode()[:LONGEST_NOTE].decode(errors="ignore")
 
 
 class MicroTime:

@@ -12,6 +12,7 @@ A kubeconfig that cannot be used is a `ConfigError`, as any configuration is. No
 
 from stowplan.api import codec
 from stowplan.api.meta import Wire
+from stowplan.cluster import protobuf
 from stowplan.errors import StowplanError
 
 _REASONS = {
@@ -58,8 +59,8 @@ class ApiError(ClusterError):
         """The error that a reply means: its body is a Kubernetes Status, or whatever a proxy has to say."""
         wait = parse_retry_after(retry_after)
         try:
-            told = codec.decode(Status, body)
-        except codec.DecodeError:
+            told = _read_status(body)
+        except (codec.DecodeError, ValueError):
             text = " ".join(body[:_LONGEST_BODY].decode(errors="replace").split())
             return cls(status, "", text, wait)
         return cls.from_status(told, status, wait)
@@ -97,6 +98,29 @@ class Status(Wire, frozen=True, kw_only=True):
     reason: str = ""
     message: str = ""
     details: StatusDetails = StatusDetails()
+
+
+def _read_status(body: bytes) -> Status:
+    """A Status as the server writes it: in protobuf where the reply was to be that, else in JSON."""
+    if not body.startswith(protobuf.MAGIC):
+        return codec.decode(Status, body)
+    told = dict(protobuf.fields(protobuf.opened(body)))
+    reason, message, details = (_bytes(told.get(number)) for number in (4, 3, 5))
+    retry_after = dict(protobuf.fields(details)).get(5)
+    return Status(
+        code=_number(told.get(6)),
+        reason=reason.decode(),
+        message=message.decode(),
+        details=StatusDetails(retry_after_seconds=_number(retry_after)),
+    )
+
+
+def _bytes(value: int | bytes | None) -> bytes:
+    return value if isinstance(value, bytes) else b""
+
+
+def _number(value: int | bytes | None) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def parse_retry_after(text: str | None) -> float | None:

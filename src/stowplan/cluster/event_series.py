@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from stowplan.cluster import bodies
+from stowplan.cluster import bodies, messages
 
 FINISH_AFTER = 360.0
 """Seconds of silence after which an event is not expected again; also how often that is looked at."""
@@ -16,15 +16,15 @@ MOST = 10_000
 class Series:
     """One event, and how often it was seen."""
 
-    __slots__ = ("body", "count", "created", "key", "path", "seen_at", "told", "told_at")
+    __slots__ = ("_fields", "count", "created", "key", "path", "seen_at", "told", "told_at")
 
-    def __init__(self, key: Hashable, path: bytes, body: bytes, now: float) -> None:
+    def __init__(self, key: Hashable, path: bytes, fields: bytes, now: float) -> None:
         self.key = key
         """What makes events the same."""
         self.path = path
         """Of the event itself."""
-        self.body = body
-        """As it was when it was seen once."""
+        self._fields = fields
+        """As they were when it was seen once."""
         self.count = 1
         self.seen_at = now
         self.created = False
@@ -37,8 +37,13 @@ class Series:
     def collection(self) -> bytes:
         return self.path.rpartition(b"/")[0]
 
-    def member(self, micro_time: bodies.MicroTime) -> bytes:
-        return b'"series":{"count":%d,"lastObservedTime":"%b"}' % (self.count, micro_time(self.seen_at))
+    def fields(self) -> bytes:
+        """Of an event that the server is to make anew, with the count."""
+        return self._fields + messages.series(self.count, self.seen_at)
+
+    def patch(self, micro_time: bodies.MicroTime) -> bytes:
+        """What tells the server the count; patches are JSON."""
+        return b'{"series":{"count":%d,"lastObservedTime":"%b"}}' % (self.count, micro_time(self.seen_at))
 
 
 class SeriesBook:

@@ -11,11 +11,10 @@ from collections import deque
 from collections.abc import Callable
 
 from stowplan import api
-from stowplan.api import codec
-from stowplan.cluster import bodies
+from stowplan.cluster import bodies, messages, protobuf
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.event_series import FINISH_AFTER, Series, SeriesBook
-from stowplan.cluster.lean import JSON, ClosedError, Exchange, Writer
+from stowplan.cluster.lean import ClosedError, Exchange, Writer
 from stowplan.cluster.writes.refusals import SUCCESS
 from stowplan.framework import EmitEvent, Pod
 
@@ -83,7 +82,7 @@ class Recorder:
 
     def record(self, regarding: api.ObjectReference, controller: str, reason: str, note: str) -> None:
         """Have a normal event about any object written."""
-        what = (self._common(controller, "Normal", reason, reason), codec.encode(regarding), b"")
+        what = (self._common(controller, "Normal", reason, reason), messages.reference(regarding), b"")
         self._record((regarding.namespace or "default").encode(), regarding.name, what, note, repeatable=True)
 
     async def drain(self, timeout: float) -> bool:
@@ -103,29 +102,29 @@ class Recorder:
             return
         common, regarding, related = what
         name = self._name(of, now)
-        body = bodies.event(name, namespace, self._micro_time(now), regarding, related, note, common)
+        fields = messages.event(name, namespace, now, regarding, related, note, common)
         path = bodies.events_path(namespace)
         series = None
         if repeatable:
-            series = Series(what, b"%b/%b" % (path, name), body, now)
+            series = Series(what, b"%b/%b" % (path, name), fields, now)
             self._series.add(series)
             self._keep_looking_over()
-        self._enqueue(_EventExchange(self, b"POST", path, body, series))
+        self._enqueue(_EventExchange(self, b"POST", path, messages.event_body(fields), series))
 
     def _common(self, controller: str, type_: str, reason: str, action: str) -> bytes:
         key = (controller, type_, reason, action)
         common = self._commons.get(key)
         if common is None:
-            common = self._commons[key] = bodies.reporter(controller, self._hostname, type_, reason, action)
+            common = self._commons[key] = messages.reporter(controller, self._hostname, type_, reason, action)
         return common
 
     def _reference(self, pod: Pod) -> bytes:
-        return bodies.pod_reference(pod.namespace, pod.name, pod.uid, self._version_of(pod))
+        return messages.pod_reference(pod.namespace, pod.name, pod.uid, self._version_of(pod))
 
     def _name(self, of: str, now: float) -> bytes:
         """A name that no other event has: that of the pod, and a number that grows with time."""
         self._last_number = number = max(int(now * 1e9), self._last_number + 1)
-        return bodies.event_name(of, number)
+        return messages.event_name(of, number)
 
     # Sending
     def _enqueue(self, exchange: _EventExchange) -> None:
@@ -145,8 +144,7 @@ class Recorder:
 
     def _report(self, series: Series) -> None:
         """Tell the server how often an event has been seen by now."""
-        patch = b"{%b}" % series.member(self._micro_time)
-        self._enqueue(_EventExchange(self, b"PATCH", series.path, patch, series))
+        self._enqueue(_EventExchange(self, b"PATCH", series.path, series.patch(self._micro_time), series))
 
     def _keep_looking_over(self) -> None:
         if self._looking_over is None:
@@ -172,7 +170,7 @@ class Recorder:
         series = exchange.series
         if series is not None and exchange.method == b"PATCH" and error.reason == "NotFound":
             # The server has discarded the event since. It may have another one made of it, with the count.
-            body = b"%b,%b}" % (series.body[:-1], series.member(self._micro_time))
+            body = messages.event_body(series.fields())
             self._enqueue(_EventExchange(self, b"POST", series.collection, body, series))
         elif error.reason != "AlreadyExists":
             self._give_up(exchange, error.reason, error.message)
@@ -207,8 +205,10 @@ class Recorder:
 class _EventExchange(Exchange):
     __slots__ = ("_recorder", "attempts", "series")
 
+    accept = protobuf.MEDIA_TYPE
+
     def __init__(self, recorder: Recorder, method: bytes, path: bytes, body: bytes, series: Series | None) -> None:
-        super().__init__(method, path, body, JSON if method == b"POST" else bodies.STRATEGIC_MERGE_PATCH)
+        super().__init__(method, path, body, protobuf.MEDIA_TYPE if method == b"POST" else bodies.STRATEGIC_MERGE_PATCH)
         self._recorder = recorder
         self.series = series
         self.attempts = 0

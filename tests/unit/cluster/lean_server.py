@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 import uvloop
 from httptools import HttpRequestParser
+from tests.unit.cluster.proto_json import read_body
 
 from stowplan.cluster.connection import Connection, Credentials, Identity
 from stowplan.cluster.errors import ClusterError
@@ -31,7 +32,7 @@ class Received(NamedTuple):
 
     @property
     def json(self) -> Any:
-        return json.loads(self.body)
+        return read_body(self.body, self.headers["content-type"])
 
 
 class Peer(asyncio.Protocol):

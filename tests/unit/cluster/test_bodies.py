@@ -20,14 +20,10 @@ CONDITION = api.Condition(
 )
 
 
-def test_a_binding() -> None:
+def test_paths() -> None:
     assert bodies.binding_path("ns", "web-1") == b"/api/v1/namespaces/ns/pods/web-1/binding"
-    assert json.loads(bodies.binding("ns", "web-1", "u-1", "n1")) == {
-        "apiVersion": "v1",
-        "kind": "Binding",
-        "metadata": {"name": "web-1", "namespace": "ns", "uid": "u-1"},
-        "target": {"kind": "Node", "name": "n1"},
-    }
+    assert bodies.pod_path("ns", "web-1", b"/status") == b"/api/v1/namespaces/ns/pods/web-1/status"
+    assert bodies.events_path(b"ns") == b"/apis/events.k8s.io/v1/namespaces/ns/events"
 
 
 @pytest.mark.parametrize(
@@ -82,52 +78,6 @@ def test_a_status_patch_leaves_out_what_is_to_stay(
 def test_a_deletion_is_of_this_very_object() -> None:
     options = json.loads(bodies.delete_options("u-1"))
     assert options == {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "u-1"}}
-
-
-@given(note=st.text(), related=st.booleans())
-def test_an_event(note: str, related: bool) -> None:
-    common = bodies.reporter("my-scheduler", "host", "Warning", "FailedScheduling", "Scheduling")
-    regarding = bodies.pod_reference("ns", "web-1", "u-1", "42")
-    other = bodies.pod_reference("ns", "web-2", "u-2", "")
-    moment = bodies.MicroTime()(1767225600.25)
-    body = bodies.event(b"web-1.a", b"ns", moment, regarding, other if related else b"", note, common)
-    event = json.loads(body)
-    assert event.pop("note") == note
-    assert event.pop("related", {}).get("uid") == ("u-2" if related else None)
-    assert event == {
-        "apiVersion": "events.k8s.io/v1",
-        "kind": "Event",
-        "metadata": {"name": "web-1.a", "namespace": "ns"},
-        "eventTime": "2026-01-01T00:00:00.250000Z",
-        "reportingController": "my-scheduler",
-        "reportingInstance": "my-scheduler-host",
-        "action": "Scheduling",
-        "reason": "FailedScheduling",
-        "type": "Warning",
-        "regarding": {
-            "kind": "Pod",
-            "apiVersion": "v1",
-            "namespace": "ns",
-            "name": "web-1",
-            "uid": "u-1",
-            "resourceVersion": "42",
-        },
-    }
-
-
-@pytest.mark.parametrize(
-    ("note", "length"), [("x" * 1024, 1024), ("x" * 1025, 1024), ("ä" * 600, 1024), ("€" * 400, 1023)]
-)
-def test_a_note_is_cut_to_what_the_server_takes(note: str, length: int) -> None:
-    event = json.loads(bodies.event(b"e", b"ns", b"", b"{}", b"", note, b'"type":"Normal"'))
-    assert note.startswith(event["note"])
-    assert len(event["note"].encode()) == length
-
-
-def test_names_of_events() -> None:
-    assert bodies.event_name("web-1", 255) == b"web-1.ff"
-    assert bodies.event_name("x" * 250, 255) == b"x" * 250 + b".ff"
-    assert bodies.event_name("x" * 251, 255) == b"ff"
 
 
 @given(st.floats(0, 4e9))

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from stowplan.cluster.errors import ApiError, Status, StatusDetails, parse_retry_after
+from stowplan.cluster.protobuf import envelope, field, number_field, sealed
 
 
 def test_a_refusal_is_read_from_kubernetes_status() -> None:
@@ -10,6 +11,19 @@ def test_a_refusal_is_read_from_kubernetes_status() -> None:
     error = ApiError.from_reply(409, body.encode())
     assert (error.status, error.reason, error.message, error.retry_after) == (409, "Conflict", "changed", None)
     assert str(error) == "Conflict (409): changed"
+
+
+def test_a_refusal_is_read_from_protobuf() -> None:
+    details = field(1, b"web") + number_field(5, 3)
+    message = field(1, b"") + field(2, b"Failure") + field(3, "für web".encode()) + field(4, b"Conflict")
+    body = sealed(envelope(b"v1", b"Status"), message + field(5, details) + number_field(6, 409))
+    error = ApiError.from_reply(409, body)
+    assert (error.status, error.reason, error.message, error.retry_after) == (409, "Conflict", "für web", 3.0)
+
+
+@pytest.mark.parametrize("body", [b"k8s\0", b"k8s\0\x12\x02\x1a\x09", b"k8s\0\x12\x03\x1a\x01\xff"])
+def test_protobuf_that_cannot_be_read_leaves_the_status(body: bytes) -> None:
+    assert ApiError.from_reply(409, body).reason == "Conflict"
 
 
 def test_a_refusal_that_is_no_status_tells_what_came() -> None:

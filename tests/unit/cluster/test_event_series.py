@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import json
+
+from tests.unit.cluster.proto_json import to_json
+
+from stowplan.cluster import messages
 from stowplan.cluster.bodies import MicroTime
 from stowplan.cluster.event_series import FINISH_AFTER, REFRESH_EVERY, Series, SeriesBook
 
@@ -12,7 +17,7 @@ class Book:
         self.book = SeriesBook(lambda series: self.told.append((series.key, series.count)), most)
 
     def see(self, key: str, now: float, created: bool = True) -> Series:
-        series = Series(key, b"/events/e1", b"{}", now)
+        series = Series(key, b"/events/e1", b"", now)
         self.book.add(series)
         if created:
             self.book.created(series, now)
@@ -25,7 +30,10 @@ def test_the_second_time_is_told_and_further_ones_are_counted() -> None:
     assert book.told == []
     assert [book.book.saw_again("a", float(now)) for now in range(1, 5)] == [True] * 4
     assert book.told == [("a", 2)]
-    assert series.member(MicroTime()) == b'"series":{"count":5,"lastObservedTime":"1970-01-01T00:00:04.000000Z"}'
+    assert json.loads(series.patch(MicroTime())) == {
+        "series": {"count": 5, "lastObservedTime": "1970-01-01T00:00:04.000000Z"}
+    }
+    assert to_json(messages.event_body(series.fields()))["series"] == json.loads(series.patch(MicroTime()))["series"]
     assert not book.book.saw_again("b", 0.0)
 
 

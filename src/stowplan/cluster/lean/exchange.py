@@ -25,6 +25,9 @@ class Exchange:
 
     __slots__ = ("body", "content_type", "method", "path", "timeout", "tries")
 
+    accept = JSON
+    """What the reply is to be written in."""
+
     def __init__(
         self, method: bytes, path: bytes, body: bytes = b"", content_type: bytes = JSON, timeout: float = TIMEOUT
     ) -> None:

@@ -25,7 +25,7 @@ _LOOK_EVERY = 0.005
 _FIRST_PAUSE, _GROWTH, _LONGEST_PAUSE, _JITTER = 0.01, 5.0, 1.25, 0.1
 
 _UNAUTHORIZED, _TOO_MANY, _SERVER_ERROR = 401, 429, 500
-_REQUEST = b"%b %b%b HTTP/1.1\r\n%bContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b"
+_REQUEST = b"%b %b%b HTTP/1.1\r\n%bAccept: %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b"
 
 Observe = Callable[[str, str, float, int, int], object]
 """Is told of every request that was sent: the method, the status of the reply or "<error>", the seconds it took, and
@@ -152,6 +152,7 @@ class Writer:
             self._prefix,
             exchange.path,
             self._head,
+            exchange.accept,
             exchange.content_type,
             len(body),
             body,
@@ -164,7 +165,6 @@ class Writer:
         headers = {
             "Host": f"{host}:{connection.port}",
             "User-Agent": connection.user_agent,
-            "Accept": "application/json",
             **login.headers,
         }
         return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")

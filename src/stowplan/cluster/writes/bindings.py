@@ -10,7 +10,7 @@ from typing import Any
 from stowplan import api
 from stowplan.api import codec
 from stowplan.api.codec import DecodeError
-from stowplan.cluster import bodies
+from stowplan.cluster import bodies, messages, protobuf
 from stowplan.cluster.errors import ClusterError
 from stowplan.cluster.lean import ClosedError, Exchange, NotLeaderError, Writer
 from stowplan.cluster.writes import refusals
@@ -36,12 +36,15 @@ class BindingExchange(Exchange):
 
     __slots__ = ("_answer", "_attempts", "_doubted_at", "_instruction", "_told", "_writer")
 
+    accept = protobuf.MEDIA_TYPE
+
     def __init__(self, writer: Writer, instruction: Bind, answer: Answer) -> None:
         pod = instruction.pod
         super().__init__(
             b"POST",
             bodies.binding_path(pod.namespace, pod.name),
-            bodies.binding(pod.namespace, pod.name, pod.uid, instruction.node_name),
+            messages.binding(pod.namespace, pod.name, pod.uid, instruction.node_name),
+            protobuf.MEDIA_TYPE,
         )
         self._writer = writer
         self._instruction = instruction

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from stowplan import api
 from stowplan.api import codec
-from stowplan.cluster import bodies
+from stowplan.cluster import bodies, messages, protobuf
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
@@ -94,12 +94,12 @@ class PodWriter:
         if refused := _odd_name(pod):
             return error(f"telling of pod {pod.namespace}/{pod.name}: {refused}")
         namespace, common = pod.namespace.encode(), self._reporter(reason, warning)
-        regarding = bodies.pod_reference(pod.namespace, pod.name, pod.uid, "")
+        regarding = messages.pod_reference(pod.namespace, pod.name, pod.uid, "")
         now = time.time()
-        name, moment = bodies.event_name(pod.name, int(now * 1e9)), bodies.MicroTime()(now)
-        body = bodies.event(name, namespace, moment, regarding, b"", note, common)
+        name = messages.event_name(pod.name, int(now * 1e9))
+        body = messages.event_body(messages.event(name, namespace, now, regarding, b"", note, common))
         try:
-            await self._at_server().request("POST", bodies.events_path(namespace).decode(), body)
+            await self._post(bodies.events_path(namespace), body)
         except ClusterError as problem:
             return error(f"telling of pod {pod.namespace}/{pod.name}: {problem}")
         return None
@@ -110,12 +110,12 @@ class PodWriter:
             self._client = None
 
     async def _bind(self, pod: SomePod, node_name: str) -> Status | None:
-        path = bodies.binding_path(pod.namespace, pod.name).decode()
-        body = bodies.binding(pod.namespace, pod.name, pod.uid, node_name)
+        path = bodies.binding_path(pod.namespace, pod.name)
+        body = messages.binding(pod.namespace, pod.name, pod.uid, node_name)
         problem: ClusterError | None = None
         for attempt in range(_ATTEMPTS):
             try:
-                await self._at_server().request("POST", path, body)
+                await self._post(path, body)
                 return None
             except ClusterError as refusal:
                 problem = refusal
@@ -142,7 +142,10 @@ class PodWriter:
 
     def _reporter(self, reason: str, warning: bool) -> bytes:
         type_ = "Warning" if warning else "Normal"
-        return bodies.reporter(_REPORTER, socket.gethostname(), type_, reason, _ACTION)
+        return messages.reporter(_REPORTER, socket.gethostname(), type_, reason, _ACTION)
+
+    async def _post(self, path: bytes, message: bytes) -> None:
+        await self._at_server().request("POST", path.decode(), message, content_type=protobuf.MEDIA_TYPE.decode())
 
     def _at_server(self) -> Client:
         """A client belongs to the event loop that it is used on."""

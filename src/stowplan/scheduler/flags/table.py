@@ -120,7 +120,8 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "kube-api-content-type",
             STRING,
             "application/vnd.kubernetes.protobuf",
-            "As clientConnection.contentType; ignored with --config. JSON is spoken whatever it says.",
+            "As clientConnection.contentType; ignored with --config. Bindings and events go out in protobuf, all else "
+            "in JSON, whatever it says.",
             instead=_FILE,
         ),
         Flag("kube-api-qps", FLOAT32, 50.0, "As clientConnection.qps; ignored with --config.", instead=_FILE),

@@ -1,11 +1,11 @@
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 from aiohttp import web
+from tests.unit.cluster.proto_json import read_body
 from tests.unit.cluster.serving import serving
 
 from stowplan.extender.holding import PodWriter, pods
@@ -35,7 +35,7 @@ class Server:
 
     async def reply(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
-        self.asked.append((request.method, request.path, json.loads(body) if body else None))
+        self.asked.append((request.method, request.path, read_body(body, request.content_type) if body else None))
         if request.method == "GET":
             return web.json_response({"metadata": {"uid": self.uid}, "spec": {"nodeName": self.node}})
         status = self.patch if request.method == "PATCH" else self.statuses.pop(0)
