@@ -27,6 +27,8 @@ class Exchange:
 
     accept = JSON
     """What the reply is to be written in."""
+    finishes = False
+    """Whether it is the last that is written for an object, rather than one on the way."""
 
     def __init__(
         self, method: bytes, path: bytes, body: bytes = b"", content_type: bytes = JSON, timeout: float = TIMEOUT

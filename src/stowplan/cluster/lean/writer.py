@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import deque
 from collections.abc import Callable
 from time import monotonic
 
 from stowplan.cluster.connection import Connection, Login
 from stowplan.cluster.errors import ClusterError, ConnectionFailed
+from stowplan.cluster.lean.backlog import Backlog
 from stowplan.cluster.lean.channel import Channel
 from stowplan.cluster.lean.exchange import ClosedError, Exchange, NotLeaderError
 from stowplan.cluster.lean.pool import Pool
@@ -37,7 +37,8 @@ def _always() -> bool:
 
 
 class Writer:
-    """Sends requests in the order they come, as soon as a connection, the rate and leadership allow.
+    """Sends requests in the order they come, as soon as a connection, the rate and leadership allow; those that finish
+    something take turns with those that begin something.
 
     Those that wait while the server cannot be reached are lost with every attempt to reach it that fails. A request
     that may have arrived is never repeated here, unless the server itself asks for that. Lives on one event loop: all
@@ -64,7 +65,7 @@ class Writer:
         self._observe = observe
         self._rng = rng or random.Random()
         self._loop = asyncio.get_running_loop()
-        self._backlog: deque[Exchange] = deque()
+        self._backlog = Backlog()
         self._delayed: dict[Exchange, asyncio.TimerHandle] = {}
         self._login: Login | None = None
         self._renewal: asyncio.Task[None] | None = None
@@ -116,7 +117,7 @@ class Writer:
         for handle in (self._slot, self._renewal, *self._delayed.values()):
             if handle is not None:
                 handle.cancel()
-        self._backlog.extendleft(self._delayed)
+        self._backlog.put_back(self._delayed)
         self._delayed.clear()
         error = ClosedError("closed")
         self.unreachable(error)
@@ -131,7 +132,7 @@ class Writer:
                 self._renew()
                 return
             if not self._may_write():
-                self._lose(backlog.popleft(), NotLeaderError("not the leader, or not for sure"), sent=False)
+                self._lose(backlog.pop(), NotLeaderError("not the leader, or not for sure"), sent=False)
                 continue
             channel = self._pool.take(login.tls)
             if channel is None:
@@ -140,7 +141,7 @@ class Writer:
             if self._rate is not None and not self._within_rate(self._rate):
                 self._pool.give_back(channel, channel.since)
                 return
-            exchange = backlog.popleft()
+            exchange = backlog.pop()
             channel.send(exchange, self._bytes_of(exchange, login), login, monotonic())
 
     def _bytes_of(self, exchange: Exchange, login: Login) -> bytes:
@@ -204,7 +205,7 @@ class Writer:
 
     def unreachable(self, error: ClusterError) -> None:
         while self._backlog:
-            self._lose(self._backlog.popleft(), error, sent=False)
+            self._lose(self._backlog.pop(), error, sent=False)
 
     def replied(
         self, channel: Channel, exchange: Exchange, status: int, body: bytes, retry_after: float | None
@@ -258,7 +259,7 @@ class Writer:
 
     def _end_delay(self, exchange: Exchange) -> None:
         del self._delayed[exchange]
-        self._backlog.appendleft(exchange)
+        self._backlog.put_back((exchange,))
         self._pump()
 
     def _lose(self, exchange: Exchange, error: ClusterError, sent: bool) -> None:

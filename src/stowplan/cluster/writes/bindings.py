@@ -37,6 +37,7 @@ class BindingExchange(Exchange):
     __slots__ = ("_answer", "_attempts", "_doubted_at", "_instruction", "_told", "_writer")
 
     accept = protobuf.MEDIA_TYPE
+    finishes = True
 
     def __init__(self, writer: Writer, instruction: Bind, answer: Answer) -> None:
         pod = instruction.pod
@@ -91,6 +92,8 @@ class _Look(Exchange):
     """Looks where a pod is that could not be bound: it may be where it should, by a request thought lost."""
 
     __slots__ = ("_attempts", "_end", "_instruction", "_refusal", "_writer")
+
+    finishes = True
 
     def __init__(
         self, writer: Writer, instruction: Bind, refusal: Failure, end: Callable[[Failure | None], None]
