@@ -11,9 +11,8 @@ from typing import NamedTuple
 from stowplan.cluster import bodies, messages, protobuf
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
-from stowplan.cluster.lean import Exchange, Writer
+from stowplan.cluster.lean import CONNECTIONS, Exchange, Writer
 
-CONNECTIONS = 16
 CONTROLLER = "ceiling"
 
 

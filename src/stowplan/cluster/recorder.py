@@ -14,12 +14,10 @@ from stowplan import api
 from stowplan.cluster import bodies, messages, protobuf
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.event_series import FINISH_AFTER, Series, SeriesBook
-from stowplan.cluster.lean import ClosedError, Exchange, Writer
+from stowplan.cluster.lean import CONNECTIONS, ClosedError, Exchange, Writer
 from stowplan.cluster.writes.refusals import SUCCESS
 from stowplan.framework import EmitEvent, Pod
 
-AT_ONCE = 16
-"""How many are sent at a time; more than the writer has connections would only wait elsewhere."""
 MOST_WAITING = 10_000
 MOST_ATTEMPTS = 12
 TRY_AGAIN_AFTER = 10.0
@@ -44,7 +42,7 @@ class Recorder:
         version_of: Callable[[Pod], str] = lambda pod: "",
         hostname: str = "",
         clock: Callable[[], float] = time.time,
-        at_once: int = AT_ONCE,
+        at_once: int = CONNECTIONS,
         most_waiting: int = MOST_WAITING,
         try_again_after: float = TRY_AGAIN_AFTER,
         rng: random.Random | None = None,
@@ -54,6 +52,7 @@ class Recorder:
         self._hostname = hostname or socket.gethostname()
         self._clock = clock
         self._at_once = at_once
+        """How many are sent at a time; more than the writer has connections would only wait elsewhere."""
         self._most_waiting = most_waiting
         self._try_again_after = try_again_after
         self._rng = rng or random.Random()

@@ -29,8 +29,8 @@ LOOK_AGAIN = 0.02
 """Seconds until the next look at something that nobody tells of."""
 
 MOST_WAITING = 32
-"""Writes that may wait for a connection before scheduling pauses: what is decided later is decided better. Twice the
-connections: those that become free at a time have something to send before the next cycle."""
+"""Writes that may wait for a connection before scheduling pauses: what is decided later is decided better. So many
+that connections which become free at a time have something to send before the next cycle."""
 
 
 class Executor(Protocol):

@@ -14,7 +14,7 @@ from stowplan.cluster.connection import Connection
 from stowplan.cluster.election import Elector
 from stowplan.cluster.executor import Executor
 from stowplan.cluster.feed import UNFINISHED_PODS, Feed, Sink
-from stowplan.cluster.lean import Observe, Writer
+from stowplan.cluster.lean import CONNECTIONS, Observe, Writer
 from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.recorder import Recorder
 from stowplan.config.types import KubeSchedulerConfiguration
@@ -56,7 +56,7 @@ class Settings:
     check_invariants: bool = False
     taint_rules: bool = False
     """Whether DeviceTaintRules count."""
-    connections: int = 16
+    connections: int = CONNECTIONS
     rng: random.Random = field(default_factory=random.Random)
 
 
@@ -117,6 +117,8 @@ class Scheduler:
 
     async def run(self) -> None:
         """Schedule until told to stop."""
+        if self._stopping:
+            return  # Told to before it began.
         loop = self._loop = asyncio.get_running_loop()
         settings = self._settings
         client = Client(settings.connection, limiter=self._limiter, observe=self._on_request)
@@ -136,8 +138,6 @@ class Scheduler:
             on_ready=settle_heap,
             on_batch=self._on_batch,
         )
-        if self._stopping:
-            host.stop()  # Told to before it began.
         self._start_election()
         sink: Sink = TaintedSlices(host) if settings.taint_rules else host
         feeds = [asyncio.create_task(self._feed(client, kind, sink), name=kind.resource) for kind in self.kinds]

@@ -9,6 +9,6 @@ May import: `stowplan.cluster`'s connection, rate and errors, and `errors`.
 """
 
 from stowplan.cluster.lean.exchange import JSON, ClosedError, Exchange, NotLeaderError, TimedOutError
-from stowplan.cluster.lean.writer import Observe, Writer
+from stowplan.cluster.lean.writer import CONNECTIONS, Observe, Writer
 
-__all__ = ["JSON", "ClosedError", "Exchange", "NotLeaderError", "Observe", "TimedOutError", "Writer"]
+__all__ = ["CONNECTIONS", "JSON", "ClosedError", "Exchange", "NotLeaderError", "Observe", "TimedOutError", "Writer"]

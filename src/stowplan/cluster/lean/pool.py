@@ -21,7 +21,7 @@ on its way, whose fate is unknown then. API servers wait 90 s, some load balance
 
 STUCK_AFTER = 1.0
 """Seconds without a reply after which a connection is no longer counted as one of those that requests wait for."""
-MOST_TIMES = 8
+MOST_TIMES = 4
 """How many times the usual number of connections there may be, with those that are stuck."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0

@@ -294,7 +294,7 @@ def test_stuck_connections_are_made_up_for_within_limits(monkeypatch: pytest.Mon
             for _ in range(20):
                 writer.submit(Call())
             await asyncio.sleep(0.2)
-            assert len(server.peers) == 8
+            assert len(server.peers) == 4
             writer.close()
 
     run(scene())
