@@ -25,6 +25,7 @@ MARKS = ("not run", "file", "status", "background")
 _FENCE = re.compile(r"^```(?P<language>[^\n`]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"<!-- *(?P<mark>[a-z ]+?) *(?:: *(?P<value>.*?) *)?-->", re.DOTALL)
 _BEFORE = re.compile(r"(?:<!--(?:(?!-->).)*-->\s*)+\Z", re.DOTALL)
+_ANY_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 _LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)\s>]+)>?\)")
 _INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
@@ -40,6 +41,8 @@ class Block:
     marks: Mapping[str, str] = field(default_factory=dict)
     after_previous: bool = False
     """Whether nothing stands between it and the block before."""
+    lead: str = ""
+    """What a reader sees between it and the block before: the text without comments."""
 
 
 class Page:
@@ -67,7 +70,8 @@ class Page:
             }
             line = self.text.count("\n", 0, fence.start()) + 1
             adjacent = bool(blocks) and not between.strip()
-            blocks.append(Block(fence["language"].strip(), fence["text"], line, marks, adjacent))
+            lead = _ANY_COMMENT.sub("", between)
+            blocks.append(Block(fence["language"].strip(), fence["text"], line, marks, adjacent, lead))
             end = fence.end()
         return blocks
 

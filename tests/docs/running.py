@@ -25,7 +25,7 @@ class Run:
         self._folder = folder
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **environment}
-        self._background: list[subprocess.Popen[str]] = []
+        self._background: dict[str, subprocess.Popen[str]] = {}
 
     def run(self) -> None:
         """Raises AssertionError where the page does not tell the truth."""
@@ -77,9 +77,11 @@ class Run:
         return done.stdout
 
     def _start(self, block: Block) -> None:
-        """Start what does not end by itself, and wait until it listens."""
-        host, _, port = block.marks["background"].rpartition(":")
-        log = self._folder / f".background-{len(self._background)}.log"
+        """Start what does not end by itself, and wait until it listens. It takes the place of what listened there."""
+        address = block.marks["background"]
+        self._stop(address)
+        assert not _listens(address), f"{self._where(block)}: somebody else listens on {address}"
+        log = self._folder / f".background-{block.line}.log"
         with log.open("w") as output:
             command = block.text.replace("$ ", "", 1) if block.language == "console" else block.text
             process = subprocess.Popen(
@@ -92,11 +94,11 @@ class Run:
                 text=True,
                 start_new_session=True,
             )
-        self._background.append(process)
+        self._background[address] = process
         deadline = time.monotonic() + _PATIENCE
-        while not _listens(host, int(port)):
+        while not _listens(address):
             gone = process.poll() is not None or time.monotonic() > deadline
-            assert not gone, f"{self._where(block)}: nobody listens on {port}\n{log.read_text()}"
+            assert not gone, f"{self._where(block)}: nobody listens on {address}\n{log.read_text()}"
             time.sleep(0.05)
 
     def _compare(self, block: Block, printed: str, expected: str) -> None:
@@ -107,14 +109,21 @@ class Run:
         return f"{self.page.name}:{block.line}"
 
     def _end(self) -> None:
-        for process in self._background:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
-                try:
-                    process.wait(10)
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
+        for address in list(self._background):
+            self._stop(address)
+
+    def _stop(self, address: str) -> None:
+        """As Ctrl-C would; the shell may be gone before what it has started."""
+        process = self._background.pop(address, None)
+        if process is None or process.poll() is not None:
+            return
+        os.killpg(process.pid, signal.SIGTERM)
+        deadline = time.monotonic() + 10
+        while (process.poll() is None or _listens(address)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def matches(printed: str, expected: str) -> bool:
@@ -135,6 +144,7 @@ def _console(text: str) -> Iterator[tuple[str, str]]:
         yield command, "".join(f"{line}\n" for line in lines[length:])
 
 
-def _listens(host: str, port: int) -> bool:
+def _listens(address: str) -> bool:
+    host, _, port = address.rpartition(":")
     with socket.socket() as probe:
-        return probe.connect_ex((host, port)) == 0
+        return probe.connect_ex((host, int(port))) == 0

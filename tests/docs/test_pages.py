@@ -1,5 +1,6 @@
 """The documentation, held to what it says."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,21 +18,33 @@ from stowplan.config.defaults import DEFAULT_WEIGHTS
 COMMANDS = ("sh", "console", "python")
 
 
+TUTORIAL = [Page(ROOT / "docs" / "tutorial" / f"first-{name}.md") for name in ("plugin", "extender", "scheduler")]
+
+
 def pages_to_run() -> Iterator[object]:
-    for page in documentation():
-        if any(block.language in COMMANDS for block in page.blocks):
-            marks = (pytest.mark.e2e,) if page.needs_control_plane else ()
-            yield pytest.param(page, marks=(pytest.mark.slow, *marks), id=page.name)
+    """Pages that share a folder: those of the tutorial do, in the order in which they are read; others are alone."""
+    others = [page for page in documentation() if page.name not in {page.name for page in TUTORIAL}]
+    for pages in (TUTORIAL, *([page] for page in others)):
+        if any(block.language in COMMANDS for page in pages for block in page.blocks):
+            marks = (pytest.mark.e2e,) if any(page.needs_control_plane for page in pages) else ()
+            name = "the tutorial" if pages is TUTORIAL else pages[0].name
+            yield pytest.param(pages, marks=(pytest.mark.slow, *marks), id=name)
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("page", list(pages_to_run()))
-def test_the_blocks_of(page: Page, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("pages", list(pages_to_run()))
+def test_the_blocks_of(pages: list[Page], tmp_path: Path, request: pytest.FixtureRequest) -> None:
     environment = {}
-    if page.needs_control_plane:
+    if any(page.needs_control_plane for page in pages):
         request.getfixturevalue("kube_api")
         environment["KUBECONFIG"] = str(request.getfixturevalue("control_plane").kubeconfig())
-    Run(page, tmp_path, environment).run()
+    for page in pages:
+        Run(page, tmp_path, environment).run()
+
+
+def test_every_page_of_the_tutorial_is_run_in_its_place() -> None:
+    written = {page.path for page in documentation() if page.name.startswith("docs/tutorial/")}
+    assert {page.path for page in TUTORIAL} == written
 
 
 def test_links_lead_somewhere() -> None:
@@ -57,6 +70,16 @@ def test_blocks_are_of_a_kind_that_is_known(page: Page) -> None:
         assert block.marks.get("not run", "reason"), f"{page.name}:{block.line}: why is it not run?"
 
 
+@pytest.mark.parametrize("page", documentation(), ids=lambda page: page.name)
+def test_readers_are_told_what_comments_tell_the_tests(page: Page) -> None:
+    """Comments are not shown: the text before a block has to name the file, or send the reader to another terminal."""
+    for block in page.blocks:
+        if "file" in block.marks:
+            assert f"`{block.marks['file']}`" in block.lead, f"{page.name}:{block.line}: save it as what?"
+        if "background" in block.marks:
+            assert "terminal" in block.lead, f"{page.name}:{block.line}: it does not end, so where does one go on?"
+
+
 @pytest.mark.parametrize("page", [page for page in documentation() if calls(page)], ids=lambda page: page.name)
 def test_generated_parts_are_current(page: Page) -> None:
     assert page.text == current(page), "make docs brings it up to date"
@@ -72,6 +95,13 @@ def test_every_command_is_told_of_once() -> None:
     assert sorted(name for maker, *names in parts if maker == "commands" for name in names) == sorted(
         ("stowplan", *COMMAND_TABLE)
     )
+
+
+def test_recorded_verdicts_are_as_many_as_told() -> None:
+    files = sorted((ROOT / "tests" / "conformance").glob("*.jsonl.gz"))
+    cases = sum(gzip.decompress(file.read_bytes()).count(b"\n") for file in files)
+    page = Page(ROOT / "docs" / "explanation" / "fidelity.md")
+    assert f"{cases:,} cases of a pending pod and a cluster, made at random in {len(files)} categories" in page.text
 
 
 def test_the_pages_promise_nothing() -> None:
