@@ -19,19 +19,11 @@ MOUNTED = "/etc/kubernetes"
 
 
 class ExampleExtender(ExtenderProcess):
-    """The extender of an example, on a port of its own: a command with these flags, or a program."""
+    """The extender of an example, on a port of its own: the command with these flags."""
 
-    def __init__(self, folder: Path, *flags: str, scheme: str = "http", program: Path | None = None) -> None:
+    def __init__(self, folder: Path, *flags: str, scheme: str = "http") -> None:
         super().__init__(folder, "extender", scheme=scheme)
         self._flags = flags
-        self._program = program
-
-    def start(self) -> None:
-        if self._program is None:
-            super().start()
-        else:
-            self.process = Process("extender", [sys.executable, self._program], self._folder / "extender.log")
-            self.process.start()
 
 
 class StaticPod:

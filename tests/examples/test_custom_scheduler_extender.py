@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,12 @@ TEAM = "example.com/team"
 OTHERS = "node(s) belong to another team"
 BINDING = "binding {}/{} to {}"
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.timeout(120),
+    pytest.mark.usefixtures("well_known_ports"),
+]
 
 
 def team_nodes() -> list[dict[str, Any]]:
@@ -162,13 +166,6 @@ def test_the_commands_that_wrote_the_files(command: str, file: str) -> None:
         assert done.stdout == committed
 
 
-@pytest.mark.parametrize("file", ["v1.36/custom-scheduler-extender.yaml", "v1.36/kube-scheduler.yaml"])
-def test_the_api_server_takes_the_manifests(file: str, kube_api: KubeApi) -> None:
-    manifest = yaml.safe_load((FOLDER / file).read_text())
-    path = kube_api.path("Pod", namespace="kube-system")
-    kube_api.request("POST", path, manifest, params={"dryRun": "All", "fieldValidation": "Strict"})
-
-
 def test_inside_our_scheduler(control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path) -> None:
     """Where there is a binder already, the plugin's own is not needed; where there is none, it binds."""
     kube_api.create_all(team_nodes())
@@ -184,13 +181,3 @@ def test_inside_our_scheduler(control_plane: ControlPlane, kube_api: KubeApi, na
         wait_until(lambda: log.read_text().count('"Successfully bound pod to node"') == 2)
     assert BINDING.format(namespace, "teams-binding", "ant") in log.read_text()
     assert BINDING.format(namespace, "teams", "ant") not in log.read_text()
-
-
-def test_what_the_readme_shows(tmp_path: Path, start: Start) -> None:
-    flags = (f"--plugin={FOLDER}/plugin.py:Teams", "--url-prefix=/api/scheduler")
-    extender = start(ExampleExtender(tmp_path, *flags))
-    asked, *shown = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
-    assert asked == (FOLDER / "request.json").read_text()
-    for verb, expected in zip(("filter", "prioritize"), shown, strict=True):
-        with urllib.request.urlopen(f"{extender.url}/api/scheduler/{verb}", asked.encode(), timeout=10) as reply:
-            assert reply.read().decode() == expected.rstrip()

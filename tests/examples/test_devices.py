@@ -1,8 +1,5 @@
-"""The commands of the example of devices print what its README says, and a real API server takes its objects."""
+"""The example of devices on a real API server."""
 
-import os
-import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,29 +10,7 @@ from stowplan.testing import KubeApi, Process, wait_until
 from stowplan.testing.objects import JsonObject
 
 FOLDER = Path(__file__).parents[2] / "examples" / "07-devices"
-COMMANDS: list[tuple[str, str]] = re.findall(
-    r"^```console\n\$ ([^\n]*)\n(.*?)^```$", (FOLDER / "README.md").read_text(), re.DOTALL | re.MULTILINE
-)
 GROUP = "resource.k8s.io/v1"
-
-
-def test_there_are_three_commands() -> None:
-    assert len(COMMANDS) == 3
-
-
-@pytest.mark.parametrize(("command", "printed"), COMMANDS)
-def test_the_commands(command: str, printed: str) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    result = subprocess.run(
-        ["sh", "-c", command],
-        cwd=FOLDER,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (result.returncode, result.stderr) == (3, "")
-    assert result.stdout == printed
 
 
 def objects(file: str) -> list[JsonObject]:
@@ -71,7 +46,7 @@ def give_claim(api: KubeApi, pod: JsonObject, template: JsonObject) -> None:
 @pytest.mark.e2e
 @pytest.mark.slow
 def test_on_a_real_api_server(kube_api: KubeApi, namespace: str, control_plane, tmp_path: Path) -> None:
-    for item in objects("cluster.yaml"):
+    for item in (*objects("cluster.yaml"), *objects("class.yaml")):
         kube_api.create(item)
     template, stateful_set = objects("pods.yaml")
     kube_api.create({**template, "metadata": {**template["metadata"], "namespace": namespace}})

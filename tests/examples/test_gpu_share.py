@@ -32,7 +32,6 @@ OFFLINE = "--config=scheduler-config.yaml --plugin=./plugin.py:GpuShare"
 SIZE = 16
 FULL = "node(s) had no GPU with that much memory left"
 SMALL = "node(s) had no GPU of that size"
-COMMANDS: list[tuple[str, str]] = re.findall(r"^```console\n\$ ([^\n]*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 Json = dict[str, Any]
 
 
@@ -208,15 +207,6 @@ def asked(extender: ExampleExtender, verb: str, body: Json) -> Json:
         return dict(json.loads(reply.read()))
 
 
-@pytest.mark.e2e
-@pytest.mark.slow
-def test_the_api_server_takes_the_manifest(kube_api: KubeApi) -> None:
-    strictly = {"dryRun": "All", "fieldValidation": "Strict"}
-    for each in objects("v1.36/gpu-share.yaml"):
-        path = kube_api.path(f"{each['apiVersion']}/{each['kind']}", namespace=each["metadata"].get("namespace", ""))
-        kube_api.request("POST", path, each, params=strictly)
-
-
 def run(command: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
@@ -227,13 +217,6 @@ def run(command: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
-
-
-@pytest.mark.parametrize(("command", "printed"), COMMANDS)
-def test_offline(command: str, printed: str) -> None:
-    result = run(command)
-    assert (result.returncode, result.stderr) == (3, "")
-    assert result.stdout == printed
 
 
 def test_the_policy_says_the_same() -> None:

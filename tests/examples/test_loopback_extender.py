@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -53,15 +51,6 @@ def test_filter_and_priority(
     said = extender.process.log.read_text()
     reply = [{"Host": "grand", "Score": 9}, {"Host": "plain", "Score": 0}]
     assert any(json.dumps(json.dumps(order, separators=(",", ":"))) in said for order in (reply, reply[::-1]))
-
-
-def test_what_the_readme_shows(tmp_path: Path, start: Start) -> None:
-    extender = start(ExampleExtender(tmp_path, f"--plugin={FOLDER}/plugin.py:Landlord", "--prioritize-verb=priority"))
-    asked, filtered, priorities = re.findall(r"```json\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)
-    assert asked == (FOLDER / "request.json").read_text()
-    for verb, shown in (("filter", filtered), ("priority", priorities)):
-        with urllib.request.urlopen(f"{extender.url}/{verb}", asked.encode(), timeout=10) as reply:
-            assert reply.read().decode() == shown.rstrip()
 
 
 def test_the_default_manifest_works_with_the_command_swapped(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,17 +117,3 @@ def assert_story(log: str, namespace: str, home: str) -> None:
         rf'"Successfully bound pod to node" pod="{namespace}/{POD}" node="{home}" evaluatedNodes=3 feasibleNodes=2',
     ]
     assert re.search(".*".join(story), log, re.DOTALL), log
-
-
-@pytest.mark.parametrize(
-    ("file", "printed"),
-    re.findall(
-        r"-f (tour|preemption)\.yaml .*?```\n\n```text\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL
-    ),
-)
-def test_the_tour(file: str, printed: str) -> None:
-    command = ["simulate", "-f", f"{file}.yaml", "--config", "tour-config.yaml", "--plugin", "./tour.py:Tour"]
-    done = subprocess.run(
-        [sys.executable, "-m", "stowplan", *command], cwd=FOLDER, capture_output=True, text=True, check=False
-    )
-    assert done.stderr == printed

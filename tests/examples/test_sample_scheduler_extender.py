@@ -1,9 +1,8 @@
-"""A second scheduler with an extender beside it: from its ConfigMap and Deployment, and on one machine."""
+"""A second scheduler with an extender beside it, from its ConfigMap and Deployment."""
 
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,15 +22,6 @@ ACCOUNT = User.service_account("kube-system", NAME)
 LEASES = "coordination.k8s.io/v1/Lease"
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(120)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "printed"), re.findall(r"\$ python run_locally.py ?(.*?)\n(.*?)```", README, re.S)
-)
-def test_all_of_it_on_one_machine(arguments: str, printed: str) -> None:
-    command = [sys.executable, "run_locally.py", *arguments.split()]
-    done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, printed), done.stderr
 
 
 def config_map(era: str) -> dict[str, Any]:
