@@ -173,7 +173,7 @@ class _Pods:
         if name not in self._profiles:
             known = ", ".join(self._profiles)
             return {"status": PENDING, "message": f'nobody schedules for schedulerName "{name}"; there is {known}'}
-        return {"status": PENDING, "message": "" if story is None else story.message}
+        return {"status": PENDING, "message": "" if story is None else story.message or _held(story)}
 
     def _workload(self, pod: api.Pod) -> str:
         """Siblings share an owner, so it is looked for once."""
@@ -184,6 +184,11 @@ class _Pods:
         if key not in self._workloads:
             self._workloads[key] = workload_of(self._world, pod)
         return self._workloads[key]
+
+
+def _held(story: Story) -> str:
+    """Of a pod that has been given a node without being there."""
+    return f"held back on its way to node {story.node_name}, at Permit or later" if story.node_name else ""
 
 
 def _attempt(story: Story | None) -> dict[str, Any]:

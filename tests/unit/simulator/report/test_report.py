@@ -1,6 +1,7 @@
 from tests.unit.simulator.runs import Run, asking, node
 from tests.unit.simulator.worlds import make, pod, workload
 
+from stowplan.framework import CycleState, Plugin, Pod, Status, wait
 from stowplan.simulator.report import Report
 
 GATED = {"schedulingGates": [{"name": "g"}]}
@@ -34,6 +35,18 @@ def test_how_pods_end_up() -> None:
     assert messages["default/foreign"] == 'nobody schedules for schedulerName "somebody"; there is default-scheduler'
     assert messages["default/waits"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
     assert [each.attempts for each in report.pods] == [0, 0, 1, 0, 1]
+
+
+class Hold(Plugin):
+    """Lets every pod wait longer than a simulation does."""
+
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        return wait(1e6)
+
+
+def test_a_pod_on_its_way_is_not_untried() -> None:
+    report = Run(node("n"), pod("held"), plugins={"Hold": Hold}).report()
+    assert report.pending[0].message == "held back on its way to node n, at Permit or later"
 
 
 def test_figures() -> None:
