@@ -58,6 +58,32 @@ LAYERED: dict[str, Any] = {
     "serviceAccount": {"create": False, "name": "default"},
 }
 
+ODD: dict[str, Any] = {
+    "mode": "both",
+    "fullnameOverride": "x" * 70,
+    "image": {"repository": "registry.example.com:5000/a/b", "tag": "1.0"},
+    "plugins": {"existingConfigMap": "rules", "load": ["./a.py:A", "/opt/b.py:B", "c.d:E"]},
+    "serviceAccount": {"name": "given", "annotations": {"example.com/role": "1"}, "automount": False},
+    "scheduler": {
+        "name": "on",
+        "replicas": 0,
+        "hostNetwork": True,
+        "port": 10260,
+        "extraArgs": ["--leader-elect=false"],
+        "podAnnotations": {"example.com/n": "1"},
+        "podLabels": {"example.com/yes": "true"},
+        "nodeSelector": {"example.com/yes": "true"},
+        "leaderElection": {"enabled": False},
+        "podDisruptionBudget": {"minAvailable": 0},
+    },
+    "extender": {
+        "bind": True,
+        "service": {"type": "NodePort", "clusterIP": "10.0.0.77", "annotations": {"example.com/n": "1"}},
+        "tls": {"enabled": True, "existingSecret": "mine", "clientCASecret": "theirs"},
+        "config": {"failurePolicy": {"filter": "pass"}, "cluster": {"leaderElection": {"resourceName": "other"}}},
+    },
+}
+
 
 @pytest.fixture(scope="module")
 def api(control_plane: ControlPlane) -> Iterator[KubeApi]:
@@ -101,6 +127,7 @@ def create(api: KubeApi, objects: list[JsonObject]) -> list[str]:
         pytest.param({"mode": "extender", "plugins": {"load": ["racks:Care"]}}, id="extender"),
         pytest.param(EVERYTHING, id="everything"),
         pytest.param(LAYERED, id="layered"),
+        pytest.param(ODD, id="odd"),
     ],
 )
 def test_the_chart(api: KubeApi, chart: Render, values: dict[str, Any]) -> None:

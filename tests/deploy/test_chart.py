@@ -10,9 +10,11 @@ from tests.deploy.conftest import NAMESPACE, Refuse, Render, binary, run
 from tests.deploy.rendered import DEPLOY, containers, file, find, pod_specs, roles
 
 from stowplan._version import __version__
+from stowplan.cli.extender import extender as extender_command
 from stowplan.config import load
 from stowplan.extender.server import configuration as extender_configuration
 from stowplan.extender.server.configuration import TLS, ExtenderServerConfiguration
+from stowplan.scheduler.flags import parse
 from stowplan.testing.objects import JsonObject
 
 KINDS = {
@@ -96,8 +98,10 @@ def test_the_roles_are_those_that_the_tests_run_with(chart: Render, values: str,
     assert all(spec["serviceAccountName"] == account["name"] for spec in pod_specs(objects))
 
 
-def test_the_lease_is_the_one_that_the_role_is_about(chart: Render) -> None:
-    objects = chart(scheduler={"leaderElection": {"resourceName": "mine"}})
+@pytest.mark.parametrize("at", ["leaderElection", "config"])
+def test_the_lease_is_the_one_that_the_role_is_about(chart: Render, at: str) -> None:
+    given = {"resourceName": "mine"}
+    objects = chart(scheduler={at: given if at == "leaderElection" else {"leaderElection": given}})
     role = find(objects, "Role", "-scheduler")
     assert role["metadata"]["namespace"] == NAMESPACE
     assert [rule["resourceNames"] for rule in role["rules"] if "resourceNames" in rule] == [["mine"]]
@@ -110,6 +114,51 @@ def test_bindings_are_a_right_of_extenders_that_bind(chart: Render) -> None:
     extra = {"apiGroups": ["example.com"], "resources": ["racks"], "verbs": ["list", "watch"]}
     (rules,) = roles(chart(mode="extender", plugins=LOADED, rbac={"extraRules": [extra]})).values()
     assert rules[-1] == extra
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
+def test_what_refers_to_something_finds_it(chart: Render, kind: str) -> None:
+    """Probes and Services find ports, Services and budgets pods, and monitors Services."""
+    objects = chart(
+        mode="both",
+        plugins=LOADED,
+        serviceMonitor={"enabled": True},
+        scheduler={"port": 10260},
+        extender={"kind": kind, "port": 80, "metricsPort": 81},
+    )
+    pods = [obj["spec"]["template"] for obj in objects if obj["kind"] in ("Deployment", "DaemonSet")]
+    for container in containers(objects):
+        ports = {port["name"] for port in container["ports"]}
+        probes = [value["httpGet"] for field, value in container.items() if field.endswith("Probe")]
+        assert len(probes) == 3
+        assert {probe["port"] for probe in probes} <= ports
+    services = [obj for obj in objects if obj["kind"] == "Service"]
+    for service in services:
+        (pod,) = [pod for pod in pods if selected(pod, service["spec"]["selector"])]
+        ports = {port["name"]: port["containerPort"] for port in pod["spec"]["containers"][0]["ports"]}
+        assert all(ports[port["targetPort"]] == port["port"] for port in service["spec"]["ports"])
+    monitors = [obj["spec"] for obj in objects if obj["kind"] == "ServiceMonitor"]
+    assert len(monitors) == len(services) == len(pods) == 2
+    for monitor in monitors:
+        (service,) = [obj for obj in services if selected(obj, monitor["selector"]["matchLabels"])]
+        (endpoint,) = monitor["endpoints"]
+        assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
+    for budget in (obj["spec"]["selector"]["matchLabels"] for obj in objects if obj["kind"] == "PodDisruptionBudget"):
+        assert len([pod for pod in pods if selected(pod, budget)]) == 1
+
+
+def selected(obj: JsonObject, labels: dict[str, str]) -> bool:
+    return labels.items() <= obj["metadata"]["labels"].items()
+
+
+def test_the_commands_are_ones_that_the_program_takes(chart: Render) -> None:
+    objects = chart(mode="both", plugins={"files": {"a.py": ""}, "load": ["a.py:A"]})
+    extender, scheduler = (container["args"] for container in containers(objects))
+    assert (extender[0], scheduler[0]) == ("extender", "scheduler")
+    assert {arg.partition("=")[0] for arg in extender[1:]} <= {name for p in extender_command.params for name in p.opts}
+    flags = [arg for arg in scheduler[1:] if not arg.startswith("--config=")]
+    options = parse(flags, lambda specifications: ())
+    assert options.plugins == ("/plugins/a.py:A",)
 
 
 @pytest.mark.parametrize(
@@ -154,6 +203,11 @@ def test_tls(chart: Render) -> None:
     assert secret["secretName"] == certificate["secretName"]
 
 
+def test_a_budget_may_ask_for_none(chart: Render) -> None:
+    spec = find(chart(scheduler={"podDisruptionBudget": {"minAvailable": 0}}), "PodDisruptionBudget", "")["spec"]
+    assert (spec["minAvailable"], "maxUnavailable" in spec) == (0, False)
+
+
 def test_nothing_runs_as_root_or_writes_to_the_image(chart: Render) -> None:
     objects = chart(mode="both", plugins={**LOADED, "layer": {"image": "racks:v1"}})
     for spec in pod_specs(objects):
@@ -172,6 +226,10 @@ def test_nothing_runs_as_root_or_writes_to_the_image(chart: Render) -> None:
         (
             {"plugins": {"files": {"a.py": ""}, "existingConfigMap": "b"}},
             "files and existingConfigMap exclude each other",
+        ),
+        (
+            {"mode": "extender", "plugins": LOADED, "extender": {"config": {"serving": {"port": 80}}}},
+            "extender.config.serving.port: give extender.port",
         ),
         ({"mode": "extender"}, "an extender without plugins has nothing to say"),
         ({"mode": "extender", "extender": {"tls": {"enabled": True}}}, "wants existingSecret or certManager.enabled"),

@@ -5,6 +5,7 @@ There is no kubelet: a process stands for a pod, with files where volumes would 
 
 from __future__ import annotations
 
+import ssl
 import sys
 import urllib.request
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ CODE = files_of(Names.of("ranking"))["src/ranking/plugin.py"]
 VALUES: dict[str, Any] = {
     "mode": "both",
     "plugins": {"files": {"ranking.py": CODE}, "load": ["ranking.py:Ranking"]},
-    "extender": {"bind": True, "urlPrefix": "/ranking"},
+    "extender": {"bind": True, "urlPrefix": "/ranking", "config": {"verbs": {"bind": "place"}, "httpTimeout": "3s"}},
 }
 
 
@@ -41,7 +42,7 @@ class Release:
 
     def start(self, component: str, *flags: str) -> Process:
         """A component's container as a process, as its ServiceAccount: volumes are folders, and flags are added."""
-        spec = self._api.get("apps/v1/Deployment", f"demo-stowplan-{component}", NAMESPACE)["spec"]["template"]["spec"]
+        spec = self._spec(component)
         mounts = {mount["name"]: mount["mountPath"] for mount in spec["containers"][0]["volumeMounts"]}
         folders = {mounts[volume["name"]]: self._volume(volume) for volume in spec["volumes"] if "configMap" in volume}
         user = User.service_account(NAMESPACE, spec["serviceAccountName"])
@@ -52,6 +53,19 @@ class Release:
                 file.write_text(_moved(file.read_text(), folders))
         command = [sys.executable, "-m", "stowplan", *args, f"--kubeconfig={kubeconfig}", *flags]
         return Process(component, command, self._folder / f"{component}.log")
+
+    def probe(self, component: str, port: int) -> None:
+        """Wait until the kubelet would be content: each probe is answered, as it is asked, on that port."""
+        container = self._spec(component)["containers"][0]
+        for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
+            asked = container[kind]["httpGet"]
+            url = f"{asked.get('scheme', 'HTTP').lower()}://127.0.0.1:{port}{asked['path']}"
+            wait_until(lambda url=url: fetched(url), what=f"{component}'s {kind}")
+
+    def _spec(self, component: str) -> dict[str, Any]:
+        deployment = self._api.get("apps/v1/Deployment", f"demo-stowplan-{component}", NAMESPACE)
+        spec: dict[str, Any] = deployment["spec"]["template"]["spec"]
+        return spec
 
     def _volume(self, volume: dict[str, Any]) -> Path:
         name = volume["configMap"]["name"]
@@ -89,7 +103,9 @@ def _nodes(kube_api: KubeApi) -> None:
 
 def test_the_scheduler_schedules(release: Release, kube_api: KubeApi, namespace: str) -> None:
     assert "schedulerName: stowplan" in release.notes
-    with release.start("scheduler", "--secure-port=0"):
+    port = free_port()
+    with release.start("scheduler", f"--secure-port={port}"):
+        release.probe("scheduler", port)
         kube_api.create(pod("mine", namespace, schedulerName="stowplan"))
         assert kube_api.wait_for_pods_bound(namespace, count=1) == {"mine": "high"}
         lease = kube_api.get("coordination.k8s.io/v1/Lease", "demo-stowplan-scheduler", NAMESPACE)
@@ -103,10 +119,11 @@ def test_the_extender_binds_what_kube_scheduler_sends(
     port, metrics = free_port(), free_port()
     stanza = yaml.safe_load(release.notes[release.notes.index("  extenders:\n") :])
     (entry,) = stanza["extenders"]
-    assert (entry["bindVerb"], entry["urlPrefix"]) == ("bind", "http://ADDRESS:8888/ranking")
+    assert (entry["bindVerb"], entry["urlPrefix"]) == ("place", "http://ADDRESS:8888/ranking")
+    assert entry["httpTimeout"] == "3s"
     entry["urlPrefix"] = f"http://127.0.0.1:{port}/ranking"
     with release.start("extender", f"--port={port}", f"--metrics-port={metrics}"):
-        wait_until(lambda: fetched(f"http://127.0.0.1:{metrics}/readyz"), what="the extender")
+        release.probe("extender", metrics)
         start_kube_scheduler(config={"extenders": [entry]})
         kube_api.create(pod("theirs", namespace))
         assert kube_api.wait_for_pods_bound(namespace, count=1) == {"theirs": "high"}
@@ -116,8 +133,9 @@ def test_the_extender_binds_what_kube_scheduler_sends(
 
 def fetched(url: str) -> str:
     """What is served there; nothing where nobody answers, or not with success."""
+    anybody = ssl._create_unverified_context()  # A kubelet does not ask for certificates either.
     try:
-        with urllib.request.urlopen(url) as reply:
+        with urllib.request.urlopen(url, context=anybody) as reply:
             return str(reply.read().decode())
     except OSError:
         return ""

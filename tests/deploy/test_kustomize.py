@@ -50,6 +50,7 @@ def test_extender_sidecar(overlay: Render) -> None:
     (stanza,) = yaml.safe_load(text)["extenders"]
     port = next(arg.partition("=")[2] for arg in extender["args"] if arg.startswith("--port="))
     assert stanza["urlPrefix"] == f"http://127.0.0.1:{port}"
+    assert f"--http-timeout={stanza['httpTimeout']}" in extender["args"]
     known = {name for param in extender_command.params for name in param.opts}
     assert {arg.partition("=")[0] for arg in extender["args"][1:]} <= known
     (plugin,) = [arg for arg in extender["args"] if arg.startswith("--plugin=")]

@@ -56,8 +56,16 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end }}
 
+{{- /* The name of a component's lease. */}}
 {{- define "stowplan.lease" -}}
-{{- .Values.scheduler.leaderElection.resourceName | default (include "stowplan.component" (dict "root" . "component" "scheduler")) }}
+{{- $name := include "stowplan.component" . }}
+{{- if eq .component "scheduler" }}
+{{- with .root.Values.scheduler }}
+{{- dig "leaderElection" "resourceName" (.leaderElection.resourceName | default $name) .config }}
+{{- end }}
+{{- else }}
+{{- dig "cluster" "leaderElection" "resourceName" $name .root.Values.extender.config }}
+{{- end }}
 {{- end }}
 
 {{- /* Whether replicas of the extender elect one that answers, since it alone knows what it promised. At 127.0.0.1 of a

@@ -68,7 +68,7 @@ initContainers:
 - name: plugins
   image: {{ .image }}
   imagePullPolicy: {{ .pullPolicy }}
-  command: [cp, -R, {{ .path }}/., /into]
+  command: [cp, -R, {{ printf "%s/." .path | quote }}, /into]
   securityContext: {{- toYaml $.root.Values.securityContext | nindent 4 }}
   volumeMounts:
   - name: plugins

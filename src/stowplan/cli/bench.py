@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 import click
 
 from stowplan.bench import NAMES, Result, Runner, load_scenario
+from stowplan.cli.bench_run import fail_for, gather, json_option, names_option, seed_option, size_option
 from stowplan.cli.columns import aligned
-from stowplan.cli.commands import Group
-
-DISAGREED = 1
-SHOWN = 10
+from stowplan.cli.commands import Entry, LazyGroup
+from stowplan.cli.progress import Progress
 
 _HEADINGS = (
     "scenario",
@@ -26,25 +25,22 @@ _HEADINGS = (
 )
 
 
-class _Group(Group):
-    """Knows two more subcommands, which bring along what it takes to talk to others."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), "cluster", "extender"]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "cluster":
-            from stowplan.cli.bench_cluster import cluster
-
-            return cluster
-        if cmd_name == "extender":
-            from stowplan.cli.bench_extender import extender
-
-            return extender
-        return super().get_command(ctx, cmd_name)
+_APART = {
+    "cluster": Entry(
+        "stowplan.cli.bench_cluster",
+        "cluster",
+        "Measure our scheduler on a real API server, beside others on the same one.",
+    ),
+    "extender": Entry(
+        "stowplan.cli.bench_extender",
+        "extender",
+        "Measure our extender beside a plain one in Go, asked the same by turns.",
+    ),
+}
+"""They bring along what it takes to talk to others, which not every installation has."""
 
 
-@click.group(cls=_Group)
+@click.group(cls=LazyGroup, entries=_APART)
 def bench() -> None:
     """Measure how fast decisions are made, how fast pods are scheduled on a real API server, and extenders.
 
@@ -59,18 +55,11 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--nodes", type=click.IntRange(min=1), help="Nodes in the cluster, instead of the scenario's own number.")
-@click.option("--pods", type=click.IntRange(min=1), help="Pods to decide, instead of the scenario's own number.")
-@click.option(
-    "--scenario",
-    "names",
-    type=click.Choice(NAMES),
-    multiple=True,
-    metavar="NAME",
-    help=f"Scenario to run; may be given again. All, unless given: {', '.join(NAMES)}.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="For ties between nodes and for what is checked.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a scenario, a line each.")
+@size_option("--nodes", "Nodes in the cluster", "scenario")
+@size_option("--pods", "Pods to decide", "scenario")
+@names_option("scenario", NAMES)
+@seed_option("For ties between nodes and for what is checked.")
+@json_option("scenario")
 def decisions(nodes: int | None, pods: int | None, names: Sequence[str], seed: int, as_json: bool) -> None:
     """Measure decisions in this process: the default profile, all nodes scored, no API server.
 
@@ -89,20 +78,12 @@ def decisions(nodes: int | None, pods: int | None, names: Sequence[str], seed: i
 
     Exit status: 0 all came out the same, 1 some did not.
     """
-    runner = Runner(nodes=nodes, pods=pods, seed=seed, progress=lambda message: click.echo(message, err=True))
-    results: list[Result] = []
-    for name in names or NAMES:
-        for result in runner.run(load_scenario(name)):
-            results.append(result)
-            if as_json:
-                click.echo(result.to_json())
-    if not as_json:
-        click.echo("\n".join(table(results)))
-    if runner.disagreements:
-        for disagreement in runner.disagreements[:SHOWN]:
-            click.echo(f"stowplan: {disagreement}", err=True)
-        click.echo(f"stowplan: decisions that are not the same without caches: {len(runner.disagreements)}", err=True)
-        click.get_current_context().exit(DISAGREED)
+    progress = Progress(still=True)
+    runner = Runner(nodes=nodes, pods=pods, seed=seed, progress=progress.tell)
+    names = names or NAMES
+    results = (result for name in names for result in runner.run(load_scenario(name)))
+    gather(progress, results, len(names), None if as_json else table)
+    fail_for(runner.disagreements, "decisions that are not the same without caches")
 
 
 def table(results: Iterable[Result]) -> list[str]:

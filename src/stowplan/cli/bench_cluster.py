@@ -1,27 +1,24 @@
 """`stowplan bench cluster`: our scheduler beside others, on a real control plane."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import click
 
 from stowplan.bench.cluster import NAMES, PEERS, Runner
 from stowplan.bench.cluster.heat import Figures
+from stowplan.cli.bench_run import gather, json_option, names_option, seed_option, size_option
 from stowplan.cli.bench_table import table
+from stowplan.cli.commands import Command
+from stowplan.cli.progress import Progress
 
 _HEADINGS = ("workload", "nodes", "pods", "", "pods/s", "cpu us", "first bind s", "rss MiB", "others")
 
 
-@click.command()
-@click.option(
-    "--workload",
-    "names",
-    type=click.Choice(NAMES),
-    multiple=True,
-    metavar="NAME",
-    help=f"Workload to run; may be given again. All, unless given: {', '.join(NAMES)}.",
-)
-@click.option("--nodes", type=click.IntRange(min=1), help="Nodes in the cluster, instead of the workload's own number.")
-@click.option("--pods", type=click.IntRange(min=1), help="Pods to schedule, instead of the workload's own number.")
+@click.command(cls=Command)
+@names_option("workload", NAMES)
+@size_option("--nodes", "Nodes in the cluster", "workload")
+@size_option("--pods", "Pods to schedule", "workload")
 @click.option(
     "--peer",
     "--peers",
@@ -38,8 +35,8 @@ _HEADINGS = ("workload", "nodes", "pods", "", "pods/s", "cpu us", "first bind s"
     show_default=True,
     help="How often each contestant takes its turn; the figures are medians then.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="For the images that nodes hold.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a workload, a line each.")
+@seed_option("For the images that nodes hold.")
+@json_option("workload")
 def cluster(
     names: Sequence[str],
     nodes: int | None,
@@ -66,22 +63,14 @@ def cluster(
     Examples:
       stowplan bench cluster --workload basic --workload spread
       stowplan bench cluster --nodes 500 --pods 2000 --peer none --json
+
+    Exit status: 0 all was measured, whether or not it is enough, 2 a part is missing or does not start.
     """
-    runner = Runner(
-        nodes=nodes,
-        pods=pods,
-        peers=tuple(peers) or PEERS,
-        rounds=rounds,
-        seed=seed,
-        progress=lambda message: click.echo(message, err=True),
-    )
-    reports = []
-    for report in runner.run(names or NAMES):
-        reports.append(report)
-        if as_json:
-            click.echo(report.to_json())
-    if not as_json:
-        click.echo("\n".join(table(_HEADINGS, reports, _cells)))
+    progress = Progress(still=True)
+    peers = tuple(peers) or PEERS
+    runner = Runner(nodes=nodes, pods=pods, peers=peers, rounds=rounds, seed=seed, progress=progress.tell)
+    names = names or NAMES
+    gather(progress, runner.run(names), len(names), None if as_json else partial(table, _HEADINGS, _cells))
 
 
 def _cells(figures: Figures) -> tuple[str, ...]:

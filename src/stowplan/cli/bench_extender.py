@@ -1,31 +1,25 @@
 """`stowplan bench extender`: our extender beside a plain one in Go."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import click
 
 from stowplan.bench.extender import NAMES, Runner
 from stowplan.bench.extender.report import Figures
+from stowplan.cli.bench_run import fail_for, gather, json_option, names_option, seed_option, size_option
 from stowplan.cli.bench_table import table
-
-DISAGREED = 1
-SHOWN = 10
+from stowplan.cli.commands import Command
+from stowplan.cli.progress import Progress
 
 _HEADINGS = ("workload", "nodes", "requests", "", "p50 ms", "p99 ms", "cpu ms", "rss MiB")
 
 
-@click.command()
-@click.option(
-    "--workload",
-    "names",
-    type=click.Choice(NAMES),
-    multiple=True,
-    metavar="NAME",
-    help=f"Workload to run; may be given again. All, unless given: {', '.join(NAMES)}.",
-)
-@click.option("--requests", type=click.IntRange(min=1), help="Requests to send, instead of the workload's own number.")
-@click.option("--seed", type=int, default=0, show_default=True, help="For what changes between requests.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a workload, a line each.")
+@click.command(cls=Command)
+@names_option("workload", NAMES)
+@size_option("--requests", "Requests to send", "workload")
+@seed_option("For what changes between requests.")
+@json_option("workload")
 def extender(names: Sequence[str], requests: int | None, seed: int, as_json: bool) -> None:
     """Measure our extender beside a plain one in Go, asked the same by turns.
 
@@ -40,20 +34,15 @@ def extender(names: Sequence[str], requests: int | None, seed: int, as_json: boo
     Examples:
       stowplan bench extender
       stowplan bench extender --json
+
+    Exit status: 0 all answers said the same, 1 some did not, 2 a part is missing or does not start.
     """
-    runner = Runner(requests=requests, seed=seed, progress=lambda message: click.echo(message, err=True))
-    reports = []
-    for report in runner.run(names or NAMES):
-        reports.append(report)
-        if as_json:
-            click.echo(report.to_json())
-    if not as_json:
-        click.echo("\n".join(table(_HEADINGS, reports, _cells)))
+    progress = Progress(still=True)
+    runner = Runner(requests=requests, seed=seed, progress=progress.tell)
+    names = names or NAMES
+    reports = gather(progress, runner.run(names), len(names), None if as_json else partial(table, _HEADINGS, _cells))
     disagreements = [f"{report.scenario}: {line}" for report in reports for line in report.disagreements]
-    if disagreements:
-        for line in disagreements[:SHOWN]:
-            click.echo(f"stowplan: {line}", err=True)
-        click.get_current_context().exit(DISAGREED)
+    fail_for(disagreements, "answers that are not the same")
 
 
 def _cells(figures: Figures) -> tuple[str, ...]:

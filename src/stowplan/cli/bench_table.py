@@ -8,7 +8,7 @@ from stowplan.cli.columns import aligned
 OURS = "stowplan"
 
 
-def table(headings: tuple[str, ...], reports: Sequence[Any], cells: Callable[[Any], tuple[str, ...]]) -> list[str]:
+def table(headings: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]], reports: Sequence[Any]) -> list[str]:
     """Reports in aligned columns, a line for each contestant, and below them what was asked for."""
     rows = [headings]
     for report in reports:

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-SHELLS = ("bash", "zsh", "fish")
+from stowplan.cli.commands import Command
+from stowplan.cli.shells import SCRIPTS, VARIABLE, register
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.command(cls=Command)
+@click.argument("shell", type=click.Choice(list(SCRIPTS)))
 def completion(shell: str) -> None:
-    """Print a script that makes a SHELL complete commands, options, files and the contexts of your kubeconfig.
+    """Print a script that makes a SHELL complete commands, options, and values: files, classes in a file of plugins,
+    contexts of your kubeconfig, and whatever an option has a choice of.
 
     \b
     Examples:
       bash 4.4 or newer, in this session; and in all to come:
         source <(stowplan completion bash)
         echo 'source <(stowplan completion bash)' >> ~/.bashrc
-      zsh, where compinit has run:
+      zsh:
+        autoload -U compinit && compinit
         source <(stowplan completion zsh)
       fish:
+        mkdir -p ~/.config/fish/completions
         stowplan completion fish > ~/.config/fish/completions/stowplan.fish
 
     Exit status: 0 done; 2 there is no script for this shell.
     """
+    register()
     made = get_completion_class(shell)
     assert made is not None
     root = click.get_current_context().find_root().command
-    script = made(root, {}, "stowplan", "_STOWPLAN_COMPLETE")
-    # source() would also ask bash for its version, which may be another than the one that is going to read this.
-    click.echo(script.source_template % script.source_vars())
+    click.echo(made(root, {}, "stowplan", VARIABLE).source(), nl=False)
 
 
 class ContextName(click.types.StringParamType):
@@ -52,11 +59,34 @@ def _contexts(ctx: click.Context) -> list[str]:
         return []
 
 
-_TYPES: dict[str, click.Path] = {
+class PluginName(click.types.StringParamType):
+    """A file, and after the colon one of the classes in it."""
+
+    name = "plugin"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        file, colon, name = incomplete.rpartition(":")
+        if not colon:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(f"{file}:{found}") for found in _classes(file) if found.startswith(name)]
+
+
+def _classes(file: str) -> Iterator[str]:
+    try:
+        module = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    for statement in module.body:
+        if isinstance(statement, ast.ClassDef):
+            yield statement.name
+
+
+_TYPES: dict[str, click.Path | PluginName] = {
     "FILE": click.Path(),
     "FILE...": click.Path(),
     "[FILE...|-]": click.Path(),
-    "MODULE:CLASS": click.Path(),
+    "URL|FILE": click.Path(),
+    "MODULE:CLASS": PluginName(),
     "FOLDER": click.Path(file_okay=False),
 }
 """What is completed, by what the help calls it."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stowplan.cli.commands import Command
 from stowplan.cli.config_convert import output_option, show
 from stowplan.cli.plugins import load_plugin
 from stowplan.config import Duration
@@ -32,7 +33,7 @@ AROUND_BIND = ("reserve", "preBind")
 """Points that an extender runs only when it is asked to bind."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--plugin",
     "plugins",

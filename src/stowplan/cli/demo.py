@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stowplan.cli.commands import Command
 from stowplan.cli.printing import print_lines
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _FRAME = 0.125
 _LINE = 1.0
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--nodes", type=click.IntRange(3, 5000), default=300, show_default=True, help="Nodes in the cluster.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For ties between nodes.")
 @click.option(

@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
-from stowplan.cli.commands import Group
+from stowplan.cli.commands import FileCommand, Group
 from stowplan.cli.extender_explain import explain
 from stowplan.cli.files import opened, read, shown
 from stowplan.cli.plugins import load_plugin
+from stowplan.cli.progress import Progress
 
 _VERBS = ("filter", "prioritize", "preempt", "bind")
 
@@ -151,10 +152,12 @@ def extender(
       The stanza for the scheduler's configuration to go with it:
         stowplan config extender --plugin ./my.py:MyPlugin
       Paths as an existing configuration has them:
-        stowplan extender --plugin ./my.py:MyPlugin --url-prefix /api/scheduler --prioritize-verb priority
+        stowplan extender --plugin ./my.py:MyPlugin \\
+          --url-prefix /api/scheduler --prioritize-verb priority
       Only for schedulers that prove who they are:
-        stowplan extender --plugin ./my.py:MyPlugin --bind-address 0.0.0.0 --tls-cert-file tls.crt
-          --tls-private-key-file tls.key --client-ca-file ca.crt --allowed-names system:kube-scheduler
+        stowplan extender --plugin ./my.py:MyPlugin --bind-address 0.0.0.0 \\
+          --tls-cert-file tls.crt --tls-private-key-file tls.key \\
+          --client-ca-file ca.crt --allowed-names system:kube-scheduler
       Several plugins, each for its own pods, from a file (kind: ExtenderServerConfiguration):
         stowplan extender --config extender.yaml
       What would other code have answered?
@@ -200,13 +203,13 @@ def overrides(plugins: Sequence[str], failure_policy: dict[str, str], flags: dic
 extender.add_command(explain)
 
 
-@extender.command()
+@extender.command(cls=FileCommand)
 @click.argument("recording", metavar="FILE")
 @_plugin
 @click.option("--config", "file", metavar="FILE", help="Take plugins, their arguments and selectors from a file.")
 @click.option("--limit", type=int, default=20, show_default=True, help="How many differences to show.")
 def replay(recording: str, plugins: tuple[str, ...], file: str | None, limit: int) -> None:
-    """Ask plugins what was asked when FILE was recorded, and show where they answer otherwise.
+    """Ask plugins what was asked when FILE ('-' for standard input) was recorded; show where they answer otherwise.
 
     Requests that named nodes are answered from the nodes in the recording. Pods on nodes, values of annotations and
     environment variables are not in it, so a plugin that reads those may differ for that reason alone. What was
@@ -226,13 +229,14 @@ def replay(recording: str, plugins: tuple[str, ...], file: str | None, limit: in
         configuration.load(content, source, overrides(plugins, {}, {}), _folder(file)), load_plugin
     )
     total = different = 0
-    with opened(recording) as lines:
-        for outcome in replayed(lines, shown(recording), settings):
-            total += 1
+    with Progress() as progress, opened(recording) as lines:
+        progress.start("reading requests")
+        for total, outcome in enumerate(replayed(lines, shown(recording), settings), 1):
+            progress.start(f"asked {total:,} requests again")
             if outcome.differences:
                 different += 1
                 if different <= limit:
-                    click.echo(f"{outcome.title}\n" + "".join(f"  {line}\n" for line in outcome.differences), nl=False)
+                    progress.tell("\n  ".join((outcome.title, *outcome.differences)), err=False)
     if different > limit:
         click.echo(f"… and {different - limit} more")
     click.echo(f"{total} requests, {different} answered otherwise")

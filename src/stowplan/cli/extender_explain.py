@@ -11,7 +11,9 @@ from urllib.request import urlopen
 
 import click
 
+from stowplan.cli.commands import Command
 from stowplan.cli.files import opened, shown
+from stowplan.cli.progress import Progress
 from stowplan.errors import InputError
 
 _SECONDS = 10.0
@@ -20,7 +22,7 @@ _MOST_NODES = 10
 Entry = dict[str, Any]
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("pod", metavar="POD")
 @click.option(
     "--from",
@@ -30,18 +32,27 @@ Entry = dict[str, Any]
     metavar="URL|FILE",
     help="Where the extender listens, or its --metrics-port if it has one; or what --decision-log wrote.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def explain(pod: str, source: str, output: str) -> None:
+@click.option(
+    "-n", "--namespace", default="", metavar="NAME", help="Namespace of a POD that is given by its name alone."
+)
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
+)
+def explain(pod: str, source: str, namespace: str, output: str) -> None:
     """Say what an extender has answered about POD, namespace/name or a uid, and why: the latest first.
 
     \b
     Examples:
       stowplan extender explain shop/web-0
-      stowplan extender explain shop/web-0 --from decisions.jsonl
+      stowplan extender explain web-0 -n shop --from decisions.jsonl
 
     Exit status: 0 something is known of the pod, 2 nothing is, or it cannot be read.
     """
-    found = _asked(source, pod) if source.startswith(("http://", "https://")) else _looked_up(source, pod)
+    if namespace and "/" not in pod:
+        pod = f"{namespace}/{pod}"
+    with Progress() as progress:
+        progress.start(f"asking {source}")
+        found = _asked(source, pod) if source.startswith(("http://", "https://")) else _looked_up(source, pod)
     if not found:
         raise InputError(f"{shown(source)}: no decision about {pod} is remembered")
     for entry in found:

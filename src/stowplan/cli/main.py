@@ -1,27 +1,20 @@
 """The `stowplan` command: finds the subcommand, imports only that, and turns errors into a line and an exit status."""
 
-import importlib
 import os
 import sys
 import traceback
 from contextlib import suppress
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import click
 
-from stowplan.cli.commands import Group
+from stowplan._version import __version__
+from stowplan.cli import shells
+from stowplan.cli.commands import Entry, LazyGroup
 from stowplan.cli.verbosity import TRACEBACKS_FROM, parse_verbosity, tracebacks_wanted
 from stowplan.errors import StowplanError
 
 EXIT_INTERRUPTED = 130
-
-
-class Entry(NamedTuple):
-    """Where a subcommand lives, and its line in the help, which is printed without importing it."""
-
-    module: str
-    attribute: str
-    help: str
 
 
 COMMANDS = {
@@ -48,26 +41,8 @@ class Failure(click.ClickException):
             click.echo(f"stowplan: {line}", file=file, err=True)
 
 
-class LazyGroup(Group):
-    """Subcommands from the table `COMMANDS`, each imported when it is run."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        command: click.Command = getattr(importlib.import_module(entry.module), entry.attribute)
-        if ctx.resilient_parsing:
-            from stowplan.cli.completion import completable
-
-            return completable(command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+class Program(LazyGroup):
+    """All commands; what goes wrong in one of them is told in a line."""
 
     def invoke(self, ctx: click.Context) -> None:
         try:
@@ -81,7 +56,7 @@ class LazyGroup(Group):
             sys.stdout.flush()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Program, entries=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "-v",
     "--v",
@@ -91,6 +66,7 @@ class LazyGroup(Group):
     metavar="LEVEL",
     help=f"Verbosity. From {TRACEBACKS_FROM} on, errors come with a traceback.",
 )
+@click.version_option(__version__, message="%(prog)s %(version)s", help="Print the version; 'version' tells more.")
 def cli(verbosity: int) -> None:
     """Stowplan decides where pods go, as kube-scheduler does: same filters, same scores, same words.
 
@@ -106,7 +82,7 @@ def cli(verbosity: int) -> None:
       How do I begin with a scheduling rule of my own?
         stowplan new-plugin rack-care
       That rule behind the kube-scheduler that I have:
-        stowplan extender --plugin ./rack_care.py:RackCare
+        stowplan extender --plugin rack-care/src/rack_care/plugin.py:RackCare
       Which nodes suit the pod of each case, and why not the others?
         stowplan evaluate cases.jsonl
       The same with your own scheduler configuration, from a pipe:
@@ -122,7 +98,7 @@ def cli(verbosity: int) -> None:
     \b
     Exit status:
       0    done
-      1    a check failed (bench, extender replay), or the scheduler ended against its will
+      1    a check failed (bench, extender replay); the scheduler did not start, or ended against its will
       2    bad usage or input
       3    some pods are pending (simulate)
       130  interrupted
@@ -131,6 +107,8 @@ def cli(verbosity: int) -> None:
 
 def main() -> int:
     """Run the command line and return the exit status."""
+    if shells.VARIABLE in os.environ:
+        shells.register()
     try:
         status: int | None = cli.main(prog_name="stowplan", standalone_mode=False)
     except click.ClickException as error:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from stowplan.cli.commands import Command
 
-@click.command("new-plugin")
+
+@click.command("new-plugin", cls=Command)
 @click.argument("name")
 @click.option("--directory", metavar="FOLDER", help="Where to put it; by default a new folder of that name, here.")
 def new_plugin(name: str, directory: str | None) -> None:

@@ -7,6 +7,8 @@ from threading import Timer
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
@@ -14,9 +16,14 @@ PATIENCE = 2.0
 
 
 class Progress:
-    """Shown on standard error after two seconds, if that is a terminal; gone when the work is done."""
+    """Shown on standard error after two seconds, if that is a terminal; gone when the work is done.
 
-    def __init__(self) -> None:
+    One that is still is shown at once and drawn anew only when there is news, so that it costs no time while something
+    is measured. Lines meanwhile are written with `tell`.
+    """
+
+    def __init__(self, *, still: bool = False) -> None:
+        self._still = still
         self._timer = Timer(PATIENCE, self._show)
         self._timer.daemon = True
         self._bar: Bar | None = None
@@ -26,7 +33,10 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if sys.stderr is not None and sys.stderr.isatty():
-            self._timer.start()
+            if self._still:
+                self._show()
+            else:
+                self._timer.start()
         return self
 
     def __exit__(
@@ -49,11 +59,24 @@ class Progress:
         if self._bar is not None:
             self._update()
 
+    def tell(self, line: str | bytes, *, err: bool = True) -> None:
+        """Write a line, for which a bar makes room."""
+        if self._bar is not None:
+            self._bar.stop()
+        click.echo(line, err=err)
+        if self._bar is not None:
+            self._bar.start()
+
     def _show(self) -> None:
         from rich.console import Console
         from rich.progress import Progress as Bar
 
-        bar = Bar(console=Console(stderr=True), transient=True)
+        bar = Bar(
+            console=Console(stderr=True),
+            transient=True,
+            auto_refresh=not self._still,
+            redirect_stdout=False,  # Rich would send what is written there to standard error.
+        )
         bar.add_task(self._what, total=None)
         bar.start()
         self._bar = bar
@@ -62,4 +85,4 @@ class Progress:
     def _update(self) -> None:
         if self._bar is not None:
             task = self._bar.task_ids[0]
-            self._bar.update(task, description=self._what, total=self._total, completed=self._done)
+            self._bar.update(task, description=self._what, total=self._total, completed=self._done, refresh=self._still)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stowplan.cli.commands import Command
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.printing import print_lines
 from stowplan.cli.progress import Progress
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 SOME_PENDING = 3
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "-f",
     "--filename",

@@ -6,9 +6,10 @@ import platform
 import click
 
 from stowplan._version import KUBERNETES_VERSION, __version__
+from stowplan.cli.commands import Command
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
 )

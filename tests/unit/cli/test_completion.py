@@ -7,54 +7,73 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from stowplan.cli.completion import SHELLS
 from stowplan.cli.main import COMMANDS, cli
+from stowplan.cli.shells import SCRIPTS
 
 LEADER_ELECTION = ("new-deadline", "source-lock", "source-name", "source-namespace", "try-period")
 
 
 def complete(line: str, **variables: str) -> list[str]:
-    """What is offered for a line whose last word is not finished, each with what sort it is."""
-    words = line.split(" ")
+    """What is offered in place of the last word of a line, each with what sort it is."""
     environment = {
-        "_STOWPLAN_COMPLETE": "bash_complete",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(words) - 1),
+        "_STOWPLAN_COMPLETE": "fish_complete",
+        "STOWPLAN_LINE": line,
+        "STOWPLAN_WORD": line.rpartition(" ")[2],
         **variables,
     }
     script = "from stowplan.cli.main import main; main()"
     run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert run.stderr == ""
-    return run.stdout.split()
+    return [",".join(offered.split("\t")[:2]) for offered in run.stdout.splitlines() if offered]
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", SCRIPTS)
 def test_a_script_for_each_shell(shell: str) -> None:
     result = CliRunner().invoke(cli, ["completion", shell])
     assert result.exit_code == 0
-    assert f"_STOWPLAN_COMPLETE={shell}_complete" in result.stdout
+    assert f"{shell}_complete" in result.stdout
     program = shutil.which(shell)
     if program is not None:
         subprocess.run([program, "-n"], input=result.stdout, text=True, check=True)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_bash_completes() -> None:
+def test_bash_completes(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    script = (
-        "source <(stowplan completion bash); COMP_WORDS=(stowplan sim) COMP_CWORD=1; "
-        '_stowplan_completion stowplan; echo "${COMPREPLY[@]}"'
+    (tmp_path / "my.py").write_text("class Rack: pass\nclass Row: pass\n")
+    asked = (
+        ("sim", "sim"),
+        ("simulate --output=w", "w"),
+        ("simulate --output=", ""),
+        ("simulate --plugin my.py:R", "R"),
+        ("simulate --output=n", "n"),
+    )
+    script = "source <(stowplan completion bash)\n" + "\n".join(
+        f"COMP_LINE='stowplan {line}' COMP_POINT=99; _stowplan_completion stowplan '{word}'; "
+        'echo "${#COMPREPLY[@]} ${COMPREPLY[*]}"'
+        for line, word in asked
     )
     run = subprocess.run(
-        ["bash", "--norc", "-c", script], env={"PATH": path}, capture_output=True, text=True, check=True
+        ["bash", "--norc", "-c", script], env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert (run.stdout, run.stderr) == ("simulate\n", "")
+    assert run.stdout.splitlines() == ["1 simulate", "1 wide", "4 table wide json yaml", "2 Rack Row", "0 "]
+    assert run.stderr == ""
 
 
 def test_other_shells_are_refused() -> None:
     result = CliRunner().invoke(cli, ["completion", "tcsh"])
     assert result.exit_code == 2
     assert "'bash', 'zsh', 'fish'" in result.stderr
+
+
+def test_candidates_come_with_all_that_is_said_about_them() -> None:
+    environment = {"_STOWPLAN_COMPLETE": "zsh_complete", "STOWPLAN_LINE": "stowplan config ch", "STOWPLAN_WORD": "ch"}
+    script = "from stowplan.cli.main import main; main()"
+    run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    kind, value, about = run.stdout.rstrip("\n").split("\t")
+    assert (kind, value) == ("plain", "check")
+    assert about.startswith("Say whether each FILE")
+    assert about.endswith("where it is not.")
 
 
 def test_commands_are_completed() -> None:
@@ -67,7 +86,12 @@ def test_commands_are_completed() -> None:
     [
         ("stowplan simulate --from", ["plain,--from-cluster"]),
         ("stowplan simulate -o w", ["plain,wide"]),
+        ("stowplan simulate --output=w", ["plain,--output=wide"]),
         ("stowplan simulate -f ", ["file,"]),
+        ("stowplan simulate --filename=a", ["file,a"]),
+        ("stowplan evaluate -f ", ["file,"]),
+        ("stowplan simulate --plugin none.py:", []),
+        ("stowplan simulate --plugin pack", ["file,pack"]),
         ("stowplan evaluate --plugin ./ra", ["file,./ra"]),
         ("stowplan config check sch", ["file,sch"]),
         ("stowplan new-plugin x --directory ", ["dir,"]),

@@ -65,6 +65,8 @@ def test_by_uid_and_by_name(extender: str, tmp_path: Path) -> None:
     assert refused.endswith("x09 and 2 more")
     pod = json.loads(run("uid-web", "--from", extender, "-o", "json")[1].splitlines()[-1])["decision"]["pod"]
     assert run(pod, "--from", extender)[1].splitlines()[-1] == refused
+    namespace, _, name = pod.partition("/")
+    assert run(name, "-n", namespace, "--from", extender)[1].splitlines()[-1] == refused
 
 
 def test_from_a_file(extender: str, tmp_path: Path) -> None:

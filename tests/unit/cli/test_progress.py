@@ -66,3 +66,25 @@ def test_it_is_gone_when_the_work_fails(monkeypatch: pytest.MonkeyPatch) -> None
     shown = on_screen(monkeypatch, failing)
     assert "dividing" in shown
     assert shown.endswith("\x1b[2K")
+
+
+def test_one_that_is_still_is_there_from_the_start_and_makes_room_for_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measuring() -> None:
+        with Progress(still=True) as progress:
+            progress.start("measuring", total=2)
+            progress.tell("the first line")
+            progress.reach(1)
+
+    shown = on_screen(monkeypatch, measuring, patience=60.0)
+    assert "50%" in shown
+    before, after = shown.split("the first line\n")
+    assert before.endswith("\x1b[2K")
+    assert "measuring" in after
+
+
+def test_lines_go_to_files_without_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(still=True) as progress:
+        progress.start("measuring", total=2)
+        progress.tell("a step")
+        progress.tell(b"a result", err=False)
+    assert capsys.readouterr() == ("a result\n", "a step\n")

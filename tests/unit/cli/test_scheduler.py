@@ -66,6 +66,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "complaint"),
     [
         (["--nonsense"], "stowplan: unknown flag: --nonsense\n"),
+        (["--leader_elct=false"], 'stowplan: unknown flag: --leader-elct (did you mean "--leader-elect"?)\n'),
         (["pod"], 'stowplan: "stowplan scheduler" does not take any arguments, got ["pod"]\n'),
         (["--kubeconfig=/nowhere"], "stowplan: kubeconfig /nowhere: No such file or directory\n"),
         (["--config=/nowhere"], "stowplan: open /nowhere: no such file or directory\n"),

@@ -50,7 +50,6 @@ def test_its_own_tests_pass_at_once(project: Path) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 def test_its_tests_on_a_cluster_pass(project: Path) -> None:
     """In both modes, on a control plane that they start themselves. Where there is none, CI says so."""
     told = run(project, sys.executable, "-m", "pytest", "-q", "-m", "e2e")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from stowplan.config.strict import suggestion
 from stowplan.errors import ConfigError
 from stowplan.observe.log_format import quote
 from stowplan.scheduler.flags.table import EARLIER, FLAGS, GROUPS, SHORT, Flag
@@ -53,9 +54,10 @@ class CommandLine:
         written, separator, text = argument[2:].partition("=")
         if not written or written.startswith("-"):
             raise ConfigError(f"bad flag syntax: {argument}")
-        flag = FLAGS.get(written.replace("_", "-"))
+        name = written.replace("_", "-")
+        flag = FLAGS.get(name)
         if flag is None:
-            raise ConfigError(f"unknown flag: --{written.replace('_', '-')}")
+            raise ConfigError(f"unknown flag: --{name}{suggestion(f'--{name}', map('--{}'.format, FLAGS))}")
         if not separator:
             text = self._value(flag, others, f"--{written}")
         self._set(flag, text)

@@ -1,0 +1,86 @@
+"""The examples in the help are commands that can be given as they stand."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from stowplan.cli.main import cli
+from stowplan.scaffold import Names, files_of
+
+ENDLESS = ("extender --", "extender explain shop/web-0", "extender replay", "demo", "bench", "simulate --from-cluster")
+"""What serves, asks others, is looked at or measures: options and arguments are read, and that is all."""
+V1 = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: '1', pods: '9'}}\n"
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
+PLUGIN = files_of(Names.of("rack-care"))["src/rack_care/plugin.py"]
+FILES = {
+    "cases.jsonl": '{"pod": {"metadata": {"name": "p"}}, "nodes": []}\n',
+    "decisions.jsonl": '{"time": "now", "verb": "filter", "decision": {"pod": "shop/web-0", "nodes": 2}}\n',
+    "scheduler.yaml": V1,
+    "old-scheduler.yaml": V1.replace("v1\n", "v1alpha1\n", 1) + "algorithmSource: {policy: {file: {path: nowhere}}}\n",
+    "policy.json": '{"kind": "Policy", "apiVersion": "v1"}',
+    "scheduler-policy.json": '{"kind": "Policy", "apiVersion": "v1"}',
+    "policy.yaml": "kind: Policy\napiVersion: v1\n",
+    "cluster.yaml": NODE,
+    "deployment.yaml": POD,
+    "manifests/all.yaml": f"{NODE}---\n{POD}",
+    "my.py": PLUGIN.replace("RackCare", "MyPlugin"),
+    "rack_care.py": PLUGIN,
+}
+
+
+def examples() -> Iterator[str]:
+    """Each command of every help, after the program's name: what it is piped into is left to the reader."""
+
+    def walk(command: click.Command, ctx: click.Context) -> Iterator[str]:
+        text = (command.epilog or "").replace("\\\n", "")
+        yield from re.findall(r"^ +stowplan (.*?)(?: \d?[|<>].*)?$", text, re.MULTILINE)
+        if isinstance(command, click.Group):
+            for name in command.list_commands(ctx):
+                child = command.get_command(ctx, name)
+                assert child is not None
+                yield from walk(child, click.Context(child, info_name=name, parent=ctx))
+
+    return walk(cli, click.Context(cli, info_name="stowplan"))
+
+
+ALL = sorted(set(examples()))
+
+
+@pytest.fixture
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("_folder")
+@pytest.mark.parametrize("example", [line for line in ALL if not line.startswith(ENDLESS)])
+def test_examples_work(example: str) -> None:
+    given = FILES["cases.jsonl"] if example.startswith("evaluate") else V1
+    result = CliRunner().invoke(cli, shlex.split(example), input=given, catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout
+
+
+@pytest.mark.parametrize("example", [line for line in ALL if line.startswith(ENDLESS)])
+def test_examples_can_be_read(example: str) -> None:
+    command: click.Command = cli
+    words = shlex.split(example)
+    ctx = click.Context(cli)
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.get_command(ctx, words.pop(0))
+        assert found is not None
+        command = found
+    assert command.make_context(command.name, words).params
+
+
+def test_there_are_examples_of_both_sorts() -> None:
+    assert len([line for line in ALL if line.startswith(ENDLESS)]) > 10
+    assert len(ALL) > 30
