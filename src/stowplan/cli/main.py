@@ -9,7 +9,7 @@ from typing import IO, Any
 import click
 
 from stowplan._version import __version__
-from stowplan.cli import shells
+from stowplan.cli import shells, warnings
 from stowplan.cli.commands import Entry, LazyGroup
 from stowplan.cli.verbosity import TRACEBACKS_FROM, parse_verbosity, tracebacks_wanted
 from stowplan.errors import StowplanError
@@ -103,6 +103,7 @@ def cli(verbosity: int) -> None:
       3    some pods are pending (simulate)
       130  interrupted
     """
+    warnings.tell_once(with_tracebacks=verbosity >= TRACEBACKS_FROM)
 
 
 def main() -> int:
