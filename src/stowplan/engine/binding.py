@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
+from math import isnan
 from typing import Any
 
 from stowplan.cache.cluster import CacheError
@@ -26,6 +28,8 @@ from stowplan.runtime.late_points import (
     run_unreserve,
 )
 from stowplan.runtime.waiting import REMOVED, Verdict, WaitingPodEntry
+
+log = logging.getLogger("stowplan.engine")
 
 _WAITING, _SKIPPED = Status(Code.Wait), Status(Code.Skip)
 
@@ -52,9 +56,7 @@ class Bindings:
             core.nominator.remove(pod)
         late = attempt.late
         if late.reserve:
-            began = core.clock()
-            status = run_reserve(late.reserve, attempt.state, pod, attempt.node_name)
-            self._passed(attempt, "Reserve", status, began)
+            status = self._reserve(attempt)
             if status is not None:
                 self._take_back(attempt)
                 self._failures.handle(unit, Failed.late(status))
@@ -70,6 +72,15 @@ class Bindings:
         request.on_answer = partial(self._straight_outcome, attempt)
         core.outbox.append(request)
 
+    def _reserve(self, attempt: Attempt) -> Status | None:
+        began = self._core.clock()
+        try:
+            status = run_reserve(attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
+        except Exception as bug:
+            status = _internal(bug)
+        self._passed(attempt, "Reserve", status, began)
+        return status
+
     def _straight_outcome(self, attempt: Attempt, outcome: Any) -> None:
         if isinstance(outcome, Failure):
             name = attempt.late.bind[0].name
@@ -84,8 +95,7 @@ class Bindings:
         try:
             await self._permit(attempt)
         except Exception as bug:
-            text = f"internal error: {type(bug).__name__}: {bug}"
-            self._binding_failed(attempt, Failed.plain(Status(Code.Error, text)))
+            self._binding_failed(attempt, Failed.plain(_internal(bug)))
 
     async def _permit(self, attempt: Attempt) -> None:
         args = (attempt.state, attempt.pod, attempt.node_name)
@@ -108,6 +118,8 @@ class Bindings:
 
     def _hold_back(self, attempt: Attempt, waits: dict[str, float]) -> WaitingPodEntry:
         core, pod = self._core, attempt.pod
+        # Among others, a time that is no number would never be due, and neither would those behind it.
+        waits = {plugin: 0.0 if isnan(wait) else wait for plugin, wait in waits.items()}
         waiting = core.waiting_pods.add(pod, waits)
         timers = [core.timers.after(wait, partial(_time_out, waiting, plugin, wait)) for plugin, wait in waits.items()]
 
@@ -148,11 +160,18 @@ class Bindings:
         if status is not None:
             return Failed.plain(status)
         self._bound(attempt)
-        began = core.clock()
-        await run_post_bind(late.post_bind, *args)
-        self._passed(attempt, "PostBind", None, began)
+        await self._post_bind(attempt)
         self._activate(attempt)
         return None
+
+    async def _post_bind(self, attempt: Attempt) -> None:
+        """Whatever goes wrong, the pod is bound, and must not be taken back."""
+        began = self._core.clock()
+        try:
+            await run_post_bind(attempt.late.post_bind, attempt.state, attempt.pod, attempt.node_name)
+        except Exception:
+            log.exception("PostBind for pod %s", attempt.pod.key)
+        self._passed(attempt, "PostBind", None, began)
 
     async def _write_binding(self, attempt: Attempt) -> Status | None:
         """An extender that binds comes before the plugins that do."""
@@ -224,6 +243,10 @@ class Bindings:
         if pods:
             self._core.queue.activate(list(pods.values()))
             pods.clear()
+
+
+def _internal(bug: Exception) -> Status:
+    return Status(Code.Error, f"internal error: {type(bug).__name__}: {bug}")
 
 
 def _time_out(waiting: WaitingPodEntry, plugin: str, seconds: float) -> None:

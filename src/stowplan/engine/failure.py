@@ -51,6 +51,7 @@ class Failures:
     def handle(self, unit: Unit, failed: Failed) -> None:
         core = self._core
         uid = unit.pod.uid
+        failed = failed._replace(message=_writable(failed.message))
         core.observer.failed(unit, failed.status)
         unit.unschedulable_plugins = set(failed.unschedulable_plugins)
         unit.pending_plugins = set(failed.pending_plugins)
@@ -92,6 +93,11 @@ class Failures:
         nominated = None if failed.nominate == pod.nominated_node_name else failed.nominate
         if condition is not None or nominated is not None:
             self._core.outbox.append(PatchStatus(pod, condition, nominated))
+
+
+def _writable(message: str) -> str:
+    """Plugins get their words from anywhere: names of files, for one, may hold what is no character at all."""
+    return message if message.isascii() else message.encode(errors="replace").decode()
 
 
 def _note(message: str) -> str:

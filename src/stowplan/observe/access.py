@@ -16,7 +16,7 @@ class AccessMetrics:
     def __init__(self, registry: MetricRegistry) -> None:
         counter, gauge, histogram = registry.counter, registry.gauge, registry.histogram
         result, status, code = ("result",), ("status",), ("code",)
-        text = "Requests of users who said who they are; all of them are other."
+        text = "Requests of users, most of whom are other."
         self.users = counter("authenticated_user_requests", ALPHA, text, ("username",))
         text = "Attempts to find out who a visitor is."
         self.authentications = counter("authentication_attempts", ALPHA, text, result)

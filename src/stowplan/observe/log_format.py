@@ -1,5 +1,6 @@
 """Log lines as Kubernetes' components write them: klog's text, and one JSON object a line."""
 
+import json
 import os
 import re
 import time
@@ -11,6 +12,8 @@ import msgspec
 _PID = os.getpid()
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _SECRET = re.compile(r"(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/=-]{6,}")
+_PASSWORD = re.compile(r"(://[^\s/@:]*:)[^\s/@]+@")
+"""In a URL, such as a proxy's."""
 
 
 class ObjectRef(NamedTuple):
@@ -82,7 +85,7 @@ def as_json(entry: Entry) -> str:
     fields |= {key: _json_value(value) for key, value in entry.values.items()}
     if entry.error is not None:
         fields["err"] = str(entry.error)
-    return _without_secrets(msgspec.json.encode(fields, enc_hook=str).decode())
+    return _without_secrets(_encode(fields))
 
 
 def quote(text: str) -> str:
@@ -105,11 +108,18 @@ def _text_value(value: object) -> str:
     if isinstance(value, ObjectRef | BaseException):
         value = str(value)
     if not isinstance(value, str):
-        return f"={msgspec.json.encode(value, enc_hook=str).decode()}"
+        return f"={_encode(value)}"
     if "\n" not in value:
         return f"={quote(value)}"
     lines = value.removesuffix("\n").replace("\n", "\n\t")
     return f"=<\n\t{lines}\n >"
+
+
+def _encode(value: object) -> str:
+    try:
+        return msgspec.json.encode(value, enc_hook=str).decode()
+    except UnicodeEncodeError:
+        return json.dumps(value, default=str)  # It writes what is no character, as in names of files, as an escape.
 
 
 def _json_value(value: object) -> object:
@@ -120,4 +130,5 @@ def _json_value(value: object) -> object:
 
 def _without_secrets(line: str) -> str:
     """Credentials have no business in a log line, even where an error's text brings them along."""
-    return _SECRET.sub(r"\1\2[redacted]", line)
+    line = _SECRET.sub(r"\1\2[redacted]", line)
+    return _PASSWORD.sub(r"\1[redacted]@", line) if "@" in line else line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from threading import Lock
 
-from stowplan.observe.registry import ALPHA, STABLE, MetricRegistry
+from stowplan.observe.registry import ALPHA, MetricRegistry
 
 _SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 _BYTES = (64.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0, 4194304.0, 16777216.0)
@@ -28,9 +28,9 @@ class RequestMetrics:
         text = "Time that the client's own rate limit held requests back, in seconds."
         self._waits = histogram("rest_client_rate_limiter_duration_seconds", ALPHA, text, _SECONDS, by_verb)
         text = "Size of requests, in bytes."
-        self._sent = histogram("rest_client_request_size_bytes", STABLE, text, _BYTES, by_verb)
+        self._sent = histogram("rest_client_request_size_bytes", ALPHA, text, _BYTES, by_verb)
         text = "Size of answers, in bytes."
-        self._received = histogram("rest_client_response_size_bytes", STABLE, text, _BYTES, by_verb)
+        self._received = histogram("rest_client_response_size_bytes", ALPHA, text, _BYTES, by_verb)
         text = "Seconds until the credentials of a plugin expire, infinite where they do not."
         self.credentials_ttl = gauge("rest_client_exec_plugin_ttl_seconds", ALPHA, text).series()
         self.credentials_ttl.set(inf)

@@ -24,12 +24,13 @@ class Caller:
         self._deadline = deadline
         self._threads = Threads(loop, deadline)
         self._running: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     def start(self, call: Call, answer: Callable[[Any], None]) -> None:
         """Answer with what the function returns, or with a Failure that says what went wrong."""
         bare = getattr(call.function, "func", call.function)
         if inspect.iscoroutinefunction(bare):
-            self._await(call, call.function(), answer)
+            self._keep(self._run(call, call.function, answer))
         else:
             self._threads.call(partial(_result, call), partial(self._returned, call, answer))
 
@@ -42,24 +43,23 @@ class Caller:
 
     def _returned(self, call: Call, answer: Callable[[Any], None], result: Any) -> None:
         if inspect.isawaitable(result):
-            self._await(call, result, answer)
+            self._keep(self._run(call, lambda: result, answer))
         else:
             answer(result)
-
-    def _await(self, call: Call, result: Awaitable[Any], answer: Callable[[Any], None]) -> None:
-        self._keep(self._run(call, result, answer))
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
-    async def _run(self, call: Call, result: Awaitable[Any], answer: Callable[[Any], None]) -> None:
+    async def _run(self, call: Call, begin: Callable[[], Awaitable[Any]], answer: Callable[[Any], None]) -> None:
         limit = asyncio.timeout(self._deadline)
         try:
             async with limit:
-                outcome = await result
-        except (Exception, SystemExit) as problem:
+                outcome = await begin()
+        except BaseException as problem:  # Whoever awaits a task that was cancelled raises a CancelledError.
+            if self._closed:
+                raise
             if limit.expired():
                 outcome = Failure(f"did not return within {self._deadline:g} s", "Timeout")
             else:
@@ -68,6 +68,7 @@ class Caller:
 
     def close(self) -> None:
         """Whatever still runs is left to itself."""
+        self._closed = True
         self._threads.close()
         for task in self._running:
             task.cancel()
@@ -77,10 +78,14 @@ def _result(call: Call) -> Any:
     """On a thread: what a function returns, or what it raised as a Failure."""
     try:
         return call.function()
-    except (Exception, SystemExit) as problem:
+    except BaseException as problem:
         return _raised(call, problem)
 
 
 def _raised(call: Call, problem: BaseException) -> Failure:
     log.debug('plugin "%s": %s', call.plugin, call.point, exc_info=problem)
-    return Failure(f"raised {type(problem).__name__}: {problem}")
+    try:
+        text = str(problem)
+    except Exception:
+        text = "(it cannot say what)"
+    return Failure(f"raised {type(problem).__name__}: {text}")

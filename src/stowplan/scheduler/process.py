@@ -6,6 +6,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,9 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
     `registered` are plugins that the configuration may name, `enabled` those that run also where it does not.
     """
     logs.configure(options.logs)
+    options = replace(options, config=enable_everywhere(options.config, enabled))
     if options.write_config_to:
-        Path(options.write_config_to).write_text(to_yaml(options.config))
+        _write(options.write_config_to, to_yaml(options.config))
         log.info("Wrote configuration to", file=options.write_config_to)
         return EXIT_DONE
     for warning in options.warnings:
@@ -50,7 +52,7 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
         log.v(2, "Creating extender", extender=extender.name)
     plugins = {**registered, **enabled}
     settings = Settings(
-        config=enable_everywhere(options.config, enabled),
+        config=options.config,
         registry={**REGISTRY, **plugins},
         connection=load_connection(options.config.client_connection.kubeconfig, options.master),
         unschedulable_timeout=options.unschedulable_timeout,
@@ -61,6 +63,13 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
     )
     log.info("Starting Kubernetes Scheduler", version=KUBERNETES_VERSION, stowplan=__version__)
     return _on_the_fastest_loop(_run(settings, options))
+
+
+def _write(file: str, text: str) -> None:
+    try:
+        Path(file).write_text(text)
+    except OSError as problem:
+        raise ConfigError(f"--write-config-to: open {file}: {(problem.strerror or str(problem)).lower()}") from problem
 
 
 def _on_the_fastest_loop(main: Coroutine[Any, Any, int]) -> int:
@@ -77,8 +86,20 @@ async def _run(settings: Settings, options: Options) -> int:
     observer = monitor.observer
     scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.took_in)
     asyncio.get_running_loop().set_exception_handler(tell_of_trouble)
-    handle_signals(scheduler, monitor)
-    await _check_connection(connection)
+    checking = asyncio.ensure_future(_check_connection(connection))
+    handle_signals(scheduler, monitor, checking)
+    await asyncio.wait([checking])
+    if not checking.cancelled():
+        checking.result()
+        await _serve_and_schedule(scheduler, monitor, settings)
+    if scheduler.lost_lease:
+        log.error(None, "Leaderelection lost")
+        return EXIT_FAILED
+    log.info("Requested to terminate, exiting")
+    return EXIT_DONE
+
+
+async def _serve_and_schedule(scheduler: Scheduler, monitor: Monitor, settings: Settings) -> None:
     monitor.watch(scheduler)
     if monitor.extenders is not None:
         count_calls(settings.extenders, monitor.extenders)
@@ -87,11 +108,6 @@ async def _run(settings: Settings, options: Options) -> int:
         await scheduler.run()
     finally:
         await asyncio.to_thread(monitor.stop)
-    if scheduler.lost_lease:
-        log.error(None, "Leaderelection lost")
-        return EXIT_FAILED
-    log.info("Requested to terminate, exiting")
-    return EXIT_DONE
 
 
 def count_calls(extenders: Sequence[HttpExtender], metrics: ExtenderMetrics) -> None:
@@ -112,18 +128,20 @@ async def _check_connection(connection: Connection) -> None:
         if refusal.status == 401:
             raise ConfigError(f"{connection.url}: the credentials are refused: {refusal.message}") from refusal
     except (ClusterError, TimeoutError) as problem:
-        log.warning("The API server does not answer yet", server=connection.url, err=str(problem))
+        why = str(problem) or "no answer in time"
+        log.warning("The API server does not answer yet", server=connection.url, err=why)
     finally:
         await client.close()
 
 
-def handle_signals(scheduler: Scheduler, monitor: Monitor) -> None:
-    """SIGTERM and SIGINT end the scheduler, SIGUSR2 makes it tell what it knows."""
+def handle_signals(scheduler: Scheduler, monitor: Monitor, starting: asyncio.Future[None]) -> None:
+    """SIGTERM and SIGINT end the scheduler, also where it is only `starting`; SIGUSR2 makes it tell what it knows."""
     loop = asyncio.get_running_loop()
 
     def end() -> None:
         monitor.ending = True
         scheduler.stop()
+        starting.cancel()
 
     actions: dict[str, Callable[[], None]] = {
         "SIGTERM": end,

@@ -143,6 +143,44 @@ class TestCoroutines:
         assert (host.node_of("p"), host.core.attempts) == ("a", {})
 
 
+class Unspeakable:
+    """A value that cannot even be shown."""
+
+    def __repr__(self) -> str:
+        raise AttributeError("name")
+
+
+def test_an_answer_that_cannot_be_shown_costs_the_attempt_alone() -> None:
+    host = attempt("reserve", Unspeakable())
+    assert host.condition("p") == ("False", "SchedulerError", "internal error: AttributeError: name")
+    assert (host.place("p"), host.assumed) == ("error_backoff", set())
+
+
+def test_a_bound_pod_is_not_taken_back_whatever_comes_after_the_binding() -> None:
+    host = Recorded(node("a"), pod("p"), answers={"post_bind": Unspeakable()})
+    host.schedule()
+    assert (host.node_of("p"), host.events("p")) == ("a", ["Scheduled: Successfully assigned default/p to a"])
+    assert not any(each.startswith("unreserve") for each in host.told)
+
+
+def test_a_time_to_wait_that_is_no_number_is_over_at_once() -> None:
+    host = Recorded(node("a"), pod("p"), answers={"permit": wait(float("nan"))})
+    assert host.engine.schedule_one()
+    host.settle()
+    host.pass_time(host.clock.now)
+    timed_out = "rejected due to timeout after waiting 0s at plugin Recorder"
+    assert host.events("p") == [f"FailedScheduling: 0/1 nodes are available: 1 {timed_out}."]
+
+
+@pytest.mark.parametrize("point", ["filter", "permit", "pre_bind"])
+def test_words_that_cannot_be_written_are_told_as_far_as_they_can(point: str) -> None:
+    host = Recorded(node("a"), pod("p"), answers={point: reject("no file file\udce9")})
+    assert host.engine.schedule_one()
+    host.settle()
+    assert "no file file?" in host.condition("p")[2]
+    assert "no file file?" in host.events("p")[0]
+
+
 def test_a_rejection_is_not_an_error_of_the_plugin() -> None:
     host = attempt("permit", Status(3, "never"))  # type: ignore[arg-type]
     assert host.condition("p") == ("False", "Unschedulable", "0/1 nodes are available: 1 never.")

@@ -1,5 +1,6 @@
 import json
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -80,6 +81,12 @@ def test_an_error_in_json_has_no_level() -> None:
     assert "v" not in told
 
 
+def test_what_is_no_character_is_escaped() -> None:
+    given = entry(error="file\udce9", files=["\udcff"])
+    assert json.loads(as_json(given))["err"] == "file\udce9"
+    assert values_of(as_text(given)) == '"Hello" err="file\\udce9" files=["\\udcff"]'
+
+
 @pytest.mark.parametrize("write", [as_text, as_json])
 @pytest.mark.parametrize("secret", ["Bearer eyJhbGciOi.abc_def", "basic dXNlcjpwYXNz"])
 def test_credentials_are_left_out(write: object, secret: str) -> None:
@@ -87,3 +94,9 @@ def test_credentials_are_left_out(write: object, secret: str) -> None:
     line = write(entry(header=f"Authorization: {secret}"))
     assert secret.partition(" ")[2] not in line
     assert "[redacted]" in line
+
+
+@pytest.mark.parametrize("write", [as_text, as_json])
+def test_passwords_in_urls_are_left_out(write: Callable[[Entry], str]) -> None:
+    line = write(entry(error="407 from http://me:secret@proxy:3128, and not from https://proxy/a:b@c"))
+    assert "407 from http://me:[redacted]@proxy:3128, and not from https://proxy/a:b@c" in line

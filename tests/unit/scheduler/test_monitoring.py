@@ -115,7 +115,7 @@ def test_serving(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
         assert watched.monitor._server is not None
         url = f"https://127.0.0.1:{watched.monitor._server.port}/metrics"
         context: Any = ssl._create_unverified_context()
-        with urllib.request.urlopen(url, context=context, timeout=10) as reply:
+        with urllib.request.urlopen(url, context=context, timeout=60) as reply:
             assert b"scheduler_pending_pods" in reply.read()
     finally:
         watched.monitor.stop()

@@ -2,13 +2,20 @@ from __future__ import annotations
 
 import asyncio
 import io
+from pathlib import Path
 
+import pytest
+
+from stowplan.config import default_configuration
 from stowplan.config.types import Extender
+from stowplan.errors import ConfigError
 from stowplan.extender.client import Outcome, build_extenders
+from stowplan.framework import Plugin
 from stowplan.observe import logs
 from stowplan.observe.extenders import ExtenderMetrics
 from stowplan.observe.registry import MetricRegistry
-from stowplan.scheduler.process import count_calls, tell_of_trouble
+from stowplan.scheduler.options import Options
+from stowplan.scheduler.process import count_calls, run, tell_of_trouble
 
 
 def test_calls_of_extenders_are_counted() -> None:
@@ -22,6 +29,18 @@ def test_calls_of_extenders_are_counted() -> None:
     labels = 'extender="http://a",result="unreachable",verb="filter"'
     assert f"stowplan_extender_call_duration_seconds_count{{{labels}}} 3" in told
     assert 'stowplan_extender_circuit_open{extender="http://a",verb="filter"} 1' in told
+
+
+def test_the_effective_configuration_has_the_plugins_that_it_did_not_name(tmp_path: Path) -> None:
+    options = Options(config=default_configuration(), write_config_to=f"{tmp_path}/config.yaml")
+    assert run(options, {}, {"Mine": Plugin}) == 0
+    assert "name: Mine" in (tmp_path / "config.yaml").read_text()
+
+
+def test_a_configuration_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    options = Options(config=default_configuration(), write_config_to=f"{tmp_path}/none/config.yaml")
+    with pytest.raises(ConfigError, match=r"--write-config-to: open .*/none/config.yaml: no such file or directory"):
+        run(options, {}, {})
 
 
 def test_a_broken_connection_is_a_line_and_a_bug_is_a_traceback() -> None:

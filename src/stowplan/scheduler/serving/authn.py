@@ -20,6 +20,7 @@ log = logs.get(__name__)
 
 AUTHENTICATED = "system:authenticated"
 
+_TOLD = ("admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default")
 _PATH = "/apis/authentication.k8s.io/v1/tokenreviews"
 _AUTHORITIES = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 
@@ -75,15 +76,14 @@ class Authenticator:
         try:
             user = user_of(certificate) or await self._user_of_token(_token(authorization)) or ANONYMOUS
             result = "success"
-        except _NotAuthenticated:
-            user, result = None, "failure"
         except StowplanError as error:
             user, result = None, "error"
-            log.error(error, "Unable to authenticate the request")
+            if not isinstance(error, _NotAuthenticated):
+                log.error(error, "Unable to authenticate the request")
         self._metrics.authentications.series(result).add()
         self._metrics.authentication_duration.series(result).observe(monotonic() - began)
-        if user is not None and user is not ANONYMOUS:
-            self._metrics.users.series("other").add()
+        if user is not None:
+            self._metrics.users.series(_counted_as(user.name)).add()
         return user
 
     async def _user_of_token(self, token: str) -> User | None:
@@ -116,13 +116,18 @@ class Authenticator:
             raise
         finally:
             self._metrics.fetching.add(-1)
-        self._metrics.token_fetches.series("ok").add()
+        self._metrics.token_fetches.series("error" if review.status.error else "ok").add()
         told = review.status.user
         user = None
         if review.status.authenticated:
             user = User(told.username, _with_authenticated(told.groups), told.uid, told.extra)
         self._known.put(key, user, self._ttl)
         return user
+
+
+def _counted_as(name: str) -> str:
+    """Few names are told by metrics, for there may be any number of them."""
+    return name if name in _TOLD else "email_id" if "@" in name else "other"
 
 
 class _NotAuthenticated(StowplanError):

@@ -30,8 +30,11 @@ log = logs.get(__name__)
 
 _LARGEST_BODY = 64 * 1024
 _WORTH_COMPRESSING = 4096
-_SHUTDOWN_SECONDS = 2.0
+_SHUTDOWN_SECONDS = 0.5
+"""For what is being answered at the end: all that takes longer waits for an API server that does not answer."""
 _REFRESH_SECONDS = 60.0
+_LOOK_SECONDS, _FIRST_LOOK_SECONDS = 10.0, 2.0
+"""How long a look at the cluster's authorities may take. The first one holds up the start, and can be made up for."""
 _IDLE_SECONDS = 90.0
 
 _HEADERS = {"Cache-Control": "no-cache, private", "Server": "stowplan"}
@@ -95,7 +98,8 @@ class SecureServer:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         try:
             async with _open(self._connect) as clients, self._serve(clients, site):
-                await self._look_up_authorities(tls, clients)
+                tolerant = self._access.tolerate_lookup_failure
+                await self._look_up_authorities(tls, clients, _FIRST_LOOK_SECONDS if tolerant else _LOOK_SECONDS)
                 self._began.set()
                 await self._maintain(tls, clients, self._stop)
         except StowplanError as problem:
@@ -162,7 +166,7 @@ class SecureServer:
             with suppress(ConfigError):
                 await self._look_up_authorities(tls, clients)
 
-    async def _look_up_authorities(self, tls: ServerTLS, clients: Clients) -> None:
+    async def _look_up_authorities(self, tls: ServerTLS, clients: Clients, seconds: float = _LOOK_SECONDS) -> None:
         """Believe the client certificates that the cluster believes, unless the flags say whose to believe."""
         client = clients.authentication
         if self._access.client_ca_file or not self._access.look_up_client_ca:
@@ -170,13 +174,15 @@ class SecureServer:
         if client is None:
             return
         try:
-            authorities = await look_up_client_authorities(client)
+            async with asyncio.timeout(seconds):
+                authorities = await look_up_client_authorities(client)
             if authorities:
                 tls.trust_clients(authorities)
-        except (ClusterError, msgspec.DecodeError, ConfigError) as error:
+        except (ClusterError, msgspec.DecodeError, ConfigError, TimeoutError) as error:
+            why = str(error) or "no answer in time"
             if not self._access.tolerate_lookup_failure:
-                raise ConfigError(f"unable to load configmap based client CA file: {error}") from error
-            log.warning("Error looking up in-cluster authentication configuration", err=str(error))
+                raise ConfigError(f"unable to load configmap based client CA file: {why}") from error
+            log.warning("Error looking up in-cluster authentication configuration", err=why)
 
 
 @asynccontextmanager

@@ -97,16 +97,19 @@ def test_tokens_are_not_kept() -> None:
 
 def test_visits_are_counted() -> None:
     registry = MetricRegistry()
-    client = FakeClient({TOKENS: review_tokens({"t1": "bob"})})
+    client = FakeClient({TOKENS: review_tokens({"t1": "bob", "t2": "admin", "t3": "bob@example.com"})})
     authenticator = Authenticator(client, 10.0, AccessMetrics(registry))
-    for header in ("Bearer t1", "Bearer t1", "Bearer bad", ""):
+    for header in ("Bearer t1", "Bearer t1", "Bearer bad", "", "Bearer t2", "Bearer t3"):
         asyncio.run(authenticator.authenticate(None, header))
     text = registry.expose().decode()
-    assert 'authentication_attempts{result="success"} 3\n' in text
-    assert 'authentication_attempts{result="failure"} 1\n' in text
-    assert 'authenticated_user_requests{username="other"} 2\n' in text
+    assert 'authentication_attempts{result="success"} 5\n' in text
+    assert 'authentication_attempts{result="error"} 1\n' in text
+    assert 'authenticated_user_requests{username="other"} 3\n' in text
+    assert 'authenticated_user_requests{username="admin"} 1\n' in text
+    assert 'authenticated_user_requests{username="email_id"} 1\n' in text
+    assert 'authentication_token_cache_fetch_total{status="error"} 1\n' in text
     assert 'authentication_token_cache_request_total{status="hit"} 1\n' in text
-    assert 'apiserver_delegated_authn_request_total{code="201"} 2\n' in text
+    assert 'apiserver_delegated_authn_request_total{code="201"} 4\n' in text
 
 
 @pytest.mark.parametrize(("data", "found"), [({"client-ca-file": "PEM"}, "PEM"), ({}, "")])

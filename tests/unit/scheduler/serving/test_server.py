@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
@@ -70,7 +71,7 @@ def ask(
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     prepare(context)
-    connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=10)
+    connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=60)
     with closing(connection):
         connection.request(method, path, body, headers)
         reply = connection.getresponse()
@@ -101,7 +102,7 @@ def test_clients_are_closed_at_the_end() -> None:
 
 
 def test_plain_http_gets_no_answer() -> None:
-    with running(make()) as server, socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with running(make()) as server, socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"ok" not in connection.recv(1000)
 
@@ -147,6 +148,27 @@ def test_authorities_that_cannot_be_looked_up(tolerate: bool) -> None:
         server.start()
 
 
+class SilentClient(FakeClient):
+    """Of a server that takes requests and never answers."""
+
+    async def request(self, method: str, path: str, body: bytes | None = None, *, timeout: float = 60.0) -> bytes:
+        await asyncio.sleep(60)
+        return b""
+
+
+@pytest.mark.parametrize("tolerate", [True, False])
+def test_authorities_are_not_waited_for_without_end(tolerate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.scheduler.serving.server._FIRST_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("stowplan.scheduler.serving.server._LOOK_SECONDS", 0.05)
+    server = make(AccessOptions(tolerate_lookup_failure=tolerate), client=SilentClient())
+    if tolerate:
+        with running(server):
+            assert ask(server, "/healthz")[0] == 200
+        return
+    with pytest.raises(ConfigError, match="unable to load configmap based client CA file: no answer in time"):
+        server.start()
+
+
 def test_a_port_in_use_is_an_error_at_once() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         serving = ServingOptions(address="127.0.0.1", port=taken.getsockname()[1])
@@ -169,7 +191,7 @@ def test_slow_metrics_do_not_hold_up_health() -> None:
     release, content = threading.Event(), sources()
 
     def slow() -> bytes:
-        release.wait(10)
+        release.wait(60)
         return b"late\n"
 
     content.resources = slow
@@ -182,7 +204,7 @@ def test_slow_metrics_do_not_hold_up_health() -> None:
         assert ask(server, "/healthz")[:2] == (200, "ok")
         assert not replies
         release.set()
-        visitor.join(10)
+        visitor.join(60)
         assert replies == ["late\n"]
 
 
