@@ -185,6 +185,8 @@ class Client:
             return ConnectionFailed(f"{server}: no answer in time")
         if isinstance(error, aiohttp.ClientConnectorError):
             return ConnectionFailed(f"{server}: {_why(error.os_error)}")
+        if isinstance(error, aiohttp.ClientHttpProxyError):  # whose own text has the proxy's URL, with the password
+            return ConnectionFailed(f"{server}: the proxy refuses: {error.status} {error.message}")
         return ConnectionFailed(f"{server}: {' '.join(str(error).split()) or type(error).__name__}")
 
 

@@ -299,3 +299,28 @@ def test_a_refused_watch() -> None:
 
     with pytest.raises(ApiError, match="Expired"):
         asyncio.run(main())
+
+
+def test_a_proxy_that_refuses_is_told_of_without_its_password() -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def main() -> str:
+        proxy = await asyncio.start_server(refuse, "127.0.0.1", 0)
+        port = proxy.sockets[0].getsockname()[1]
+        client = Client(
+            Connection("https://api.example.com", StoredCredentials(), proxy=f"http://me:sekret@127.0.0.1:{port}")
+        )
+        try:
+            with pytest.raises(ConnectionFailed) as failure:
+                await client.get("/version")
+            return str(failure.value)
+        finally:
+            await client.close()
+            proxy.close()
+
+    told = asyncio.run(main())
+    assert told == "https://api.example.com: the proxy refuses: 407 Proxy Authentication Required"

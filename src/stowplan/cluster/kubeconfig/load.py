@@ -65,7 +65,8 @@ def _connect(config: Kubeconfig, master: str, context: str, env: Mapping[str, st
     cluster = config.clusters.get(chosen.value.cluster)
     if cluster is None:
         raise chosen.problem("cluster", f'there is no cluster "{chosen.value.cluster}"')
-    user = config.users.get(chosen.value.user)
+    # A context may do without a user; one that it names must be there.
+    user = config.users.get(chosen.value.user) if chosen.value.user else Entry(UserEntry(), chosen.file, chosen.path)
     if user is None:
         raise chosen.problem("user", f'there is no user "{chosen.value.user}"')
     server = _server(master, "--master") if master else _server(cluster.value.server, cluster.where("server"))

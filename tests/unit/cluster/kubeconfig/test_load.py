@@ -26,6 +26,12 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "config"
 
 
+def test_a_context_without_a_user(file: Path) -> None:
+    written = config()
+    del written["contexts"][0]["context"]["user"]
+    assert load_connection(write(file, written)).renew().headers == {}
+
+
 # Which file
 def test_the_file_given(file: Path) -> None:
     connection = load_connection(write(file, config()), env={"KUBECONFIG": "/nowhere"})
