@@ -5,13 +5,16 @@ from __future__ import annotations
 import ipaddress
 import os
 import ssl
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import NamedTuple
 
 from stowplan.errors import ConfigError
 from stowplan.observe import logs
 from stowplan.serving.options import ServingOptions
-from stowplan.serving.self_signed import SelfSigned, make_self_signed
+from stowplan.serving.self_signed import make_self_signed
 
 log = logs.get(__name__)
 
@@ -24,67 +27,97 @@ _VERSIONS = {
 }
 
 
+class _Pair(NamedTuple):
+    where: str
+    certificate: bytes
+    key: bytes
+
+
+class FollowingContext(ssl.SSLContext):
+    """What a server listens with: every connection is spoken with the context that is current when it comes.
+
+    OpenSSL can add to the authorities that a context trusts, but takes none away, and a context goes on with the
+    sessions that it has once granted. So there is a new context for every change, and those of open connections stay.
+    """
+
+    current: ssl.SSLContext
+
+    def wrap_bio(
+        self,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        server_side: bool = False,
+        server_hostname: str | bytes | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> ssl.SSLObject:
+        """Event loops call this once for every connection."""
+        return self.current.wrap_bio(incoming, outgoing, server_side, server_hostname, session)
+
+
 class ServerTLS:
     """A TLS context for the server, kept up to date with the files that it was made of."""
 
     def __init__(self, options: ServingOptions, client_ca_file: str = "") -> None:
         """Raises ConfigError where certificates cannot be had."""
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._set_policy(options)
-        self._pair = _find_pair(options)
+        self._options = options
+        self._files = _find_pair(options)
         self._client_ca_file = client_ca_file
-        self._seen: dict[str, tuple[int, int]] = {}
-        if self._pair is None:
-            _load_made(self.context, make_self_signed("localhost", _addresses(options)))
+        if self._files is None:
+            self._pair = _Pair("in memory", *make_self_signed("localhost", _addresses(options)))
             log.info("Generated self-signed cert in-memory")
-        self._load()
-
-    def _set_policy(self, options: ServingOptions) -> None:
-        self.context.minimum_version = _VERSIONS[options.minimum_tls]
-        self.context.set_alpn_protocols(["http/1.1"])
-        if options.cipher_suites:
-            try:
-                self.context.set_ciphers(":".join(options.cipher_suites))
-            except ssl.SSLError as error:
-                raise ConfigError(f"--tls-cipher-suites: OpenSSL has none of these: {error}") from error
+        else:
+            self._pair = _read_pair(*self._files)
+        self._authorities = _read_authorities(client_ca_file) if client_ca_file else None
+        self.context = FollowingContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.current = _make(options, self._pair, self._authorities)
 
     def trust_clients(self, authorities: str) -> None:
-        """Ask clients for certificates, and believe those that these authorities (PEM) signed."""
-        try:
-            self.context.load_verify_locations(cadata=authorities)
-        except (ssl.SSLError, ValueError) as error:
-            raise ConfigError(f"client authorities: {_why(error)}") from error
-        self.context.verify_mode = ssl.CERT_OPTIONAL
+        """Ask clients for certificates, and believe those that these authorities (PEM) signed, and no others."""
+        self._switch(self._pair, authorities)
 
     def reload(self) -> None:
         """Read files again that have changed. What cannot be read is left as it was."""
+        for again in (self._reload_pair, self._reload_authorities):
+            try:
+                again()
+            except ConfigError as error:
+                log.error(error, "Failed to reload certificates, the old ones stay in use")
+
+    def _reload_pair(self) -> None:
+        if self._files is not None:
+            self._switch(_read_pair(*self._files), self._authorities)
+
+    def _reload_authorities(self) -> None:
+        if self._client_ca_file:
+            self._switch(self._pair, _read_authorities(self._client_ca_file))
+
+    def _switch(self, pair: _Pair, authorities: str | None) -> None:
+        if (pair, authorities) != (self._pair, self._authorities):
+            self.context.current = _make(self._options, pair, authorities)
+            self._pair, self._authorities = pair, authorities
+
+
+def _make(options: ServingOptions, pair: _Pair, authorities: str | None) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = _VERSIONS[options.minimum_tls]
+    context.set_alpn_protocols(["http/1.1"])
+    if options.cipher_suites:
         try:
-            self._load()
-        except ConfigError as error:
-            log.error(error, "Failed to reload certificates, the old ones stay in use")
-
-    def _load(self) -> None:
-        if self._pair is not None and self._changed(*self._pair):
-            certificate, key = self._pair
-            try:
-                self.context.load_cert_chain(certificate, key)
-            except (OSError, ssl.SSLError) as error:
-                raise ConfigError(f"{certificate}, {key}: {_why(error)}") from error
-        if self._client_ca_file and self._changed(self._client_ca_file):
-            self.trust_clients(_read(self._client_ca_file))
-
-    def _changed(self, *files: str) -> bool:
-        """Whether any of the files is another one than last time."""
-        found = {}
-        for file in files:
-            try:
-                status = os.stat(file)
-            except OSError as error:
-                raise ConfigError(f"open {file}: {_why(error)}") from error
-            found[file] = (status.st_mtime_ns, status.st_ino)
-        changed = any(self._seen.get(file) != seen for file, seen in found.items())
-        self._seen |= found
-        return changed
+            context.set_ciphers(":".join(options.cipher_suites))
+        except ssl.SSLError as error:
+            raise ConfigError(f"--tls-cipher-suites: OpenSSL has none of these: {error}") from error
+    try:
+        with _file_of(pair.certificate) as certificate, _file_of(pair.key) as key:
+            context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"{pair.where}: {_why(error)}") from error
+    if authorities is not None:
+        try:
+            context.load_verify_locations(cadata=authorities)
+        except (ssl.SSLError, ValueError) as error:
+            raise ConfigError(f"client authorities: {_why(error)}") from error
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context
 
 
 def _find_pair(options: ServingOptions) -> tuple[str, str] | None:
@@ -111,12 +144,13 @@ def _addresses(options: ServingOptions) -> list[str]:
     return ["127.0.0.1", *([] if address.is_unspecified or str(address) == "127.0.0.1" else [str(address)])]
 
 
-def _load_made(context: ssl.SSLContext, made: SelfSigned) -> None:
-    """OpenSSL reads keys from files only, so there is one for as long as that takes."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "pair.pem")
-        _write(file, made.certificate + made.key, 0o600)
-        context.load_cert_chain(file)
+@contextmanager
+def _file_of(content: bytes) -> Iterator[str]:
+    """OpenSSL reads keys from files only, so there is one for as long as that takes: in memory, if the system can."""
+    with open(os.memfd_create(_PAIR), "wb") if hasattr(os, "memfd_create") else NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        yield f"/proc/self/fd/{file.fileno()}" if isinstance(file.name, int) else file.name
 
 
 def _write(file: Path, content: bytes, mode: int) -> None:
@@ -124,11 +158,22 @@ def _write(file: Path, content: bytes, mode: int) -> None:
         opened.write(content)
 
 
-def _read(file: str) -> str:
+def _read_pair(certificate: str, key: str) -> _Pair:
+    return _Pair(f"{certificate}, {key}", _read(certificate), _read(key))
+
+
+def _read_authorities(file: str) -> str:
     try:
-        return Path(file).read_text(encoding="ascii", errors="replace").replace("\ufffd", "?")
+        return _read(file).decode("ascii", errors="replace").replace("\ufffd", "?")
+    except ConfigError as error:
+        raise ConfigError(f"unable to load client CA provider: {error}") from error
+
+
+def _read(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
     except OSError as error:
-        raise ConfigError(f"unable to load client CA provider: open {file}: {_why(error)}") from error
+        raise ConfigError(f"open {file}: {_why(error)}") from error
 
 
 def _why(error: Exception) -> str:

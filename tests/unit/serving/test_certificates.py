@@ -64,6 +64,19 @@ def test_files_that_have_gone_bad_are_not_used(
     assert "Failed to reload certificates" in capsys.readouterr().err
 
 
+def test_a_certificate_that_comes_before_its_key_is_not_used(authority: trustme.CA, tmp_path: Path) -> None:
+    tls = ServerTLS(write_pair(authority, tmp_path))
+    key = (tmp_path / "tls.key").read_bytes()
+    write_pair(authority, tmp_path, "other.example")
+    other = (tmp_path / "tls.key").read_bytes()
+    (tmp_path / "tls.key").write_bytes(key)
+    tls.reload()
+    assert verified_by(authority, tls)
+    (tmp_path / "tls.key").write_bytes(other)
+    tls.reload()
+    assert verified_by(authority, tls, "other.example")
+
+
 @pytest.mark.parametrize("text", [None, "no certificate"])
 def test_files_that_are_no_good_from_the_start(tmp_path: Path, text: str | None) -> None:
     options = ServingOptions(certificate_file=str(tmp_path / "tls.crt"), key_file=str(tmp_path / "tls.key"))
@@ -72,6 +85,13 @@ def test_files_that_are_no_good_from_the_start(tmp_path: Path, text: str | None)
         (tmp_path / "tls.key").write_text(text)
     with pytest.raises(ConfigError, match=str(tmp_path)):
         ServerTLS(options)
+
+
+def test_systems_without_files_in_memory(
+    authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    assert verified_by(authority, ServerTLS(write_pair(authority, tmp_path)))
 
 
 def test_a_folder_keeps_what_is_made(tmp_path: Path) -> None:
@@ -99,7 +119,7 @@ def test_the_oldest_version_of_tls() -> None:
 
 def test_cipher_suites() -> None:
     tls = ServerTLS(ServingOptions(cipher_suites=("ECDHE-ECDSA-AES256-GCM-SHA384",)))
-    old = {cipher["name"] for cipher in tls.context.get_ciphers() if cipher["protocol"] != "TLSv1.3"}
+    old = {cipher["name"] for cipher in tls.context.current.get_ciphers() if cipher["protocol"] != "TLSv1.3"}
     assert old == {"ECDHE-ECDSA-AES256-GCM-SHA384"}
 
 
@@ -111,10 +131,10 @@ def test_cipher_suites_that_openssl_has_not() -> None:
 def test_client_certificates_are_asked_for_where_somebody_vouches_for_them(
     authority: trustme.CA, tmp_path: Path
 ) -> None:
-    assert ServerTLS(ServingOptions()).context.verify_mode == ssl.CERT_NONE
+    assert ServerTLS(ServingOptions()).context.current.verify_mode == ssl.CERT_NONE
     authority.cert_pem.write_to_path(tmp_path / "ca.crt")
     tls = ServerTLS(ServingOptions(), str(tmp_path / "ca.crt"))
-    assert tls.context.verify_mode == ssl.CERT_OPTIONAL
+    assert tls.context.current.verify_mode == ssl.CERT_OPTIONAL
     handshake(tls.context, trusting_nobody(), "localhost")
 
 

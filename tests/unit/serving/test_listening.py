@@ -17,7 +17,7 @@ def test_any_free_port() -> None:
 
 def test_unspecified_means_all_interfaces() -> None:
     with closing(listen(ServingOptions(port=0))) as listener:
-        socket.create_connection(("127.0.0.1", listener.getsockname()[1]), timeout=5).close()
+        socket.create_connection(("127.0.0.1", listener.getsockname()[1]), timeout=60).close()
 
 
 def test_a_port_in_use() -> None:
