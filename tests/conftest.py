@@ -1,4 +1,5 @@
-"""Settings for all tests. Hypothesis judges results, not the speed of the machine, so its deadline is off."""
+"""Settings for all tests. Hypothesis judges results, not the speed of the machine, so its deadline is off, and it does
+not mind if examples are long in the making."""
 
 import fcntl
 import logging
@@ -8,10 +9,10 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 

@@ -68,12 +68,13 @@ class Audit:
             thread.join()
 
     def start_anew(self) -> None:
-        """Forget what was counted and noted, not what is there."""
+        """Wait until it is known that there is nothing, as between two tests, and forget what was counted and noted."""
+        wait_until(lambda: not self.bound and not self._rooms, what="an empty cluster")
         with self._lock:
             self.problems.clear()
             self.seen = 0
 
-    def wait_for_all(self, namespace: str, count: int, *, timeout: float = 30.0) -> dict[str, str]:
+    def wait_for_all(self, namespace: str, count: int, *, timeout: float = 60.0) -> dict[str, str]:
         """Wait until so many pods of a namespace are bound, by the watch and by what the server says, and return the
         node of each, by name. Fails if anything was wrong in between."""
 
@@ -103,11 +104,13 @@ class Audit:
 
     def _list(self, kind: str, note: Callable[[str, JsonObject], None]) -> str:
         found = self._api.request("GET", self._api.path(kind))
-        there = {item["metadata"]["uid"] for item in found["items"]}
+        there = {item["metadata"]["uid" if kind == "Pod" else "name"] for item in found["items"]}
         with self._lock:
-            gone = [uid for uid in self._homes if uid not in there] if kind == "Pod" else []
-            for uid in gone:
-                self._forget(uid)
+            if kind == "Node":
+                self._rooms = {name: rooms for name, rooms in self._rooms.items() if name in there}
+            else:
+                for uid in self._homes.keys() - there:
+                    self._forget(uid)
         for item in found["items"]:
             note("ADDED", item)
         return str(found["metadata"]["resourceVersion"])

@@ -26,7 +26,7 @@ class Choosy(Plugin):
         if pod.labels.get("trouble") == "raises":
             raise RuntimeError("the licence server is down")
         if pod.labels.get("trouble") == "hangs":
-            time.sleep(20)
+            time.sleep(3600)
         if node.name in named(pod, "refuse"):
             return reject("wrong colour")
         if node.name in named(pod, "refuse-forever"):

@@ -30,7 +30,7 @@ class ExtenderProcess:
         self.process = Process(self._name, command, self._folder / f"{self._name}.log")
         self.process.start()
 
-    def wait_ready(self, timeout: float = 45.0) -> None:
+    def wait_ready(self, timeout: float = 90.0) -> None:
         self.process.wait_ready(self._is_ready, timeout)
 
     def wait_not_ready(self, check: str) -> str:
@@ -47,7 +47,7 @@ class ExtenderProcess:
                 pass
             return ""
 
-        return wait_until(why, timeout=45)
+        return wait_until(why)
 
     def stop(self) -> None:
         self.process.stop()
@@ -70,6 +70,10 @@ class ExtenderProcess:
         except OSError:
             return []
         return [entry["verb"] for entry in reversed(entries)]
+
+    def wait_for_calls(self, pod: str, verbs: list[str]) -> None:
+        """Until these verbs and no others were asked about a pod: an answer is noted a moment after it was given."""
+        wait_until(lambda: self.calls(pod) == verbs, what=f"{verbs} about {pod}, not {self.calls(pod)}")
 
     def _is_ready(self) -> bool:
         lines = self.process.log.read_text().splitlines() if self.process.log.exists() else []
@@ -99,7 +103,7 @@ def wait_for_failure(kube_api: KubeApi, namespace: str, pod: str, text: str) -> 
         return next((note for note in failures(kube_api, namespace, pod) if text in note), "")
 
     try:
-        return wait_until(found, timeout=20, what=f"an event of {pod} with {text!r}")
+        return wait_until(found, what=f"an event of {pod} with {text!r}")
     except SurroundingsError as error:
         raise AssertionError(f"{error}; there are {failures(kube_api, namespace, pod)}") from error
 

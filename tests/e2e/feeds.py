@@ -67,7 +67,7 @@ class RunningFeeds:
     def __exit__(self, *exc_info: object) -> None:
         if self._loop is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join(10)
+        self._thread.join()
         if self._failure is not None:
             raise self._failure
 

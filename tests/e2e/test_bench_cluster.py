@@ -21,12 +21,11 @@ def _binaries() -> None:
 
 def bench(*args: str) -> list[dict[str, Any]]:
     command = [sys.executable, "-m", "stowplan", "bench", "cluster", "--json", "--nodes", "20", *args]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.timeout(170)
 def test_all_contestants_schedule_all_pods() -> None:
     (told,) = bench("--workload", "basic", "--pods", "30")
     assert (told["scenario"], told["nodes"], told["pods"]) == ("basic", 20, 30)
@@ -47,7 +46,6 @@ def test_all_contestants_schedule_all_pods() -> None:
     ]
 
 
-@pytest.mark.timeout(170)
 def test_victims_go_at_once_and_pods_run_before() -> None:
     chosen = [option for name in ("preemption", "devices", "startup") for option in ("--workload", name)]
     preemption, devices, startup = bench(*chosen, "--pods", "10", "--peers", "none")

@@ -10,14 +10,13 @@ from tests.e2e import devices
 from tests.e2e.conftest import StartStowplan
 from tests.e2e.devices import CLAIM, SLICE, allocations, claim, device_class, device_slice, results, user, users
 
-from stowplan.testing import Delay, Drop, FaultProxy, KubeApi, Reply, Rule, node, pod, wait_until
+from stowplan.testing import Drop, FaultProxy, Hold, KubeApi, Reply, Rule, node, pod, wait_until
 from stowplan.testing.faults import Fault
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 STATUS_PATH = r"/resourceclaims/[^/]+/status"
-HELD_SECONDS = 2.0
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def condition(api: KubeApi, name: str, namespace: str) -> str:
 
 def everything_fits(api: KubeApi, namespace: str, count: int) -> None:
     """Pods `p-0` and so on are bound, each with a device of its node that nobody else has."""
-    nodes = api.wait_for_pods_bound(namespace, count, timeout=40)
+    nodes = api.wait_for_pods_bound(namespace, count)
     given = allocations(api, namespace)
     assert set(given) == set(nodes)
     assert len({device for each in given.values() for device in each}) == count, given
@@ -115,18 +114,20 @@ def test_a_claim_that_is_deleted_in_flight(
     gpus: KubeApi, namespace: str, start_stowplan: StartStowplan, start_fault_proxy: Callable[..., FaultProxy]
 ) -> None:
     proxy = start_fault_proxy()
-    held = proxy.add(Rule(Delay(HELD_SECONDS, forward=False), method="PATCH", path=r"/resourceclaims/p-0$", times=1))
+    hold = Hold()
+    held = proxy.add(Rule(hold, method="PATCH", path=r"/resourceclaims/p-0$", times=1))
     start_stowplan(server=proxy.url)
     create_users(gpus, namespace, range(1))
     wait_until(lambda: held.hits)
     gpus.delete(CLAIM, "p-0", namespace)
     create_users(gpus, namespace, range(1, 5))
+    hold.release()
     wait_until(
         lambda: (
             "could not find" in condition(gpus, "p-0", namespace) or "not found" in condition(gpus, "p-0", namespace)
         )
     )
-    gpus.wait_for_pods_bound(namespace, 4, timeout=30)
+    gpus.wait_for_pods_bound(namespace, 4)
     gpus.delete("Pod", "p-4", namespace)
     gpus.patch(CLAIM, "p-4", {"metadata": {"finalizers": None}}, namespace)
     gpus.delete(CLAIM, "p-4", namespace)
@@ -140,7 +141,8 @@ def test_a_slice_that_is_replaced_in_flight(
     """What was decided stands, as with kube-scheduler; what is decided afterwards heeds the change."""
     proxy = start_fault_proxy()
     kube_api.create_all([device_class(), node("a"), device_slice("a", 1)])
-    held = proxy.add(Rule(Delay(HELD_SECONDS, forward=False), method="PATCH", path="/p-0/status", times=1))
+    hold = Hold()
+    held = proxy.add(Rule(hold, method="PATCH", path="/p-0/status", times=1))
     start_stowplan(server=proxy.url)
     create_users(kube_api, namespace, range(1))
     wait_until(lambda: held.hits)
@@ -148,11 +150,12 @@ def test_a_slice_that_is_replaced_in_flight(
     replaced["spec"] = device_slice("a", 1, generation=2, first=7)["spec"]
     kube_api.replace(replaced)
     create_users(kube_api, namespace, range(1, 2))
+    kube_api.wait_for_pods_bound(namespace, 1)
+    hold.release()
     kube_api.wait_for_pods_bound(namespace, 2)
     assert allocations(kube_api, namespace) == {"p-0": ["a/gpu-0"], "p-1": ["a/gpu-7"]}
 
 
-@pytest.mark.timeout(120)
 def test_sigkill_between_allocation_and_binding(
     kube_api: KubeApi, namespace: str, start_stowplan: StartStowplan, start_fault_proxy: Callable[..., FaultProxy]
 ) -> None:
@@ -163,7 +166,7 @@ def test_sigkill_between_allocation_and_binding(
     proxy = start_fault_proxy()
     scheduler = start_stowplan(server=proxy.url)
     for life in range(lives):
-        held = proxy.add(Rule(Delay(60, forward=False), method="POST", path="/binding$"))
+        held = proxy.add(Rule(Hold(), method="POST", path="/binding$"))
         create_users(kube_api, namespace, range(life * batch, (life + 1) * batch))
         _wait_for_hits(held, rng.randint(1, batch // 2))
         time.sleep(rng.uniform(0.0, 0.2))

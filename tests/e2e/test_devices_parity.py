@@ -105,7 +105,7 @@ def decided(api: KubeApi, name: str) -> JsonObject:
         pod = api.get("Pod", name, NAMESPACE)
         return pod if pod["spec"].get("nodeName") or condition_of(pod) else None
 
-    return wait_until(look, timeout=20, every=0.02) or {}
+    return wait_until(look, every=0.02) or {}
 
 
 def told(api: KubeApi, pod: JsonObject) -> JsonObject:
@@ -182,7 +182,7 @@ def play(both: Both, cluster: DeviceCluster, number: int, tally: Counter[str]) -
     return problems
 
 
-@pytest.mark.timeout(60 + 20 * CLUSTERS)
+@pytest.mark.timeout(300 + 20 * CLUSTERS)
 def test_the_same_devices(
     kube_api: KubeApi,
     start_control_plane: Callable[..., ControlPlane],

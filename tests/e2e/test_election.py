@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.e2e.electing import ELECTING
 
 from stowplan.cluster.election import Elector
 from stowplan.cluster.kubeconfig import load_connection
@@ -16,8 +17,8 @@ pytestmark = pytest.mark.e2e
 
 LEASE = "coordination.k8s.io/v1/Lease"
 QUICK = LeaderElection(
-    lease_duration=Duration.of_seconds(4),
-    renew_deadline=Duration.of_seconds(3),
+    lease_duration=Duration.of_seconds(6),
+    renew_deadline=Duration.of_seconds(5),
     retry_period=Duration.parse("300ms"),
 )
 
@@ -45,12 +46,16 @@ def _spec(kube_api: KubeApi) -> dict[str, Any]:
     return spec
 
 
+def _events(kube_api: KubeApi) -> list[dict[str, Any]]:
+    return kube_api.list("Event", "kube-system", fieldSelector="reason=LeaderElection")
+
+
 def test_acquire_renew_and_hand_on(kube_api: KubeApi, stand: Callable[..., Elector]) -> None:
     first = stand("first")
     wait_until(first.is_leader)
     acquired = _spec(kube_api)
     assert acquired["holderIdentity"] == "first"
-    assert (acquired["leaseDurationSeconds"], acquired["leaseTransitions"]) == (4, 0)
+    assert (acquired["leaseDurationSeconds"], acquired["leaseTransitions"]) == (6, 0)
     second = stand("second")
     time.sleep(QUICK.lease_duration.seconds + 1)  # this thread is busy, the elector's is not
     assert first.is_leader()
@@ -59,13 +64,12 @@ def test_acquire_renew_and_hand_on(kube_api: KubeApi, stand: Callable[..., Elect
     assert renewed["acquireTime"] == acquired["acquireTime"]
     assert renewed["renewTime"] > acquired["renewTime"]
     first.stop()
-    wait_until(second.is_leader, timeout=5.0)
+    wait_until(second.is_leader)
     taken = _spec(kube_api)
     assert (taken["holderIdentity"], taken["leaseTransitions"]) == ("second", 1)
-    events = kube_api.list("Event", "kube-system", fieldSelector="reason=LeaderElection")
-    told = {event["message"] for event in events}
-    assert told >= {"first became leader", "first stopped leading", "second became leader"}
-    about = events[0]["involvedObject"]
+    expected = {"first became leader", "first stopped leading", "second became leader"}
+    wait_until(lambda: {event["message"] for event in _events(kube_api)} >= expected, what="the events")
+    about = _events(kube_api)[0]["involvedObject"]
     assert (about["kind"], about["name"]) == ("Lease", "kube-scheduler")
 
 
@@ -80,12 +84,12 @@ def test_a_leader_that_cannot_renew_stops_before_another_takes_over(
     failed = time.monotonic()
     leads_until = 0.0
     while not other.is_leader():
-        assert time.monotonic() - failed < QUICK.lease_duration.seconds + 2
+        asked = time.monotonic()
         if cut_off.is_leader():
-            leads_until = time.monotonic()
+            leads_until = asked
         time.sleep(0.01)
     assert not cut_off.is_leader()
-    assert 0 < leads_until - failed <= QUICK.renew_deadline.seconds + 0.5
+    assert 0 < leads_until - failed <= QUICK.renew_deadline.seconds
     assert _spec(kube_api)["holderIdentity"] == "other"
 
 
@@ -97,15 +101,14 @@ def test_it_takes_turns_with_kube_scheduler(
 ) -> None:
     ours = stand("ours")
     wait_until(ours.is_leader)
-    election = {"leaderElect": True, "leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "300ms"}
-    theirs = start_kube_scheduler(config={"leaderElection": election})
-    time.sleep(5)
+    theirs = start_kube_scheduler(config=ELECTING)
+    time.sleep(QUICK.lease_duration.seconds + 1)
     assert ours.is_leader()
     ours.stop()
-    wait_until(lambda: _spec(kube_api)["holderIdentity"] not in ("", "ours"), timeout=5.0)
+    wait_until(lambda: _spec(kube_api)["holderIdentity"] not in ("", "ours"))
     back = stand("back")
     time.sleep(1)
     assert not back.is_leader()
     theirs.stop()
-    wait_until(back.is_leader, timeout=8.0)
+    wait_until(back.is_leader)
     assert _spec(kube_api)["leaseTransitions"] == 2

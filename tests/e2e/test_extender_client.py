@@ -194,6 +194,7 @@ def test_interest_order_and_what_can_be_done_without(start: StartScheduler, kube
         WebExtender({"/f": without("ant"), "/b": lambda request: (500, b"")}) as all_pods,
         WebExtender({"/f": without("bee")}) as some_pods,
     ):
+        kube_api.create_all(node(name) for name in ("ant", "bee", "cow"))
         common = {"filterVerb": "f", "nodeCacheCapable": True}
         managed = [{"name": "example.com/gpu", "ignoredByScheduler": True}]
         start(
@@ -205,7 +206,6 @@ def test_interest_order_and_what_can_be_done_without(start: StartScheduler, kube
                 ]
             }
         )
-        kube_api.create_all(node(name) for name in ("ant", "bee", "cow"))
         kube_api.create_all(pod(f"plain-{i}", namespace) for i in range(5))
         wanting = pod("wanting", namespace)
         wanting["spec"]["containers"][0]["resources"]["limits"] = {"example.com/gpu": "1"}

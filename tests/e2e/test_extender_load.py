@@ -1,6 +1,7 @@
 """An extender under load, and its end in the middle of it.
 
-Three seconds in the test suite. The long form takes as long as STOWPLAN_LOAD_SECONDS says:
+Three seconds in the test suite, or longer where a machine is slow. The long form takes as long as STOWPLAN_LOAD_SECONDS
+says:
 
     STOWPLAN_LOAD_SECONDS=60 pytest -s tests/e2e/test_extender_load.py
 """
@@ -20,9 +21,11 @@ from tests.e2e.extending import ExtenderProcess
 from stowplan.testing import rss_mib
 
 CONNECTIONS = 16
+LEAST = 200
+"""So many requests make a load, however long they take."""
 SECONDS = float(os.environ.get("STOWPLAN_LOAD_SECONDS", "3"))
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(SECONDS + 60)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(SECONDS + 300)]
 
 
 @dataclass
@@ -60,7 +63,7 @@ def body(number: int) -> bytes:
 async def ask(port: int, tally: Tally, first: int, until: float) -> None:
     """One client: a request after the other on a connection that is kept as long as the server keeps it."""
     number, connection = first, None
-    while monotonic() < until:
+    while monotonic() < until or tally.answered < LEAST:
         number += CONNECTIONS
         if connection is None:
             try:
@@ -109,6 +112,8 @@ def load(extender: ExtenderProcess, seconds: float, *, end_after: float | None =
         clients = [asyncio.create_task(ask(port, tally, first, until)) for first in range(CONNECTIONS)]
         if end_after is not None:
             await asyncio.sleep(end_after)
+            while tally.answered < LEAST and not all(client.done() for client in clients):
+                await asyncio.sleep(0.1)
             tally.ending = True
             os.kill(extender.process.pid, signal.SIGTERM)
         await asyncio.gather(*clients)
@@ -127,7 +132,6 @@ def test_no_error_and_no_growth(extender: ExtenderProcess) -> None:
         f"slowest {tally.slowest * 1000:.0f} ms, grown by {grown:.1f} MiB from {before:.0f} MiB"
     )
     assert tally.lost == warmed.lost == []
-    assert tally.answered > 20 * SECONDS
     assert grown < 16
     metrics = extender.metrics()
     assert metrics["stowplan_extender_requests_in_flight"] == 0
@@ -135,7 +139,7 @@ def test_no_error_and_no_growth(extender: ExtenderProcess) -> None:
 
 
 def test_sigterm_during_load_loses_nothing(extender: ExtenderProcess) -> None:
-    tally = load(extender, 20.0, end_after=max(1.0, SECONDS / 6))
+    tally = load(extender, 120.0, end_after=max(1.0, SECONDS / 6))
     assert tally.lost == []
-    assert tally.answered > 20
+    assert tally.answered >= LEAST
     assert extender.process.wait() == 0

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -13,6 +14,7 @@ from stowplan.testing import (
     Drop,
     FaultProxy,
     Garble,
+    Hold,
     KubeApi,
     KubeScheduler,
     Refused,
@@ -23,6 +25,7 @@ from stowplan.testing import (
     wait_until,
 )
 from stowplan.testing.errors import Unreachable
+from stowplan.testing.objects import JsonObject
 
 pytestmark = pytest.mark.e2e
 
@@ -34,7 +37,7 @@ def proxy(control_plane: ControlPlane, start_fault_proxy: Callable[..., FaultPro
 
 @pytest.fixture
 def proxied(control_plane: ControlPlane, proxy: FaultProxy) -> Iterator[KubeApi]:
-    with control_plane.client(server=proxy.url, timeout=5) as client:
+    with control_plane.client(server=proxy.url) as client:
         yield client
 
 
@@ -42,6 +45,10 @@ def proxied(control_plane: ControlPlane, proxy: FaultProxy) -> Iterator[KubeApi]
 def pods(kube_api: KubeApi, namespace: str) -> list[str]:
     kube_api.create_all([node("ant"), *(pod(name, namespace) for name in ("a", "b"))])
     return ["a", "b"]
+
+
+def names_in(watch: Iterator[JsonObject], count: int) -> set[str]:
+    return {next(watch)["object"]["metadata"]["name"] for _ in range(count)}
 
 
 def bind(client: KubeApi, name: str, namespace: str) -> None:
@@ -109,10 +116,39 @@ def test_no_reply_in_time_and_whether_it_was_done(
     fault: Delay | Drop,
     bound: bool,
 ) -> None:
-    proxy.add(Rule(fault, method="POST", path="/binding$"))
-    with control_plane.client(server=proxy.url, timeout=0.3) as hasty, pytest.raises(Unreachable):
-        bind(hasty, "a", namespace)
-    assert ("a" in kube_api.bound_pods(namespace)) is bound
+    """The client gives up in a hurry: perhaps before the fault has befallen it, and then it asks again."""
+    rule = proxy.add(Rule(fault, method="POST", path="/binding$"))
+
+    def ask_and_look() -> bool:
+        with pytest.raises(Unreachable):
+            bind(hasty, "a", namespace)
+        return rule.hits > 0 and ("a" in kube_api.bound_pods(namespace)) is bound
+
+    with control_plane.client(server=proxy.url, timeout=0.3) as hasty:
+        assert wait_until(ask_and_look)
+
+
+def test_a_request_that_is_held_back(
+    control_plane: ControlPlane, kube_api: KubeApi, proxy: FaultProxy, proxied: KubeApi, namespace: str, pods: list[str]
+) -> None:
+    """It is done when it is released, unless nobody waits for it any more."""
+    hold = Hold()
+    proxy.add(Rule(hold, method="POST", path="/a/binding$"))
+    abandoned = proxy.add(Rule(hold, method="POST", path="/b/binding$"))
+    with ThreadPoolExecutor(1) as threads, control_plane.client(server=proxy.url, timeout=0.3) as hasty:
+        asked = threads.submit(bind, proxied, "a", namespace)
+
+        def give_up() -> int:
+            with pytest.raises(Unreachable):
+                bind(hasty, "b", namespace)
+            return abandoned.hits
+
+        assert wait_until(give_up)
+        assert wait_until(lambda: len(proxy._conversations) == 1), "the proxy knows who has gone"
+        assert kube_api.bound_pods(namespace) == {}
+        hold.release()
+        asked.result()
+    assert kube_api.bound_pods(namespace) == {"a": "ant"}
 
 
 def test_a_delayed_reply_arrives(proxy: FaultProxy, proxied: KubeApi, namespace: str, pods: list[str]) -> None:
@@ -125,17 +161,17 @@ def test_a_delayed_reply_arrives(proxy: FaultProxy, proxied: KubeApi, namespace:
 @pytest.mark.parametrize("after", [0, 1])
 def test_a_malformed_frame(proxy: FaultProxy, proxied: KubeApi, namespace: str, pods: list[str], after: int) -> None:
     proxy.add(Rule(Garble(after=after), watch=True, times=1))
-    watch = proxied.watch("Pod", namespace, timeoutSeconds=1)
+    watch = proxied.watch("Pod", namespace)
     for _ in range(after):
         assert next(watch)["type"] == "ADDED"
     with pytest.raises(json.JSONDecodeError):
         list(watch)
-    assert len(list(proxied.watch("Pod", namespace, timeoutSeconds=1))) == 2
+    assert names_in(proxied.watch("Pod", namespace), len(pods)) == set(pods)
 
 
 def test_cutting_watches(proxy: FaultProxy, proxied: KubeApi, namespace: str, pods: list[str]) -> None:
     watch = proxied.watch("Pod", namespace)
-    assert {next(watch)["object"]["metadata"]["name"] for _ in pods} == set(pods)
+    assert names_in(watch, len(pods)) == set(pods)
     assert proxy.cut_watches() == 1
     assert wait_until(lambda: proxy.cut_watches() == 0)
     with pytest.raises((StopIteration, Unreachable)):
@@ -182,5 +218,5 @@ def test_kube_scheduler_gets_through_a_storm(
         for i in range(60):
             kube_api.create(pod(f"p{i}", namespace))
             time.sleep(0.02)
-        assert wait_until(lambda: all(rule.hits for rule in storm), timeout=60)
+        assert wait_until(lambda: all(rule.hits for rule in storm))
         assert len(kube_api.wait_for_pods_bound(namespace, 60)) == 60

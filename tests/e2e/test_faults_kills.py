@@ -18,7 +18,6 @@ PODS = KILLS * BATCH
 SEED = 20
 
 
-@pytest.mark.timeout(180)
 def test_sigkill_at_random_moments(
     kube_api: KubeApi, namespace: str, audit: Audit, start_stowplan: StartStowplan
 ) -> None:
@@ -36,5 +35,5 @@ def test_sigkill_at_random_moments(
                 time.sleep(rng.uniform(0.0, 1.5))  # most likely before it has begun
             scheduler.kill()
             scheduler.start()
-    audit.wait_for_all(namespace, PODS, timeout=60)
+    audit.wait_for_all(namespace, PODS)
     assert audit.seen == PODS

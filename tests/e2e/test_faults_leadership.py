@@ -9,11 +9,15 @@ import pytest
 from tests.e2e.arrivals import arriving
 from tests.e2e.audit import Audit
 from tests.e2e.conftest import StartStowplan
-from tests.e2e.electing import ELECTING, LEASE_SECONDS, Lease, leads
+from tests.e2e.electing import ELECTING, LEASE_SECONDS, Lease, leads, stands
 
 from stowplan.testing import ControlPlane, Drop, FaultProxy, KubeApi, Rule, free_port, node, pod, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+SLEEP_SECONDS = 60
+PROBE_SECONDS = 15
+"""How long kubeadm lets a probe wait."""
 
 SLEEPY = '''
 import time
@@ -39,13 +43,14 @@ def test_the_next_replica_takes_over_when_the_leader_is_killed(
     leader = start_stowplan(config=ELECTING, name="first")
     wait_until(lambda: leads(leader))
     follower = start_stowplan(config=ELECTING, name="second")
-    with arriving(kube_api, namespace, 200, within=4, cpu="100m"):
+    wait_until(lambda: stands(follower))
+    with arriving(kube_api, namespace, 200, within=15, cpu="100m"):
         wait_until(lambda: audit.seen >= 20)
         leader.kill()
-        killed, bound = time.monotonic(), audit.seen
+        killed = time.monotonic()
         time.sleep(0.5)  # for what was on its way to arrive
         bound = audit.seen
-        wait_until(lambda: audit.seen > bound, timeout=LEASE_SECONDS + 2)
+        wait_until(lambda: audit.seen > bound)
         assert time.monotonic() - killed <= LEASE_SECONDS + 2
     audit.wait_for_all(namespace, 200)
     assert leads(follower)
@@ -63,16 +68,16 @@ def test_a_leader_that_cannot_renew_stops_binding_before_its_lease_ends(
     proxy = start_fault_proxy()
     kube_api.create_all(node(f"n-{i}", cpu="10") for i in range(2))
     leader = start_stowplan(config=ELECTING, name="cut-off", server=proxy.url)
-    with arriving(kube_api, namespace, 200, within=8, cpu="100m"):
+    with arriving(kube_api, namespace, 200, within=15, cpu="100m"):
         wait_until(lambda: audit.seen >= 20)
         proxy.add(Rule(Drop(), path="/leases/"))
-        assert leader.wait(timeout=LEASE_SECONDS + 2) == 1, "it is to be started again"
+        assert leader.wait() == 1, "it is to be started again"
         assert "Leaderelection lost" in leader.log.read_text()
         bound = audit.seen
         renewed = datetime.fromisoformat(lease["renewTime"]).timestamp()
         assert audit.last_seen < renewed + LEASE_SECONDS
         start_stowplan(config=ELECTING, name="another")
-        wait_until(lambda: audit.seen > bound, timeout=LEASE_SECONDS + 5)
+        wait_until(lambda: audit.seen > bound)
     audit.wait_for_all(namespace, 200)
 
 
@@ -100,19 +105,18 @@ def test_a_plugin_that_takes_longer_than_the_lease_lasts(
     kube_api.create(pod("quick", namespace))
     audit.wait_for_all(namespace, 1)
     follower = start_stowplan(config=ELECTING, name="follower")
-    kube_api.create(pod("slow", namespace, labels={"sleep": "8"}))
+    kube_api.create(pod("slow", namespace, labels={"sleep": str(SLEEP_SECONDS)}))
     began, slowest, renewals = time.monotonic(), 0.0, set()
-    with KubeApi(f"https://127.0.0.1:{port}", control_plane.tls(), timeout=3) as probe:
+    with KubeApi(f"https://127.0.0.1:{port}", control_plane.tls(), timeout=SLEEP_SECONDS) as probe:
         while audit.seen < 2:
             asked = time.monotonic()
             assert all(probe.healthy(path) for path in ("/healthz", "/livez", "/readyz"))
             slowest = max(slowest, time.monotonic() - asked)
             renewals.add(lease["renewTime"])
             time.sleep(0.2)
-            assert time.monotonic() - began < 20
-    assert time.monotonic() - began > 7, "it did not sleep"
-    assert len(renewals) > 10
-    assert slowest < 2
+    assert time.monotonic() - began > SLEEP_SECONDS - 1, "it did not sleep"
+    assert len(renewals) > 5
+    assert slowest < PROBE_SECONDS
     assert lease["leaseTransitions"] == 0
     kube_api.create(pod("after", namespace))
     audit.wait_for_all(namespace, 3)
@@ -127,12 +131,12 @@ def test_a_leader_that_ends_hands_its_lease_on(
     leader = start_stowplan(config=ELECTING, name="first")
     wait_until(lambda: leads(leader))
     follower = start_stowplan(config=ELECTING, name="second")
-    wait_until(lambda: "Attempting to acquire" in follower.log.read_text())
-    with arriving(kube_api, namespace, 100, within=2, cpu="100m"):
+    wait_until(lambda: stands(follower))
+    with arriving(kube_api, namespace, 100, within=5, cpu="100m"):
         wait_until(lambda: audit.seen >= 10)
-        leader.stop(grace=5)
+        leader.stop()
         assert leader.returncode == 0
         ended = time.monotonic()
-        wait_until(lambda: leads(follower), timeout=LEASE_SECONDS)
+        wait_until(lambda: leads(follower))
         assert time.monotonic() - ended < LEASE_SECONDS - 1
     audit.wait_for_all(namespace, 100)

@@ -183,4 +183,4 @@ def test_without_others_nothing_can_be_done_and_that_is_told(
     assert not workload.is_bound("p") or verb == "watch"
     # Once the right is granted, nobody has to do anything else.
     kube_api.patch(f"{RBAC}ClusterRole", "stowplan-scheduler", {"rules": roles()[1]["rules"]}, "")
-    wait_until(lambda: workload.is_bound("p"), timeout=20)
+    wait_until(lambda: workload.is_bound("p"))

@@ -1,20 +1,20 @@
-"""What changes between a decision and its binding, which the proxy holds up for a moment."""
+"""What changes between a decision and its binding, which the proxy holds up meanwhile."""
 
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+from tests.builders import HOSTNAME
 from tests.e2e.arrivals import arriving
 from tests.e2e.audit import Audit
 from tests.e2e.conftest import StartStowplan
 
-from stowplan.testing import Delay, FaultProxy, KubeApi, KubeScheduler, Rule, node, pod, wait_until
+from stowplan.testing import FaultProxy, Hold, KubeApi, KubeScheduler, Rule, node, pod, wait_until
 from stowplan.testing.objects import JsonObject
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-HELD_SECONDS = 1.0
 FOREIGN = "somebody-else"
 
 
@@ -24,7 +24,7 @@ class Race(NamedTuple):
     api: KubeApi
     namespace: str
     audit: Audit
-    held: Rule
+    binding: Hold
 
     def create(self, *names: str, **of: Any) -> None:
         self.api.create_all([pod(name, self.namespace, **{"cpu": "1", **of}) for name in names], connections=1)
@@ -56,8 +56,9 @@ def race(
     proxy = start_fault_proxy()
     start_stowplan(server=proxy.url)
     kube_api.create(node("a", cpu="2"))
-    held = proxy.add(Rule(Delay(HELD_SECONDS, forward=False), method="POST", path="/first/binding$", times=1))
-    race = Race(kube_api, namespace, audit, held)
+    binding = Hold()
+    held = proxy.add(Rule(binding, method="POST", path="/first/binding$", times=1))
+    race = Race(kube_api, namespace, audit, binding)
     race.create("first")
     wait_until(lambda: held.hits)
     return race
@@ -81,11 +82,17 @@ def shrunk(race: Race) -> None:
 
 @pytest.mark.parametrize("happens", [deleted, cordoned, tainted, shrunk])
 def test_a_node_that_changes(race: Race, happens: Callable[[Race], None]) -> None:
-    """What was decided stands, as with kube-scheduler; what is decided afterwards heeds the change."""
+    """What was decided stands, as with kube-scheduler; what is decided afterwards heeds the change.
+
+    News of nodes come one after the other: who knows of node `b` knows what has happened to `a`.
+    """
     happens(race)
     race.api.create(node("b", cpu="2"))
-    assert race.bound(1) == {"first": "a"}
-    race.create("second", "third")
+    race.create("second", nodeSelector={HOSTNAME: "b"})
+    assert race.bound(1) == {"second": "b"}
+    race.binding.release()
+    assert race.bound(2) == {"first": "a", "second": "b"}
+    race.create("third")
     assert race.bound(3) == {"first": "a", "second": "b", "third": "b"}
     race.create("fourth")
     race.stays_pending("fourth")
@@ -93,6 +100,7 @@ def test_a_node_that_changes(race: Race, happens: Callable[[Race], None]) -> Non
 
 def test_a_pod_that_is_deleted(race: Race) -> None:
     race.api.delete("Pod", "first", race.namespace)
+    race.binding.release()
     race.create("second", cpu="2")
     assert race.bound(1) == {"second": "a"}
 
@@ -100,6 +108,7 @@ def test_a_pod_that_is_deleted(race: Race) -> None:
 def test_a_pod_that_another_takes_the_place_of(race: Race) -> None:
     race.api.delete("Pod", "first", race.namespace)
     race.create("first", schedulingGates=[{"name": "not-yet"}])
+    race.binding.release()
     race.create("second", cpu="2")
     assert race.bound(1) == {"second": "a"}
     race.stays_pending("first")
@@ -112,12 +121,14 @@ def test_a_pod_that_somebody_else_binds(race: Race) -> None:
     race.api.create(node("b", cpu="2"))
     race.bind("first", "b")
     race.create("second", cpu="2")
+    race.binding.release()
     assert race.bound(2) == {"first": "b", "second": "a"}, "what it held on the other node is free"
-    time.sleep(HELD_SECONDS)
+    time.sleep(1)
     assert race.bound(2) == {"first": "b", "second": "a"}
 
 
 def test_a_node_that_somebody_else_overfills(race: Race) -> None:
+    race.binding.release()
     assert race.bound(1) == {"first": "a"}
     for name in ("foreign-1", "foreign-2"):
         race.create(name, schedulerName=FOREIGN)
@@ -144,9 +155,9 @@ def test_another_scheduler_on_the_same_nodes(
     theirs, ours = f"{namespace}-theirs", namespace
     kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": theirs}})
     with (
-        Audit(kube_api, ours=("mine",), grace=2.0) as audit,
-        arriving(kube_api, ours, 300, within=4, cpu="100m", schedulerName="mine"),
-        arriving(kube_api, theirs, 300, within=4, cpu="100m"),
+        Audit(kube_api, ours=("mine",), grace=3.5) as audit,
+        arriving(kube_api, ours, 300, within=6, cpu="100m", schedulerName="mine"),
+        arriving(kube_api, theirs, 300, within=6, cpu="100m"),
     ):
         wait_until(lambda: audit.seen >= 500)
         for name in list(kube_api.bound_pods(theirs))[:100]:

@@ -1,6 +1,8 @@
 """What keeps a scheduler from starting is told in a line; what it has begun it brings to an end before it goes."""
 
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from tests.e2e.audit import Audit
 from tests.e2e.conftest import StartStowplan
 from tests.e2e.electing import ELECTING, Lease, leads
 
-from stowplan.testing import SCHEDULER, ControlPlane, Delay, FaultProxy, KubeApi, Rule, node, pod, wait_until
+from stowplan.testing import SCHEDULER, ControlPlane, Delay, FaultProxy, Hold, KubeApi, Rule, node, pod, wait_until
 from stowplan.testing.certificates import Authority
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -34,7 +36,7 @@ def outcome(*flags: str) -> tuple[int, list[str]]:
         "--bind-address=127.0.0.1",
         *flags,
     ]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert "Traceback" not in run.stderr
     lines = [line for line in run.stderr.splitlines() if not re.match(r"[IW]\d{4} ", line)]
     return run.returncode, lines
@@ -117,13 +119,17 @@ def test_sigterm_lets_bindings_finish(
     kube_api.create(node("n", cpu="40", memory="40Gi"))
     scheduler = start_stowplan(server=proxy.url, config=ELECTING)
     wait_until(lambda: leads(scheduler))
-    held = proxy.add(Rule(Delay(1.0, forward=False), **BINDINGS))
-    kube_api.create_all(pod(f"p-{i}", namespace) for i in range(40))
+    hold = Hold()
+    held = proxy.add(Rule(hold, **BINDINGS))
+    kube_api.create_all(pod(f"p-{i}", namespace) for i in range(20))
     wait_until(lambda: held.hits >= 16)
     told = time.monotonic()
-    scheduler.stop(grace=10)
+    os.kill(scheduler.pid, signal.SIGTERM)
+    time.sleep(0.3)
+    assert scheduler.alive, "it waits for them"
+    hold.release()
+    assert scheduler.wait() == 0
     assert time.monotonic() - told < 5
-    assert scheduler.returncode == 0
     assert lease["holderIdentity"] == ""
     finished = kube_api.bound_pods(namespace)
     assert len(finished) >= 16
@@ -132,7 +138,7 @@ def test_sigterm_lets_bindings_finish(
     assert kube_api.bound_pods(namespace) == finished, "nothing comes after the end"
     proxy.remove(held)
     scheduler.start()
-    audit.wait_for_all(namespace, 40)
+    audit.wait_for_all(namespace, 20)
 
 
 def test_sigterm_while_nothing_answers(
@@ -150,7 +156,7 @@ def test_sigterm_while_nothing_answers(
     kube_api.create_all(pod(f"p-{i}", namespace) for i in range(20))
     wait_until(lambda: stuck.hits)
     told = time.monotonic()
-    scheduler.stop(grace=10)
+    scheduler.stop()
     assert time.monotonic() - told < 5
     assert scheduler.returncode == 0
     assert lease["holderIdentity"], "which was not handed on, but ends"

@@ -83,7 +83,7 @@ def test_a_resume_that_comes_too_late_lists_again(
             for name in ("a", "b"):
                 kube_api.delete("Pod", name, namespace)
             kube_api.create(pod("b", namespace))
-        gone = proxy.add(Rule(Reply(410, "Expired", in_watch=in_watch), watch=True, times=1))
+            gone = proxy.add(Rule(Reply(410, "Expired", in_watch=in_watch), watch=True, times=1))
         _wait_synced(feeds.state, "Pod", times=2)
         _wait_pods(feeds.state, "b", "c", "d")
         assert gone.hits == 1
@@ -183,7 +183,7 @@ def test_an_api_server_that_goes_away_and_comes_back(start_control_plane: Callab
         own.stop_api_server(kill=True)
         own.start_api_server()
         api.create(node("after"))
-        wait_until(lambda: feeds.state.names("Node") == {"before", "after"}, timeout=40.0)
+        wait_until(lambda: feeds.state.names("Node") == {"before", "after"})
 
 
 def test_login_by_client_certificate(control_plane: ControlPlane, kube_api: KubeApi) -> None:

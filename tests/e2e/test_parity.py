@@ -17,7 +17,6 @@ INDICES = (8, 18)
 PODS = 15
 
 
-@pytest.mark.timeout(180)
 def test_same_outcomes(
     kube_api: KubeApi, start_control_plane, start_kube_scheduler, start_stowplan: StartStowplan
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from stowplan.scheduler.flags import parse
 from stowplan.scheduler.monitoring import Monitor
-from stowplan.testing import ADMIN, NOBODY, SCHEDULER, ControlPlane, KubeApi, Refused, User, free_port
+from stowplan.testing import ADMIN, NOBODY, SCHEDULER, ControlPlane, KubeApi, Refused, User, free_port, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -72,7 +72,10 @@ def test_rights_that_were_granted(control_plane: ControlPlane, kube_api: KubeApi
     head = {"apiVersion": f"{group}/v1", "metadata": {"name": role}}
     kube_api.create({**head, "kind": "ClusterRole", "rules": rules})
     kube_api.create({**head, "kind": "ClusterRoleBinding", "subjects": subjects, "roleRef": reference})
+    asked = {"user": NOBODY.name, "nonResourceAttributes": {"path": "/metrics", "verb": "get"}}
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "metadata": {}, "spec": asked}
     try:
+        wait_until(lambda: kube_api.create(review)["status"]["allowed"], what="the server to heed the role")
         with control_plane.client(NOBODY, server=url) as client:
             assert (visit(client, "/metrics"), visit(client, "/configz")) == (200, 403)
     finally:

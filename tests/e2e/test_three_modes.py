@@ -29,7 +29,7 @@ PLUGIN = f"{Path(__file__).parent}/racks.py:Racks"
 WEIGHT = 3
 Json = dict[str, Any]
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600 if CLUSTERS else 60)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600 if CLUSTERS else 300)]
 
 _pod = re.compile(r' pod="[^"/]*/([^"]+)"').search
 _score = re.compile(r' node="([^"]+)" score=(-?\d+)').search

@@ -109,6 +109,7 @@ def assert_story(log: str, namespace: str, home: str) -> None:
     """In this order, whatever is said in between."""
     filters = [rf"filter pod: {POD}, node: {name}" for name in ("node01", "node02")]
     story = [
+        rf'"Add event for unscheduled pod" pod="{namespace}/{POD}"',
         rf'"Attempting to schedule pod" pod="{namespace}/{POD}"',
         rf"prefilter pod: {POD}\n",
         *filters,

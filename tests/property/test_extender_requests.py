@@ -23,7 +23,7 @@ from tests.property.mutations import mutate
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
-from stowplan.extender.handlers import Handlers, Member, Reply, Verb
+from stowplan.extender.handlers import Handlers, Member, Policy, Reply, Verb
 from stowplan.extender.wire.node_lists import RawNode
 from stowplan.extender.wire.requests import read_filter
 from stowplan.framework import CycleState, Pod, Scope, Status
@@ -108,7 +108,7 @@ def check(verb: Verb, reply: Reply) -> None:
 def test_spoilt_requests_are_answered() -> None:
     logging.getLogger("stowplan").setLevel(logging.CRITICAL)
     rng = random.Random(20)
-    choice = [Handlers([Member(All)]), Handlers([Member(All)], mirror=Mirror())]
+    choice = [Handlers([Member(All)]), Handlers([Member(All)], Policy(http_timeout=None), mirror=Mirror())]
     statuses: dict[int, int] = {}
 
     async def scene() -> None:

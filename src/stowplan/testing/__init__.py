@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from stowplan.testing.control_plane import ControlPlane
     from stowplan.testing.errors import NotInTime, ProcessFailed, Refused, SurroundingsError, Unavailable
     from stowplan.testing.fault_proxy import FaultProxy
-    from stowplan.testing.faults import Delay, Drop, Garble, Reply, Rule
+    from stowplan.testing.faults import Delay, Drop, Garble, Hold, Reply, Rule
     from stowplan.testing.kube_api import KubeApi
     from stowplan.testing.kube_scheduler import KubeScheduler
     from stowplan.testing.objects import node, pod
@@ -76,7 +76,7 @@ else:
         "control_plane": ("ControlPlane",),
         "errors": ("Unavailable", "NotInTime", "ProcessFailed", "Refused", "SurroundingsError"),
         "fault_proxy": ("FaultProxy",),
-        "faults": ("Delay", "Drop", "Garble", "Reply", "Rule"),
+        "faults": ("Delay", "Drop", "Garble", "Hold", "Reply", "Rule"),
         "kube_api": ("KubeApi",),
         "kube_scheduler": ("KubeScheduler",),
         "objects": ("node", "pod"),
@@ -105,6 +105,7 @@ __all__ = [
     "Drop",
     "FaultProxy",
     "Garble",
+    "Hold",
     "KubeApi",
     "KubeScheduler",
     "NotInTime",

@@ -79,13 +79,13 @@ class ControlPlane:
             self.api_server.kill()
         self.api_server.stop(API_SERVER_GRACE)
 
-    def start_api_server(self, timeout: float = 45.0) -> None:
+    def start_api_server(self, timeout: float = 90.0) -> None:
         """Bring it back at the same address, and return when it is ready."""
         self.api_server.start()
         with self.client() as client:
             self.api_server.wait_ready(lambda: api_server.ready(client), timeout)
 
-    def client(self, user: User = ADMIN, *, server: str = "", timeout: float = 30.0) -> KubeApi:
+    def client(self, user: User = ADMIN, *, server: str = "", timeout: float = 90.0) -> KubeApi:
         """The API server as this user sees it; `server` is another way to it, such as through a proxy."""
         return KubeApi(server or self.url, self.tls(), token=user.token, timeout=timeout)
 

@@ -4,8 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from stowplan.testing.faults import Delay, Drop, Fault, Garble, Reply, RuleBook, is_watch
+from stowplan.testing.faults import Delay, Drop, Fault, Garble, Hold, Reply, RuleBook, is_watch
 from stowplan.testing.http_messages import Head, framed, read_head, request_body, response_body
+
+_LOOK_EVERY = 0.01
+"""Seconds; a hold is released by another thread."""
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -70,6 +73,8 @@ class Conversation:
                 raise Severed
             case Delay(forward=False):
                 await asyncio.sleep(fault.seconds)
+            case Hold():
+                await self._until_released(fault)
         reader, writer = await self._to_server()
         writer.write(request.raw + body)
         await writer.drain()
@@ -82,6 +87,12 @@ class Conversation:
         if response is None:
             raise Severed
         await self._relay(request, response, reader, fault)
+
+    async def _until_released(self, hold: Hold) -> None:
+        while not hold.released:
+            if self._writer.is_closing():
+                raise Severed
+            await asyncio.sleep(_LOOK_EVERY)
 
     async def _relay(self, request: Head, response: Head, reader: asyncio.StreamReader, fault: Fault | None) -> None:
         """Pass the response on while it comes, with a frame put in where the fault wants one."""

@@ -52,6 +52,16 @@ class Delay:
     forward: bool = True
 
 
+class Hold:
+    """Let the request wait, unseen by the API server, until `release()`. Who goes away meanwhile has asked nothing."""
+
+    def __init__(self) -> None:
+        self.released = False
+
+    def release(self) -> None:
+        self.released = True
+
+
 @dataclass(frozen=True)
 class Drop:
     """Close the connection instead of replying; with `forward=True` after the API server has done what it was asked."""
@@ -67,7 +77,7 @@ class Garble:
     after: int = 0
 
 
-Fault = Reply | Delay | Drop | Garble
+Fault = Reply | Delay | Hold | Drop | Garble
 
 
 @dataclass

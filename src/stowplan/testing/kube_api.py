@@ -28,7 +28,7 @@ class KubeApi:
     A kind is given as apiVersion and kind, `"apps/v1/ReplicaSet"`; one of the core group by its kind alone, `"Pod"`.
     """
 
-    def __init__(self, url: str, tls: ssl.SSLContext, *, token: str = "", timeout: float = 30.0) -> None:
+    def __init__(self, url: str, tls: ssl.SSLContext, *, token: str = "", timeout: float = 90.0) -> None:
         self.url = url
         self._connections = ConnectionPool(url, tls, timeout)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -130,7 +130,7 @@ class KubeApi:
         pods = self.list("Pod", namespace)
         return {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")}
 
-    def wait_for_pods_bound(self, namespace: str, count: int, *, timeout: float = 30.0) -> dict[str, str]:
+    def wait_for_pods_bound(self, namespace: str, count: int, *, timeout: float = 60.0) -> dict[str, str]:
         """Wait until at least so many pods of the namespace are bound, and return the node of each."""
 
         def bound() -> dict[str, str] | None:

@@ -65,7 +65,7 @@ class KubeScheduler:
                 self.wait_ready()
                 on_failure.pop_all()
 
-    def wait_ready(self, timeout: float = 45.0) -> None:
+    def wait_ready(self, timeout: float = 90.0) -> None:
         """Wait until it has read the cluster."""
         self.process.wait_ready(self._client.healthy, timeout)
 

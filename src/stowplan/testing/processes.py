@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -15,6 +16,12 @@ from stowplan.testing.errors import NotInTime, ProcessFailed
 from stowplan.testing.waiting import wait_until
 
 LOG_LINES_SHOWN = 30
+
+_STILL_OURS = '[ "$PPID" = "$0" ] && exec "$@"'
+"""For a shell: become this command, unless the process that asked for it, $0, is gone."""
+
+_PORTS_APART = 64
+_latest_ports: deque[int] = deque(maxlen=32)
 
 
 class Process:
@@ -61,7 +68,7 @@ class Process:
         """None while it runs; negative where a signal ended it."""
         return self._running.poll() if self._running is not None else None
 
-    def wait(self, timeout: float = 10.0) -> int:
+    def wait(self, timeout: float = 60.0) -> int:
         """Wait for it to end by itself, and return its exit status."""
         if self._running is None:
             raise ProcessFailed(f"{self.name} was not started")
@@ -70,7 +77,7 @@ class Process:
         except subprocess.TimeoutExpired:
             raise NotInTime(f"{self.name} did not end within {timeout:g} s") from None
 
-    def stop(self, grace: float = 10.0) -> None:
+    def stop(self, grace: float = 30.0) -> None:
         """Ask it to end and, where it does not within `grace` seconds, end it."""
         if self._running is None or not self.alive:
             return
@@ -86,7 +93,7 @@ class Process:
             self._running.kill()
             self._running.wait()
 
-    def wait_ready(self, ready: Callable[[], bool], timeout: float = 45.0) -> None:
+    def wait_ready(self, ready: Callable[[], bool], timeout: float = 90.0) -> None:
         """Wait until `ready` says so; fails as soon as the process ended, and shows its log whenever it fails."""
 
         def settled() -> bool:
@@ -115,32 +122,43 @@ class Process:
 def _tied_to_us() -> list[str]:
     """A prefix that makes the kernel end the process when we die without a chance to stop it.
 
-    The kernel goes by the thread that started it, so this holds for the main thread only.
+    The kernel goes by the thread that started it, so this holds for the main thread only. It does nothing for who has
+    died before it was told, so that is looked for afterwards.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
     setpriv = shutil.which("setpriv") if sys.platform == "linux" and in_main_thread else None
-    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
+    if setpriv is None:
+        return []
+    return [setpriv, "--pdeathsig", "KILL", "--", "/bin/sh", "-c", _STILL_OURS, str(os.getpid())]
 
 
 def free_port() -> int:
     """A port on loopback that nobody listens on.
 
     It is from below those that the kernel hands out by itself: these may become the near end of somebody's connection
-    while a server that a test has stopped is down, and it could not come back.
+    while a server that a test has stopped is down, and it could not come back. It is not yet taken: so that nobody gets
+    the same one meanwhile, test runs side by side draw from different ports, and a run does not draw one again soon.
     """
     bounds = Path("/proc/sys/net/ipv4/ip_local_port_range")
     first_handed_out = int(bounds.read_text().split()[0]) if bounds.exists() else 32768
-    candidates = range(min(10_000, first_handed_out - 1), first_handed_out)
+    everybodys = range(min(10_000, first_handed_out - 1), first_handed_out)
+    candidates = everybodys[os.getpid() % _PORTS_APART :: _PORTS_APART] or everybodys
     for _ in range(200):
-        with socket.socket() as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            port = secrets.choice(candidates)
-            try:
-                listener.bind(("127.0.0.1", port))
-            except OSError:
-                continue
+        port = secrets.choice(candidates)
+        if port not in _latest_ports and _is_free(port):
+            _latest_ports.append(port)
             return port
     raise ProcessFailed("there is no free port on 127.0.0.1")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
 
 
 def cpu_seconds(pid: int) -> float:

@@ -62,10 +62,21 @@ def clear(api: KubeApi, kind: str, namespace: str = "") -> None:
     doomed = [obj for obj in found if not _is_kept(kind, obj)]
     if len(doomed) == len(found):
         for place in {obj["metadata"].get("namespace", "") for obj in doomed}:
-            api.request("DELETE", api.path(kind, namespace=place), {"gracePeriodSeconds": 0})
+            _delete_all(api, api.path(kind, namespace=place))
         doomed = [obj for obj in doomed if obj["metadata"].get("finalizers")]
     for obj in doomed:
         _delete(api, kind, obj)
+
+
+def _delete_all(api: KubeApi, path: str) -> None:
+    """Thousands of objects may be more than a slow server deletes in a minute, after which it gives up."""
+    while True:
+        try:
+            api.request("DELETE", path, {"gracePeriodSeconds": 0})
+            return
+        except Refused as problem:
+            if problem.status != 504:
+                raise
 
 
 def _delete(api: KubeApi, kind: str, obj: JsonObject) -> None:

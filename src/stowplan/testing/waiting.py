@@ -9,7 +9,7 @@ from stowplan.testing.errors import NotInTime
 T = TypeVar("T")
 
 
-def wait_until(check: Callable[[], T], *, timeout: float = 30.0, every: float = 0.05, what: str = "") -> T:
+def wait_until(check: Callable[[], T], *, timeout: float = 60.0, every: float = 0.05, what: str = "") -> T:
     """Call `check` until it returns something true, and return that. `what` says what was waited for, should it not."""
     deadline = time.monotonic() + timeout
     while True:

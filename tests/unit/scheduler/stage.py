@@ -26,8 +26,9 @@ class Stage:
 
     def told(self, name: str, **labels: str) -> float | None:
         """The value of a sample; None where there is none."""
-        for family in text_string_to_metric_families(self.metrics.registry.expose().decode()):
-            for sample in family.samples:
-                if sample.name == name and sample.labels == labels:
-                    return sample.value
-        return None
+        return next((value for found, value in self.all_told(name) if found == labels), None)
+
+    def all_told(self, name: str) -> list[tuple[dict[str, str], float]]:
+        """The labels and values of all samples of a name."""
+        families = text_string_to_metric_families(self.metrics.registry.expose().decode())
+        return [(s.labels, s.value) for family in families for s in family.samples if s.name == name]

@@ -78,14 +78,82 @@ def test_plugins_that_are_not_concerned_answer_skip(stage: Stage) -> None:
     assert stage.told("scheduler_plugin_evaluation_total", **evaluated) == 7
 
 
-def test_filters_share_the_time_it_took_to_decide(stage: Stage) -> None:
+PLUGINS = "scheduler_plugin_execution_duration_seconds"
+
+
+@pytest.mark.parametrize(("feasible", "scored"), [(2, {"PreScore", "Score", "ScoreExtensionNormalize"}), (1, set())])
+def test_plugins_share_the_time_it_took_to_decide(stage: Stage, feasible: int, scored: set[str]) -> None:
+    made = course(stage, "NodePorts", straight=False)
+    made.endings[SCHEDULED].append(ending(feasible))
+    made.count(stage.metrics)
+    told = stage.all_told(f"{PLUGINS}_sum")
+    assert {labels["extension_point"] for labels, _ in told} == {"Sign", "PreFilter", "Filter"} | scored
+    assert sum(seconds for _, seconds in told) == pytest.approx(0.5)
+    shares = {seconds for labels, seconds in told if labels["status"] == "Success"}
+    assert len(shares) == 1
+    assert [labels["plugin"] for labels, seconds in told if not seconds] == ["NodePorts"]
+
+
+@pytest.mark.parametrize(
+    ("status", "plugins"),
+    [("Unschedulable", {"DynamicResources", "DefaultPreemption"}), ("Success", {"DefaultPreemption"}), ("", set())],
+)
+def test_plugins_at_post_filter_have_their_share(stage: Stage, status: str, plugins: set[str]) -> None:
     made = course(stage)
+    made.endings[UNSCHEDULABLE].append(ending(0, status))
+    made.count(stage.metrics)
+    told = [(labels, seconds) for labels, seconds in stage.all_told(f"{PLUGINS}_sum")]
+    assert sum(seconds for _, seconds in told) == pytest.approx(0.5)
+    asked = {labels["plugin"] for labels, _ in told if labels["extension_point"] == "PostFilter"}
+    assert asked == plugins
+    assert {labels["status"] for labels, _ in told if labels["extension_point"] == "PostFilter"} <= {status}
+
+
+def test_the_first_ending_of_each_kind_tells_of_plugins(stage: Stage) -> None:
+    made = course(stage)
+    made.endings[SCHEDULED] += [ending() for _ in range(12)]
+    made.endings[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success")]
+    made.count(stage.metrics)
+    labels = {"plugin": "NodeResourcesFit", "extension_point": "Filter", "status": "Success"}
+    assert stage.told(f"{PLUGINS}_count", **labels) == 4
+    assert stage.told(f"{PLUGINS}_count", plugin="DefaultBinder", extension_point="Bind", status="Success") == 2
+
+
+def test_only_plugins_that_have_a_signature_sign_and_only_those_that_normalize_do(stage: Stage) -> None:
+    made = course(stage, "NodeAffinity")
     made.endings[SCHEDULED].append(ending())
     made.count(stage.metrics)
-    filters = stage.host.core.profiles[PROFILE].filters
-    name = "scheduler_plugin_execution_duration_seconds_sum"
-    told = [stage.told(name, plugin=p.name, extension_point="Filter", status="Success") or 0.0 for p in filters]
-    assert sum(told) == pytest.approx(0.5)
+
+    def at(point: str) -> set[str]:
+        told = stage.all_told(f"{PLUGINS}_count")
+        return {labels["plugin"] for labels, _ in told if labels["extension_point"] == point}
+
+    assert {"NodeResourcesFit", "TaintToleration", "ImageLocality"} <= at("Sign")
+    assert not {"NodeAffinity", "NodeName"} & at("Sign")
+    assert {"TaintToleration", "PodTopologySpread", "InterPodAffinity"} <= at("ScoreExtensionNormalize")
+    assert not {"NodeAffinity", "NodeResourcesFit", "ImageLocality"} & at("ScoreExtensionNormalize")
+
+
+@pytest.mark.parametrize(
+    ("reserves", "points"), [(False, {"Reserve", "PreBindPreFlight"}), (True, {"PreBindPreFlight"})]
+)
+def test_plugins_share_the_time_between_decision_and_binding(stage: Stage, reserves: bool, points: set[str]) -> None:
+    made = Course(stage.host.core.profiles[PROFILE], frozenset(), True, reserves)
+    made.between += [0.25, 0.5]
+    for _ in range(2):
+        made.count(stage.metrics)
+    told = stage.all_told(f"{PLUGINS}_sum")
+    assert {labels["extension_point"] for labels, _ in told} == points
+    assert {labels["plugin"] for labels, _ in told} == {"VolumeBinding", "DynamicResources"}
+    assert sum(seconds for _, seconds in told) == pytest.approx(0.75)
+
+
+def test_a_reservation_that_is_told_by_others_is_not_told_twice(stage: Stage) -> None:
+    made = Course(stage.host.core.profiles[PROFILE], frozenset(), True, True)
+    made.endings[SCHEDULED].append(ending())
+    made.count(stage.metrics)
+    told = stage.all_told("scheduler_framework_extension_point_duration_seconds_count")
+    assert "Reserve" not in {labels["extension_point"] for labels, _ in told}
 
 
 def test_waits_are_told_by_attempts(stage: Stage) -> None:

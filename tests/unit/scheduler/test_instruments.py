@@ -174,6 +174,60 @@ def test_arrivals_by_queue_and_event(stage: Stage) -> None:
         assert stage.told(name, extension_point="Sign", **point) == signed + 1
 
 
+def test_what_pre_enqueue_takes_is_told_of_its_plugins_in_equal_parts(stage: Stage) -> None:
+    stage.host.put(pod("p"))
+    stage.instruments.count()
+    plugins = {plugin.name for plugin in stage.host.core.profiles[PROFILE].pre_enqueues}
+    name = "scheduler_plugin_execution_duration_seconds"
+    stage.instruments.enqueued(stage.host.unit("p").pod, None, 0.006)
+    told = [labels for labels, _ in stage.all_told(f"{name}_sum")]
+    assert {labels["plugin"] for labels in told} == plugins
+    assert {(labels["extension_point"], labels["status"]) for labels in told} == {("PreEnqueue", "Success")}
+    assert sum(seconds for _, seconds in stage.all_told(f"{name}_sum")) == pytest.approx(0.006)
+    gate = Status(Code.UnschedulableAndUnresolvable, "gated", plugin="SchedulingGates")
+    stage.instruments.enqueued(stage.host.unit("p").pod, gate, 0.5)
+    labels = {"plugin": "SchedulingGates", "extension_point": "PreEnqueue", "status": gate.code.name}
+    assert stage.told(f"{name}_sum", **labels) == 0.5
+
+
+def test_one_pod_in_ten_is_timed_at_pre_enqueue_after_the_first() -> None:
+    stage = Stage()
+    for number in range(111):
+        stage.host.put(pod(f"p{number}"))
+    name = "scheduler_framework_extension_point_duration_seconds"
+    labels = {"extension_point": "PreEnqueue", "status": "Success", "profile": PROFILE}
+    assert stage.instruments._enqueued == 102
+    stage.instruments._enqueuing = 51.0
+    assert stage.told(f"{name}_sum", **labels) == pytest.approx(111 * 0.5)
+
+
+def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: Stage) -> None:
+    for number in range(11):
+        found = unit(stage, f"p{number}")
+        made = attempt(stage, found)
+        stage.time[0] += 0.004
+        stage.instruments.binding(found, made.node_name)
+        stage.instruments.bound(found, made.node_name)
+    labels = {"plugin": "VolumeBinding", "extension_point": "Reserve", "status": "Success"}
+    assert stage.told("scheduler_plugin_execution_duration_seconds_count", **labels) == 2
+    assert stage.told("scheduler_plugin_execution_duration_seconds_sum", **labels) == pytest.approx(0.002)
+
+
+def test_the_plugins_of_a_pod_that_is_held_up(stage: Stage) -> None:
+    found = unit(stage)
+    for point in ("Permit", "Bind", "Unreserve"):
+        stage.instruments.passed(found, point, None, 0.3)
+    refused = Status(Code.Unschedulable, "full", plugin="VolumeBinding")
+    stage.instruments.passed(found, "Reserve", refused, 0.2)
+    told = {
+        tuple(labels.values()): seconds
+        for labels, seconds in stage.all_told("scheduler_plugin_execution_duration_seconds_sum")
+    }
+    assert told[("Bind", "DefaultBinder", "Success")] == pytest.approx(0.3)
+    assert told[("Reserve", "VolumeBinding", "Unschedulable")] == pytest.approx(0.2)
+    assert not any("Permit" in labels for labels in told)
+
+
 def test_events_share_the_time_it_took_to_take_them_in(stage: Stage) -> None:
     stage.instruments.count()
     for event in ("PodGroupAdd", "PodGroupAdd", "PodGroupDelete"):

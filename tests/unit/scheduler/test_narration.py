@@ -3,12 +3,13 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from tests.builders import node, pod
 from tests.unit.scheduler.stage import Stage
 
-from stowplan.framework import Code, Status
+from stowplan.framework import Bind, Code, Status
 from stowplan.observe import logs
 from stowplan.observe.logs import LogOptions
 from stowplan.scheduler import narration
@@ -53,10 +54,59 @@ def test_at_level_three_what_is_tried(listen: Listen) -> None:
     said = listen(3)
     Stage(node("n1"), pod("p")).host.schedule()
     assert said() == [
+        '"Add event for node" node="n1"',
+        '"Add event for unscheduled pod" pod="default/p"',
         '"Attempting to schedule pod" pod="default/p"',
         '"Attempting to bind pod to node" pod="default/p" node="n1"',
         '"Successfully bound pod to node" pod="default/p" node="n1" evaluatedNodes=1 feasibleNodes=1',
+        '"Add event for scheduled pod" pod="default/p"',
+        '"Delete event for unscheduled pod" pod="default/p"',
     ]
+
+
+def news(stage: Stage) -> None:
+    """Of nodes and pods that come, change and go."""
+    running = pod("running", "n1")
+    for item in (node("n1"), version("big", "1"), running, pod("running", "n1", labels={"app": "x"})):
+        stage.host.put(item)
+    stage.host.put(node("n1", annotations={"heard": "again"}))
+    stage.host.put(version("big", "2"))
+    stage.host.delete(running, version("big", "2"), node("n1"))
+
+
+def version(name: str, number: str) -> dict[str, Any]:
+    return pod(name, metadata={"resourceVersion": number})
+
+
+def test_at_level_four_all_news_of_pods_and_nodes(listen: Listen) -> None:
+    said = listen(4)
+    news(Stage())
+    assert [line for line in said() if " event for " in line] == [
+        '"Add event for node" node="n1"',
+        '"Add event for unscheduled pod" pod="default/big"',
+        '"Add event for scheduled pod" pod="default/running"',
+        '"Update event for scheduled pod" pod="default/running"',
+        '"Update event for node" node="n1"',
+        '"Update event for unscheduled pod" pod="default/big"',
+        '"Delete event for scheduled pod" pod="default/running"',
+        '"Delete event for unscheduled pod" pod="default/big"',
+        '"Delete event for node" node="n1"',
+    ]
+
+
+@pytest.mark.parametrize(("verbosity", "lines"), [(2, 0), (3, 6)])
+def test_news_of_changes_are_not_told_at_lower_levels(listen: Listen, verbosity: int, lines: int) -> None:
+    said = listen(verbosity)
+    news(Stage())
+    assert len(said()) == lines
+
+
+def test_changes_of_a_pod_that_is_being_bound_are_no_news(listen: Listen) -> None:
+    stage = Stage(node("n1"), version("p", "1"))
+    stage.host.schedule(Bind)
+    said = listen(4)
+    stage.host.put(version("p", "2"))
+    assert said() == []
 
 
 def test_at_level_ten_all_scores(listen: Listen) -> None:

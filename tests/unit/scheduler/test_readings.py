@@ -44,5 +44,9 @@ def test_an_engine() -> None:
         ("NodeResourcesFit", "default-scheduler"): 1,
         ("SchedulingGates", "default-scheduler"): 1,
     }
-    assert readings.goroutines() == {"binding": 1}
+    assert readings.goroutines() == {
+        "binding": 1,
+        "DefaultPreemption": 0,
+        **dict.fromkeys(("Filter", "Score", "InterPodAffinity", "PodTopologySpread"), 0),
+    }
     assert readings.inflight_events() == {"PodPopped": 0}

@@ -8,6 +8,7 @@ import pytest
 from stowplan.testing.binaries import BUILDABLE, ETCD_VERSION, KUBERNETES_VERSION, cache_folder
 from stowplan.testing.building import MODULES, RECIPES, build
 from stowplan.testing.errors import Unavailable
+from stowplan.testing.waiting import wait_until
 
 FAKE_GO = """\
 #!/bin/sh
@@ -74,17 +75,18 @@ def test_without_go_the_advice_is_given(tmp_path: Path, env: dict[str, str], mon
 
 
 def test_two_builds_at_once_build_once(tmp_path: Path, env: dict[str, str], log: Path) -> None:
-    put_go(tmp_path, log, more="sleep 0.3")
+    put_go(tmp_path, log, more=f"while [ ! -e {tmp_path}/go-on ]; do sleep 0.01; done")
     lines: list[str] = []
     threads = [
         threading.Thread(target=build, args=(["etcd"],), kwargs={"report": lines.append, "env": env}) for _ in "ab"
     ]
     for thread in threads:
         thread.start()
+    wait_until(lambda: "another process is building the control plane: waiting for it" in lines)
+    (tmp_path / "go-on").touch()
     for thread in threads:
         thread.join()
     assert log.read_text().count("-trimpath") == 1
-    assert "another process is building the control plane: waiting for it" in lines
 
 
 @pytest.mark.parametrize("name", BUILDABLE)

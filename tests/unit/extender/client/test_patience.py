@@ -19,14 +19,19 @@ def test_the_shorter_of_two_limits(verb: Any, http_timeout: float | None, limit:
     assert Patience({"filter": 0.5}).timeout(verb, http_timeout) == limit
 
 
-def asking(*answers: tuple[float, str]) -> tuple[list[int], Callable[[], Coroutine[Any, Any, str]]]:
-    """What answers one question after the other, each after some seconds; those with a "!" fail."""
-    asked: list[int] = []
+NEVER = 9
+
+
+def asking(*answers: tuple[int, str]) -> tuple[list[int], Callable[[], Coroutine[Any, Any, str]]]:
+    """What answers one question after the other, each when so many were asked or answered; those with a "!" fail."""
+    asked, answered = list[int](), list[str]()
 
     async def ask() -> str:
-        seconds, answer = answers[len(asked)]
+        least, answer = answers[len(asked)]
         asked.append(len(asked))
-        await asyncio.sleep(seconds)
+        while len(asked) + len(answered) < least:
+            await asyncio.sleep(0.001)
+        answered.append(answer)
         if answer.endswith("!"):
             raise ConnectionError(answer)
         return answer
@@ -37,20 +42,20 @@ def asking(*answers: tuple[float, str]) -> tuple[list[int], Callable[[], Corouti
 @pytest.mark.parametrize(
     ("answers", "heard", "times"),
     [
-        ([(0.0, "at once")], "at once", 1),
-        ([(60.0, "never"), (0.0, "the second")], "the second", 2),
-        ([(0.1, "the first"), (60.0, "never")], "the first", 2),
-        ([(0.1, "lost!"), (0.2, "the second")], "the second", 2),
+        ([(1, "at once")], "at once", 1),
+        ([(NEVER, "never"), (2, "the second")], "the second", 2),
+        ([(2, "the first"), (NEVER, "never")], "the first", 2),
+        ([(2, "lost!"), (3, "the second")], "the second", 2),
     ],
 )
-def test_whoever_answers_first_is_heard(answers: list[tuple[float, str]], heard: str, times: int) -> None:
+def test_whoever_answers_first_is_heard(answers: list[tuple[int, str]], heard: str, times: int) -> None:
     asked, ask = asking(*answers)
     assert asyncio.run(hedged(ask, 0.03)) == heard
     assert len(asked) == times
 
 
-@pytest.mark.parametrize("answers", [[(0.0, "lost!")], [(0.05, "lost!"), (0.05, "lost again!")]])
-def test_nobody_answers(answers: list[tuple[float, str]]) -> None:
+@pytest.mark.parametrize("answers", [[(1, "lost!")], [(2, "lost!"), (3, "lost again!")]])
+def test_nobody_answers(answers: list[tuple[int, str]]) -> None:
     _, ask = asking(*answers)
     with pytest.raises(ConnectionError, match="lost"):
         asyncio.run(hedged(ask, 0.02))

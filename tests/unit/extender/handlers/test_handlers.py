@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from time import monotonic
+from collections.abc import Callable
 
 import pytest
 from tests.builders import node, pod
@@ -26,7 +26,7 @@ class Hanging(Plugin):
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         if pod.labels.get("hang"):
-            self.let_go.wait(20)
+            self.let_go.wait(60)
         return reject("full") if node.name == "b" else None
 
 
@@ -38,6 +38,12 @@ def hanging() -> type[Hanging]:
     return Fresh
 
 
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
 STUCK = pod("stuck", labels={"hang": "yes"})
 
 
@@ -46,23 +52,19 @@ def test_a_plugin_that_hangs_is_left_behind(hanging: type[Hanging]) -> None:
     nodes = [node("a"), node("b")]
 
     async def scene() -> None:
-        began = monotonic()
         reply = await handlers.answer("filter", full(*nodes, of=STUCK))
-        assert monotonic() - began < 5
+        assert not hanging.let_go.is_set()
         assert "no answer within" in told(reply)["Error"]
         assert reply.facts.abandoned
         assert reply.facts.pod == "default/stuck"
         assert handlers.stuck == 0
+        handlers.policy = Policy(http_timeout=60)
         for _ in range(3):
             after = await handlers.answer("filter", full(*nodes))
             assert told(after)["FailedNodes"] == {"b": "full"}
         assert handlers.stuck == 1
         hanging.let_go.set()
-        for _ in range(100):
-            if not handlers.stuck:
-                break
-            await asyncio.sleep(0.02)
-        assert handlers.stuck == 0
+        await until(lambda: not handlers.stuck)
 
     asyncio.run(scene())
     handlers.close()
@@ -108,11 +110,11 @@ def test_plugins_can_ask_how_much_time_is_left() -> None:
             seen.append(remaining())
             return None
 
-    handlers = Handlers([Member(Curious)], Policy(http_timeout=2.0))
+    handlers = Handlers([Member(Curious)], Policy(http_timeout=60.0))
     asyncio.run(handlers.answer("filter", full(node("a"))))
     handlers.filter(full(node("a")))
     assert seen[0] is not None
-    assert 0 < seen[0] < 2
+    assert 0 < seen[0] < 60
     assert seen[1] is None
 
 
@@ -136,10 +138,7 @@ def test_changes_wait_for_plugins_and_are_made_in_order(hanging: type[Hanging]) 
         handlers.apply(lambda: done.append(3))
         assert done == [1]
         hanging.let_go.set()
-        for _ in range(200):
-            if len(done) == 3:
-                break
-            await asyncio.sleep(0.01)
+        await until(lambda: len(done) == 3)
 
     asyncio.run(scene())
     assert done == [1, 2, 3]

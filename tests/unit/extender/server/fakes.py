@@ -85,7 +85,7 @@ class Wire:
         return await self.receive()
 
     async def at_end(self) -> bool:
-        return await asyncio.wait_for(self._reader.read(), 5) == b""
+        return await asyncio.wait_for(self._reader.read(), 60) == b""
 
     def stop_reading(self) -> None:
         self._transport().pause_reading()

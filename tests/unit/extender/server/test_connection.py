@@ -18,7 +18,7 @@ LOOPS = pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_even
 
 def run(test: Awaitable[None], loop: Callable[[], Any]) -> None:
     async def limited() -> None:
-        await asyncio.wait_for(test, 10)
+        await asyncio.wait_for(test, 60)
 
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(limited())
@@ -53,7 +53,7 @@ def test_the_rest_of_a_request_that_cannot_come_is_not_waited_for(part: bytes, l
             reader, writer = await asyncio.open_connection("127.0.0.1", port.port)
             writer.write(part)
             writer.write_eof()
-            assert (await asyncio.wait_for(reader.read(), 2)).count(b"HTTP/1.1 200 OK") == part.count(b"abc")
+            assert (await asyncio.wait_for(reader.read(), 30)).count(b"HTTP/1.1 200 OK") == part.count(b"abc")
             writer.close()
 
     run(test(), loop)
@@ -97,11 +97,13 @@ def test_who_never_reads_answers_is_left(loop: Callable[[], Any], monkeypatch: p
     monkeypatch.setattr("stowplan.extender.server.http._LOOK_EVERY", 0.01)
     monkeypatch.setattr("stowplan.extender.server.connection.RECEIVE_SECONDS", 0.1)
 
+    answers = Canned(_much)
+
     async def test() -> None:
-        async with serving(make_answering(Canned(_much))) as port:
+        async with serving(make_answering(answers)) as port:
             with socket.create_connection(("127.0.0.1", port.port)) as silent:
                 silent.sendall(ONE * 60)
-                await _until(lambda: len(port._connections) == 1)
+                await _until(lambda: bool(answers.asked))
                 await _until(lambda: not port._connections)
 
     run(test(), loop)
@@ -112,7 +114,7 @@ def test_no_room_is_made_for_bodies_of_pages(path: str) -> None:
     async def test() -> None:
         async with serving(make_answering(), largest_body=1000) as port, connected(port.port) as wire:
             await wire.send(f"POST {path} HTTP/1.1\r\nContent-Length: 20000000000\r\n\r\n".encode())
-            status, headers, _ = await asyncio.wait_for(wire.receive(), 2)
+            status, headers, _ = await asyncio.wait_for(wire.receive(), 30)
             assert (status, headers["connection"]) == (404, "close")
 
     run(test(), asyncio.new_event_loop)

@@ -65,7 +65,7 @@ def test_lines_that_fail_or_come_too_fast_cost_only_themselves(
 ) -> None:
     monkeypatch.setattr("stowplan.extender.server.lines._MOST_WAITING", 2)
     file, go_on = LineFile(str(tmp_path / "x")), threading.Event()
-    file.put(lambda: (b"%d" % go_on.wait(5),))
+    file.put(lambda: (b"%d" % go_on.wait(60),))
     while not file._queue.empty():
         pass
     file.put(lambda: [b"bad"[9]])  # type: ignore[list-item]
@@ -84,7 +84,7 @@ def test_lines_that_wait_hold_on_to_so_much_and_no_more(tmp_path: Path, monkeypa
     file, go_on = LineFile(str(tmp_path / "x")), threading.Event()
 
     def slow() -> list[bytes]:
-        go_on.wait(5)
+        go_on.wait(60)
         return [b"slow"]
 
     file.put(slow, 1_000)  # too large, but alone
@@ -102,7 +102,7 @@ def test_the_end_does_not_wait_for_a_disk_that_hangs(tmp_path: Path) -> None:
     file, hangs = LineFile(str(tmp_path / "x")), threading.Event()
 
     def stuck() -> list[bytes]:
-        hangs.wait(5)
+        hangs.wait(60)
         return []
 
     file.put(stuck)
@@ -112,5 +112,5 @@ def test_the_end_does_not_wait_for_a_disk_that_hangs(tmp_path: Path) -> None:
         file.put(stuck)
     began = time.monotonic()
     file.close(0.05)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 30
     hangs.set()

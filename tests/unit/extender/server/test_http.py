@@ -21,7 +21,7 @@ def on_a_wire(test: Callable[..., Awaitable[None]], answers: Canned | None = Non
 
     async def run() -> None:
         async with serving(make_answering(answers), **options) as port, connected(port.port) as wire:
-            await asyncio.wait_for(test(wire, port), 10)
+            await asyncio.wait_for(test(wire, port), 60)
 
     asyncio.run(run())
     return answers
@@ -313,7 +313,7 @@ def test_draining_answers_what_has_come() -> None:
             await busy.send(b"POST /filter HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
             await late.send(b"POST /filter HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")
             await asyncio.sleep(0.05)
-            draining = asyncio.create_task(port.drain(5.0))
+            draining = asyncio.create_task(port.drain(30.0))
             await asyncio.sleep(0.05)
             with pytest.raises(OSError, match=r".*"):
                 await asyncio.open_connection("127.0.0.1", port.port)
@@ -325,7 +325,7 @@ def test_draining_answers_what_has_come() -> None:
                 assert await wire.at_end()
             await idle.send(b"POST /filter HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")  # just before it is closed
             assert (await idle.receive())[0] == 200
-            await asyncio.wait_for(draining, 3)
+            await asyncio.wait_for(draining, 30)
 
     asyncio.run(run())
 
@@ -338,7 +338,7 @@ def test_draining_does_not_wait_for_ever() -> None:
         async with serving(make_answering(Canned(answer))) as port, connected(port.port) as wire:
             await wire.send(b"POST /filter HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
             await asyncio.sleep(0.05)
-            await asyncio.wait_for(port.drain(0.1), 2)
+            await asyncio.wait_for(port.drain(0.1), 30)
 
     asyncio.run(run())
 
@@ -364,7 +364,7 @@ def test_much_to_and_fro(loop: str, secure: bool) -> None:
             connected(port.port, limit=1 << 24, **options) as wire,
         ):
             for size in (len(content), len(content) - 5, len(content)):
-                status, _, body = await asyncio.wait_for(wire.post("/filter", content[:size]), 20)
+                status, _, body = await asyncio.wait_for(wire.post("/filter", content[:size]), 60)
                 assert status == 200
                 assert body == content[:size]
 

@@ -40,9 +40,10 @@ def test_a_signal_ends_it(number: signal.Signals) -> None:
 
     async def run() -> None:
         extender = Extender(Settings(members=(TIDY,), serving=serving))
-        ending = asyncio.create_task(process._serve(extender))
-        await asyncio.sleep(0.05)
+        ending, before = asyncio.create_task(process._serve(extender)), signal.getsignal(number)
+        while signal.getsignal(number) == before:
+            await asyncio.sleep(0.01)  # It would be the end of this process.
         os.kill(os.getpid(), number)
-        await asyncio.wait_for(ending, 5)
+        await asyncio.wait_for(ending, 30)
 
     asyncio.run(run())
