@@ -151,7 +151,7 @@ def test_behind_kube_scheduler(
     config["leaderElection"] = {"leaderElect": False}
     start_kube_scheduler(config=config)
     share(cluster, full=f"1 {SMALL}, 2 {FULL}", too_large=f"3 {SMALL}")
-    assert extender.calls(f"{cluster.namespace}/six-1") == ["filter", "prioritize", "bind"]
+    extender.wait_for_calls(f"{cluster.namespace}/six-1", ["filter", "prioritize", "bind"])
     log = extender.process.log.read_text()
     assert re.search(rf"{cluster.namespace}/six-0 gets 6 on GPU 0 of (ant|bee)", log)
     assert rf"\"FailedAndUnresolvableNodes\":{{\"cow\":\"{SMALL}\"}}" in log

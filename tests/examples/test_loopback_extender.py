@@ -43,7 +43,7 @@ def test_filter_and_priority(
     start(scheduler)
     kube_api.create(pod("tenant", namespace))
     wait_until(lambda: kube_api.get("Pod", "tenant", namespace)["spec"].get("nodeName") == "grand")
-    assert extender.calls(f"{namespace}/tenant")[:2] == ["filter", "prioritize"]
+    wait_until(lambda: extender.calls(f"{namespace}/tenant")[:2] == ["filter", "prioritize"])
     for name in ("plain", "grand"):
         kube_api.patch("Node", name, {"metadata": {"labels": {"example.com/leaving": "now"}}})
     kube_api.create(pod("late", namespace))

@@ -74,13 +74,15 @@ def test_it_renews_again_and_again() -> None:
             elector = _Elected(client.connection)
             elector.start()
             await _until(elector.is_leader)
-            versions = set()
-            for _ in range(3):
-                await asyncio.sleep(0.2)
+            versions = set[str]()
+
+            def renewed() -> bool:
                 assert elector.is_leader()
                 assert server.lease is not None
                 versions.add(server.lease["metadata"]["resourceVersion"])
-            assert len(versions) == 3
+                return len(versions) == 3
+
+            await _until(renewed)
             await asyncio.to_thread(elector.stop)
 
     asyncio.run(main())
