@@ -20,7 +20,7 @@ from tests.deploy.rendered import DEPLOY
 from stowplan.scaffold import Names, files_of
 from stowplan.testing import ControlPlane, KubeApi, Process, User, free_port, node, pod, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 NAMESPACE = "installed"
 CODE = files_of(Names.of("ranking"))["src/ranking/plugin.py"]

@@ -31,7 +31,6 @@ def pages_to_run() -> Iterator[object]:
             yield pytest.param(pages, marks=(pytest.mark.slow, *marks), id=name)
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("pages", list(pages_to_run()))
 def test_the_blocks_of(pages: list[Page], tmp_path: Path, request: pytest.FixtureRequest) -> None:
     environment = {}

@@ -30,7 +30,6 @@ BINDING = "binding {}/{} to {}"
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
-    pytest.mark.timeout(120),
     pytest.mark.usefixtures("well_known_ports"),
 ]
 

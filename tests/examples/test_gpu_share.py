@@ -135,7 +135,6 @@ def share(cluster: Cluster, full: str, too_large: str) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_behind_kube_scheduler(
     cluster: Cluster,
     role: None,
@@ -161,7 +160,6 @@ def test_behind_kube_scheduler(
 
 @pytest.mark.e2e
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_inside_our_scheduler(cluster: Cluster, role: None, control_plane: ControlPlane, tmp_path: Path) -> None:
     kubeconfig = control_plane.kubeconfig(SCHEDULER, certificate=True)
     config = f"--config={FOLDER}/scheduler-config.yaml"
@@ -182,7 +180,6 @@ def test_inside_our_scheduler(cluster: Cluster, role: None, control_plane: Contr
 
 @pytest.mark.e2e
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 def test_two_may_pass_for_the_last_slice_and_one_gets_it(
     cluster: Cluster, role: None, control_plane: ControlPlane, tmp_path: Path, start: Start
 ) -> None:

@@ -18,7 +18,6 @@ HERE = "http://127.0.0.1:8080/"
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
-    pytest.mark.timeout(120),
     pytest.mark.usefixtures("well_known_ports"),
 ]
 

@@ -68,7 +68,6 @@ def pages_to_run() -> Iterator[object]:
         yield pytest.param(page, marks=(pytest.mark.slow, *marks), id=named(page))
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("page", list(pages_to_run()))
 def test_the_commands_of(page: Page, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """In a copy of the folder, since some of them write files."""

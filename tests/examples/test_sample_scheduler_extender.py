@@ -21,7 +21,7 @@ NAME = "sample-scheduler-extender"
 ACCOUNT = User.service_account("kube-system", NAME)
 LEASES = "coordination.k8s.io/v1/Lease"
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 def config_map(era: str) -> dict[str, Any]:

@@ -21,7 +21,6 @@ WANTED = "10-9-101-66"
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
-    pytest.mark.timeout(120),
     pytest.mark.usefixtures("well_known_ports"),
 ]
 

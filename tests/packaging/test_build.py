@@ -15,7 +15,7 @@ from tests.packaging.conftest import Distributions, build
 
 from stowplan._version import __version__
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow]
 
 
 def digest(path: Path) -> str:

@@ -18,7 +18,7 @@ from tests.packaging.conftest import Image
 
 from stowplan.testing import SCHEDULER, ControlPlane, KubeApi, Process, free_port, node, pod
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow]
 
 USER = 65532
 Run = Callable[..., subprocess.CompletedProcess[str]]
