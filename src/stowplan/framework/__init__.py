@@ -1,9 +1,9 @@
 """The contract between plugins and whoever runs them.
 
 Belongs here: the Plugin base class with every extension point, Status and its words, CycleState, cluster events and
-queueing hints, the Pod and NodeInfo that plugins read, the Handle, the Decision record, and the types of the vector
-form. Does not belong here: anything that runs a plugin, and any plugin. May import `api` alone, so that authors can
-import this room without dragging in an engine.
+queueing hints, the Pod and NodeInfo that plugins read, the Handle, the Decision record, the types of the vector form,
+and the words for what users' code raises and returns. Does not belong here: anything that runs a plugin, and any
+plugin. May import `api` alone, so that authors can import this room without dragging in an engine.
 """
 
 from stowplan.framework.decision import (

@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
-from math import isfinite
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stowplan.framework import (
     ALL_EVENTS,
@@ -33,14 +33,17 @@ from stowplan.framework import (
     error,
     implements,
 )
+from stowplan.framework.words import raised, shown
 from stowplan.runtime.guard import GuardedPod
 from stowplan.runtime.normalizing import Raw
-from stowplan.runtime.outcomes import failed_at
+from stowplan.runtime.numbers import BEYOND_64_BITS, LARGEST, real
+from stowplan.runtime.outcomes import CycleError, failed_at
 
 T = TypeVar("T")
 log = logging.getLogger("stowplan.plugins")
 
 _IN_FRACTIONS = ("min-max", "reverse")
+_PLAIN = (float, int)
 
 
 class Authored(Plugin):
@@ -69,10 +72,12 @@ class Authored(Plugin):
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | Iterable[str] | None:
         answer = self._call("pre_filter", self.inner.pre_filter, state, pod, nodes)
         if answer is None or isinstance(answer, Status):
-            return answer
+            return self._status(answer)
         if isinstance(answer, str) or not isinstance(answer, Iterable):
             return self._nonsense("pre_filter", answer, "a Status, node names or None")
-        return frozenset(str(name) for name in answer)
+        # It may be a generator, which runs only now.
+        names: Status | frozenset[str] = self._call("pre_filter", lambda: frozenset(map(str, answer)))
+        return names
 
     def add_pod(self, state: CycleState, pod: Pod, added: Pod, node: NodeInfo) -> Status | None:
         return self._status(self._call("add_pod", self.inner.add_pod, state, pod, added, node))
@@ -83,27 +88,30 @@ class Authored(Plugin):
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         if self.has_filter_nodes and not implements(type(self.inner), "filter"):
             return self._first(self.filter_nodes(state, pod, _only(node)))
-        return self._status(self._call("filter", self.inner.filter, state, self._shown(pod), node))
+        return self._status(self._call("filter", self.inner.filter, state, self._guarded(pod), node))
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
         if self.has_filter_nodes:
             yield from self._vector_filter(state, pod, nodes)
             return
         masks: dict[Status, Mask] = {}
-        shown, ask = self._shown(pod), self.inner.filter
+        guarded, ask = self._guarded(pod), self.inner.filter
         for position, info in nodes.infos():
             # As `_call` does it, without the cost of a call for each node.
             try:
-                answer = ask(state, shown, info)
-            except (Exception, SystemExit) as problem:
+                answer = ask(state, guarded, info)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:
                 answer = self._raised("filter", problem)
             if answer is None:
                 continue
             status = self._status(answer)
             if status is not None and status.code:
-                if status not in masks:
-                    masks[status] = np.zeros(len(nodes), dtype=np.bool_)
-                masks[status][position] = True
+                mask = masks.get(status)
+                if mask is None:
+                    mask = masks[status] = np.zeros(len(nodes), dtype=np.bool_)
+                mask[position] = True
         for status, mask in masks.items():
             yield mask, status
 
@@ -140,7 +148,10 @@ class Authored(Plugin):
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> Status | PostFilterResult | None:
         answer = self._call("post_filter", self.inner.post_filter, state, pod, statuses)
-        return answer if isinstance(answer, PostFilterResult) else self._status(answer)
+        if not isinstance(answer, PostFilterResult):
+            return self._status(answer)
+        status = self._status(answer.status)
+        return answer if status is answer.status else PostFilterResult(answer.nominated_node_name, status)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         return self._status(self._call("pre_score", self.inner.pre_score, state, pod, nodes))
@@ -148,68 +159,85 @@ class Authored(Plugin):
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float | Status:
         if self.has_score_nodes and not implements(type(self.inner), "score"):
             return float(self.score_nodes(state, pod, _only(node))[0])
-        return self._checked(self._call("score", self.inner.score, state, self._shown(pod), node))
+        return self._checked(self._call("score", self.inner.score, state, self._guarded(pod), node))
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Raw:
         raw: Raw = np.zeros(len(nodes), dtype=self.raw_type)
         if self.has_score_nodes:
-            answer = self._call("score_nodes", self.inner.score_nodes, state, self._shown(pod), nodes)
-            if isinstance(answer, Status) or np.shape(answer) != (len(nodes),):
-                problem = self._nonsense("score_nodes", answer, f"a vector of {len(nodes)} scores")
-                raise failed_at("score", self.name, problem.message)
-            given = np.asarray(answer).tolist()
+            given = self._vector(
+                self._call("score_nodes", self.inner.score_nodes, state, self._guarded(pod), nodes), nodes
+            )
             for position, _ in nodes.infos():
                 raw[position] = self._checked(given[position])
             return raw
-        shown = self._shown(pod)
+        guarded = self._guarded(pod)
         for position, info in nodes.infos():
-            raw[position] = self._checked(self._call("score", self.inner.score, state, shown, info))
+            raw[position] = self._checked(self._call("score", self.inner.score, state, guarded, info))
         return raw
 
     def normalize_nodes(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
-        if not (self.has_normalize_nodes or self.has_normalize_score):
-            return scores  # They were looked at one by one as they were given.
         if self.has_normalize_nodes:
-            answer: object = self._call("normalize_nodes", self.inner.normalize_nodes, state, pod, scores, nodes)
-            if not isinstance(answer, np.ndarray) or answer.shape != (len(nodes),):
-                problem = self._nonsense("normalize_nodes", answer, f"a vector of {len(nodes)} scores")
-                raise failed_at("normalize", self.name, problem.message)
-            scores = answer
-        else:
-            by_name = {info.name: int(scores[position]) for position, info in nodes.infos()}
-            status = self._status(self._call("normalize_score", self.inner.normalize_score, state, pod, by_name))
-            if status is not None and status.code:
-                raise failed_at("normalize", self.name, status.message)
-            scores = scores.copy()
-            for position, info in nodes.infos():
-                scores[position] = by_name[info.name]
-        values = scores.tolist()
+            answer = self._call("normalize_nodes", self.inner.normalize_nodes, state, pod, scores, nodes)
+            return self._normalized_vector(answer, nodes)
+        if self.has_normalize_score:
+            return self._normalized_by_name(state, pod, scores, nodes)
+        return scores  # They were looked at one by one as they were given.
+
+    def _normalized_vector(self, answer: object, nodes: Nodes) -> Scores:
+        if isinstance(answer, Status):
+            raise self._failed("normalize", answer)
+        if not isinstance(answer, np.ndarray) or answer.shape != (len(nodes),):
+            raise self._failed("normalize", self._not_a_vector("normalize_nodes", answer, nodes))
+        if answer.dtype.kind in "biuf" and bool(((answer >= 0) & (answer <= 100)).all()):
+            return answer.astype(np.int64)
+        values = answer.tolist()
+        normalized: Scores = np.zeros(len(nodes), dtype=np.int64)
         for position, _ in nodes.infos():
-            value = values[position]
-            if not isinstance(value, int | float) or not isfinite(value):
-                raise failed_at("normalize", self.name, self._nonsense("normalize_nodes", value, "numbers").message)
-            if not 0 <= value <= 100:
-                raise failed_at("weigh", self.name, value)
-        return scores.astype(np.int64)
+            normalized[position] = self._percentage("normalize_nodes", values[position])
+        return normalized
+
+    def _normalized_by_name(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
+        by_name: dict[str, Any] = {info.name: int(scores[position]) for position, info in nodes.infos()}
+        status = self._status(self._call("normalize_score", self.inner.normalize_score, state, pod, by_name))
+        if status is not None and status.code:
+            raise self._failed("normalize", status)
+        normalized: Scores = np.zeros(len(nodes), dtype=np.int64)
+        for position, info in nodes.infos():
+            if info.name not in by_name:
+                raise self._failed("normalize", error(f"normalize_score left no score for node {info.name}"))
+            normalized[position] = self._percentage("normalize_score", by_name[info.name])
+        return normalized
+
+    def _percentage(self, point: str, value: object) -> int:
+        number = real(value)
+        if number is None:
+            raise self._failed("normalize", self._nonsense(point, value, "numbers"))
+        if not 0 <= number <= 100:
+            raise failed_at("weigh", self.name, number)
+        return int(number)
 
     def signature(self, template: PodTemplate) -> Hashable:
-        return self.inner.signature(template)
+        answer: Hashable = self._call("signature", _hashable, self.inner.signature, template)
+        return template if isinstance(answer, Status) else answer
 
     def concerns(self, template: PodTemplate) -> bool:
         answer = self._call("concerns", self.inner.concerns, template)
         return answer if isinstance(answer, bool) else True
 
     def filter_token(self, pod: Pod) -> Hashable | None:
-        return self.inner.filter_token(pod)
+        answer: Hashable = self._call("filter_token", self.inner.filter_token, pod)
+        return None if isinstance(answer, Status) else answer
 
     def _call(self, point: str, method: Callable[..., Any], *args: Any) -> Any:
         try:
             return method(*args)
-        except (Exception, SystemExit) as problem:
+        except KeyboardInterrupt:  # The plugin's own cannot be told from the user's.
+            raise
+        except BaseException as problem:  # No task of ours is cancelled in the middle of a plain function.
             return self._raised(point, problem)
 
     def _raised(self, point: str, problem: BaseException) -> Status:
-        text = f"{point} raised {type(problem).__name__}: {problem}"
+        text = f"{point} {raised(problem)}"
         log.warning('plugin "%s": %s', self.name, text, exc_info=problem if log.isEnabledFor(logging.DEBUG) else None)
         return error(text)
 
@@ -222,32 +250,79 @@ class Authored(Plugin):
         return self._status(answer)
 
     def _status(self, answer: object) -> Status | None:
-        if answer is None or isinstance(answer, Status):
-            return answer
-        return self._nonsense("it", answer, "a Status or None")
+        if answer is None:
+            return None
+        if not isinstance(answer, Status):
+            return self._nonsense("it", answer, "a Status or None")
+        return self._vetted(answer)
+
+    def _vetted(self, status: Status) -> Status:
+        """A status that can be put into words."""
+        if type(status.code) is not Code:
+            try:
+                status = Status(Code(status.code), *status.reasons, plugin=status.plugin, timeout=status.timeout)
+            except ValueError:
+                return error(f"it returned a Status with the code {shown(status.code)}, expected one of Code")
+        reasons: tuple[object, ...] = status.reasons
+        for reason in reasons:
+            if not isinstance(reason, str):
+                return error(f"it gave {shown(reason)} as a reason, expected a string")
+        return status
 
     def _nonsense(self, point: str, answer: object, expected: str) -> Status:
-        shown = repr(answer)
-        return error(f"{point} returned {shown[:100]}, expected {expected}")
+        return error(f"{point} returned {shown(answer)}, expected {expected}")
 
-    def _checked(self, answer: object) -> float:
-        """A score as a number that the normaliser can use, or the end of the cycle."""
+    def _not_a_vector(self, point: str, answer: object, nodes: Nodes) -> Status:
+        return self._nonsense(point, answer, f"a vector of {len(nodes)} scores")
+
+    def _failed(self, point: str, status: Status) -> CycleError:
+        return failed_at(point, self.name, self._vetted(status).message)
+
+    def _vector(self, answer: object, nodes: Nodes) -> list[Any]:
+        """Scores as they were given for many nodes at once, or the end of the cycle."""
         if isinstance(answer, Status):
-            raise failed_at("score", self.name, answer.message)
-        if isinstance(answer, bool) or not isinstance(answer, int | float) or not isfinite(answer):
-            raise failed_at("score", self.name, self._nonsense("score", answer, "a number").message)
-        if self.inner.score_range is not None:
-            low, high = self.inner.score_range
-            answer = 100 * (answer - low) / (high - low)
-        if self.normalize in _IN_FRACTIONS:
-            return answer
-        score = int(answer)
-        own = self.has_normalize_nodes or self.has_normalize_score
-        if not own and (score < 0 or (self.normalize is None and score > 100)):
-            raise failed_at("weigh", self.name, score)
-        return score
+            raise self._failed("score", answer)
+        given = _array(answer)
+        if given.shape != (len(nodes),):
+            raise self._failed("score", self._not_a_vector("score_nodes", answer, nodes))
+        scores: list[Any] = given.tolist()
+        return scores
 
-    def _shown(self, pod: Pod) -> Pod:
+    def _checked(self, answer: Any) -> float:
+        """A score as a number that the normaliser can use, or the end of the cycle."""
+        number = answer if type(answer) in _PLAIN else self._number(answer)
+        if self.inner.score_range is not None:
+            number = self._mapped(number, self.inner.score_range)
+        if not -LARGEST <= number <= LARGEST:
+            raise self._failed("score", self._nonsense("score", answer, "a number"))
+        if self.normalize not in _IN_FRACTIONS:
+            number = int(number)
+            if 0 <= number <= 100:
+                return number
+            own = self.has_normalize_nodes or self.has_normalize_score
+            if not own and (number < 0 or self.normalize is None):
+                raise failed_at("weigh", self.name, number)
+        if not -BEYOND_64_BITS <= number < BEYOND_64_BITS:
+            raise self._failed("score", self._nonsense("score", answer, "a number of at most 64 bits"))
+        return number
+
+    def _number(self, answer: object) -> float:
+        if isinstance(answer, Status):
+            raise self._failed("score", answer)
+        number = None if isinstance(answer, bool) else real(answer)
+        if number is None:
+            raise self._failed("score", self._nonsense("score", answer, "a number"))
+        return number
+
+    def _mapped(self, number: float, score_range: tuple[float, float]) -> float:
+        try:
+            low, high = score_range
+            return 100 * (number - low) / (high - low)
+        except Exception as problem:
+            text = f"score returned {shown(number)}, which cannot be mapped from score_range {shown(score_range)}"
+            raise self._failed("score", error(text)) from problem
+
+    def _guarded(self, pod: Pod) -> Pod:
         return pod if self.scope == "cluster" else GuardedPod(pod, self._noticed)
 
     def _noticed(self, attribute: str) -> None:
@@ -265,18 +340,22 @@ class Authored(Plugin):
 
     def _vector_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
         answers = self._call(
-            "filter_nodes", lambda *a: list(self.inner.filter_nodes(*a)), state, self._shown(pod), nodes
+            "filter_nodes", lambda *a: list(self.inner.filter_nodes(*a)), state, self._guarded(pod), nodes
         )
         if isinstance(answers, Status):
             yield np.ones(len(nodes), dtype=np.bool_), answers
             return
         for answer in answers:
-            match answer:
-                case (mask, Status() as status) if np.shape(mask) == (len(nodes),):
-                    yield np.asarray(mask, dtype=np.bool_), status
-                case _:
-                    expected = "pairs of a mask over the nodes and a Status"
-                    yield np.ones(len(nodes), dtype=np.bool_), self._nonsense("filter_nodes", answer, expected)
+            yield self._rejection(answer, nodes)
+
+    def _rejection(self, answer: object, nodes: Nodes) -> tuple[Mask, Status]:
+        match answer:
+            case (given, Status() as status):
+                mask = _array(given, np.bool_)
+                if mask.shape == (len(nodes),):
+                    return mask, self._vetted(status)
+        expected = "pairs of a mask over the nodes and a Status"
+        return np.ones(len(nodes), dtype=np.bool_), self._nonsense("filter_nodes", answer, expected)
 
     @staticmethod
     def _first(answers: Iterable[tuple[Mask, Status]]) -> Status | None:
@@ -291,3 +370,17 @@ class Authored(Plugin):
 def _only(node: NodeInfo) -> Nodes:
     slots = np.array([node.slot], dtype=np.intp)
     return Nodes(slots, 1, {node.slot: node})  # type: ignore[arg-type]
+
+
+def _hashable(method: Callable[[PodTemplate], Hashable], template: PodTemplate) -> Hashable:
+    answer = method(template)
+    hash(answer)
+    return answer
+
+
+def _array(given: object, dtype: type[np.generic] | None = None) -> NDArray[Any]:
+    """What a plugin gave for many nodes; without any dimension where no vector can be made of it."""
+    try:
+        return np.asarray(given, dtype=dtype)
+    except Exception:  # Lists of unequal length, among others.
+        return np.zeros(())

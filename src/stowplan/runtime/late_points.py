@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Iterable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stowplan.framework import CancelledError, Code, CycleState, Plugin, Pod, Status, Together
+from stowplan.framework import CancelledError, Code, CycleState, Plugin, Pod, Status, Together, error
+from stowplan.framework.words import shown
 from stowplan.plugins.default_binder import DefaultBinder
 from stowplan.runtime.waiting import LONGEST_WAIT
 
@@ -82,7 +83,11 @@ async def run_permit(
         if status is None or status.code == Code.Success:
             continue
         if status.code == Code.Wait:
-            waits[plugin.name] = min(status.timeout, LONGEST_WAIT)
+            try:
+                waits[plugin.name] = float(min(status.timeout, LONGEST_WAIT))
+            except Exception:
+                text = f"permit returned wait({shown(status.timeout)}), expected a number of seconds"
+                return _failure("permit", plugin, error(text)), {}
             continue
         return _failure("permit", plugin, status), {}
     return None, waits

@@ -11,6 +11,7 @@ from typing import Any
 
 from stowplan.framework import Call, Failure
 from stowplan.framework.extender import CallExtender
+from stowplan.framework.words import raised
 from stowplan.scheduler.threads import Threads
 
 log = logging.getLogger("stowplan.plugins")
@@ -84,8 +85,4 @@ def _result(call: Call) -> Any:
 
 def _raised(call: Call, problem: BaseException) -> Failure:
     log.debug('plugin "%s": %s', call.plugin, call.point, exc_info=problem)
-    try:
-        text = str(problem)
-    except Exception:
-        text = "(it cannot say what)"
-    return Failure(f"raised {type(problem).__name__}: {text}")
+    return Failure(raised(problem))

@@ -14,6 +14,7 @@ from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine import Engine, Observer
 from stowplan.framework import Bind, Call, Failure, Instruction, Request
 from stowplan.framework.extender import CallExtender, Extender
+from stowplan.framework.words import raised
 from stowplan.runtime import Registry
 from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.faults import Faults, Later
@@ -165,8 +166,10 @@ def call(function: Callable[[], Any]) -> Any:
     try:
         result = function()
         return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
-    except Exception as problem:
-        return Failure(f"raised {type(problem).__name__}: {problem}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
+        return Failure(raised(problem))
 
 
 async def _awaited(result: Any) -> Any:

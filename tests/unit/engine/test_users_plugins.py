@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.builders import node, pod
 from tests.engine_host import Host
 from tests.unit.engine.recorder import Recorded, Recorder, configuration
 
-from stowplan.framework import CycleState, Pod, PodTemplate, Status, error, reject, skip, wait
+from stowplan.framework import Code, CycleState, Pod, PodTemplate, PostFilterResult, Status, error, reject, skip, wait
+from stowplan.framework.words import shown
 
 BOOM = ValueError("boom")
 RAISED = "raised ValueError: boom"
@@ -143,6 +148,18 @@ class TestCoroutines:
         assert (host.node_of("p"), host.core.attempts) == ("a", {})
 
 
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise AttributeError("reason")
+
+
+def raising(problem: BaseException) -> Callable[[Pod], Any]:
+    def answer(pod: Pod) -> Any:
+        raise problem
+
+    return answer
+
+
 class Unspeakable:
     """A value that cannot even be shown."""
 
@@ -150,14 +167,92 @@ class Unspeakable:
         raise AttributeError("name")
 
 
-def test_an_answer_that_cannot_be_shown_costs_the_attempt_alone() -> None:
-    host = attempt("reserve", Unspeakable())
+@pytest.mark.parametrize("point", ["reserve", "permit", "pre_bind_pre_flight", "pre_bind", "bind"])
+def test_an_answer_that_cannot_be_shown_is_told_of_as_far_as_it_can(point: str) -> None:
+    host = attempt(point, Unspeakable())
+    told = "it returned (a value of type Unspeakable that cannot be shown), expected a Status or None"
+    assert host.condition("p") == ("False", "SchedulerError", TEXTS[point].format(told))
+    assert (host.place("p"), host.assumed) == ("error_backoff", set())
+
+
+@pytest.mark.parametrize("point", TEXTS)
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (UnspeakableError(), "raised UnspeakableError: (it cannot say what)"),
+        (asyncio.CancelledError("enough"), "raised CancelledError: enough"),
+        (SystemExit(3), "raised SystemExit: 3"),
+    ],
+    ids=["unspeakable", "cancelled", "exit"],
+)
+def test_whatever_is_raised_fails_the_attempt_alone(point: str, problem: BaseException, told: str) -> None:
+    host = attempt(point, raising(problem))
+    assert host.condition("p") == ("False", "SchedulerError", TEXTS[point].format(f"{point} {told}"))
+    assert (host.place("p"), host.assumed) == ("error_backoff", set())
+
+
+@pytest.mark.parametrize("seconds", ["5s", None, timedelta(seconds=5), -(10**400), Unspeakable()], ids=type)
+def test_a_time_to_wait_that_is_none_fails_the_attempt_by_name(seconds: Any) -> None:
+    host = attempt("permit", wait(seconds))
+    told = f"permit returned wait({shown(seconds)}), expected a number of seconds"
+    assert host.condition("p") == ("False", "SchedulerError", TEXTS["permit"].format(told))
+    assert (host.place("p"), host.assumed) == ("error_backoff", set())
+
+
+@pytest.mark.parametrize("seconds", [Fraction(5), np.int64(5), np.float32(5)], ids=type)
+def test_a_time_to_wait_may_be_any_number(seconds: Any) -> None:
+    host = Recorded(node("a"), pod("p"), answers={"permit": wait(seconds)})
+    assert host.engine.schedule_one()
+    host.settle()
+    assert host.assumed == {"p"}
+    host.pass_time(host.clock.now + 5)
+    assert "rejected due to timeout after waiting 5s at plugin Recorder" in host.events("p")[0]
+
+
+@pytest.mark.parametrize("point", ["reserve", "permit", "pre_bind_pre_flight", "pre_bind", "bind"])
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (reject(7), "it gave 7 as a reason, expected a string"),  # type: ignore[arg-type]
+        (Status(9), "it returned a Status with the code 9, expected one of Code"),  # type: ignore[arg-type]
+    ],
+    ids=["reason", "code"],
+)
+def test_a_status_that_makes_no_sense_fails_the_attempt_by_name(point: str, status: Status, told: str) -> None:
+    host = attempt(point, status)
+    assert host.condition("p") == ("False", "SchedulerError", TEXTS[point].format(told))
+
+
+def test_post_filter_with_a_status_that_makes_no_sense_is_told_in_the_message() -> None:
+    answer = PostFilterResult("", reject(7))  # type: ignore[arg-type]
+    host = Recorded(node("a", cpu=1), pod("p", requests={"cpu": 2}), answers={"post_filter": answer})
+    host.schedule()
+    assert "it gave 7 as a reason, expected a string" in host.condition("p")[2]
+
+
+class Twisted(Status):
+    """A verdict that breaks whoever looks at it."""
+
+    __slots__ = ()
+
+    @property
+    def reasons(self) -> Any:
+        raise AttributeError("name")
+
+    @reasons.setter
+    def reasons(self, given: Any) -> None:
+        pass
+
+
+def test_what_nobody_thought_of_costs_the_attempt_alone() -> None:
+    host = attempt("reserve", Twisted(Code.Unschedulable))
     assert host.condition("p") == ("False", "SchedulerError", "internal error: AttributeError: name")
     assert (host.place("p"), host.assumed) == ("error_backoff", set())
 
 
-def test_a_bound_pod_is_not_taken_back_whatever_comes_after_the_binding() -> None:
-    host = Recorded(node("a"), pod("p"), answers={"post_bind": Unspeakable()})
+@pytest.mark.parametrize("answer", [Unspeakable(), Twisted(Code.Unschedulable)], ids=["unspeakable", "twisted"])
+def test_a_bound_pod_is_not_taken_back_whatever_comes_after_the_binding(answer: Any) -> None:
+    host = Recorded(node("a"), pod("p"), answers={"post_bind": answer})
     host.schedule()
     assert (host.node_of("p"), host.events("p")) == ("a", ["Scheduled: Successfully assigned default/p to a"])
     assert not any(each.startswith("unreserve") for each in host.told)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from math import inf, nan
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from tests.builders import World, node, pod
 
 from stowplan.framework import Code, CycleState, NodeInfo, Nodes, Plugin, Pod, Status, error, reject, skip, wait
+from stowplan.framework.words import shown
 from stowplan.runtime import Decision
 
 SCOPES = ("node", "node+pods", "cluster")
@@ -139,12 +142,24 @@ def test_an_error_about_one_node_fails_the_attempt(scope: str, nodes: int) -> No
         ("filter_nodes", [(np.array([True, False]), reject("x"))]),
         ("filter_nodes", [(np.ones(3, dtype=np.bool_), "x")]),
         ("filter_nodes", [(np.ones((3, 2)), reject("x"))]),
+        ("filter_nodes", [([[True], [True, False], True], reject("x"))]),
+        ("filter_nodes", [(np.ones(3, dtype=np.bool_), reject(5))]),  # type: ignore[arg-type]
+        ("filter", reject(5)),  # type: ignore[arg-type]
+        ("filter", reject(["no room"])),  # type: ignore[arg-type]
+        ("filter", Status(9, "what")),  # type: ignore[arg-type]
+        ("pre_filter", reject(ValueError("no"))),  # type: ignore[arg-type]
+        ("score", error(None)),  # type: ignore[arg-type]
         ("score", None),
         ("score", "5"),
         ("score", True),
         ("score", nan),
         ("score", inf),
         ("score", [1]),
+        ("score", np.float32(nan)),
+        ("score", np.True_),
+        ("score", 1j),
+        ("score", 10**400),
+        ("score", Fraction(10**400, 3)),
         ("score", reject("no")),
         ("score", error("no")),
         ("score_nodes", None),
@@ -154,13 +169,19 @@ def test_an_error_about_one_node_fails_the_attempt(scope: str, nodes: int) -> No
         ("score_nodes", np.array(["a", "b", "c"])),
         ("score_nodes", np.array([1.0, nan, 2.0])),
         ("score_nodes", np.array([1, None, 3], dtype=object)),
+        ("score_nodes", [[1], [1, 2], [3]]),
+        ("score_nodes", [1, 2, 10**400]),
+        ("score_nodes", reject("no")),
         ("normalize_score", 5),
         ("normalize_score", reject("no")),
+        ("normalize_score", error(None)),  # type: ignore[arg-type]
+        ("normalize_nodes", error("no")),
+        ("normalize_nodes", np.array([1, 2, 10**400], dtype=object)),
         ("normalize_nodes", None),
         ("normalize_nodes", np.ones(2, dtype=np.int64)),
         ("normalize_nodes", np.array([nan, 1.0, 2.0])),
     ],
-    ids=lambda value: str(value).replace("\n", " ")[:40],
+    ids=lambda value: value if isinstance(value, str) else shown(value).replace("\n", " ")[:40],
 )
 def test_nonsense(point: str, answer: Any, scope: str) -> None:
     kind = plugin(scope, **{**NEEDED.get(point, {}), point: lambda *_: answer})
@@ -168,6 +189,119 @@ def test_nonsense(point: str, answer: Any, scope: str) -> None:
     for decision in told:
         check_failure(decision, point, "")
     assert len({decision.message for decision in told}) == 1
+
+
+def test_names_that_a_generator_does_not_finish() -> None:
+    def names(*_: Any) -> Iterator[str]:
+        yield "n0"
+        raise ValueError("boom")
+
+    for decision in decisions(world(plugin(pre_filter=names))):
+        check_failure(decision, "pre_filter", "pre_filter raised ValueError: boom")
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("normalize", ["default", "default-reverse", "min-max", "reverse"])
+@pytest.mark.parametrize("number", [10**30, 2**63, 1e300, -(10**30)])
+def test_scores_too_large_to_compare(number: float, normalize: str, scope: str) -> None:
+    members = {"score": lambda state, pod, node: number * node.slot, "normalize": normalize}
+    for decision in decisions(world(plugin(scope, **members))):
+        if number < 0 and normalize.startswith("default"):
+            assert decision.message == OUT_OF_RANGE.format(number)
+        else:
+            check_failure(decision, "score", "expected a number of at most 64 bits")
+
+
+@pytest.mark.parametrize("score_range", [(5.0, 5.0), (0.0, 1e-320), (1,), ("low", "high")])
+@pytest.mark.parametrize("normalize", [None, "min-max"])
+def test_ranges_that_cannot_be_mapped(score_range: Any, normalize: str | None) -> None:
+    members = {"score": lambda *_: 9, "score_range": score_range, "normalize": normalize}
+    for decision in decisions(world(plugin(**members))):
+        check_failure(decision, "score", "score returned 9, ")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda scores: scores.pop("n1"), "normalize_score left no score for node n1"),
+        (lambda scores: scores.clear(), "normalize_score left no score for node n0"),
+        (lambda scores: scores.update(n1=None), "normalize_score returned None, expected numbers"),
+        (lambda scores: scores.update(n1="5"), "normalize_score returned '5', expected numbers"),
+        (lambda scores: scores.update(n1=nan), "normalize_score returned nan, expected numbers"),
+        (lambda scores: scores.update(n1=10**400), "normalize_score returned 1000"),
+    ],
+    ids=["removed", "cleared", "none", "text", "nan", "huge"],
+)
+@pytest.mark.parametrize("scope", SCOPES)
+def test_scores_spoilt_while_they_are_normalised(change: Any, text: str, scope: str) -> None:
+    def spoil(state: CycleState, pod: Pod, scores: dict[str, int]) -> None:
+        change(scores)
+
+    for decision in decisions(world(plugin(scope, score=lambda *_: 1, normalize_score=spoil))):
+        check_failure(decision, "normalize_score", text)
+
+
+class UnspeakableError(Exception):
+    """Neither this nor what it holds can be shown."""
+
+    def __str__(self) -> str:
+        raise AttributeError("reason")
+
+    __repr__ = __str__
+
+
+def raise_(problem: BaseException) -> Callable[..., Any]:
+    def method(*_: Any) -> Any:
+        raise problem
+
+    return method
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("point", TEXTS)
+@pytest.mark.parametrize(
+    ("problem", "text"),
+    [
+        (UnspeakableError(), "raised UnspeakableError: (it cannot say what)"),
+        (asyncio.CancelledError("enough"), "raised CancelledError: enough"),
+        (SystemExit(2), "raised SystemExit: 2"),
+        (GeneratorExit(), "raised GeneratorExit: "),
+    ],
+    ids=["unspeakable", "cancelled", "exit", "generator-exit"],
+)
+def test_raising_what_is_odd(problem: BaseException, text: str, point: str, scope: str) -> None:
+    kind = plugin(scope, **{**NEEDED.get(point, {}), point: raise_(problem)})
+    for decision in decisions(world(kind)):
+        check_failure(decision, point, f"{point} {text}")
+
+
+def test_interrupts_get_through() -> None:
+    """A plugin cannot be told from the one at the keyboard."""
+    for point in ("filter", "score"):
+        with pytest.raises(KeyboardInterrupt):
+            world(plugin(**{point: raise_(KeyboardInterrupt())})).decide(pod("p"))
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("point", TEXTS)
+def test_answers_that_cannot_be_shown(point: str, scope: str) -> None:
+    kind = plugin(scope, **{**NEEDED.get(point, {}), point: lambda *_: UnspeakableError()})
+    for decision in decisions(world(kind)):
+        text = (
+            "'UnspeakableError' object is not iterable"
+            if point == "filter_nodes"
+            else "that cannot be shown), expected"
+        )
+        check_failure(decision, point, text)
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("answer", [boom, raise_(asyncio.CancelledError()), lambda *_: ["unhashable"]])
+@pytest.mark.parametrize("point", ["signature", "filter_token"])
+def test_hints_on_what_to_remember_may_fail(point: str, answer: Any, scope: str) -> None:
+    """Nothing depends on them but how much has to be asked again."""
+    kind = plugin(scope, filter=lambda s, p, node: None if node.name == "n0" else reject("no"), **{point: answer})
+    assert {decision.node_name for decision in decisions(world(kind))} == {"n0"}
 
 
 OUT_OF_RANGE = (
@@ -210,6 +344,11 @@ def slots_of(nodes: Nodes) -> Any:
     [
         ({"score": lambda s, p, node: 10 * node.slot}, [0, 10, 20]),
         ({"score": lambda s, p, node: 10.9 * node.slot}, [0, 10, 21]),
+        ({"score": lambda s, p, node: np.int64(10 * node.slot)}, [0, 10, 20]),
+        ({"score": lambda s, p, node: np.uint8(node.slot), "score_range": (0, 2)}, [0, 50, 100]),
+        ({"score": lambda s, p, node: np.float32(node.slot / 2), "normalize": "min-max"}, [0, 50, 100]),
+        ({"score": lambda s, p, node: Fraction(node.slot, 3), "normalize": "reverse"}, [100, 50, 0]),
+        ({"score_nodes": lambda s, p, nodes: [np.int8(10 * i) for i in slots_of(nodes)]}, [0, 10, 20]),
         ({"score": lambda s, p, node: node.slot, "normalize": "default"}, [0, 50, 100]),
         ({"score": lambda s, p, node: node.slot, "normalize": "default-reverse"}, [100, 50, 0]),
         ({"score": lambda s, p, node: node.slot - 0.5, "normalize": "min-max"}, [0, 50, 100]),
@@ -227,6 +366,20 @@ def slots_of(nodes: Nodes) -> Any:
             [0, 7, 14],
         ),
         ({"score": lambda s, p, node: node.slot, "normalize_nodes": lambda s, p, v, nodes: v * 8}, [0, 8, 16]),
+        (
+            {
+                "score": lambda s, p, node: node.slot,
+                "normalize_score": lambda s, p, scores: scores.update({k: np.float32(v) for k, v in scores.items()}),
+            },
+            [0, 1, 2],
+        ),
+        (
+            {
+                "score": lambda s, p, node: node.slot,
+                "normalize_nodes": lambda s, p, v, nodes: np.array([Fraction(9 * i, 2) for i in v], dtype=object),
+            },
+            [0, 4, 9],
+        ),
     ],
 )
 def test_scales(members: dict[str, Any], expected: list[int], nodes: int, scope: str) -> None:

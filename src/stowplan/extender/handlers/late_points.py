@@ -13,6 +13,7 @@ from stowplan.extender.handlers.cycles import Cycle
 from stowplan.extender.handlers.threads import Threads
 from stowplan.framework import Call as Outside
 from stowplan.framework import Code, Failure, Request, Status
+from stowplan.framework.words import raised
 from stowplan.runtime.authored import Authored
 from stowplan.runtime.late_points import run_bind, run_post_bind, run_pre_bind, run_reserve, run_unreserve
 from stowplan.runtime.points import implements_point
@@ -86,4 +87,4 @@ class LatePoints:
             result = await self._threads.call(partial(function), None)
             return await result if inspect.isawaitable(result) else result
         except Exception as problem:
-            return Failure(f"raised {type(problem).__name__}: {problem}")
+            return Failure(raised(problem))
