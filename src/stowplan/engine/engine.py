@@ -6,6 +6,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from functools import partial
+from itertools import count
 from typing import Any
 
 from stowplan.cache import Cluster
@@ -30,6 +31,9 @@ _HEARD_BY = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
 
 _CHANGING = ("put", "remove", "tick", "answer", "schedule_one")
 """The calls in which something happens."""
+
+_TIMED_AT_FIRST, _TIMED_EVERY = 100, 10
+"""So many questions at PreEnqueue are timed, and after that one in so many, as in kube-scheduler."""
 
 UNSCHEDULABLE_TIMEOUT = 300.0
 
@@ -182,7 +186,7 @@ def _queue(
         clock=clock,
         less=sort.less,
         sort_key=sort_key_of(sort),
-        pre_enqueue=_pre_enqueue(profiles),
+        pre_enqueue=_pre_enqueue(profiles, observer, clock),
         hints={name: _hints(profile, observer, clock) for name, profile in profiles.items()},
         nominator=nominator,
         initial_backoff=float(config.pod_initial_backoff_seconds),
@@ -192,10 +196,27 @@ def _queue(
     )
 
 
-def _pre_enqueue(profiles: Mapping[str, Profile]) -> Callable[[Pod, str], Status | None]:
-    if len(profiles) == 1:
-        return next(iter(profiles.values())).pre_enqueue
-    return lambda pod, first: profiles[pod.template.spec.scheduler_name].pre_enqueue(pod, first)
+def _pre_enqueue(
+    profiles: Mapping[str, Profile], observer: Observer, clock: Callable[[], float]
+) -> Callable[[Pod, str], Status | None]:
+    def of_its_profile(pod: Pod, first: str) -> Status | None:
+        return profiles[pod.template.spec.scheduler_name].pre_enqueue(pod, first)
+
+    ask = next(iter(profiles.values())).pre_enqueue if len(profiles) == 1 else of_its_profile
+    if not _overrides(observer, "enqueued"):
+        return ask
+    calls = count()
+
+    def timed(pod: Pod, first: str) -> Status | None:
+        number = next(calls)
+        if number % _TIMED_EVERY and number >= _TIMED_AT_FIRST:
+            return ask(pod, first)
+        began = clock()
+        status = ask(pod, first)
+        observer.enqueued(pod, status, clock() - began)
+        return status
+
+    return timed
 
 
 def _overrides(observer: Observer, method: str) -> bool:

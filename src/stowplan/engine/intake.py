@@ -48,9 +48,10 @@ class Intake:
             self._move(api.Node, Action.Add, None, node)
             return
         old = info.node
+        core.observer.changed_node(node)
         core.cluster.put_node(node, whole)
         for event in node_events(old, node):
-            core.observer.heard(event.label)
+            core.observer.heard(event.label, node)
             core.queue.move(event, old, node)
 
     def _remove_node(self, node: api.Node) -> None:
@@ -77,7 +78,7 @@ class Intake:
     def _move(self, kind: type, action: Action, old: Any, new: Any) -> None:
         event = event_of(kind, action)
         if event is not None:
-            self._core.observer.heard(event.label)
+            self._core.observer.heard(event.label, old if new is None else new)
             self._core.queue.move(event, old, new)
 
     # Pods
@@ -97,15 +98,15 @@ class Intake:
         confirmed = old is None or uid in core.cluster.assumed
         core.cluster.add_pod(pod)
         if old is not None and not confirmed:
-            core.observer.heard("AssignedPodUpdate")
+            core.observer.heard("AssignedPodUpdate", pod)
             for event in pod_events(old, pod, assigned=True):
                 core.queue.move(event, old, pod)
             return
-        core.observer.heard("AssignedPodAdd")
+        core.observer.heard("AssignedPodAdd", pod)
         core.queue.move(ASSIGNED_POD_ADD, None, pod)
         waited = core.pending.pop(uid, None)
         if waited is not None:
-            core.observer.heard("UnschedulablePodDelete")
+            core.observer.heard("UnschedulablePodDelete", waited.pod)
             core.queue.remove(waited.pod)
             waiting = core.waiting_pods.get(uid)
             if waiting is not None:
@@ -120,15 +121,16 @@ class Intake:
                 return  # Older news than that it was bound.
             pod = core.cluster.pod(source, whole)
             core.pending[uid] = PendingPod(pod, source)
-            core.observer.heard("UnschedulablePodAdd")
+            core.observer.heard("UnschedulablePodAdd", pod)
             core.queue.add(pod)
             return
         if source.metadata.resource_version and source.metadata.resource_version == known.resource_version:
             return
-        core.observer.heard("UnschedulablePodUpdate")
         old, new = known.pod, core.cluster.pod(source, whole)
+        assumed = uid in core.cluster.assumed
+        core.observer.heard("UnschedulablePodUpdate", None if assumed else new)
         core.pending[uid] = PendingPod(new, source)
-        if uid in core.cluster.assumed:
+        if assumed:
             if new.terminating and not old.terminating:
                 self._give_up_assumed(core.cluster.pods[uid])
             return
@@ -144,12 +146,12 @@ class Intake:
         waited = core.pending.pop(uid, None)
         known = core.cluster.pods.get(uid)
         if waited is not None:
-            core.observer.heard("UnschedulablePodDelete")
+            core.observer.heard("UnschedulablePodDelete", waited.pod)
             core.queue.remove(waited.pod)
         if known is not None and uid in core.cluster.assumed:
             self._give_up_assumed(known)
         elif known is not None:
-            core.observer.heard("AssignedPodDelete")
+            core.observer.heard("AssignedPodDelete", known)
             core.cluster.remove_pod(uid)
             core.queue.move(ASSIGNED_POD_DELETE, known, None)
         elif waited is not None and gives_up_nomination(waited.pod, None):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from stowplan import api
 from stowplan.framework import Pod, Status
 from stowplan.queue import Unit
 from stowplan.runtime import Decision
@@ -12,8 +14,15 @@ from stowplan.runtime import Decision
 class Observer:
     """Told of each step, before its effects; does nothing by itself. It must not change anything."""
 
-    def heard(self, event: str) -> None:
-        """News of the cluster are about to be taken in, under the label of that event."""
+    def heard(self, event: str, about: Any = None) -> None:
+        """News of the cluster are about to be taken in, under the label of that event. `about` is the Pod, or the
+        object of another kind; None where they change nothing in the queue."""
+
+    def changed_node(self, node: api.Node) -> None:
+        """A node is not as it was, whether or not that makes for an event."""
+
+    def enqueued(self, pod: Pod, status: Status | None, seconds: float) -> None:
+        """PreEnqueue was asked about a pod. Told of one time in ten, but for the first: they come in great numbers."""
 
     def entered(self, unit: Unit, queue: str, event: str) -> None:
         """A unit came to stand in a queue (active, backoff or unschedulable) because of the event of that label."""

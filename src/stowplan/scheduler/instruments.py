@@ -8,22 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
+from typing import Any
 
+from stowplan import api
 from stowplan.engine import Observer
-from stowplan.framework import Code, Pod, Status
+from stowplan.framework import Code, Plugin, Pod, Status
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.queue import Unit
 from stowplan.runtime import Decision, Profile
 from stowplan.scheduler import narration
-from stowplan.scheduler.courses import BROKEN, ERROR, SCHEDULED, UNSCHEDULABLE, Course
+from stowplan.scheduler.courses import BROKEN, ERROR, EVERY, PREEMPTION, SCHEDULED, UNSCHEDULABLE, Course
 
 _MANY = 1024
 """So many endings are counted at once where nobody scrapes."""
 
-_PREEMPTION = "DefaultPreemption"
 _NOT_ASKED = ("BackoffComplete", "PopFromBackoffQ")
 """Events that bring pods into a queue without PreEnqueue being asked again."""
 _ARRIVALS = ("UnschedulablePodAdd", "UnschedulablePodUpdate")
+
+_LATE = {
+    "Reserve": "reserve",
+    "Unreserve": "reserve",
+    "Permit": "permit",
+    "PreBindPreFlight": "pre_bind",
+    "PreBind": "pre_bind",
+    "Bind": "bind",
+    "PostBind": "post_bind",
+}
+"""Points after a decision, and whose plugins are asked there."""
 
 _log = narration.log
 
@@ -41,9 +53,18 @@ class Instruments(Observer):
         self._began = 0.0
         self._opened: dict[str, _Opened] = {}
         self._uncounted = 0
-        self._courses: dict[tuple[str, frozenset[str], bool], Course] = {}
+        self._profiles: dict[str, Profile] = {}
+        self._courses: dict[tuple[str, frozenset[str], bool, bool], Course] = {}
         self._later: list[tuple[Callable[[float], None], float]] = []
         """Rare things to count: what to call, and with what."""
+        self._untimed = 0
+        """So many bindings are not to be timed, then one is."""
+        self._passed: dict[tuple[str, str], int] = {}
+        """How often points after a decision came to what."""
+        self._enqueued: list[tuple[str, Status | None, float]] = []
+        """Where PreEnqueue was timed: the profile, what it came to, and the seconds."""
+        self._enqueuing = 0.0
+        """Seconds that it took lately, on average."""
         self._entered: dict[tuple[str, str, str], int] = {}
         self._heard: dict[str, int] = {}
         self._hearing = 0.0
@@ -56,7 +77,8 @@ class Instruments(Observer):
     def announce(self, profiles: Iterable[Profile]) -> None:
         """Tell of the plugins that there are, before anything happens."""
         for profile in profiles:
-            self._course_of(profile, frozenset(), True).announce(self._metrics)
+            self._profiles[profile.name] = profile
+            self._course_of(profile, frozenset(), True, False).announce(self._metrics)
 
     # Cycles
     def attempting(self, unit: Unit) -> None:
@@ -78,8 +100,18 @@ class Instruments(Observer):
             narration.slow(decision, now - began)
 
     def binding(self, unit: Unit, node_name: str) -> None:
+        if self._untimed:
+            self._untimed -= 1
+        else:
+            self._time_binding(unit)
         if _log.verbosity >= 3:
             narration.binding(unit, node_name)
+
+    def _time_binding(self, unit: Unit) -> None:
+        opened = self._opened.get(unit.pod.uid)
+        if opened is not None and opened[2].straight:
+            opened[2].between.append(self._clock() - opened[1])
+            self._untimed = EVERY - 1
 
     def bound(self, unit: Unit, node_name: str) -> None:
         opened = self._opened.pop(unit.pod.uid, None)
@@ -115,14 +147,36 @@ class Instruments(Observer):
 
     def passed(self, unit: Unit, point: str, status: Status | None, seconds: float) -> None:
         profile = unit.pod.template.spec.scheduler_name
-        self._later.append((self._metrics.point_duration.series(point, _code(status), profile).observe, seconds))
+        code = _code(status)
+        self._later.append((self._metrics.point_duration.series(point, code, profile).observe, seconds))
+        times = self._passed.get((point, code), 0)
+        self._passed[point, code] = times + 1
+        if profile in self._profiles and not times % EVERY:
+            plugins = getattr(self._profiles[profile].late_points(unit.pod.template), _LATE[point])
+            self._share(plugins, point, status, seconds)
 
     def waited(self, unit: Unit, status: Status | None, seconds: float) -> None:
         self._later.append((self._metrics.permit_wait.series(_code(status)).observe, seconds))
 
+    def _share(self, plugins: Sequence[Plugin], point: str, status: Status | None, seconds: float) -> None:
+        """The time that a point took, in equal parts; all of it of the plugin that stopped the pod, if one did."""
+        names = [status.plugin] if status is not None and status.plugin else [plugin.name for plugin in plugins]
+        for name in names:
+            series = self._metrics.plugin_duration.series(name, point, _code(status))
+            self._later.append((series.observe, seconds / len(names)))
+
     # The queue
-    def heard(self, event: str) -> None:
+    def heard(self, event: str, about: Any = None) -> None:
         self._heard[event] = self._heard.get(event, 0) + 1
+        if _log.verbosity >= 3:
+            narration.heard(event, about)
+
+    def changed_node(self, node: api.Node) -> None:
+        if _log.verbosity >= 4:
+            narration.changed_node(node)
+
+    def enqueued(self, pod: Pod, status: Status | None, seconds: float) -> None:
+        self._enqueued.append((pod.template.spec.scheduler_name, status, seconds))
 
     def took_in(self, seconds: float) -> None:
         """It took so long to take in what was heard since the last such call."""
@@ -159,7 +213,7 @@ class Instruments(Observer):
     def _post_filter(self, decision: Decision) -> str:
         if decision.error is not None or not decision.profile.post_filters:
             return ""
-        if any(plugin.name == _PREEMPTION for plugin in decision.profile.post_filters):
+        if any(plugin.name == PREEMPTION for plugin in decision.profile.post_filters):
             self._later.append((self._metrics.preemption_attempts.series().add, 1.0))
         return Code.Success.name if decision.nominated_node_name else Code.Unschedulable.name
 
@@ -185,8 +239,24 @@ class Instruments(Observer):
         del self._later[: len(taken)]
         for tell, value in taken:
             tell(value)
+        self._count_enqueued()
         self._count_entered()
         self._count_heard()
+
+    def _count_enqueued(self) -> None:
+        taken = self._enqueued[:]
+        del self._enqueued[: len(taken)]
+        alike: dict[tuple[str, str, str], list[float]] = {}
+        for name, status, seconds in taken:
+            alike.setdefault((name, "" if status is None else status.plugin, _code(status)), []).append(seconds)
+        for (name, stopper, code), times in alike.items():
+            asked = self._profiles[name].pre_enqueues if name in self._profiles else ()
+            plugins = [stopper] if stopper else [plugin.name for plugin in asked]
+            for plugin in plugins:
+                share = [seconds / len(plugins) for seconds in times]
+                self._metrics.plugin_duration.series(plugin, "PreEnqueue", code).observe_many(share)
+        if taken:
+            self._enqueuing = sum(seconds for _, _, seconds in taken) / len(taken)
 
     def _count_entered(self) -> None:
         entered = self._entered.copy()
@@ -196,7 +266,7 @@ class Instruments(Observer):
             if news:
                 self._metrics.incoming.series(queue, event).add(news)
                 if event not in _NOT_ASKED:
-                    self._metrics.point_duration.series("PreEnqueue", "Success", profile).observe(0.0, news)
+                    self._metrics.point_duration.series("PreEnqueue", "Success", profile).observe(self._enqueuing, news)
                 if event in _ARRIVALS:
                     self._metrics.point_duration.series("Sign", "Success", profile).observe(0.0, news)
         self._counted_entered = entered
@@ -213,16 +283,16 @@ class Instruments(Observer):
 
     def _find_course(self, decision: Decision) -> Course:
         profile, template = decision.profile, decision.pod.template
-        unconcerned = profile.shape.of(template).unconcerned
-        course = self._course_of(profile, unconcerned, profile.late_points(template).straight)
+        unconcerned, late = profile.shape.of(template).unconcerned, profile.late_points(template)
+        course = self._course_of(profile, unconcerned, late.straight, bool(late.reserve))
         template.derived[self] = course
         return course
 
-    def _course_of(self, profile: Profile, unconcerned: frozenset[str], straight: bool) -> Course:
-        key = (profile.name, unconcerned, straight)
+    def _course_of(self, profile: Profile, unconcerned: frozenset[str], straight: bool, reserves: bool) -> Course:
+        key = (profile.name, unconcerned, straight, reserves)
         course = self._courses.get(key)
         if course is None:
-            course = self._courses[key] = Course(profile, unconcerned, straight)
+            course = self._courses[key] = Course(profile, unconcerned, straight, reserves)
         return course
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from stowplan import api
 from stowplan.framework import Pod, Status
 from stowplan.observe import logs
 from stowplan.observe.log_format import ref
@@ -15,7 +18,31 @@ NO_NODES = "no nodes available to schedule pods"
 SLOW = 0.1
 """A cycle that takes longer than so many seconds is worth a line at any level."""
 
+_HEARD = {
+    "UnschedulablePodAdd": (3, "Add event for unscheduled pod"),
+    "UnschedulablePodUpdate": (4, "Update event for unscheduled pod"),
+    "UnschedulablePodDelete": (3, "Delete event for unscheduled pod"),
+    "AssignedPodAdd": (3, "Add event for scheduled pod"),
+    "AssignedPodUpdate": (4, "Update event for scheduled pod"),
+    "AssignedPodDelete": (3, "Delete event for scheduled pod"),
+    "NodeAdd": (3, "Add event for node"),
+    "NodeDelete": (3, "Delete event for node"),
+}
+"""News that are worth a line, by the label of the event: from which level on, and in which words."""
+
 _QUEUES = {"active": "Active", "backoff": "Backoff", "unschedulable": "Unschedulable"}
+
+
+def heard(event: str, about: Any) -> None:
+    level, message = _HEARD.get(event, (0, ""))
+    if isinstance(about, Pod):
+        log.v(level, message, pod=ref(about))
+    elif message and about is not None:
+        log.v(level, message, node=about.metadata.name)
+
+
+def changed_node(node: api.Node) -> None:
+    log.v(4, "Update event for node", node=node.metadata.name)
 
 
 def attempting(unit: Unit) -> None:

@@ -14,6 +14,9 @@ T = TypeVar("T")
 
 _TRIES = 5
 
+_ON_ONE_THREAD = dict.fromkeys(("Filter", "Score", "InterPodAffinity", "PodTopologySpread"), 0)
+"""Steps of the cycle that kube-scheduler shares out among goroutines, and we do not."""
+
 
 class Steady(Generic[T]):
     """Reads what may change under one's eyes: looks again where it did, and in the end makes do with what was last."""
@@ -54,5 +57,9 @@ def readings_of(engine: Engine) -> Readings:
         },
         unschedulable_pods=Steady[Reading](rejected, {}),
         inflight_events=lambda: {"PodPopped": len(list(queue.flying))},
-        goroutines=lambda: {"binding": len(core.attempts)},
+        goroutines=lambda: {
+            **_ON_ONE_THREAD,
+            "binding": len(core.attempts),
+            "DefaultPreemption": len(engine.preempting),
+        },
     )

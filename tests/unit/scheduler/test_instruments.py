@@ -196,8 +196,9 @@ def test_one_pod_in_ten_is_timed_at_pre_enqueue_after_the_first() -> None:
         stage.host.put(pod(f"p{number}"))
     name = "scheduler_framework_extension_point_duration_seconds"
     labels = {"extension_point": "PreEnqueue", "status": "Success", "profile": PROFILE}
-    assert stage.instruments._enqueued == 102
-    stage.instruments._enqueuing = 51.0
+    timed = stage.instruments._enqueued
+    assert len(timed) == 102
+    timed[:] = [(PROFILE, None, 0.5) for _ in timed]
     assert stage.told(f"{name}_sum", **labels) == pytest.approx(111 * 0.5)
 
 

@@ -163,8 +163,10 @@ class SecureServer:
                 await asyncio.wait_for(stop.wait(), _REFRESH_SECONDS)
                 break
             tls.reload()
-            with suppress(ConfigError):
+            try:
                 await self._look_up_authorities(tls, clients)
+            except ConfigError as problem:
+                log.error(problem, "Failed to look up client authorities, those known stay trusted")
 
     async def _look_up_authorities(self, tls: ServerTLS, clients: Clients, seconds: float = _LOOK_SECONDS) -> None:
         """Believe the client certificates that the cluster believes, unless the flags say whose to believe."""
