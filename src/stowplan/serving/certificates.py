@@ -19,6 +19,7 @@ from stowplan.serving.self_signed import make_self_signed
 log = logs.get(__name__)
 
 _PAIR = "kube-scheduler"
+_OPEN_FILES = Path("/proc/self/fd")
 _VERSIONS = {
     "VersionTLS10": ssl.TLSVersion.TLSv1,
     "VersionTLS11": ssl.TLSVersion.TLSv1_1,
@@ -147,10 +148,11 @@ def _addresses(options: ServingOptions) -> list[str]:
 @contextmanager
 def _file_of(content: bytes) -> Iterator[str]:
     """OpenSSL reads keys from files only, so there is one for as long as that takes: in memory, if the system can."""
-    with open(os.memfd_create(_PAIR), "wb") if hasattr(os, "memfd_create") else NamedTemporaryFile() as file:
+    in_memory = hasattr(os, "memfd_create") and _OPEN_FILES.exists()
+    with open(os.memfd_create(_PAIR), "wb") if in_memory else NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
-        yield f"/proc/self/fd/{file.fileno()}" if isinstance(file.name, int) else file.name
+        yield str(_OPEN_FILES / str(file.fileno())) if in_memory else str(file.name)
 
 
 def _write(file: Path, content: bytes, mode: int) -> None:

@@ -87,10 +87,14 @@ def test_files_that_are_no_good_from_the_start(tmp_path: Path, text: str | None)
         ServerTLS(options)
 
 
-def test_systems_without_files_in_memory(
-    authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lacking", ["files in memory", "/proc"])
+def test_systems_that_lack_something(
+    authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
 ) -> None:
-    monkeypatch.delattr(os, "memfd_create", raising=False)
+    if lacking == "/proc":
+        monkeypatch.setattr("stowplan.serving.certificates._OPEN_FILES", tmp_path / "nowhere")
+    else:
+        monkeypatch.delattr(os, "memfd_create", raising=False)
     assert verified_by(authority, ServerTLS(write_pair(authority, tmp_path)))
 
 
