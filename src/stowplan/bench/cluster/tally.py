@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import threading
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import Generic, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from stowplan.testing import NotInTime, SurroundingsError
 
@@ -21,6 +23,7 @@ _REQUEST = (
     "Authorization: Bearer {token}\r\n"
     "Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1\r\n\r\n"
 )
+_VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
 _SILENCE = 0.2
 
 
@@ -30,18 +33,25 @@ class FrameCounter:
     def __init__(self) -> None:
         self.frames = 0
         self.added = 0
+        self._last = b""
         self._rest = b""
 
     def feed(self, piece: bytes) -> None:
-        data = self._rest + piece
-        self.frames += piece.count(b"\n")
-        self.added += data.count(_ADDED)
-        self._rest = data[1 - len(_ADDED) :]  # too short to hold what is counted already
+        *whole, self._rest = (self._rest + piece).split(b"\n")
+        self.frames += len(whole)
+        self.added += sum(frame.startswith(_ADDED) for frame in whole)
+        self._last = whole[-1] if whole else self._last
+
+    def cut(self) -> str:
+        """The stream has ended, maybe within a frame: the version to go on behind, if it told any."""
+        found, self._last, self._rest = _VERSION.search(self._last), b"", b""
+        return found[1].decode() if found else ""
 
 
 class Tally(Generic[T]):
     """Watches pods that have a node, without their specs, from a version on. A thread of its own reads the watch.
 
+    A server ends the watch of who cannot keep up with it, which is taken up again where it broke off.
     What `probe` says is kept of two moments: when the first frame came, whatever it told, and when the last of
     `expected` pods was bound.
     """
@@ -64,16 +74,8 @@ class Tally(Generic[T]):
 
     def open(self, url: str, tls: ssl.SSLContext, token: str) -> None:
         """Begin to watch; what happens from now on is counted."""
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or 443
-        self._stream = tls.wrap_socket(socket.create_connection((host, port)), server_hostname=host)
-        request = _REQUEST.format(path=self._path, version=self._version, host=f"{host}:{port}", token=token)
-        try:
-            self._stream.sendall(request.encode())
-            self._begin()
-        except BaseException:
-            self._stream.close()
-            raise
+        self._connect = partial(self._connect_to, urlsplit(url), tls, token)
+        self._stream = self._connect(self._version)
         self._thread = threading.Thread(target=self._read, name="tally", daemon=True)
         self._thread.start()
 
@@ -94,10 +96,22 @@ class Tally(Generic[T]):
         self._thread.join()
         self._stream.close()
 
-    def _begin(self) -> None:
+    def _connect_to(self, parts: SplitResult, tls: ssl.SSLContext, token: str, version: str) -> ssl.SSLSocket:
+        host, port = parts.hostname or "", parts.port or 443
+        stream = tls.wrap_socket(socket.create_connection((host, port)), server_hostname=host)
+        request = _REQUEST.format(path=self._path, version=version, host=f"{host}:{port}", token=token)
+        try:
+            stream.sendall(request.encode())
+            self._begin(stream)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+    def _begin(self, stream: ssl.SSLSocket) -> None:
         head = b""
         while b"\r\n\r\n" not in head:
-            piece = self._stream.recv(4096)
+            piece = stream.recv(4096)
             if not piece:
                 raise SurroundingsError(f"watch of {self._path}: no proper reply")
             head += piece
@@ -105,22 +119,30 @@ class Tally(Generic[T]):
         line = head.splitlines()[0].decode(errors="replace")
         if line.split()[1:2] != ["200"]:
             raise SurroundingsError(f"watch of {self._path}: {line}")
-        self._stream.settimeout(_SILENCE)
+        stream.settimeout(_SILENCE)
         self._take(body)
 
     def _read(self) -> None:
-        while not self._closing:
-            try:
-                piece = self._stream.recv(1 << 16)
-            except TimeoutError:
-                continue
-            except OSError as error:
-                piece, self._problem = b"", str(error)
-            if not piece:
-                self._problem = self._problem or "the server ended it"
-                self._over.set()
-                return
+        try:
+            while not self._closing:
+                self._read_some()
+        except (OSError, SurroundingsError) as error:
+            self._problem = str(error)
+            self._over.set()
+
+    def _read_some(self) -> None:
+        try:
+            piece = self._stream.recv(1 << 16)
+        except TimeoutError:
+            return
+        if piece:
             self._take(piece)
+            return
+        version = self._counter.cut()
+        if not version:
+            raise SurroundingsError("the server ended it")
+        self._stream.close()
+        self._stream = self._connect(version)
 
     def _take(self, piece: bytes) -> None:
         counter = self._counter

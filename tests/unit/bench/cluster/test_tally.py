@@ -100,6 +100,19 @@ def test_a_server_that_hangs_up_is_an_error(server: tuple[socket.socket, str]) -
     counter.close()
 
 
+def test_a_watch_that_breaks_off_is_taken_up_again(server: tuple[socket.socket, str]) -> None:
+    listener, url = server
+    counter = tally(3)
+    told = ADDED.replace(b'"name"', b'"resourceVersion":"57","name"')
+    talk(listener, HEAD, ADDED + told + ADDED[:9])
+    open_(counter, url)
+    asked = talk(listener, HEAD, ADDED)
+    assert counter.wait(5, lambda: True) == (7, 7)
+    counter.close()
+    assert counter.bound == 3
+    assert b"&resourceVersion=57&" in asked[0]
+
+
 @pytest.mark.parametrize(
     ("alive", "complaint", "kind"),
     [(True, "0 of 2 pods were bound in 0 s", NotInTime), (False, "ended after 0 of 2 pods", SurroundingsError)],
