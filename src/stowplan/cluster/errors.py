@@ -35,6 +35,10 @@ _REASONS = {
 
 _LONGEST_BODY = 300
 
+_MESSAGE, _REASON, _DETAILS, _CODE = 3, 4, 5, 6
+_RETRY_AFTER = 5
+"""The numbers of a Status' fields in protobuf, and of one in its details."""
+
 
 class ClusterError(StowplanError):
     """Any trouble with the cluster's API server."""
@@ -105,10 +109,10 @@ def _read_status(body: bytes) -> Status:
     if not body.startswith(protobuf.MAGIC):
         return codec.decode(Status, body)
     told = dict(protobuf.fields(protobuf.opened(body)))
-    reason, message, details = (_bytes(told.get(number)) for number in (4, 3, 5))
-    retry_after = dict(protobuf.fields(details)).get(5)
+    reason, message, details = (_bytes(told.get(number)) for number in (_REASON, _MESSAGE, _DETAILS))
+    retry_after = dict(protobuf.fields(details)).get(_RETRY_AFTER)
     return Status(
-        code=_number(told.get(6)),
+        code=_number(told.get(_CODE)),
         reason=reason.decode(),
         message=message.decode(),
         details=StatusDetails(retry_after_seconds=_number(retry_after)),
