@@ -20,9 +20,9 @@ import uvloop
 from httptools import HttpRequestParser
 
 from stowplan.cluster.connection import Connection, Identity
-from stowplan.cluster.lean import Exchange, Writer
-from stowplan.cluster.material import Material
+from stowplan.cluster.credential_source import CredentialSource
 from stowplan.cluster.tls import Trust
+from stowplan.cluster.write_client import Writer, WriteRequest
 from stowplan.testing.certificates import Authority
 
 CONNECTIONS = 16
@@ -73,7 +73,7 @@ class Token:
         return Identity({"Authorization": "Bearer " + "x" * 900})
 
 
-class Write(Exchange):
+class Write(WriteRequest):
     """One request of the measurement."""
 
     __slots__ = ("done", "left")
@@ -118,7 +118,7 @@ Client = Callable[[Connection, int], Coroutine[Any, Any, None]]
 
 
 def measure(client: Client, make_loop: Callable[[], asyncio.AbstractEventLoop], url: str, ca: Path, count: int) -> str:
-    connection = Connection(url, Token(), trust=Trust(Material("the benchmark", path=str(ca))))
+    connection = Connection(url, Token(), trust=Trust(CredentialSource("the benchmark", path=str(ca))))
     with asyncio.Runner(loop_factory=make_loop) as runner:
         runner.run(client(connection, CONNECTIONS * 10))
         wall, cpu = time.perf_counter(), time.process_time()

@@ -20,7 +20,7 @@ from stowplan.framework import Pod
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Decision, Factory, Profile, build_profiles, enable_everywhere
-from stowplan.runtime.survey import Survey
+from stowplan.runtime.decide.diagnosis import Diagnosis
 
 Json = dict[str, Any]
 
@@ -204,6 +204,6 @@ class World:
     def afresh(self, item: Json | Pod) -> Decision:
         return self.profile.decide_afresh(item if isinstance(item, Pod) else self.pod(item))
 
-    def survey(self, item: Json | Pod) -> Survey:
-        survey = Survey(self.profile, item if isinstance(item, Pod) else self.pod(item)).run()
+    def survey(self, item: Json | Pod) -> Diagnosis:
+        survey = Diagnosis(self.profile, item if isinstance(item, Pod) else self.pod(item)).run()
         return survey.score() if len(survey.feasible) else survey

@@ -21,8 +21,8 @@ from stowplan.engine import Engine, Observer
 from stowplan.framework import Bind, Call, EmitEvent, Failure, Instruction, PatchStatus, Request
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
+from stowplan.simulator.api_server import ApiServer, Change
 from stowplan.simulator.simulation import VirtualClock, call
-from stowplan.simulator.world import Change, World
 
 NOW = 1_000_000.0
 
@@ -48,7 +48,7 @@ class Host:
         **options: Any,
     ) -> None:
         self.clock = VirtualClock(NOW)
-        self.world = World(self.clock, grace=grace)
+        self.world = ApiServer(self.clock, grace=grace)
         self.engine = Engine(
             config if isinstance(config, KubeSchedulerConfiguration) else configured(config, plugins or {}),
             {**REGISTRY, **(plugins or {})},

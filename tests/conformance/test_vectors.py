@@ -29,7 +29,7 @@ from tests.builders import (
 
 from stowplan.cache.requests import scheduling_requests
 from stowplan.framework import Code, CycleState, NodeInfo, Nodes, Plugin, Pod, Status, reject
-from stowplan.runtime.scoring import normalize
+from stowplan.runtime.decide.scoring import normalize
 
 Amounts = tuple[int, int]
 

@@ -12,7 +12,7 @@ from tests.deploy.rendered import DEPLOY
 
 from stowplan._version import KUBERNETES_VERSION
 from stowplan.testing.binaries import require
-from stowplan.testing.errors import Unavailable
+from stowplan.testing.errors import UnavailableError
 from stowplan.testing.objects import JsonObject
 
 NAMESPACE = "stowplan-system"
@@ -25,7 +25,7 @@ def binary(name: str) -> Path:
     """The tool, or a skipped test where it is neither there nor was built; in CI, a failed one."""
     try:
         (found,) = require([name])
-    except Unavailable as problem:
+    except UnavailableError as problem:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(str(problem))
     return found
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.deploy.conftest import NAMESPACE, Render
 
-from stowplan.testing import ControlPlane, KubeApi, Refused, wait_until
+from stowplan.testing import ControlPlane, KubeApi, RefusedError, wait_until
 from stowplan.testing.objects import JsonObject
 
 pytestmark = pytest.mark.e2e
@@ -103,7 +103,7 @@ def api(control_plane: ControlPlane) -> Iterator[KubeApi]:
 def _lists(client: KubeApi, kind: str) -> bool:
     try:
         client.list(kind)
-    except Refused:
+    except RefusedError:
         return False
     return True
 
@@ -115,7 +115,7 @@ def create(api: KubeApi, objects: list[JsonObject]) -> list[str]:
         path = api.path(f"{obj['apiVersion']}/{obj['kind']}", namespace=obj["metadata"].get("namespace", ""))
         try:
             api.request("POST", path, obj, params=DRY_RUN)
-        except Refused as refusal:
+        except RefusedError as refusal:
             complaints.append(str(refusal))
     return complaints
 

@@ -8,14 +8,14 @@ from functools import cache
 import pytest
 from tests.deploy.rendered import DEPLOY
 
-from stowplan.extender.holding import Holding
-from stowplan.extender.mirror import Mirror
+from stowplan.extender.informer_cache import InformerCache
+from stowplan.extender.reservations import ReservationBook
 from stowplan.extender.server.metrics import ServerMetrics
-from stowplan.observe.component import add_component_metrics
-from stowplan.observe.extenders import ExtenderMetrics
+from stowplan.observe.component_metrics import add_component_metrics
+from stowplan.observe.extender_metrics import ExtenderMetrics
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.registry import MetricRegistry
-from stowplan.observe.requests import RequestMetrics
+from stowplan.observe.rest_client_metrics import RequestMetrics
 
 BY_SCRAPE = {"le", "job", "pod", "label_values"}
 SUFFIXES = ("_bucket", "_sum", "_count")
@@ -48,7 +48,7 @@ def known_metrics() -> dict[str, set[str]]:
     RequestMetrics(registry, "localhost:6443")
     ExtenderMetrics(registry)
     extender = MetricRegistry()
-    ServerMetrics(extender).watch(Mirror(), Holding(), lambda: 0)
+    ServerMetrics(extender).watch(InformerCache(), ReservationBook(), lambda: 0)
     families = [*registry._families.values(), *extender._families.values()]
     known = {family.name: set(family.label_names) for family in families}
     told = re.findall(r"^(process_\w+) ", registry.expose().decode(), re.MULTILINE)

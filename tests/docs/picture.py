@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from tests.docs.page import ROOT
 
-from stowplan.simulator.demo import Drive, Stage, live_view, load_scenario
+from stowplan.simulator.demo import Playback, ScenarioRun, live_view, load_scenario
 
 FILE = ROOT / "docs" / "images" / "demo.svg"
 MOMENT = 20.0
@@ -67,7 +67,7 @@ class _Hurry:
 def draw() -> None:
     """Let the demo run to the moment, and write down what it shows."""
     clock = _Hurry()
-    drive = Drive(Stage(load_scenario(), nodes=300, seed=0), clock.now, clock.sleep)
+    drive = Playback(ScenarioRun(load_scenario(), nodes=300, seed=0), clock.now, clock.sleep)
     glimpse = next(glimpse for glimpse in drive.frames(0.125) if glimpse.elapsed >= MOMENT)
     console = Console(record=True, width=_SIZE[0], file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(live_view(glimpse, *_SIZE))

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from stowplan.testing import KubeApi, Refused, SurroundingsError, pod
+from stowplan.testing import KubeApi, RefusedError, SurroundingsError, pod
 
 BURST = 25
 ALREADY_THERE = 409
@@ -45,7 +45,7 @@ def create_surely(kube_api: KubeApi, name: str, namespace: str, **of: Any) -> No
         try:
             kube_api.create(pod(name, namespace, **of))
             return
-        except Refused as refusal:
+        except RefusedError as refusal:
             if refusal.status == ALREADY_THERE:
                 return
             if refusal.status < 500:

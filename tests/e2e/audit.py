@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Self
 
-from stowplan.testing import KubeApi, Refused, SurroundingsError, wait_until
+from stowplan.testing import KubeApi, RefusedError, SurroundingsError, wait_until
 from stowplan.testing.objects import JsonObject
 
 _SLICE_SECONDS = 1
@@ -97,7 +97,7 @@ class Audit:
         while not self._over.is_set():
             try:
                 version = self._watch(kind, note, version) if version else self._list(kind, note)
-            except Refused:
+            except RefusedError:
                 version = ""  # too old
             except SurroundingsError:
                 time.sleep(0.2)  # the server may be down

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from stowplan.api.kinds import KINDS, Kind
 from stowplan.cluster.client import Client
-from stowplan.cluster.feed import UNFINISHED_PODS, Feed, Item
 from stowplan.cluster.kubeconfig import load_connection
+from stowplan.cluster.reflector import UNFINISHED_PODS, Item, Reflector
 
 
 class State:
@@ -85,6 +85,6 @@ class RunningFeeds:
             await asyncio.gather(over, *feeds, return_exceptions=True)
             await client.close()
 
-    def _feed(self, client: Client, kind: Kind) -> Feed:
+    def _feed(self, client: Client, kind: Kind) -> Reflector:
         selector = UNFINISHED_PODS if kind.name == "Pod" else ""
-        return Feed(client, kind, self.state, field_selector=selector, page=self._page)
+        return Reflector(client, kind, self.state, field_selector=selector, page=self._page)

@@ -14,7 +14,7 @@ import pytest
 from tests.eras import samples
 from tests.extenders import WebExtender
 
-from stowplan.config.eras.addresses import INSECURE_PORT
+from stowplan.config.conversion.insecure_addresses import INSECURE_PORT
 from stowplan.testing import (
     ADMIN,
     SCHEDULER,

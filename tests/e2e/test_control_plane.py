@@ -14,15 +14,15 @@ from stowplan.testing import (
     ControlPlane,
     KubeApi,
     KubeScheduler,
-    Refused,
+    RefusedError,
     SurroundingsError,
     User,
     node,
     pod,
     wait_until,
 )
-from stowplan.testing.errors import Unreachable
-from stowplan.testing.tidying import clear_cluster
+from stowplan.testing.cleanup import clear_cluster
+from stowplan.testing.errors import UnreachableError
 
 pytestmark = pytest.mark.e2e
 
@@ -73,14 +73,14 @@ def test_the_server_is_of_the_reference_version(kube_api: KubeApi) -> None:
 
 
 def test_who_may_do_what(control_plane: ControlPlane, namespace: str) -> None:
-    with control_plane.client(NOBODY) as nobody, pytest.raises(Refused) as refusal:
+    with control_plane.client(NOBODY) as nobody, pytest.raises(RefusedError) as refusal:
         nobody.list("Pod", namespace)
     assert (refusal.value.status, refusal.value.reason) == (403, "Forbidden")
     with control_plane.client(SCHEDULER) as scheduler:
         assert scheduler.list("Pod", namespace) == []
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedError):
             scheduler.create(node("mine"))
-    with control_plane.client(User("unknown")) as unknown, pytest.raises(Refused, match="401 Unauthorized"):
+    with control_plane.client(User("unknown")) as unknown, pytest.raises(RefusedError, match="401 Unauthorized"):
         unknown.list("Pod", namespace)
 
 
@@ -93,7 +93,7 @@ def test_login_by_certificate(control_plane: ControlPlane, namespace: str) -> No
     assert (who["username"], "system:masters" in who["groups"]) == ("anybody", True)
     with control_plane.client_with_certificate(control_plane.authority.client("nobody")) as client:
         assert client.create(review)["status"]["userInfo"]["username"] == "nobody"
-        with pytest.raises(Refused, match="403 Forbidden"):
+        with pytest.raises(RefusedError, match="403 Forbidden"):
             client.list("Pod", namespace)
 
 
@@ -107,7 +107,7 @@ def test_kubeconfigs_name_known_users_only(control_plane: ControlPlane) -> None:
 def test_the_server_is_trusted_by_its_authority_alone(control_plane: ControlPlane) -> None:
     with KubeApi(control_plane.url, ssl.create_default_context(), token=ADMIN.token) as client:
         assert not client.healthy()
-        with pytest.raises(Unreachable, match="CERTIFICATE_VERIFY_FAILED"):
+        with pytest.raises(UnreachableError, match="CERTIFICATE_VERIFY_FAILED"):
             client.list("Pod")
 
 
@@ -126,7 +126,7 @@ def test_objects_can_be_changed_watched_and_deleted(kube_api: KubeApi, namespace
     watch = kube_api.watch("Pod", namespace, resourceVersion=created["metadata"]["resourceVersion"])
     assert [next(watch)["type"] for _ in range(3)] == ["MODIFIED"] * 3
     assert wait_until(lambda: next(watch)["type"] == "DELETED")
-    with pytest.raises(Refused, match="404 NotFound"):
+    with pytest.raises(RefusedError, match="404 NotFound"):
         kube_api.get("Pod", "web", namespace)
 
 
@@ -171,18 +171,18 @@ def test_a_restart_of_the_api_server_keeps_address_and_objects(
     )
     url = control_plane.url
     with control_plane.client() as client, control_plane.client(robot) as robots:
-        with pytest.raises(Refused, match="404"):
+        with pytest.raises(RefusedError, match="404"):
             client.list("storage.k8s.io/v1/StorageClass")
         clear_cluster(client)
         client.create(node("ant"))
         created = client.create(pod("web", nodeName="ant"))
         assert created["spec"]["containers"][0]["imagePullPolicy"] == "Always"
-        with pytest.raises(Refused, match=r"403 Forbidden: .*system:serviceaccount:default:robot"):
+        with pytest.raises(RefusedError, match=r"403 Forbidden: .*system:serviceaccount:default:robot"):
             robots.list("Pod")
 
         control_plane.stop_api_server(kill=True)
         assert not control_plane.api_server.alive
-        with pytest.raises(Unreachable):
+        with pytest.raises(UnreachableError):
             client.list("Pod")
         control_plane.start_api_server()
         assert control_plane.url == url

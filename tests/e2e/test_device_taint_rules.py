@@ -10,8 +10,8 @@ from tests.e2e.devices import CLAIM, DRIVER, SLICE, claim, device_class, device_
 from tests.parity.outcome import condition_of
 
 from stowplan.testing import ControlPlane, KubeApi, KubeScheduler, node, wait_until
+from stowplan.testing.cleanup import clear
 from stowplan.testing.objects import JsonObject
-from stowplan.testing.tidying import clear
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

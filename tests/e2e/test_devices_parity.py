@@ -21,8 +21,8 @@ from tests.parity.judging import Verdict
 from tests.parity.outcome import condition_of
 
 from stowplan.testing import ControlPlane, KubeApi, KubeScheduler, wait_until
+from stowplan.testing.cleanup import clear
 from stowplan.testing.objects import JsonObject
-from stowplan.testing.tidying import clear
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

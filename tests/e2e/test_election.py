@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.e2e.electing import ELECTING
 
-from stowplan.cluster.election import Elector
 from stowplan.cluster.kubeconfig import load_connection
+from stowplan.cluster.leader_election import ElectorThread
 from stowplan.config import Duration
 from stowplan.config.types import LeaderElection
 from stowplan.testing import SCHEDULER, ControlPlane, FaultProxy, KubeApi, KubeScheduler, Reply, Rule, wait_until
@@ -24,13 +24,13 @@ QUICK = LeaderElection(
 
 
 @pytest.fixture
-def stand(control_plane: ControlPlane, kube_api: KubeApi) -> Iterator[Callable[..., Elector]]:
+def stand(control_plane: ControlPlane, kube_api: KubeApi) -> Iterator[Callable[..., ElectorThread]]:
     """A function that lets a candidate stand; all are stopped in the end, and the lease is removed."""
-    standing: list[Elector] = []
+    standing: list[ElectorThread] = []
 
-    def start(identity: str, server: str = "") -> Elector:
+    def start(identity: str, server: str = "") -> ElectorThread:
         connection = load_connection(str(control_plane.kubeconfig(SCHEDULER, server=server)), env={})
-        elector = Elector(connection, QUICK, identity=identity, on_started=lambda: None, on_stopped=lambda: None)
+        elector = ElectorThread(connection, QUICK, identity=identity, on_started=lambda: None, on_stopped=lambda: None)
         standing.append(elector)
         elector.start()
         return elector
@@ -50,7 +50,7 @@ def _events(kube_api: KubeApi) -> list[dict[str, Any]]:
     return kube_api.list("Event", "kube-system", fieldSelector="reason=LeaderElection")
 
 
-def test_acquire_renew_and_hand_on(kube_api: KubeApi, stand: Callable[..., Elector]) -> None:
+def test_acquire_renew_and_hand_on(kube_api: KubeApi, stand: Callable[..., ElectorThread]) -> None:
     first = stand("first")
     wait_until(first.is_leader)
     acquired = _spec(kube_api)
@@ -74,7 +74,7 @@ def test_acquire_renew_and_hand_on(kube_api: KubeApi, stand: Callable[..., Elect
 
 
 def test_a_leader_that_cannot_renew_stops_before_another_takes_over(
-    kube_api: KubeApi, stand: Callable[..., Elector], start_fault_proxy: Callable[..., FaultProxy]
+    kube_api: KubeApi, stand: Callable[..., ElectorThread], start_fault_proxy: Callable[..., FaultProxy]
 ) -> None:
     proxy = start_fault_proxy()
     cut_off = stand("cut-off", proxy.url)
@@ -96,7 +96,7 @@ def test_a_leader_that_cannot_renew_stops_before_another_takes_over(
 def test_it_takes_turns_with_kube_scheduler(
     control_plane: ControlPlane,
     kube_api: KubeApi,
-    stand: Callable[..., Elector],
+    stand: Callable[..., ElectorThread],
     start_kube_scheduler: Callable[..., KubeScheduler],
 ) -> None:
     ours = stand("ours")

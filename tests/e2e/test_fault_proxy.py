@@ -17,14 +17,14 @@ from stowplan.testing import (
     Hold,
     KubeApi,
     KubeScheduler,
-    Refused,
+    RefusedError,
     Reply,
     Rule,
     node,
     pod,
     wait_until,
 )
-from stowplan.testing.errors import Unreachable
+from stowplan.testing.errors import UnreachableError
 from stowplan.testing.objects import JsonObject
 
 pytestmark = pytest.mark.e2e
@@ -62,19 +62,20 @@ def test_without_rules_it_is_not_noticed(kube_api: KubeApi, proxied: KubeApi, na
     assert len(kube_api.list("Pod", namespace)) == 52
     bind(proxied, "a", namespace)
     assert kube_api.bound_pods(namespace) == {"a": "ant"}
-    with pytest.raises(Refused, match="404 NotFound"):
+    with pytest.raises(RefusedError, match="404 NotFound"):
         proxied.get("Pod", "nobody", namespace)
 
 
 @pytest.mark.parametrize(
-    ("reply", "status"), [(Reply(409, "Conflict"), 409), (Reply(429, retry_after=1), 429), (Reply(503), 503)]
+    ("reply", "status"),
+    [(Reply(409, "Conflict"), 409), (Reply(429, retry_after=1), 429), (Reply(503), 503)],
 )
 def test_made_up_replies(
     proxy: FaultProxy, proxied: KubeApi, namespace: str, pods: list[str], reply: Reply, status: int
 ) -> None:
     rule = proxy.add(Rule(reply, method="POST", path="/binding$", times=2))
     for _ in range(2):
-        with pytest.raises(Refused) as refusal:
+        with pytest.raises(RefusedError) as refusal:
             bind(proxied, "a", namespace)
         assert (refusal.value.status, refusal.value.reason) == (status, reply.reason)
     assert rule.hits == 2
@@ -91,7 +92,7 @@ def test_gone_on_resuming_a_watch(proxy: FaultProxy, proxied: KubeApi, namespace
         if in_watch:
             assert [(event["type"], event["object"]["code"]) for event in watch] == [("ERROR", 410)]
         else:
-            with pytest.raises(Refused) as refusal:
+            with pytest.raises(RefusedError) as refusal:
                 next(watch)
             assert refusal.value.status == 410
         assert rule.hits == 1
@@ -120,7 +121,7 @@ def test_no_reply_in_time_and_whether_it_was_done(
     rule = proxy.add(Rule(fault, method="POST", path="/binding$"))
 
     def ask_and_look() -> bool:
-        with pytest.raises(Unreachable):
+        with pytest.raises(UnreachableError):
             bind(hasty, "a", namespace)
         return rule.hits > 0 and ("a" in kube_api.bound_pods(namespace)) is bound
 
@@ -139,7 +140,7 @@ def test_a_request_that_is_held_back(
         asked = threads.submit(bind, proxied, "a", namespace)
 
         def give_up() -> int:
-            with pytest.raises(Unreachable):
+            with pytest.raises(UnreachableError):
                 bind(hasty, "b", namespace)
             return abandoned.hits
 
@@ -174,7 +175,7 @@ def test_cutting_watches(proxy: FaultProxy, proxied: KubeApi, namespace: str, po
     assert names_in(watch, len(pods)) == set(pods)
     assert proxy.cut_watches() == 1
     assert wait_until(lambda: proxy.cut_watches() == 0)
-    with pytest.raises((StopIteration, Unreachable)):
+    with pytest.raises((StopIteration, UnreachableError)):
         next(watch)
     assert proxied.list("Pod", namespace)
 
@@ -187,7 +188,7 @@ def test_the_servers_end_is_the_clients_end(
     with control_plane.client(server=proxy.url) as client:
         client.create(node("ant"))
         control_plane.stop_api_server()
-        with pytest.raises(Unreachable):
+        with pytest.raises(UnreachableError):
             client.list("Node")
         control_plane.start_api_server()
         assert [obj["metadata"]["name"] for obj in client.list("Node")] == ["ant"]

@@ -13,8 +13,8 @@ from tests.e2e.conftest import StartStowplan
 from tests.e2e.workload import Workload
 
 from stowplan.config import default_configuration
-from stowplan.scheduler.live import Scheduler, Settings
-from stowplan.testing import SCHEDULER, KubeApi, Refused, User, wait_until
+from stowplan.scheduler.scheduler import Scheduler, SchedulerSettings
+from stowplan.testing import SCHEDULER, KubeApi, RefusedError, User, wait_until
 from stowplan.testing.objects import JsonObject
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -49,7 +49,7 @@ class Grants:
         for name in ("kube-scheduler", "stowplan-scheduler"):
             try:
                 self._api.delete(LEASES, name, "kube-system")
-            except Refused as refusal:
+            except RefusedError as refusal:
                 if refusal.status != 404:
                     raise
 
@@ -114,7 +114,7 @@ def watched_kinds() -> list[Any]:
     from stowplan.plugins.registry import REGISTRY
 
     unused: Any = None
-    return Scheduler(Settings(default_configuration(), REGISTRY, Connection("http://127.0.0.1", unused))).kinds
+    return Scheduler(SchedulerSettings(default_configuration(), REGISTRY, Connection("http://127.0.0.1", unused))).kinds
 
 
 def without(objects: list[JsonObject], *forbidden: str) -> list[JsonObject]:

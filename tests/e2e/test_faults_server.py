@@ -23,8 +23,8 @@ from stowplan.testing import (
     pod,
     wait_until,
 )
+from stowplan.testing.cleanup import clear
 from stowplan.testing.faults import Fault
-from stowplan.testing.tidying import clear
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -19,7 +19,7 @@ from stowplan.testing import (
     ControlPlane,
     KubeApi,
     KubeScheduler,
-    NotInTime,
+    NotInTimeError,
     free_port,
     node,
     pod,
@@ -131,7 +131,7 @@ def test_we_tell_what_kube_scheduler_tells(
             told = str(client.request("GET", "/metrics")["message"])
             return not _missing(shapes(expected), shapes(told)) and not _unsaid(expected, told)
 
-        with suppress(NotInTime):
+        with suppress(NotInTimeError):
             wait_until(all_told, every=0.2)
     assert _missing(shapes(expected), shapes(told)) == {}
     assert _unsaid(expected, told) == {}

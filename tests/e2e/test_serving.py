@@ -6,9 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from stowplan.scheduler.flags import parse
+from stowplan.config.flags import parse
 from stowplan.scheduler.monitoring import Monitor
-from stowplan.testing import ADMIN, NOBODY, SCHEDULER, ControlPlane, KubeApi, Refused, User, free_port, wait_until
+from stowplan.testing import (
+    ADMIN,
+    NOBODY,
+    SCHEDULER,
+    ControlPlane,
+    KubeApi,
+    RefusedError,
+    User,
+    free_port,
+    wait_until,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -35,7 +45,7 @@ def url(control_plane: ControlPlane) -> Iterator[str]:
 def visit(client: KubeApi, path: str) -> int:
     try:
         client.request("GET", path)
-    except Refused as refusal:
+    except RefusedError as refusal:
         return refusal.status
     return 200
 
@@ -95,5 +105,5 @@ def test_client_certificates(control_plane: ControlPlane, url: str, group: str, 
 def test_without_credentials(control_plane: ControlPlane, url: str) -> None:
     with KubeApi(url, control_plane.tls()) as client:
         assert visit(client, "/livez") == 200
-        with pytest.raises(Refused, match='User "system:anonymous" cannot get path "/metrics"'):
+        with pytest.raises(RefusedError, match='User "system:anonymous" cannot get path "/metrics"'):
             client.request("GET", "/metrics")

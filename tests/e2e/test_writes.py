@@ -11,12 +11,12 @@ import pytest
 
 from stowplan import api
 from stowplan.api import codec
-from stowplan.bench.ceiling import PodKey, measure_ceiling
+from stowplan.bench.upper_bound import PodKey, measure_ceiling
 from stowplan.cache import Cluster
-from stowplan.cluster.executor import Executor
+from stowplan.cluster.event_recorder import EventRecorder
+from stowplan.cluster.executor import InstructionExecutor
 from stowplan.cluster.kubeconfig import load_connection
-from stowplan.cluster.lean import Writer
-from stowplan.cluster.recorder import Recorder
+from stowplan.cluster.write_client import Writer
 from stowplan.framework import Bind, EmitEvent, Evict, Failure, Instruction, PatchStatus, Pod, Write
 from stowplan.testing import (
     NOBODY,
@@ -97,8 +97,8 @@ class Hands:
 
         async def play() -> list[Any]:
             writer = Writer(connection, sweep_every=0.05)
-            recorder = Recorder(Writer(connection), version_of=version_of, hostname="host")
-            executor = Executor(writer, recorder)
+            recorder = EventRecorder(Writer(connection), version_of=version_of, hostname="host")
+            executor = InstructionExecutor(writer, recorder)
             answers: dict[Instruction, Any] = {}
             for instruction in instructions:
                 executor.execute(instruction, answers.__setitem__)
@@ -275,7 +275,7 @@ def test_bindings_survive_faults(
     fault: Drop | Delay | Reply,
     times: int,
 ) -> None:
-    monkeypatch.setattr("stowplan.cluster.lean.exchange.TIMEOUT", 0.5)
+    monkeypatch.setattr("stowplan.cluster.write_client.write_request.TIMEOUT", 0.5)
     proxy = start_fault_proxy()
     kube_api.create_all([node("ant"), *(pod(name, namespace) for name in "abc")])
     rule = proxy.add(Rule(fault, method="POST", path="/binding$", times=times))

@@ -6,7 +6,7 @@ An expected file has the notices as comments at its top. `python -m tests.eras.s
 from pathlib import Path
 
 from stowplan.config import Loaded, read, yaml_text
-from stowplan.config.eras import PolicySource
+from stowplan.config.conversion import PolicySource
 
 HERE = Path(__file__).parent
 GIVEN = {file.stem: file for file in sorted((HERE / "given").iterdir())}

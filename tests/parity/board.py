@@ -9,7 +9,7 @@ from typing import Self, TypeVar
 
 from tests.builders import Json
 
-from stowplan.testing import KubeApi, Refused, SurroundingsError
+from stowplan.testing import KubeApi, RefusedError, SurroundingsError
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class Board:
         while not self._over.is_set():
             try:
                 version = self._watch(kind, note, version) if version else self._list(kind, note)
-            except Refused:
+            except RefusedError:
                 version = ""  # too old
             except SurroundingsError:
                 time.sleep(0.2)

@@ -22,7 +22,7 @@ from tests.parity.tally import Tally
 from tests.parity.waiting import Waiting
 from tests.parity.workload import CONFIG, Workload
 
-from stowplan.testing import Refused
+from stowplan.testing import RefusedError
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ class Referee:
         for _ in range(_MOST_REDRAWN):
             try:
                 return self._bring(workload.pod(name))
-            except Refused as problem:
+            except RefusedError as problem:
                 if problem.status not in _INVALID:
                     raise
                 self.tally.counts["redrawn"] += 1

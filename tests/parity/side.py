@@ -12,8 +12,8 @@ from tests.parity.board import Board
 from tests.parity.outcome import Outcome, is_decided, is_gated, is_leaving, outcome_of
 
 from stowplan.api.kinds import KINDS
-from stowplan.testing import KubeApi, Refused
-from stowplan.testing.tidying import clear, delete_namespace
+from stowplan.testing import KubeApi, RefusedError
+from stowplan.testing.cleanup import clear, delete_namespace
 
 PATIENCE = 30.0
 """Seconds until a scheduler has to have decided."""
@@ -65,7 +65,7 @@ class Side:
             try:
                 made = self.api.create(obj)
                 self._standing.append(made)
-            except Refused as problem:
+            except RefusedError as problem:
                 if problem.status != _ALREADY_THERE:
                     raise
                 made = self.api.patch(_kind(obj), obj["metadata"]["name"], {"metadata": obj["metadata"]})
@@ -140,7 +140,7 @@ class Side:
             made = self.api.delete(
                 "Pod", meta["name"], meta["namespace"], **({"gracePeriodSeconds": 30} if gracefully else {})
             )
-        except Refused as problem:
+        except RefusedError as problem:
             if problem.status != 404:
                 raise
         else:

@@ -15,8 +15,8 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.evaluation.case import Case
 from stowplan.framework import CycleState, Pod, Status
-from stowplan.plugins.dynamic_resources.allocation import Allocator, Failure, Solution, search
-from stowplan.plugins.dynamic_resources.assume import tracker_of
+from stowplan.plugins.dynamic_resources.allocation import AllocationFailure, Allocator, Solution, search
+from stowplan.plugins.dynamic_resources.assume_cache import tracker_of
 from stowplan.plugins.dynamic_resources.plugin import DynamicResources
 
 EXAMPLES = int(os.environ.get("STOWPLAN_EXAMPLES", "50"))
@@ -30,8 +30,8 @@ def world_of(case: Json) -> tuple[World, Pod]:
     return World.of_case(codec.convert(Case, {"id": "x", **case}))
 
 
-def shown(found: Solution | Failure | None) -> Found:
-    if found is None or isinstance(found, Failure):
+def shown(found: Solution | AllocationFailure | None) -> Found:
+    if found is None or isinstance(found, AllocationFailure):
         return None if found is None else found.text
     return [[(item.wanted.full_name, item.device.id) for item in picked] for picked in found.picked]
 
@@ -52,7 +52,7 @@ def afresh(world: World, case: Json, node: str) -> Found:
     wanted = allocator.prepare(mine)
     info = world.cluster.nodes.get(node)
     assert info is not None
-    return wanted.text if isinstance(wanted, Failure) else shown(allocator.solve(info, wanted))
+    return wanted.text if isinstance(wanted, AllocationFailure) else shown(allocator.solve(info, wanted))
 
 
 def remembered(world: World, case: Json) -> dict[str, Found]:
@@ -64,7 +64,7 @@ def remembered(world: World, case: Json) -> dict[str, Found]:
     wanted = registry.allocator.prepare(mine)
     offers = registry.offers(mine)
     return {
-        node.name: wanted.text if isinstance(wanted, Failure) else shown(offers.on(node, wanted))
+        node.name: wanted.text if isinstance(wanted, AllocationFailure) else shown(offers.on(node, wanted))
         for node in world.cluster.nodes
     }
 

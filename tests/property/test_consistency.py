@@ -12,7 +12,7 @@ from tests.property.vocabulary import CONFIGS, NODES, PODS
 from tests.property.walk import NAMES, STEPS, Step, Walk
 
 from stowplan.framework import Pod
-from stowplan.runtime.decision import record_of
+from stowplan.runtime.decide.decision import record_of
 
 EXAMPLES = int(os.environ.get("STOWPLAN_EXAMPLES", "60"))
 

@@ -23,9 +23,9 @@ from tests.property.mutations import mutate
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
-from stowplan.extender.handlers import Handlers, Member, Policy, Reply, Verb
+from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, Verb, VerbReply
 from stowplan.extender.wire.node_lists import RawNode
-from stowplan.extender.wire.requests import read_filter
+from stowplan.extender.wire.server_requests import read_filter
 from stowplan.framework import CycleState, Pod, Scope, Status
 
 MUTATIONS = int(os.environ.get("STOWPLAN_MUTATIONS", "3000"))
@@ -76,7 +76,7 @@ REQUESTS: list[tuple[Verb, Any]] = [
 BODIES = [(verb, json.dumps(value, separators=(",", ":")).encode()) for verb, value in REQUESTS]
 
 
-def check(verb: Verb, reply: Reply) -> None:
+def check(verb: Verb, reply: VerbReply) -> None:
     """The reply is one that every scheduler can read."""
     reply.body.decode()
     answer: Any = msgspec.json.decode(reply.body, type=msgspec.Raw)
@@ -108,7 +108,10 @@ def check(verb: Verb, reply: Reply) -> None:
 def test_spoilt_requests_are_answered() -> None:
     logging.getLogger("stowplan").setLevel(logging.CRITICAL)
     rng = random.Random(20)
-    choice = [Handlers([Member(All)]), Handlers([Member(All)], Policy(http_timeout=None), mirror=Mirror())]
+    choice = [
+        Handlers([GroupMember(All)]),
+        Handlers([GroupMember(All)], OperatorPolicy(http_timeout=None), mirror=Mirror()),
+    ]
     statuses: dict[int, int] = {}
 
     async def scene() -> None:
@@ -190,7 +193,7 @@ changes = st.lists(
 
 @given(changes)
 def test_kept_answers_are_those_of_plugins_asked_afresh(steps: list[tuple[list[int], str, int, str]]) -> None:
-    keeping, fresh = Handlers([Member(Racks)]), Handlers([Member(FreshRacks)])
+    keeping, fresh = Handlers([GroupMember(Racks)]), Handlers([GroupMember(FreshRacks)])
     current = {number: node(f"n{number}") for number in range(6)}
     for turn, (numbers, disk, rack, app) in enumerate(steps):
         current[numbers[0]] = node(f"n{numbers[0]}", labels={"disk": disk, "rack": str(rack)})

@@ -13,12 +13,12 @@ from tests.builders import World, node, pod, selector
 
 from stowplan import api
 from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, error, reject
-from stowplan.runtime.outcomes import CycleError
-from stowplan.runtime.preemption.choice import best
-from stowplan.runtime.preemption.room import demands_of
+from stowplan.runtime.decide.diagnosis import Diagnosis
+from stowplan.runtime.points.cycle_error import CycleError
+from stowplan.runtime.preemption.demands import demands_of
+from stowplan.runtime.preemption.iterate import CandidateSearch, one_by_one, together
 from stowplan.runtime.preemption.search import promising_nodes
-from stowplan.runtime.preemption.walk import Found, one_by_one, together
-from stowplan.runtime.survey import Survey
+from stowplan.runtime.preemption.select_candidate import best
 
 NODES: tuple[dict[str, Any], ...] = (
     {"cpu": 4},
@@ -138,7 +138,7 @@ class Story:
         """Several of a kind; between one and the next, little happens."""
         shape, priority = self.random.choice(self._preemptors), self.random.choice((7, 50, 50))
         for _ in range(self.random.randint(1, 6)):
-            survey = Survey(self.world.profile, self.world.pod(pod(self.name("w"), **shape, priority=priority)))
+            survey = Diagnosis(self.world.profile, self.world.pod(pod(self.name("w"), **shape, priority=priority)))
             with suppress(CycleError):
                 survey.run()
             slots = promising_nodes(survey)
@@ -166,7 +166,7 @@ EVENTS = (
 )
 
 
-def essence(found: Found) -> tuple[Any, ...]:
+def essence(found: CandidateSearch) -> tuple[Any, ...]:
     """All that a search makes known; failures are told only where there are no candidates."""
     if found.candidates:
         return (*found.candidates, best(found.costs))

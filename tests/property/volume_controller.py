@@ -10,10 +10,10 @@ from tests.builders import HOSTNAME
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache.volumes import BIND_COMPLETED, SELECTED_NODE
-from stowplan.simulator.world import World
+from stowplan.simulator.api_server import ApiServer
 
 
-def reconcile(world: World, *, provisioning_fails: bool = False) -> None:
+def reconcile(world: ApiServer, *, provisioning_fails: bool = False) -> None:
     """One round over all claims."""
     for claim in list(world.all(api.PersistentVolumeClaim)):
         if BIND_COMPLETED in claim.metadata.annotations:
@@ -53,11 +53,11 @@ def _made_for(claim: api.PersistentVolumeClaim, node_name: str) -> api.Persisten
     return codec.convert(api.PersistentVolume, {"metadata": metadata, "spec": spec, "status": {"phase": "Bound"}})
 
 
-def _bind(world: World, claim: api.PersistentVolumeClaim, volume: api.PersistentVolume) -> None:
+def _bind(world: ApiServer, claim: api.PersistentVolumeClaim, volume: api.PersistentVolume) -> None:
     spec = replace(claim.spec, volume_name=volume.metadata.name)
     bound = replace(claim, spec=spec, status=replace(claim.status, phase="Bound"))
     _put_annotations(world, bound, {**claim.metadata.annotations, BIND_COMPLETED: "yes"})
 
 
-def _put_annotations(world: World, claim: api.PersistentVolumeClaim, annotations: dict[str, str]) -> None:
+def _put_annotations(world: ApiServer, claim: api.PersistentVolumeClaim, annotations: dict[str, str]) -> None:
     world.put(replace(claim, metadata=replace(claim.metadata, annotations=annotations)))

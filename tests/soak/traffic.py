@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from stowplan.testing import KubeApi, Refused, SurroundingsError, node, pod
+from stowplan.testing import KubeApi, RefusedError, SurroundingsError, node, pod
 from stowplan.testing.objects import JsonObject
 
 NAMESPACE = "default"
@@ -129,6 +129,6 @@ class Traffic(threading.Thread):
     def _gone(self, kind: str, name: str, namespace: str) -> None:
         try:
             self._api.delete(kind, name, namespace)
-        except Refused as refusal:
+        except RefusedError as refusal:
             if refusal.status != 404:
                 raise

@@ -12,7 +12,7 @@ from stowplan.bench.scenario import Scenario
 from stowplan.engine import Engine
 from stowplan.framework import Bind
 from stowplan.plugins.registry import REGISTRY
-from stowplan.runtime.collector import settle_heap
+from stowplan.runtime.gc_tuning import settle_heap
 
 _AT_ONCE = 50
 """Pods that a watch tells of in one go; cycles run back to back after that. Latencies are the means over such a lot."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from stowplan.bench.nodes import node_name
 from stowplan.bench.pods import RUNNING, pods
 from stowplan.bench.scenario import Scenario
-from stowplan.bench.stage import build_stage
+from stowplan.bench.scenario_cluster import build_stage
 
 _STATM = Path("/proc/self/statm")
 _MIB = 1024 * 1024

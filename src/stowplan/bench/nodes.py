@@ -10,8 +10,8 @@ import msgspec
 
 from stowplan import api
 from stowplan.api import codec
+from stowplan.bench.object_pattern import ObjectPattern, Range, overlay
 from stowplan.bench.scenario import NodeSeries, load_object
-from stowplan.bench.stencil import Range, Stencil, overlay
 
 PAGE = 500
 """Nodes in one answer of a list, as the API server is asked for them."""
@@ -35,7 +35,7 @@ def node_pages(count: int, series: NodeSeries, seed: int) -> Iterator[bytes]:
     """The nodes as JSON, page by page."""
     base = load_object("node")
     ranges = {blank: Range(**v) if isinstance(v, dict) else v for blank, v in base["vary"].items()}
-    stencil = Stencil(overlay(base["object"], series.node), ranges | series.vary)
+    stencil = ObjectPattern(overlay(base["object"], series.node), ranges | series.vary)
     images = [_image(number) for number in range(_POOL)]
     random = Random(seed)
     for first in range(0, count, PAGE):

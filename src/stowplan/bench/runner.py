@@ -12,7 +12,7 @@ from stowplan.bench.loop import LoopTrial
 from stowplan.bench.memory import load_apart, rss_mib
 from stowplan.bench.result import Result
 from stowplan.bench.scenario import Scenario
-from stowplan.bench.stage import Stage, build_stage
+from stowplan.bench.scenario_cluster import ScenarioCluster, build_stage
 from stowplan.bench.trial import CHECKS, Trial
 
 _TURN = 1000
@@ -32,7 +32,7 @@ class Runner:
         seed: int = 0,
         progress: Progress = lambda message: None,
         calibrate: Callable[[], float] = calibrate,
-        build_stage: Callable[[Scenario, int, int], Stage] = build_stage,
+        build_stage: Callable[[Scenario, int, int], ScenarioCluster] = build_stage,
     ) -> None:
         self.disagreements: list[str] = []
         self._nodes = nodes

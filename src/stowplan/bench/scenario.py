@@ -8,7 +8,7 @@ import msgspec
 import yaml
 
 from stowplan.api import codec
-from stowplan.bench.stencil import Vary, overlay
+from stowplan.bench.object_pattern import Vary, overlay
 from stowplan.errors import InputError
 
 NAMES = (

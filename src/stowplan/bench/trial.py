@@ -9,9 +9,9 @@ from typing import Any
 from stowplan import api
 from stowplan.bench.pods import pods
 from stowplan.bench.scenario import Scenario
-from stowplan.bench.stage import Decision, Stage
+from stowplan.bench.scenario_cluster import DeciderOutcome, ScenarioCluster
 from stowplan.framework import Pod
-from stowplan.runtime.collector import settle_heap
+from stowplan.runtime.gc_tuning import settle_heap
 
 CHECKS = 200
 _BATCH = 1000
@@ -24,7 +24,7 @@ class Trial:
     and while a decision is checked. The garbage collector runs as it does in a scheduler after its first lists.
     """
 
-    def __init__(self, scenario: Scenario, stage: Stage, count: int, seed: int, checks: int = CHECKS) -> None:
+    def __init__(self, scenario: Scenario, stage: ScenarioCluster, count: int, seed: int, checks: int = CHECKS) -> None:
         self.scenario = scenario
         self.latencies: list[int] = []
         """Nanoseconds by pod."""
@@ -73,7 +73,7 @@ class Trial:
             self.cpu += process_time_ns() - start
             self.latencies += latencies
 
-    def _check(self, pod: Pod, decision: Decision, luck: Any) -> tuple[int, int]:
+    def _check(self, pod: Pod, decision: DeciderOutcome, luck: Any) -> tuple[int, int]:
         """Decide again with all caches off and the same random numbers; (wall time, CPU time) that it took."""
         wall, cpu = perf_counter_ns(), process_time_ns()
         random = self._stage.random
@@ -87,7 +87,7 @@ class Trial:
         return perf_counter_ns() - wall, process_time_ns() - cpu
 
 
-def _essence(decision: Decision) -> str:
+def _essence(decision: DeciderOutcome) -> str:
     """What a decision comes to: a node, or a node with those to be evicted from it, or nothing."""
     proposal = decision.preemption
     if decision.node_name or proposal is None:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import click
 
 from stowplan.bench import NAMES, Result, Runner, load_scenario
-from stowplan.cli.bench_run import fail_for, gather, json_option, names_option, seed_option, size_option
+from stowplan.cli.bench_options import fail_for, gather, json_option, names_option, seed_option, size_option
 from stowplan.cli.columns import aligned
-from stowplan.cli.commands import Entry, LazyGroup
+from stowplan.cli.command import CommandEntry, LazyGroup
 from stowplan.cli.progress import Progress
 
 _HEADINGS = (
@@ -26,12 +26,12 @@ _HEADINGS = (
 
 
 _APART = {
-    "cluster": Entry(
+    "cluster": CommandEntry(
         "stowplan.cli.bench_cluster",
         "cluster",
         "Measure our scheduler on a real API server, beside others on the same one.",
     ),
-    "extender": Entry(
+    "extender": CommandEntry(
         "stowplan.cli.bench_extender",
         "extender",
         "Measure our extender beside a plain one in Go, asked the same by turns.",

@@ -5,11 +5,11 @@ from functools import partial
 
 import click
 
-from stowplan.bench.cluster import NAMES, PEERS, Runner
-from stowplan.bench.cluster.heat import Figures
-from stowplan.cli.bench_run import gather, json_option, names_option, seed_option, size_option
+from stowplan.bench.cluster import NAMES, PEERS, ClusterRunner
+from stowplan.bench.cluster.run import Figures
+from stowplan.cli.bench_options import gather, json_option, names_option, seed_option, size_option
 from stowplan.cli.bench_table import table
-from stowplan.cli.commands import Command
+from stowplan.cli.command import Command
 from stowplan.cli.progress import Progress
 
 _HEADINGS = ("workload", "nodes", "pods", "", "pods/s", "cpu us", "first bind s", "rss MiB", "others")
@@ -68,7 +68,7 @@ def cluster(
     """
     progress = Progress(still=True)
     peers = tuple(peers) or PEERS
-    runner = Runner(nodes=nodes, pods=pods, peers=peers, rounds=rounds, seed=seed, progress=progress.tell)
+    runner = ClusterRunner(nodes=nodes, pods=pods, peers=peers, rounds=rounds, seed=seed, progress=progress.tell)
     names = names or NAMES
     gather(progress, runner.run(names), len(names), None if as_json else partial(table, _HEADINGS, _cells))
 

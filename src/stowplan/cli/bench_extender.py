@@ -5,11 +5,11 @@ from functools import partial
 
 import click
 
-from stowplan.bench.extender import NAMES, Runner
-from stowplan.bench.extender.report import Figures
-from stowplan.cli.bench_run import fail_for, gather, json_option, names_option, seed_option, size_option
+from stowplan.bench.extender import NAMES, ExtenderRunner
+from stowplan.bench.extender.report import ExtenderFigures
+from stowplan.cli.bench_options import fail_for, gather, json_option, names_option, seed_option, size_option
 from stowplan.cli.bench_table import table
-from stowplan.cli.commands import Command
+from stowplan.cli.command import Command
 from stowplan.cli.progress import Progress
 
 _HEADINGS = ("workload", "nodes", "requests", "", "p50 ms", "p99 ms", "cpu ms", "rss MiB")
@@ -38,14 +38,14 @@ def extender(names: Sequence[str], requests: int | None, seed: int, as_json: boo
     Exit status: 0 all answers said the same, 1 some did not, 2 a part is missing or does not start.
     """
     progress = Progress(still=True)
-    runner = Runner(requests=requests, seed=seed, progress=progress.tell)
+    runner = ExtenderRunner(requests=requests, seed=seed, progress=progress.tell)
     names = names or NAMES
     reports = gather(progress, runner.run(names), len(names), None if as_json else partial(table, _HEADINGS, _cells))
     disagreements = [f"{report.scenario}: {line}" for report in reports for line in report.disagreements]
     fail_for(disagreements, "answers that are not the same")
 
 
-def _cells(figures: Figures) -> tuple[str, ...]:
+def _cells(figures: ExtenderFigures) -> tuple[str, ...]:
     return (
         f"{figures.p50_us / 1000:,.2f}",
         f"{figures.p99_us / 1000:,.2f}",

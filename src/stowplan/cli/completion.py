@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from stowplan.cli.commands import Command
-from stowplan.cli.shells import SCRIPTS, VARIABLE, register
+from stowplan.cli.command import Command
+from stowplan.cli.shell_completion import SCRIPTS, VARIABLE, register
 
 
 @click.command(cls=Command)

@@ -2,16 +2,16 @@
 
 import click
 
-from stowplan.cli.commands import FileCommand, Group
+from stowplan.cli.command import FileCommand, Group
 from stowplan.cli.config_convert import convert, output_option, policy_option, show
 from stowplan.cli.config_extender import extender
-from stowplan.cli.configurations import policies, tell
+from stowplan.cli.config_files import policies, tell
 from stowplan.cli.files import read, shown
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.config import IN_TREE_PLUGINS, Loaded, default_configuration, dump
 from stowplan.config import read as read_config
-from stowplan.config.eras.versions import POLICY
-from stowplan.config.lints import lint
+from stowplan.config.conversion.api_versions import POLICY
+from stowplan.config.extender_lints import lint
 from stowplan.config.types import KIND
 from stowplan.errors import ConfigError, InputError, PluginError
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from stowplan.cli.commands import FileCommand
-from stowplan.cli.configurations import policies, tell
+from stowplan.cli.command import FileCommand
+from stowplan.cli.config_files import policies, tell
 from stowplan.cli.files import read, shown
 from stowplan.config import Loaded
 from stowplan.config import read as read_config
-from stowplan.config.eras import V1, Notice
+from stowplan.config.conversion import V1, Notice
 
 policy_option = click.option(
     "--policy",

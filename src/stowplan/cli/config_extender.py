@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stowplan.cli.commands import Command
+from stowplan.cli.command import Command
 from stowplan.cli.config_convert import output_option, show
 from stowplan.cli.plugins import load_plugin
 from stowplan.config import Duration
-from stowplan.config.eras.versions import POLICY_KIND
+from stowplan.config.conversion.api_versions import POLICY_KIND
 from stowplan.config.types import GROUP, KIND
 from stowplan.errors import ConfigError, PluginError
 
@@ -87,7 +87,7 @@ def extender(plugins: tuple[str, ...], era: str, output: str, **wishes: Any) -> 
 def _served(plugins: tuple[str, ...]) -> list[str]:
     """The verbs that the plugins answer."""
     from stowplan.framework import implements
-    from stowplan.runtime.points import implements_point
+    from stowplan.runtime.points.implemented import implements_point
 
     kinds = [_class_of(specification, load_plugin(specification)) for specification in plugins]
     served = [

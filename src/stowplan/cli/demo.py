@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stowplan.cli.commands import Command
+from stowplan.cli.command import Command
 from stowplan.cli.printing import print_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from stowplan.simulator.demo import Drive, Glimpse
+    from stowplan.simulator.demo import ClusterSummary, Playback
 
 _FRAME = 0.125
 _LINE = 1.0
@@ -48,18 +48,18 @@ def demo(nodes: int, seed: int, speed: float, duration: float | None) -> None:
     """
     from rich.console import Console
 
-    from stowplan.simulator.demo import Drive, Stage, final_lines, load_scenario
+    from stowplan.simulator.demo import Playback, ScenarioRun, final_lines, load_scenario
     from stowplan.simulator.report import report_of
 
     console = Console(highlight=False)
-    stage = Stage(load_scenario(), nodes, seed)
-    drive = Drive(stage, time.monotonic, time.sleep, speed=speed, duration=duration)
+    stage = ScenarioRun(load_scenario(), nodes, seed)
+    drive = Playback(stage, time.monotonic, time.sleep, speed=speed, duration=duration)
     last = _show_live(drive, console) if console.is_terminal else _print_lines(drive)
     report = report_of(stage.simulation, stage.recorder, {})
     print_lines(console, final_lines(report, last, console.width if console.is_terminal else None))
 
 
-def _show_live(drive: Drive, console: Console) -> Glimpse:
+def _show_live(drive: Playback, console: Console) -> ClusterSummary:
     from rich.live import Live
 
     from stowplan.simulator.demo import live_view
@@ -73,7 +73,7 @@ def _show_live(drive: Drive, console: Console) -> Glimpse:
     return glimpse
 
 
-def _print_lines(drive: Drive) -> Glimpse:
+def _print_lines(drive: Playback) -> ClusterSummary:
     from stowplan.simulator.demo import plain_line
 
     glimpse = None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stowplan.cli.commands import FileCommand
+from stowplan.cli.command import FileCommand
 from stowplan.cli.files import STDIN, opened, shown
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.progress import Progress
@@ -69,7 +69,7 @@ def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str
 
 
 def _evaluator(config_file: str | None, plugins: tuple[str, ...]) -> Evaluator:
-    from stowplan.cli.configurations import load_file
+    from stowplan.cli.config_files import load_file
     from stowplan.cli.profiles import try_profiles
     from stowplan.config import IN_TREE_PLUGINS
     from stowplan.evaluation import Evaluator

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from stowplan.cli.commands import FileCommand, Group
+from stowplan.cli.command import FileCommand, Group
 from stowplan.cli.extender_explain import explain
 from stowplan.cli.files import opened, read, shown
 from stowplan.cli.plugins import load_plugin
@@ -169,13 +169,13 @@ def extender(
     """
     if ctx.invoked_subcommand is not None:
         return
-    from stowplan.extender.server import assembling, configuration, process
-    from stowplan.observe import logs
+    from stowplan import logs
+    from stowplan.extender.server import build_settings, configuration, process
 
     logs.configure(logs.LogOptions(verbosity=ctx.find_root().params.get("verbosity", 0)))
     content, source = (None, "command line") if file is None else (read(file), shown(file))
     config = configuration.load(content, source, overrides(plugins, failure_policy, flags), _folder(file))
-    sys.exit(process.serve(assembling.assemble(config, load_plugin)))
+    sys.exit(process.serve(build_settings.assemble(config, load_plugin)))
 
 
 def _folder(file: str | None) -> Path | None:
@@ -221,11 +221,11 @@ def replay(recording: str, plugins: tuple[str, ...], file: str | None, limit: in
 
     Exit status: 0 all answers are the same, 1 some differ, 2 it cannot be replayed.
     """
-    from stowplan.extender.server import assembling, configuration
+    from stowplan.extender.server import build_settings, configuration
     from stowplan.extender.server.replay import replayed
 
     content, source = (None, "command line") if file is None else (read(file), shown(file))
-    settings = assembling.assemble(
+    settings = build_settings.assemble(
         configuration.load(content, source, overrides(plugins, {}, {}), _folder(file)), load_plugin
     )
     total = different = 0

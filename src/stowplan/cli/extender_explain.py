@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 import click
 
-from stowplan.cli.commands import Command
+from stowplan.cli.command import Command
 from stowplan.cli.files import opened, shown
 from stowplan.cli.progress import Progress
 from stowplan.errors import InputError

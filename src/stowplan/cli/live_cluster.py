@@ -11,13 +11,13 @@ from stowplan.cli.progress import Progress
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.snapshot import Snapshot, take_snapshot
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
+from stowplan.simulator.apply import Live
 from stowplan.simulator.manifests import SIMULATED
-from stowplan.simulator.overlay import Live
 
 _REQUIRED = ("Node", "Pod")
 
 
-class Found(NamedTuple):
+class LiveCluster(NamedTuple):
     """A cluster, with what there is to say about it."""
 
     live: Live
@@ -28,7 +28,7 @@ class Found(NamedTuple):
 
 def read_cluster(
     kubeconfig: str, context: str, *, schedulers: Collection[str], keep_objects: bool, progress: Progress
-) -> Found:
+) -> LiveCluster:
     """Read all that a simulation can do something with; nothing is written. A StowplanError tells what prevents it."""
     progress.start("reading the cluster")
     connection = load_connection(kubeconfig, context=context)
@@ -43,7 +43,7 @@ def read_cluster(
     documents = {
         (type(item), key_of(item.metadata)): document for item, document in snapshot.items if document is not None
     }
-    return Found(live, documents, _notes(snapshot))
+    return LiveCluster(live, documents, _notes(snapshot))
 
 
 def _notes(snapshot: Snapshot) -> list[str]:

@@ -9,8 +9,8 @@ from typing import IO, Any
 import click
 
 from stowplan._version import __version__
-from stowplan.cli import shells, warnings
-from stowplan.cli.commands import Entry, LazyGroup
+from stowplan.cli import shell_completion, warnings
+from stowplan.cli.command import CommandEntry, LazyGroup
 from stowplan.cli.verbosity import TRACEBACKS_FROM, parse_verbosity, tracebacks_wanted
 from stowplan.errors import StowplanError
 
@@ -18,20 +18,28 @@ EXIT_INTERRUPTED = 130
 
 
 COMMANDS = {
-    "scheduler": Entry("stowplan.cli.scheduler", "scheduler", "Schedule pods on a cluster, as kube-scheduler does."),
-    "extender": Entry("stowplan.cli.extender", "extender", "Serve plugins to kube-scheduler as an extender."),
-    "simulate": Entry("stowplan.cli.simulate", "simulate", "Say where pods would go: manifests in, placements out."),
-    "demo": Entry("stowplan.cli.demo", "demo", "Watch a scheduler at work on a cluster in this process."),
-    "evaluate": Entry("stowplan.cli.evaluate", "evaluate", "Say what the scheduler decides: a case in, a verdict out."),
-    "bench": Entry("stowplan.cli.bench", "bench", "Measure how fast decisions are made."),
-    "config": Entry("stowplan.cli.config", "config", "Check, convert and complete scheduler configuration."),
-    "new-plugin": Entry("stowplan.cli.new_plugin", "new_plugin", "Make a project for a plugin of your own."),
-    "completion": Entry("stowplan.cli.completion", "completion", "Print a script for completion by bash, zsh or fish."),
-    "version": Entry("stowplan.cli.version", "version", "Print versions."),
+    "scheduler": CommandEntry(
+        "stowplan.cli.scheduler", "scheduler", "Schedule pods on a cluster, as kube-scheduler does."
+    ),
+    "extender": CommandEntry("stowplan.cli.extender", "extender", "Serve plugins to kube-scheduler as an extender."),
+    "simulate": CommandEntry(
+        "stowplan.cli.simulate", "simulate", "Say where pods would go: manifests in, placements out."
+    ),
+    "demo": CommandEntry("stowplan.cli.demo", "demo", "Watch a scheduler at work on a cluster in this process."),
+    "evaluate": CommandEntry(
+        "stowplan.cli.evaluate", "evaluate", "Say what the scheduler decides: a case in, a verdict out."
+    ),
+    "bench": CommandEntry("stowplan.cli.bench", "bench", "Measure how fast decisions are made."),
+    "config": CommandEntry("stowplan.cli.config", "config", "Check, convert and complete scheduler configuration."),
+    "new-plugin": CommandEntry("stowplan.cli.new_plugin", "new_plugin", "Make a project for a plugin of your own."),
+    "completion": CommandEntry(
+        "stowplan.cli.completion", "completion", "Print a script for completion by bash, zsh or fish."
+    ),
+    "version": CommandEntry("stowplan.cli.version", "version", "Print versions."),
 }
 
 
-class Failure(click.ClickException):
+class CommandFailure(click.ClickException):
     """A StowplanError on its way to the terminal: every line of it carries the program's name."""
 
     exit_code = 2
@@ -50,7 +58,7 @@ class Program(LazyGroup):
         except StowplanError as error:
             if tracebacks_wanted():
                 traceback.print_exc()
-            raise Failure(str(error)) from error
+            raise CommandFailure(str(error)) from error
         finally:
             # A reader that went away is noticed here, where click ends the program quietly, not at interpreter exit.
             sys.stdout.flush()
@@ -108,8 +116,8 @@ def cli(verbosity: int) -> None:
 
 def main() -> int:
     """Run the command line and return the exit status."""
-    if shells.VARIABLE in os.environ:
-        shells.register()
+    if shell_completion.VARIABLE in os.environ:
+        shell_completion.register()
     try:
         status: int | None = cli.main(prog_name="stowplan", standalone_mode=False)
     except click.ClickException as error:
@@ -120,7 +128,7 @@ def main() -> int:
     except OSError as error:
         # Of a reader that went away click has taken care: this is a full disk and its like.
         _drop_output()
-        failure = Failure(error.strerror or str(error))
+        failure = CommandFailure(error.strerror or str(error))
         failure.show()
         return failure.exit_code
     return status or 0

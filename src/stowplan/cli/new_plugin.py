@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from stowplan.cli.commands import Command
+from stowplan.cli.command import Command
 
 
 @click.command("new-plugin", cls=Command)

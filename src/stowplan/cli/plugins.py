@@ -78,7 +78,7 @@ def _load(origin: str, specification: str) -> Any:
     else:
         module = _attempt(origin, lambda: importlib.import_module(where))
     if not hasattr(module, name):
-        from stowplan.config.strict import suggestion
+        from stowplan.config.strict_decoding import suggestion
 
         raise PluginError(f'{origin}: {where} has no "{name}"{suggestion(name, vars(module))}')
     return getattr(module, name)

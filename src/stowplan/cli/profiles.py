@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Mapping
 
 from stowplan.cache import Cluster
-from stowplan.cli.configurations import load_file
+from stowplan.cli.config_files import load_file
 from stowplan.cli.files import shown
 from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration
 from stowplan.errors import ConfigError, PluginError
@@ -12,7 +12,7 @@ from stowplan.framework import Plugin
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Factory, build_profiles, enable_everywhere
-from stowplan.runtime.points import METHODS
+from stowplan.runtime.points.implemented import METHODS
 
 
 def load_config(file: str | None, plugins: Mapping[str, Factory]) -> KubeSchedulerConfiguration:

@@ -50,8 +50,9 @@ def scheduler_command(*options: Option) -> SchedulerCommand:
 
 def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
     from stowplan.config import IN_TREE_PLUGINS
+    from stowplan.config.flags import parse, usage
     from stowplan.scheduler import process
-    from stowplan.scheduler.flags import parse, usage
+    from stowplan.scheduler.policies import Policies
 
     registered: dict[str, Factory] = {}
     enabled: dict[str, Factory] = {}
@@ -63,7 +64,7 @@ def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
     try:
         for option in options:
             option(registered)
-        parsed = parse(arguments, known)
+        parsed = parse(arguments, known, policies=Policies)
         if parsed.asked == "help":
             click.echo(usage())
             return 0
@@ -85,7 +86,7 @@ class _Command(click.Command):
     """Reads its own command line, as kube-scheduler does: shells are told of the flags, since click knows none."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from stowplan.scheduler.flags.table import FLAGS
+        from stowplan.config.flags.table import FLAGS
 
         flags = [CompletionItem(f"--{name}", help=flag.help) for name, flag in FLAGS.items()]
         return [item for item in flags if item.value.startswith(incomplete)]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stowplan.cli.commands import Command
+from stowplan.cli.command import Command
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.printing import print_lines
 from stowplan.cli.progress import Progress
 
 if TYPE_CHECKING:
     from stowplan.simulator.report.recorder import Examine
-    from stowplan.simulator.report.report import Report
+    from stowplan.simulator.report.report import SimulationReport
 
 SOME_PENDING = 3
 
@@ -118,16 +118,16 @@ def simulate(
     2 the input cannot be used, or the cluster cannot be read.
     """
     from stowplan.cli.profiles import load_config
-    from stowplan.cli.simulation import Login, Question, answer
-    from stowplan.simulator.report.news import news_of
+    from stowplan.cli.simulation import ClusterLogin, SimulationQuestion, answer
+    from stowplan.simulator.report.changed_since_snapshot import news_of
 
     if sample:
         names = (*names, _sample())
     _check_usage(names, from_cluster, kubeconfig or context)
     registered = load_plugins(plugins)
     config = load_config(config_file, registered)
-    cluster = Login(kubeconfig, context) if from_cluster else None
-    question = Question(names, cluster, config, registered, seed, _examine(output, all_scores), namespace)
+    cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
+    question = SimulationQuestion(names, cluster, config, registered, seed, _examine(output, all_scores), namespace)
     notes: list[str] = []
     try:
         with Progress() as progress:
@@ -163,12 +163,12 @@ def _check_usage(names: tuple[str, ...], from_cluster: bool, only_with_cluster: 
 
 def _examine(output: str, all_scores: bool) -> Examine | None:
     """The closer look at decisions that an output takes."""
-    from stowplan.simulator.report.examination import podium, recording
+    from stowplan.simulator.report.detailed_decisions import podium, recording
 
     return {"table": None, "wide": podium}.get(output, recording(all_nodes=all_scores))
 
 
-def _print_tables(report: Report, *, wide: bool, everything: bool, before: bool) -> None:
+def _print_tables(report: SimulationReport, *, wide: bool, everything: bool, before: bool) -> None:
     from rich.console import Console
 
     from stowplan.simulator.report.tables import Style, tables
@@ -178,7 +178,7 @@ def _print_tables(report: Report, *, wide: bool, everything: bool, before: bool)
     print_lines(console, tables(report, style))
 
 
-def _print_serialized(report: Report, output: str) -> None:
+def _print_serialized(report: SimulationReport, output: str) -> None:
     from stowplan.simulator.report.serialized import to_json, to_yaml
 
     for piece in (to_json if output == "json" else to_yaml)(report):

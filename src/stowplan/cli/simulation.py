@@ -15,29 +15,29 @@ from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.framework.extender import CallExtender
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
-from stowplan.simulator.checks import check
+from stowplan.simulator.input_checks import check
+from stowplan.simulator.load import populate
 from stowplan.simulator.manifests import Manifests, load
-from stowplan.simulator.originals import Originals
-from stowplan.simulator.population import populate
-from stowplan.simulator.report import Recorder, Report, report_of
-from stowplan.simulator.report.news import states_before
+from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
+from stowplan.simulator.report.changed_since_snapshot import states_before
 from stowplan.simulator.report.recorder import Examine
 from stowplan.simulator.simulation import EPOCH, Simulation
+from stowplan.simulator.source_manifests import SourceManifests
 
 
-class Login(NamedTuple):
+class ClusterLogin(NamedTuple):
     """Which cluster to start from; what is empty is found as kubectl finds it."""
 
     kubeconfig: str
     context: str
 
 
-class Question(NamedTuple):
+class SimulationQuestion(NamedTuple):
     """What is to be simulated, and how closely to look."""
 
     names: tuple[str, ...]
     """Files, folders and standard input."""
-    cluster: Login | None
+    cluster: ClusterLogin | None
     config: KubeSchedulerConfiguration
     plugins: Mapping[str, Factory]
     seed: int
@@ -46,7 +46,7 @@ class Question(NamedTuple):
     """Of manifests that name none; where this is empty, the one that kubectl would take."""
 
 
-def answer(question: Question, notes: list[str], progress: Progress) -> Report:
+def answer(question: SimulationQuestion, notes: list[str], progress: Progress) -> SimulationReport:
     """Simulate, and report. What else is worth a line is added to the notes, as much of it as is known on an error."""
     with asyncio.Runner() as runner:
         extenders = build_extenders(question.config.extenders)
@@ -60,12 +60,12 @@ def answer(question: Question, notes: list[str], progress: Progress) -> Report:
 
 
 def _answer(
-    question: Question,
+    question: SimulationQuestion,
     notes: list[str],
     progress: Progress,
     extenders: tuple[HttpExtender, ...],
     ask: Callable[[CallExtender], Any],
-) -> Report:
+) -> SimulationReport:
     needs_objects = bool(extenders) or any(getattr(each, "needs_objects", False) for each in question.plugins.values())
     content = cache(read) if needs_objects else read
     found = None
@@ -79,7 +79,7 @@ def _answer(
     manifests = load(question.names, content, None if found is None else found.live, question.namespace)
     if found is None:
         check(manifests)
-    recorder = Recorder(question.examine)
+    recorder = RunRecorder(question.examine)
     simulation = Simulation(
         question.config,
         {**REGISTRY, **question.plugins},
@@ -93,7 +93,7 @@ def _answer(
     recorder.attach(simulation.world)
     if needs_objects:
         documents = {} if found is None else found.documents
-        originals = Originals(simulation.world, question.names, content, manifests.objects, documents)
+        originals = SourceManifests(simulation.world, question.names, content, manifests.objects, documents)
         simulation.whole = originals.whole
     _run(simulation, recorder, manifests, progress)
     notes += _notes(simulation, manifests)
@@ -101,7 +101,7 @@ def _answer(
     return report_of(simulation, recorder, manifests.unknown, before)
 
 
-def _run(simulation: Simulation, recorder: Recorder, manifests: Manifests, progress: Progress) -> None:
+def _run(simulation: Simulation, recorder: RunRecorder, manifests: Manifests, progress: Progress) -> None:
     populate(simulation.world, simulation.controllers, manifests.objects, manifests.standing)
     simulation.settle()
     progress.start("placing pods", total=len(simulation.engine.core.pending))

@@ -6,7 +6,7 @@ import platform
 import click
 
 from stowplan._version import KUBERNETES_VERSION, __version__
-from stowplan.cli.commands import Command
+from stowplan.cli.command import Command
 
 
 @click.command(cls=Command)

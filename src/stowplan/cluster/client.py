@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import aiohttp
 
-from stowplan.cluster.connection import Connection, Login
-from stowplan.cluster.errors import ApiError, ConnectionFailed, UntrustedServer, parse_retry_after
+from stowplan.cluster.connection import Connection, LoginMethod
+from stowplan.cluster.errors import ApiError, ConnectionFailedError, UntrustedServerError, parse_retry_after
 from stowplan.cluster.ratelimit import TokenBucket
 
 _RETRIES = 10
@@ -138,7 +138,7 @@ class Client:
             reply = await self._send(request, await self.connection.login())
         return reply
 
-    async def _send(self, request: _Request, login: Login) -> aiohttp.ClientResponse:
+    async def _send(self, request: _Request, login: LoginMethod) -> aiohttp.ClientResponse:
         session = self._session
         if session is None:
             session = self._session = self._make_session()
@@ -175,19 +175,19 @@ class Client:
             auto_decompress=False,
         )
 
-    def _failed(self, error: Exception) -> ConnectionFailed:
+    def _failed(self, error: Exception) -> ConnectionFailedError:
         server = self.connection.url
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             error = error.certificate_error
         if isinstance(error, ssl.SSLCertVerificationError):
-            return UntrustedServer(f"{server}: the server's certificate is not trusted: {error.verify_message}")
+            return UntrustedServerError(f"{server}: the server's certificate is not trusted: {error.verify_message}")
         if isinstance(error, TimeoutError):
-            return ConnectionFailed(f"{server}: no answer in time")
+            return ConnectionFailedError(f"{server}: no answer in time")
         if isinstance(error, aiohttp.ClientConnectorError):
-            return ConnectionFailed(f"{server}: {_why(error.os_error)}")
+            return ConnectionFailedError(f"{server}: {_why(error.os_error)}")
         if isinstance(error, aiohttp.ClientHttpProxyError):  # whose own text has the proxy's URL, with the password
-            return ConnectionFailed(f"{server}: the proxy refuses: {error.status} {error.message}")
-        return ConnectionFailed(f"{server}: {' '.join(str(error).split()) or type(error).__name__}")
+            return ConnectionFailedError(f"{server}: the proxy refuses: {error.status} {error.message}")
+        return ConnectionFailedError(f"{server}: {' '.join(str(error).split()) or type(error).__name__}")
 
 
 def _drop(reply: aiohttp.ClientResponse) -> None:

@@ -1,7 +1,7 @@
 """Where the API server is and how to log in to it.
 
 A `Connection` opens no socket: it is what a client has to know before it does. Credentials age, so what changes with
-them comes as a `Login`: the headers and the TLS context to use now.
+them comes as a `LoginMethod`: the headers and the TLS context to use now.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Credentials(Protocol):
         ...
 
 
-class Login(NamedTuple):
+class LoginMethod(NamedTuple):
     """What to open connections and send requests with. Compare by identity: another object is another login.
 
     A connection that was opened with another `tls` than the one here uses an outdated certificate, and is best closed
@@ -84,27 +84,27 @@ class Connection:
         self._credentials = credentials
         self._clock = clock
         self._lock = threading.Lock()
-        self._login: Login | None = None
+        self._login: LoginMethod | None = None
         self._context: ssl.SSLContext | None = None
         self._made_of: tuple[bytes, Certificate | None] | None = None
 
-    def current(self) -> Login | None:
+    def current(self) -> LoginMethod | None:
         """The login in use, None if it has to be renewed by `login` first."""
         login = self._login
         return login if login is not None and self._clock() < login.expires else None
 
-    async def login(self) -> Login:
+    async def login(self) -> LoginMethod:
         """The login to use now; what is outdated is renewed on a thread, as it may take a program's run."""
         login = self.current()
         return login if login is not None else await asyncio.to_thread(self.renew)
 
-    def renew(self) -> Login:
+    def renew(self) -> LoginMethod:
         """The login to use now, for those who may block. Raises CredentialsError."""
         with self._lock:
             login = self.current()
             return login if login is not None else self._renew()
 
-    def invalidate(self, login: Login) -> bool:
+    def invalidate(self, login: LoginMethod) -> bool:
         """Take note that the server refused this login; whether trying again can make a difference."""
         with self._lock:
             if self._login is not login:
@@ -113,13 +113,13 @@ class Connection:
                 self._login = None
             return self._credentials.renewable
 
-    def _renew(self) -> Login:
+    def _renew(self) -> LoginMethod:
         identity = self._credentials.obtain()
         tls, expires = None, identity.expires
         if self.scheme == "https":
             tls = self._tls(identity.certificate)
             expires = min(expires, self.trust.read_again_at(self._clock()))
-        login = self._login = Login(identity.headers, tls, expires)
+        login = self._login = LoginMethod(identity.headers, tls, expires)
         return login
 
     def _tls(self, certificate: Certificate | None) -> ssl.SSLContext:

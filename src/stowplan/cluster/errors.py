@@ -70,18 +70,18 @@ class ApiError(ClusterError):
         return cls.from_status(told, status, wait)
 
     @classmethod
-    def from_status(cls, told: "Status", status: int = 0, retry_after: float | None = None) -> "ApiError":
+    def from_status(cls, told: "ApiStatus", status: int = 0, retry_after: float | None = None) -> "ApiError":
         """The error that a Kubernetes Status means, as it also comes in a watch, where no HTTP status goes with it."""
         if retry_after is None and told.details.retry_after_seconds > 0:
             retry_after = float(told.details.retry_after_seconds)
         return cls(status or told.code, told.reason, told.message, retry_after)
 
 
-class ConnectionFailed(ClusterError):
+class ConnectionFailedError(ClusterError):
     """No answer from the API server: unreachable, cut off, too slow, or not speaking as it should."""
 
 
-class UntrustedServer(ConnectionFailed):
+class UntrustedServerError(ConnectionFailedError):
     """A certificate that the trusted authorities did not sign, or that is another's. Waiting does not mend it."""
 
 
@@ -95,7 +95,7 @@ class StatusDetails(Wire, frozen=True, kw_only=True):
     retry_after_seconds: int = 0
 
 
-class Status(Wire, frozen=True, kw_only=True):
+class ApiStatus(Wire, frozen=True, kw_only=True):
     """Kubernetes' Status, the body of every refusal."""
 
     code: int = 0
@@ -104,14 +104,14 @@ class Status(Wire, frozen=True, kw_only=True):
     details: StatusDetails = StatusDetails()
 
 
-def _read_status(body: bytes) -> Status:
+def _read_status(body: bytes) -> ApiStatus:
     """A Status as the server writes it: in protobuf where the reply was to be that, else in JSON."""
     if not body.startswith(protobuf.MAGIC):
-        return codec.decode(Status, body)
+        return codec.decode(ApiStatus, body)
     told = dict(protobuf.fields(protobuf.opened(body)))
     reason, message, details = (_bytes(told.get(number)) for number in (_REASON, _MESSAGE, _DETAILS))
     retry_after = dict(protobuf.fields(details)).get(_RETRY_AFTER)
-    return Status(
+    return ApiStatus(
         code=_number(told.get(_CODE)),
         reason=reason.decode(),
         message=message.decode(),

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from stowplan.cluster.lean import Writer
-from stowplan.cluster.recorder import Recorder
+from stowplan.cluster.event_recorder import EventRecorder
+from stowplan.cluster.write_client import Writer
 from stowplan.cluster.writes.bindings import Answer, BindingExchange
 from stowplan.cluster.writes.evictions import EvictionExchange
 from stowplan.cluster.writes.objects import write
@@ -15,13 +15,13 @@ from stowplan.cluster.writes.statuses import Statuses
 from stowplan.framework import Bind, EmitEvent, Evict, Instruction, PatchStatus, Write
 
 
-class Executor:
+class InstructionExecutor:
     """Turns instructions into requests, and what becomes of those into answers, on the event loop's thread.
 
     What takes a thread or another server (calls of plugins and extenders) is not its business.
     """
 
-    def __init__(self, writer: Writer, recorder: Recorder) -> None:
+    def __init__(self, writer: Writer, recorder: EventRecorder) -> None:
         self._writer = writer
         self._statuses = Statuses(writer)
         self._handlers: dict[type[Instruction], Callable[[Any, Answer], None]] = {

@@ -10,9 +10,9 @@ from stowplan.api.kinds import Kind
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
-from stowplan.cluster.feed import UNFINISHED_PODS
-from stowplan.cluster.feed.frames import Decoder, MalformedReply
-from stowplan.cluster.feed.listing import list_pages
+from stowplan.cluster.reflector import UNFINISHED_PODS
+from stowplan.cluster.reflector.pager import list_pages
+from stowplan.cluster.reflector.watch_frames import Decoder, MalformedReplyError
 
 Item = tuple[Any, dict[str, Any] | None]
 """An object as its kind's struct, and all of it where that is wanted."""
@@ -64,7 +64,7 @@ async def _take(
                 if kind.name in required or error.status not in left_out:
                     raise _problem(connection, kind, error, kind.name in required) from error
                 left_out[error.status].append(kind)
-            except MalformedReply as error:
+            except MalformedReplyError as error:
                 raise ClusterError(f"{connection.url}: {error}") from error
     finally:
         await client.close()

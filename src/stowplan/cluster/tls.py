@@ -5,8 +5,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from stowplan.cluster.credential_source import REREAD_SECONDS, CredentialSource
 from stowplan.cluster.errors import CredentialsError
-from stowplan.cluster.material import REREAD_SECONDS, Material
 
 
 class Certificate(NamedTuple):
@@ -23,7 +23,7 @@ class Certificate(NamedTuple):
 class Trust(NamedTuple):
     """Whom to believe that it is the API server: these authorities, the system's if there are none, or anybody."""
 
-    authorities: Material | None = None
+    authorities: CredentialSource | None = None
     insecure: bool = False
 
     def read(self) -> bytes:

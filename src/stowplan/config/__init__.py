@@ -9,11 +9,11 @@ May import: `api` and `errors`.
 
 from stowplan.config.defaults import IN_TREE_PLUGINS, default_configuration
 from stowplan.config.duration import Duration
-from stowplan.config.errors import FieldError, InvalidConfiguration
+from stowplan.config.errors import FieldError, InvalidConfigurationError
 from stowplan.config.expansion import EnabledPlugin, expand, expand_profiles
 from stowplan.config.load import Loaded, from_builtins, load, read
-from stowplan.config.points import MULTI_POINT, POINTS
 from stowplan.config.types import Extender, KubeSchedulerConfiguration, Profile
+from stowplan.framework.points import MULTI_POINT, POINTS
 
 __all__ = [
     "IN_TREE_PLUGINS",
@@ -23,7 +23,7 @@ __all__ = [
     "EnabledPlugin",
     "Extender",
     "FieldError",
-    "InvalidConfiguration",
+    "InvalidConfigurationError",
     "KubeSchedulerConfiguration",
     "Loaded",
     "Profile",

@@ -20,7 +20,7 @@ class FieldError(NamedTuple):
         return inner == outer or inner.startswith((f"{outer}.", f"{outer}["))
 
 
-class InvalidConfiguration(ConfigError):
+class InvalidConfigurationError(ConfigError):
     """A configuration with faults: all of them in `errors`, and in the text a line each."""
 
     def __init__(self, source: str, errors: Iterable[FieldError]) -> None:

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple, TypeAlias
 
-from stowplan.config.errors import InvalidConfiguration, Problems
-from stowplan.config.points import (
+from stowplan.config.errors import InvalidConfigurationError, Problems
+from stowplan.config.types import KubeSchedulerConfiguration, Profile
+from stowplan.framework.points import (
     BIND,
     MULTI_POINT,
     PLACEMENT_GENERATE,
@@ -15,7 +16,6 @@ from stowplan.config.points import (
     SCORE,
     interface,
 )
-from stowplan.config.types import KubeSchedulerConfiguration, Profile
 
 _MAX_NODE_SCORE = 100
 _MAX_TOTAL_SCORE = 2**63 - 1
@@ -50,7 +50,7 @@ def expand(profile: Profile, implements: Implements, known: Collection[str] | No
         PLACEMENT_SCORE: _weights(profile, PLACEMENT_SCORE, "placement score plugins", existing, implements, problems),
     }
     if problems.errors:
-        raise InvalidConfiguration(f'profile "{profile.scheduler_name}"', problems.errors)
+        raise InvalidConfigurationError(f'profile "{profile.scheduler_name}"', problems.errors)
     return {
         point: tuple(EnabledPlugin(name, weights.get(point, {}).get(name, 0)) for name in names)
         for point, names in orders.items()
@@ -73,7 +73,7 @@ def expand_profiles(
         elif profile.args(own) != first.args(own):
             problems.add(f"$.profiles[{index}]", f"different queue sort plugin args {who}")
     if problems.errors:
-        raise InvalidConfiguration("", problems.errors)
+        raise InvalidConfigurationError("", problems.errors)
     return expanded
 
 

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from stowplan.config.args import ARGS
+from stowplan.config.conversion import V1, Converted, PolicyReader, convert
+from stowplan.config.conversion.sources import refuse
 from stowplan.config.defaults import complete, ignore_managed_resources
-from stowplan.config.eras import V1, Converted, PolicyReader, convert
-from stowplan.config.eras.sources import refuse
-from stowplan.config.errors import FieldError, InvalidConfiguration, Problems
-from stowplan.config.strict import decode, decode_walking, type_name
+from stowplan.config.errors import FieldError, InvalidConfigurationError, Problems
+from stowplan.config.strict_decoding import decode, decode_walking, type_name
 from stowplan.config.text import parse
 from stowplan.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, PluginConfig, Profile
 from stowplan.config.validation import check_plugin_names, validate
@@ -50,7 +50,7 @@ def from_builtins(
 ) -> KubeSchedulerConfiguration:
     """The same from plain data, as a JSON parser makes it."""
     if not isinstance(value, dict):
-        raise InvalidConfiguration(source, [FieldError("", f"expected an object, got {type_name(value)}")])
+        raise InvalidConfigurationError(source, [FieldError("", f"expected an object, got {type_name(value)}")])
     return _build(value, source, known_plugins, (), refuse).config
 
 
@@ -73,7 +73,7 @@ def _build(
     news = [error for error in rules.errors if not any(error.touches(fault) for fault in structure.errors)]
     if errors := structure.errors + news:
         moved = [error._replace(path=converted.original_path(error.path)) for error in errors]
-        raise InvalidConfiguration(source, moved)
+        raise InvalidConfigurationError(source, moved)
     return Loaded(ignore_managed_resources(config), converted)
 
 
@@ -87,7 +87,7 @@ def _check_head(value: dict[str, Any], source: str) -> None:
             problems.required(f"$.{field}", f"must be {only}")
         else:
             problems.invalid(f"$.{field}", given, f"must be {only}")
-        raise InvalidConfiguration(source, problems.errors)
+        raise InvalidConfigurationError(source, problems.errors)
 
 
 def _decode(value: dict[str, Any], problems: Problems) -> KubeSchedulerConfiguration:

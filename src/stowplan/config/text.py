@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from stowplan.config.errors import FieldError, InvalidConfiguration
-from stowplan.config.strict import type_name
+from stowplan.config.errors import FieldError, InvalidConfigurationError
+from stowplan.config.strict_decoding import type_name
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -31,9 +31,9 @@ def parse(text: str | bytes, source: str) -> tuple[dict[str, Any], list[FieldErr
         value = _parse(text)
         repeated = list(find_repeated(value, "$"))
     except RecursionError as error:
-        raise InvalidConfiguration(source, [FieldError("", "nested too deeply")]) from error
+        raise InvalidConfigurationError(source, [FieldError("", "nested too deeply")]) from error
     except ValueError as error:
-        raise InvalidConfiguration(source, [FieldError("", str(error))]) from error
+        raise InvalidConfigurationError(source, [FieldError("", str(error))]) from error
     return value, repeated
 
 

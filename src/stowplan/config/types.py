@@ -76,7 +76,7 @@ class Plugins(Strict, frozen=True, kw_only=True, omit_defaults=True):
     placement_score: PluginSet = PluginSet()
 
     def at(self, point: str) -> PluginSet:
-        """The set of a point, which is named as in `stowplan.config.points`."""
+        """The set of a point, which is named as in `stowplan.framework.points`."""
         plugin_set: PluginSet = getattr(self, PLUGINS_ATTRIBUTES[point])
         return plugin_set
 

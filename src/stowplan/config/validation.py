@@ -6,7 +6,7 @@ from stowplan.api.names import label_key_errors
 from stowplan.config.args import PluginArgs
 from stowplan.config.defaults import ALPHA_PLUGINS, REMOVED_PLUGINS
 from stowplan.config.errors import Problems
-from stowplan.config.strict import suggestion
+from stowplan.config.strict_decoding import suggestion
 from stowplan.config.types import (
     PLUGINS_ATTRIBUTES,
     ClientConnection,

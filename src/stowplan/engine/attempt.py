@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stowplan.engine.tasks import Task
 from stowplan.framework import Pod
-from stowplan.queue import Unit
+from stowplan.queue import QueuedPod
 from stowplan.runtime import Decision
 
 
@@ -13,7 +13,7 @@ class Attempt:
 
     __slots__ = ("cycle", "extenders", "late", "node_name", "pod", "state", "task", "unit")
 
-    def __init__(self, unit: Unit, decision: Decision, cycle: int) -> None:
+    def __init__(self, unit: QueuedPod, decision: Decision, cycle: int) -> None:
         self.unit = unit
         self.pod: Pod = unit.pod
         self.node_name = decision.node_name

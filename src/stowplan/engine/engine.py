@@ -11,20 +11,20 @@ from typing import Any
 
 from stowplan.cache import Cluster
 from stowplan.config.types import KubeSchedulerConfiguration
-from stowplan.engine.binding import Bindings
-from stowplan.engine.core import Core
-from stowplan.engine.cycle import Cycles
-from stowplan.engine.failure import Failures
-from stowplan.engine.intake import Intake
+from stowplan.engine.binding_cycle import BindingCycles
+from stowplan.engine.event_handlers import EventHandlers
 from stowplan.engine.invariants import Invariants
 from stowplan.engine.observer import Observer
-from stowplan.engine.preemptions import Preemptions
+from stowplan.engine.preemption import Preemptions
+from stowplan.engine.requeue import FailureHandler
+from stowplan.engine.scheduling_cycle import SchedulingCycles
+from stowplan.engine.state import EngineState
 from stowplan.framework import ALL_EVENTS, EmitEvent, Instruction, Pod, Request, Status
 from stowplan.framework.extender import CallExtender, Extender
 from stowplan.queue import HintTable, Nominator, SchedulingQueue, sort_key_of
 from stowplan.runtime import Profile, Registry, build_profiles
-from stowplan.runtime.survey import EXTENDER
-from stowplan.runtime.waiting import WaitingPods
+from stowplan.runtime.decide.diagnosis import EXTENDER
+from stowplan.runtime.points.waiting_pods import WaitingPods
 
 _HEARD_BY = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
 """The points whose plugins can keep a pod waiting, and so want to hear of events."""
@@ -58,12 +58,12 @@ class Engine:
         profiles = build_profiles(config, registry, cluster, nominator, rng, extenders)
         observer = observer or Observer()
         queue = _queue(config, profiles, nominator, clock, unschedulable_timeout, observer)
-        self.core = core = Core(cluster, nominator, profiles, queue, clock, observer)
-        failures = Failures(core)
+        self.core = core = EngineState(cluster, nominator, profiles, queue, clock, observer)
+        failures = FailureHandler(core)
         self._preemptions = Preemptions(core)
-        bindings = Bindings(core, failures, self._preemptions)
-        self._cycles = Cycles(core, bindings, failures, self._preemptions)
-        self._intake = Intake(core)
+        bindings = BindingCycles(core, failures, self._preemptions)
+        self._cycles = SchedulingCycles(core, bindings, failures, self._preemptions)
+        self._intake = EventHandlers(core)
         self._held: deque[Callable[[], None]] = deque()
         self.invariants: Invariants | None = None
         if check_invariants:

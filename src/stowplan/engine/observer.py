@@ -7,7 +7,7 @@ from typing import Any
 
 from stowplan import api
 from stowplan.framework import Pod, Status
-from stowplan.queue import Unit
+from stowplan.queue import QueuedPod
 from stowplan.runtime import Decision
 
 
@@ -24,32 +24,32 @@ class Observer:
     def enqueued(self, pod: Pod, status: Status | None, seconds: float) -> None:
         """PreEnqueue was asked about a pod. Told of one time in ten, but for the first: they come in great numbers."""
 
-    def entered(self, unit: Unit, queue: str, event: str) -> None:
+    def entered(self, unit: QueuedPod, queue: str, event: str) -> None:
         """A unit came to stand in a queue (active, backoff or unschedulable) because of the event of that label."""
 
     def hinted(self, plugin: str, event: str, hint: str, seconds: float) -> None:
         """A plugin said whether an event is worth another attempt: Queue, QueueSkip, or Error where it failed."""
 
-    def attempting(self, unit: Unit) -> None:
+    def attempting(self, unit: QueuedPod) -> None:
         """A scheduling cycle begins."""
 
-    def decided(self, unit: Unit, decision: Decision) -> None:
+    def decided(self, unit: QueuedPod, decision: Decision) -> None:
         """A scheduling cycle came to a decision."""
 
-    def passed(self, unit: Unit, point: str, status: Status | None, seconds: float) -> None:
+    def passed(self, unit: QueuedPod, point: str, status: Status | None, seconds: float) -> None:
         """A point after the decision is over (Reserve, Permit, PreBindPreFlight, PreBind, Bind, PostBind, Unreserve),
         and what all its plugins came to. Not told of pods that go from Reserve straight to the binding."""
 
-    def waited(self, unit: Unit, status: Status | None, seconds: float) -> None:
+    def waited(self, unit: QueuedPod, status: Status | None, seconds: float) -> None:
         """A pod need not wait at Permit any longer: it was let through, or rejected."""
 
-    def binding(self, unit: Unit, node_name: str) -> None:
+    def binding(self, unit: QueuedPod, node_name: str) -> None:
         """A pod is about to be bound by a plugin."""
 
-    def bound(self, unit: Unit, node_name: str) -> None:
+    def bound(self, unit: QueuedPod, node_name: str) -> None:
         """A pod is bound."""
 
-    def failed(self, unit: Unit, status: Status) -> None:
+    def failed(self, unit: QueuedPod, status: Status) -> None:
         """An attempt failed: the pod was rejected, or an error occurred."""
 
     def preempting(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:

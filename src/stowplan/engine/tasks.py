@@ -8,7 +8,7 @@ from typing import Any
 
 from stowplan.engine.timers import Timers
 from stowplan.framework import CancelledError, Request, Sleep, Together
-from stowplan.runtime.waiting import Verdict
+from stowplan.runtime.points.waiting_pods import PermitVerdict
 
 Steps = Coroutine[Request, Any, Any]
 OnEnd = Callable[[Any], None]
@@ -90,7 +90,7 @@ class Tasks:
             self._timers.after(request.seconds, lambda: request.on_answer(None))
         elif isinstance(request, Together):
             self._run_together(request)
-        elif isinstance(request, Verdict):
+        elif isinstance(request, PermitVerdict):
             request.waiting.when_settled(request.on_answer)
         else:
             self._outside(request)

@@ -13,8 +13,8 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.api.kinds import CASE_LISTS
 from stowplan.api.validation import validate
-from stowplan.config.errors import InvalidConfiguration
-from stowplan.config.strict import suggestion
+from stowplan.config.errors import InvalidConfigurationError
+from stowplan.config.strict_decoding import suggestion
 from stowplan.config.text import parse as parse_config
 from stowplan.errors import InputError
 from stowplan.evaluation.fields import fields_of
@@ -107,7 +107,7 @@ def _decode_config(value: Any) -> dict[str, Any]:
         raise InputError("$.config: larger than 1 MiB")
     config, repeated = parse_config(text, "config")
     if repeated:
-        raise InvalidConfiguration("config", repeated)
+        raise InvalidConfigurationError("config", repeated)
     return config
 
 

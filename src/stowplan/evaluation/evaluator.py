@@ -21,10 +21,10 @@ from stowplan.framework import DecisionRecord, Pod
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Factory, Profile, build_profiles, enable_everywhere
-from stowplan.runtime.decision import record_of, rejection
-from stowplan.runtime.fit_error import fit_error
+from stowplan.runtime.decide.decision import record_of, rejection
+from stowplan.runtime.decide.diagnosis import Diagnosis
+from stowplan.runtime.decide.fit_error import fit_error
 from stowplan.runtime.preemption import eligibility, search
-from stowplan.runtime.survey import Survey
 
 _LONGEST = 1000
 _encode = msgspec.json.Encoder().encode
@@ -114,7 +114,7 @@ def judge(profile: Profile, pod: Pod) -> DecisionRecord:
     gated = profile.pre_enqueue(pod)
     if gated is not None:
         return DecisionRecord(pod=pod.key, uid=pod.uid, scheduler_name=profile.name, pre_enqueue=rejection(gated))
-    survey = Survey(profile, pod).run()
+    survey = Diagnosis(profile, pod).run()
     if len(survey.feasible):
         return record_of(survey.score(), None)
     message = fit_error(survey)

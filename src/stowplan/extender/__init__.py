@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stowplan.extender.app import App, bind, filter, preempt, prioritize, run
-    from stowplan.extender.budget import remaining
-    from stowplan.extender.handlers.policy import Selector
-    from stowplan.extender.holding import PodWriter, Reservations
+    from stowplan.extender.deadline import remaining
+    from stowplan.extender.handlers.policy import PodSelection
+    from stowplan.extender.reservations import PodWriter, Reservations
 else:
 
     def __getattr__(name: str) -> object:
@@ -33,15 +33,15 @@ else:
 _ELSEWHERE = {
     **dict.fromkeys(("App", "bind", "filter", "preempt", "prioritize", "run"), "app"),
     **dict.fromkeys(("PodWriter", "Reservations"), "holding"),
-    "Selector": "handlers.policy",
+    "PodSelection": "handlers.policy",
     "remaining": "budget",
 }
 
 __all__ = [
     "App",
+    "PodSelection",
     "PodWriter",
     "Reservations",
-    "Selector",
     "bind",
     "filter",
     "preempt",

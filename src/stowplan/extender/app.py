@@ -34,7 +34,7 @@ from stowplan.extender.functions import (
     PrioritizeFunction,
     as_plugin,
 )
-from stowplan.extender.handlers.policy import EVERYBODY, Member, Selector
+from stowplan.extender.handlers.policy import EVERYBODY, GroupMember, PodSelection
 
 F = TypeVar("F", bound=Function)
 
@@ -44,37 +44,39 @@ class App:
     scores are averaged by weight. The module's own functions use one that is shared."""
 
     def __init__(self) -> None:
-        self.members: list[Member] = []
+        self.members: list[GroupMember] = []
 
     @overload
     def filter(self, function: F) -> F: ...
     @overload
-    def filter(self, *, selector: Selector = ...) -> Callable[[F], F]: ...
-    def filter(self, function: Function | None = None, *, selector: Selector = EVERYBODY) -> Any:
+    def filter(self, *, selector: PodSelection = ...) -> Callable[[F], F]: ...
+    def filter(self, function: Function | None = None, *, selector: PodSelection = EVERYBODY) -> Any:
         """Register a function that says which nodes a pod may use. With a selector it is asked about some pods only."""
         return self._register(FilterFunction, function, selector)
 
     @overload
     def prioritize(self, function: F) -> F: ...
     @overload
-    def prioritize(self, *, weight: int = ..., selector: Selector = ...) -> Callable[[F], F]: ...
-    def prioritize(self, function: Function | None = None, *, weight: int = 1, selector: Selector = EVERYBODY) -> Any:
+    def prioritize(self, *, weight: int = ..., selector: PodSelection = ...) -> Callable[[F], F]: ...
+    def prioritize(
+        self, function: Function | None = None, *, weight: int = 1, selector: PodSelection = EVERYBODY
+    ) -> Any:
         """Register a function that scores nodes from 0 to 10."""
         return self._register(PrioritizeFunction, function, selector, weight)
 
     @overload
     def bind(self, function: F) -> F: ...
     @overload
-    def bind(self, *, selector: Selector = ...) -> Callable[[F], F]: ...
-    def bind(self, function: Function | None = None, *, selector: Selector = EVERYBODY) -> Any:
+    def bind(self, *, selector: PodSelection = ...) -> Callable[[F], F]: ...
+    def bind(self, function: Function | None = None, *, selector: PodSelection = EVERYBODY) -> Any:
         """Register a function that binds pods."""
         return self._register(BindFunction, function, selector)
 
     @overload
     def preempt(self, function: F) -> F: ...
     @overload
-    def preempt(self, *, selector: Selector = ...) -> Callable[[F], F]: ...
-    def preempt(self, function: Function | None = None, *, selector: Selector = EVERYBODY) -> Any:
+    def preempt(self, *, selector: PodSelection = ...) -> Callable[[F], F]: ...
+    def preempt(self, function: Function | None = None, *, selector: PodSelection = EVERYBODY) -> Any:
         """Register a function that says which of the proposed victims may be evicted."""
         return self._register(PreemptFunction, function, selector)
 
@@ -88,9 +90,9 @@ class App:
 
         run(self.members, **options)
 
-    def _register(self, kind: Any, function: Function | None, selector: Selector, weight: int = 1) -> Any:
+    def _register(self, kind: Any, function: Function | None, selector: PodSelection, weight: int = 1) -> Any:
         def register(function: F) -> F:
-            self.members.append(Member(as_plugin(kind, function), weight=weight, selector=selector))
+            self.members.append(GroupMember(as_plugin(kind, function), weight=weight, selector=selector))
             return function
 
         return register if function is None else register(function)

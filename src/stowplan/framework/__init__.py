@@ -6,7 +6,8 @@ and the words for what users' code raises and returns. Does not belong here: any
 plugin. May import `api` alone, so that authors can import this room without dragging in an engine.
 """
 
-from stowplan.framework.decision import (
+from stowplan.framework.cycle_state import PODS_TO_ACTIVATE, CycleState, StateNotFoundError
+from stowplan.framework.decision_record import (
     CandidateRecord,
     DecisionRecord,
     FunnelStage,
@@ -38,11 +39,10 @@ from stowplan.framework.instructions import (
     Together,
     Write,
 )
-from stowplan.framework.node import NodeInfo
+from stowplan.framework.node_info import NodeInfo
 from stowplan.framework.plugin import Demand, Normalizer, Plugin, PostFilterResult, Scope, ScoringTeam, implements
 from stowplan.framework.pod import Pod, PodTemplate
-from stowplan.framework.queued import QueuedPodInfo
-from stowplan.framework.state import PODS_TO_ACTIVATE, CycleState, StateNotFoundError
+from stowplan.framework.queued_pod_info import QueuedPodInfo
 from stowplan.framework.status import (
     Code,
     Status,

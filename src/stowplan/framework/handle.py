@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, Protocol
 
+from stowplan.framework.cycle_state import CycleState
 from stowplan.framework.instructions import EmitEvent, Request
-from stowplan.framework.node import NodeInfo
+from stowplan.framework.node_info import NodeInfo
 from stowplan.framework.plugin import PostFilterResult
 from stowplan.framework.pod import Pod
-from stowplan.framework.state import CycleState
 from stowplan.framework.status import Status
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan.framework.cycle_state import CycleState
 from stowplan.framework.events import ALL_EVENTS, ClusterEventWithHint
-from stowplan.framework.node import NodeInfo
+from stowplan.framework.node_info import NodeInfo
 from stowplan.framework.pod import Pod, PodTemplate
-from stowplan.framework.state import CycleState
 from stowplan.framework.status import Status
 from stowplan.framework.vector import Mask, Nodes, Scores
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from stowplan.framework.handle import Handle
-    from stowplan.framework.queued import QueuedPodInfo
+    from stowplan.framework.queued_pod_info import QueuedPodInfo
 
 Scope = Literal["node", "node+pods", "cluster"]
 """What filter and score answers depend on besides the pod's template: the node object; also the pods on the node;

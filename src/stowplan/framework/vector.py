@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.framework.node import NodeInfo
+from stowplan.framework.node_info import NodeInfo
 
 T = TypeVar("T", bound=np.generic)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from stowplan.observe import logs
+from stowplan import logs
 
 log = logs.get(__name__)
 
@@ -11,17 +11,17 @@ Told = Callable[[str, str, bool], None]
 """Hears of each check that was made: its name, the page, whether it passed."""
 
 
-class Check(NamedTuple):
+class HealthCheck(NamedTuple):
     """Something that can be in order or not. `problem` says what is wrong, None if nothing is."""
 
     name: str
     problem: Callable[[], str | None]
 
 
-PING = Check("ping", lambda: None)
+PING = HealthCheck("ping", lambda: None)
 
 
-class Reply(NamedTuple):
+class HealthReply(NamedTuple):
     """An answer over HTTP."""
 
     status: int
@@ -31,12 +31,12 @@ class Reply(NamedTuple):
 class HealthPage:
     """One of /healthz, /livez and /readyz: the page itself, and below it one for each check."""
 
-    def __init__(self, name: str, checks: Collection[Check] = (), told: Told | None = None) -> None:
+    def __init__(self, name: str, checks: Collection[HealthCheck] = (), told: Told | None = None) -> None:
         self.name = name
         self.checks = tuple(checks) or (PING,)
         self._told = told
 
-    def report(self, *, verbose: bool = False, exclude: Collection[str] = ()) -> Reply:
+    def report(self, *, verbose: bool = False, exclude: Collection[str] = ()) -> HealthReply:
         """All checks. Reasons are withheld, for the page is open to everyone; they go to the log."""
         lines: list[str] = []
         reasons: dict[str, str] = {}
@@ -56,13 +56,17 @@ class HealthPage:
             lines.append(f"warn: some health checks cannot be excluded: no matches for {names}\n")
         if reasons:
             log.v(2, "Health check failed", page=self.name, checks=reasons)
-            return Reply(500, f"{''.join(lines)}{self.name} check failed\n")
-        return Reply(200, f"{''.join(lines)}{self.name} check passed\n" if verbose else "ok")
+            return HealthReply(500, f"{''.join(lines)}{self.name} check failed\n")
+        return HealthReply(200, f"{''.join(lines)}{self.name} check passed\n" if verbose else "ok")
 
-    def one(self, name: str) -> Reply | None:
+    def one(self, name: str) -> HealthReply | None:
         """A single check, with its reason: this page is not open to everyone. None if there is no such check."""
         for check in self.checks:
             if check.name == name:
                 problem = check.problem()
-                return Reply(200, "ok") if problem is None else Reply(500, f"internal server error: {problem}\n")
+                return (
+                    HealthReply(200, "ok")
+                    if problem is None
+                    else HealthReply(500, f"internal server error: {problem}\n")
+                )
         return None

@@ -21,7 +21,7 @@ def _nothing() -> Mapping[str, int]:
 
 
 @dataclass
-class Readings:
+class GaugeSources:
     """What is looked up at each scrape. The thread that scrapes calls these, so they must not wait for the loop."""
 
     pending_pods: Callable[[], Mapping[str, int]] = _nothing
@@ -41,7 +41,7 @@ class SchedulerMetrics:
 
     def __init__(self, registry: MetricRegistry) -> None:
         self.registry = registry
-        self.readings = Readings()
+        self.readings = GaugeSources()
         self._add_attempts()
         self._add_points()
         self._add_queue()

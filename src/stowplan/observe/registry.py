@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from stowplan.observe.series import Family, Histogram, Labels, Number, Reading, Sample, go_float
+from stowplan.observe.series import Family, Histogram, Labels, NumberSeries, Reading, Sample, go_float
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
@@ -24,9 +24,9 @@ class MetricRegistry:
         self.stability: dict[str, int] = {}
         """How many metrics there are of each stability."""
         self._allowed = allowed
-        self._families: dict[str, Family[Number] | Family[Histogram]] = {}
+        self._families: dict[str, Family[NumberSeries] | Family[Histogram]] = {}
         self._before: list[Callable[[], None]] = []
-        self.unexpected = Number()
+        self.unexpected = NumberSeries()
         """How often a label had a value that is not allowed."""
 
     def counter(
@@ -36,7 +36,7 @@ class MetricRegistry:
         help_text: str,
         labels: Labels = (),
         read: Callable[[], Reading] | None = None,
-    ) -> Family[Number]:
+    ) -> Family[NumberSeries]:
         """`read` answers at each scrape with a value by label values, from the thread that scrapes."""
         return self._numbers("counter", name, stability, help_text, labels, read)
 
@@ -47,7 +47,7 @@ class MetricRegistry:
         help_text: str,
         labels: Labels = (),
         read: Callable[[], Reading] | None = None,
-    ) -> Family[Number]:
+    ) -> Family[NumberSeries]:
         """`read` as for counters."""
         return self._numbers("gauge", name, stability, help_text, labels, read)
 
@@ -81,19 +81,19 @@ class MetricRegistry:
 
     def _numbers(
         self, kind: str, name: str, stability: str, help_text: str, labels: Labels, read: Callable[[], Reading] | None
-    ) -> Family[Number]:
-        family = Family(name, kind, f"[{stability}] {help_text}", labels, Number, read)
+    ) -> Family[NumberSeries]:
+        family = Family(name, kind, f"[{stability}] {help_text}", labels, NumberSeries, read)
         self._add(family, stability)
         return family
 
-    def _add(self, family: Family[Number] | Family[Histogram], stability: str) -> None:
+    def _add(self, family: Family[NumberSeries] | Family[Histogram], stability: str) -> None:
         family.allowed = {label: values for (metric, label), values in self._allowed.items() if metric == family.name}
         family.on_unexpected = self.unexpected.add
         self._families[family.name] = family
         self.stability[stability] = self.stability.get(stability, 0) + 1
 
 
-def _write(family: Family[Number] | Family[Histogram], lines: list[str]) -> None:
+def _write(family: Family[NumberSeries] | Family[Histogram], lines: list[str]) -> None:
     """A family that has no series yet is not told of."""
     name = family.name
     samples = [f"{name}{_labelled(sample)} {go_float(sample.value)}\n" for sample in family.samples()]

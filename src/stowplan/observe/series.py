@@ -31,7 +31,7 @@ class Sample(NamedTuple):
     value: float
 
 
-class Number:
+class NumberSeries:
     """A counter's or a gauge's series."""
 
     __slots__ = ("value",)
@@ -90,7 +90,7 @@ class Histogram:
         yield Sample("_count", labels, total)
 
 
-S = TypeVar("S", Number, Histogram)
+S = TypeVar("S", NumberSeries, Histogram)
 
 
 class Family(Generic[S]):

@@ -21,7 +21,7 @@ def normalized_image_name(name: str) -> str:
     return name if name.rfind(":") > name.rfind("/") else name + ":latest"
 
 
-class Wanted:
+class PodImages:
     """The images of a template, each as often as it is mentioned, and the size that earns the full score."""
 
     __slots__ = ("images", "most")
@@ -77,8 +77,8 @@ class ImageLocality(InTreePlugin):
         total /= wanted.most - LEAST
         return total.astype(np.int64)
 
-    def _wanted(self, template: PodTemplate) -> Wanted:
-        return template.derive(ImageLocality, Wanted)
+    def _wanted(self, template: PodTemplate) -> PodImages:
+        return template.derive(ImageLocality, PodImages)
 
     def _scaled(self, size: int, nodes_with_image: int) -> int:
         """An image that few nodes have counts less, lest those nodes attract every pod that needs it."""

@@ -31,7 +31,7 @@ from stowplan.plugins.base import BALANCED, CpuAndMemory, InTreePlugin
 NAME = "NodeResourcesBalancedAllocation"
 
 
-class Part(NamedTuple):
+class ResourceFraction(NamedTuple):
     """One resource: where its amounts are, and what the pod adds to them."""
 
     allocatable: Column
@@ -83,13 +83,13 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
         after += 50
         return after
 
-    def _parts(self, template: PodTemplate) -> tuple[Part, ...]:
+    def _parts(self, template: PodTemplate) -> tuple[ResourceFraction, ...]:
         return template.derive(self, self._make_parts)
 
-    def _make_parts(self, template: PodTemplate) -> tuple[Part, ...]:
+    def _make_parts(self, template: PodTemplate) -> tuple[ResourceFraction, ...]:
         requests = {name: template.requests.get(name, 0) for name in self._resources}
         return tuple(
-            Part(self.nodes.resource(name)[0], self.nodes.resource(name)[1], request)
+            ResourceFraction(self.nodes.resource(name)[0], self.nodes.resource(name)[1], request)
             for name, request in requests.items()
             if request or not is_scalar_resource(name)
         )
@@ -145,7 +145,9 @@ def _balance(fractions: list[float]) -> int:
     return int((1 - deviation) * 100)
 
 
-def _balance_of_nodes(table: NodeTable, parts: tuple[Part, ...], nodes: Nodes, *, with_pod: bool) -> NDArray[np.int64]:
+def _balance_of_nodes(
+    table: NodeTable, parts: tuple[ResourceFraction, ...], nodes: Nodes, *, with_pod: bool
+) -> NDArray[np.int64]:
     fractions: list[tuple[Floats, Floats]] = []
     for allocatable, requested, request in parts:
         capacity = nodes.read(allocatable.array)

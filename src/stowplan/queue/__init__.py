@@ -7,16 +7,16 @@ I/O. May import `framework` and `api`.
 """
 
 from stowplan.queue.heap import sort_key_of
-from stowplan.queue.hints import HintTable, Strategy
 from stowplan.queue.nominator import Nominator
+from stowplan.queue.queued_pod_info import QueuedPod
+from stowplan.queue.queueing_hints import HintTable, QueueingStrategy
 from stowplan.queue.scheduling_queue import SchedulingQueue
-from stowplan.queue.unit import Unit
 
 __all__ = [
     "HintTable",
     "Nominator",
+    "QueuedPod",
+    "QueueingStrategy",
     "SchedulingQueue",
-    "Strategy",
-    "Unit",
     "sort_key_of",
 ]

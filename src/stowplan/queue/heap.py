@@ -7,11 +7,11 @@ from heapq import heapify, heappop, heappush
 from typing import Any, cast
 
 from stowplan.framework import Plugin, Pod, QueuedPodInfo
-from stowplan.queue.unit import Unit
+from stowplan.queue.queued_pod_info import QueuedPod
 
 Less = Callable[[QueuedPodInfo, QueuedPodInfo], bool]
 
-SortKey = Callable[[Unit], tuple[Any, ...]]
+SortKey = Callable[[QueuedPod], tuple[Any, ...]]
 """Gives units keys that compare like the units: tuples of the same length for all of them."""
 
 _SLACK = 64
@@ -50,7 +50,7 @@ def key_by(less: Less) -> SortKey:
     return lambda unit: (_ByLess(less, unit),)
 
 
-class UnitHeap:
+class PodHeap:
     """Units in the order of a key; among equals, whoever came first goes first.
 
     Whatever is taken out from the middle leaves a stale entry behind: the unit's ticket tells. Heaps between which
@@ -67,30 +67,30 @@ class UnitHeap:
     def __len__(self) -> int:
         return self._size
 
-    def __iter__(self) -> Iterator[Unit]:
+    def __iter__(self) -> Iterator[QueuedPod]:
         """In order."""
         return (entry[-1] for entry in sorted(self._entries) if entry[-1].ticket == entry[-2])
 
-    def push(self, unit: Unit) -> None:
+    def push(self, unit: QueuedPod) -> None:
         unit.place = self
         unit.ticket = ticket = next(self._tickets)
         heappush(self._entries, (*self._key(unit), ticket, unit))
         self._size += 1
 
-    def peek(self) -> Unit | None:
+    def peek(self) -> QueuedPod | None:
         entries = self._entries
         while entries:
-            unit: Unit = entries[0][-1]
+            unit: QueuedPod = entries[0][-1]
             if unit.ticket == entries[0][-2]:
                 return unit
             heappop(entries)
         return None
 
-    def pop(self) -> Unit | None:
+    def pop(self) -> QueuedPod | None:
         entries = self._entries
         while entries:
             entry = heappop(entries)
-            unit: Unit = entry[-1]
+            unit: QueuedPod = entry[-1]
             if unit.ticket == entry[-2]:
                 self._size -= 1
                 unit.place = None
@@ -98,7 +98,7 @@ class UnitHeap:
                 return unit
         return None
 
-    def discard(self, unit: Unit) -> None:
+    def discard(self, unit: QueuedPod) -> None:
         unit.place = None
         unit.ticket = 0
         self._size -= 1
@@ -106,7 +106,7 @@ class UnitHeap:
             self._entries = [entry for entry in self._entries if entry[-1].ticket == entry[-2]]
             heapify(self._entries)
 
-    def replace_pod(self, unit: Unit, pod: Pod) -> None:
+    def replace_pod(self, unit: QueuedPod, pod: Pod) -> None:
         before = self._key(unit)
         unit.pod = pod
         if self._key(unit) != before:

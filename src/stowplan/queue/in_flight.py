@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from stowplan.framework import Action, ClusterEvent, EventResource
-from stowplan.queue.unit import Unit
+from stowplan.queue.queued_pod_info import QueuedPod
 
 MOST_EVENTS = 100_000
 
@@ -33,7 +33,7 @@ class InFlight:
     """
 
     def __init__(self, most_events: int = MOST_EVENTS) -> None:
-        self._units: dict[str, Unit] = {}
+        self._units: dict[str, QueuedPod] = {}
         self._events: deque[Happening] = deque()
         self._dropped = 0
         """How many events were dropped so far, which is the number of the first one that is kept."""
@@ -45,7 +45,7 @@ class InFlight:
     def __contains__(self, uid: str) -> bool:
         return uid in self._units
 
-    def __iter__(self) -> Iterator[Unit]:
+    def __iter__(self) -> Iterator[QueuedPod]:
         """In the order in which they were popped."""
         return iter(self._units.values())
 
@@ -54,7 +54,7 @@ class InFlight:
         """How many events are kept."""
         return len(self._events)
 
-    def enter(self, unit: Unit) -> None:
+    def enter(self, unit: QueuedPod) -> None:
         unit.first_event = self._dropped + len(self._events)
         self._units[unit.pod.uid] = unit
 
@@ -64,7 +64,7 @@ class InFlight:
             self._drop()
         self._events.append(Happening(event, old, new))
 
-    def events_since(self, unit: Unit) -> Iterator[Happening]:
+    def events_since(self, unit: QueuedPod) -> Iterator[Happening]:
         """What happened since the unit was popped."""
         if unit.first_event < self._dropped:
             yield Happening(FORGOTTEN, None, None)

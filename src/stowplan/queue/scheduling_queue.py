@@ -9,23 +9,23 @@ from math import floor, inf
 from typing import Any
 
 from stowplan.framework import ClusterEvent, Code, Pod, Status
-from stowplan.queue import changes
-from stowplan.queue.backoff import Backoff
-from stowplan.queue.heap import Less, SortKey, UnitHeap, key_by
-from stowplan.queue.hints import HintTable, Strategy
+from stowplan.queue import cluster_events
+from stowplan.queue.backoff_queue import BackoffQueue
+from stowplan.queue.heap import Less, PodHeap, SortKey, key_by
 from stowplan.queue.in_flight import InFlight
 from stowplan.queue.nominator import Nominator
-from stowplan.queue.pool import Pool
-from stowplan.queue.unit import Unit
+from stowplan.queue.queued_pod_info import QueuedPod
+from stowplan.queue.queueing_hints import HintTable, QueueingStrategy
+from stowplan.queue.unschedulable_pods import UnschedulablePods
 
 log = logging.getLogger("stowplan.queue")
 
 FLUSH_INTERVAL = 30.0
 """Seconds between looks for units that have been unschedulable for too long."""
 
-ADDED = changes.UNSCHEDULABLE_POD_ADD.label
-UPDATED = changes.UNSCHEDULABLE_POD_UPDATE.label
-FORCE_ACTIVATE = changes.FORCE_ACTIVATE.label
+ADDED = cluster_events.UNSCHEDULABLE_POD_ADD.label
+UPDATED = cluster_events.UNSCHEDULABLE_POD_UPDATE.label
+FORCE_ACTIVATE = cluster_events.FORCE_ACTIVATE.label
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
@@ -49,7 +49,7 @@ class SchedulingQueue:
         initial_backoff: float = 1.0,
         max_backoff: float = 10.0,
         unschedulable_timeout: float = 300.0,
-        on_enter: Callable[[Unit, str, str], None] | None = None,
+        on_enter: Callable[[QueuedPod, str, str], None] | None = None,
     ) -> None:
         """`sort_key` replaces `less` where it is given. `pre_enqueue` is told which plugin to ask first, and
         `on_enter` hears of each arrival: (unit; active, backoff or unschedulable; label of the event behind it)."""
@@ -61,11 +61,11 @@ class SchedulingQueue:
         self._on_enter = on_enter
         tickets = count(1)
         key = sort_key or key_by(less)
-        self._units: dict[str, Unit] = {}
+        self._units: dict[str, QueuedPod] = {}
         """All units but those in flight, by uid."""
-        self._active = UnitHeap(key, tickets)
-        self._backoff = Backoff(clock, initial_backoff, max_backoff, key, tickets)
-        self._pool = Pool()
+        self._active = PodHeap(key, tickets)
+        self._backoff = BackoffQueue(clock, initial_backoff, max_backoff, key, tickets)
+        self._pool = UnschedulablePods()
         self._in_flight = InFlight()
         self._interested: dict[ClusterEvent, tuple[str, ...]] = {}
         self._next_flush = clock() + FLUSH_INTERVAL
@@ -81,7 +81,7 @@ class SchedulingQueue:
         uid = new.uid
         if uid in self._in_flight:
             # It may come back, and then these events decide where to.
-            for event in changes.pod_events(old, new, assigned=False):
+            for event in cluster_events.pod_events(old, new, assigned=False):
                 self._in_flight.record(event, old, new)
             return
         unit = self._units.get(uid)
@@ -91,7 +91,7 @@ class SchedulingQueue:
         unit.place.replace_pod(unit, new)
         self._nominator.update(old, new)
         if unit.place is self._pool:
-            for event in changes.pod_events(old, new, assigned=False):
+            for event in cluster_events.pod_events(old, new, assigned=False):
                 if self._requeue(unit, self._strategy(unit, event, old, new), event.label):
                     break
 
@@ -104,7 +104,7 @@ class SchedulingQueue:
 
     # Attempts
 
-    def pop(self) -> Unit | None:
+    def pop(self) -> QueuedPod | None:
         """The next unit to try; it is in flight until `done`. While nobody is active, rejected units are tried before
         their backoff is over. Units that met an error always sit it out."""
         while True:
@@ -122,7 +122,7 @@ class SchedulingQueue:
                 return unit
             log.error("pod %s is in flight twice, one of them is dropped", unit.pod.key)
 
-    def add_unschedulable(self, unit: Unit) -> bool:
+    def add_unschedulable(self, unit: QueuedPod) -> bool:
         """Take a unit back after a failed attempt; `done` has to follow. The caller has set its pod as it is now, and
         who rejected it. False if the pod is queued already."""
         uid = unit.pod.uid
@@ -155,7 +155,7 @@ class SchedulingQueue:
             unit = self._units.get(pod.uid)
             if unit is None:
                 if pod.uid in self._in_flight:
-                    self._in_flight.record(changes.FORCE_ACTIVATE, None, pod)
+                    self._in_flight.record(cluster_events.FORCE_ACTIVATE, None, pod)
             elif unit.place is not self._active:
                 self._activate(unit, FORCE_ACTIVATE, ask=unit.place is self._pool)
 
@@ -187,7 +187,7 @@ class SchedulingQueue:
         self._next_flush += FLUSH_INTERVAL * (floor((now - self._next_flush) / FLUSH_INTERVAL) + 1)
         overdue = self._pool.flush(self._unschedulable_timeout, now)
         if overdue:
-            self._wake(overdue, changes.UNSCHEDULABLE_TIMEOUT, None, None)
+            self._wake(overdue, cluster_events.UNSCHEDULABLE_TIMEOUT, None, None)
 
     def next_deadline(self) -> float | None:
         """When `tick` will have something to do; None if nothing waits for time to pass."""
@@ -211,29 +211,29 @@ class SchedulingQueue:
         return uid in self._in_flight
 
     @property
-    def flying(self) -> Iterator[Unit]:
+    def flying(self) -> Iterator[QueuedPod]:
         """Units in flight, in the order in which they were popped."""
         return iter(self._in_flight)
 
     @property
-    def active(self) -> Iterator[Unit]:
+    def active(self) -> Iterator[QueuedPod]:
         """In the order in which they will be popped."""
         return iter(self._active)
 
     @property
-    def backoff(self) -> Iterator[Unit]:
+    def backoff(self) -> Iterator[QueuedPod]:
         return iter(self._backoff.rejected)
 
     @property
-    def error_backoff(self) -> Iterator[Unit]:
+    def error_backoff(self) -> Iterator[QueuedPod]:
         return iter(self._backoff.failed)
 
     @property
-    def unschedulable(self) -> Iterator[Unit]:
+    def unschedulable(self) -> Iterator[QueuedPod]:
         return (unit for unit in self._pool if not unit.gated)
 
     @property
-    def gated(self) -> Iterator[Unit]:
+    def gated(self) -> Iterator[QueuedPod]:
         return (unit for unit in self._pool if unit.gated)
 
     def counts(self) -> dict[str, int]:
@@ -252,11 +252,11 @@ class SchedulingQueue:
         uid = pod.uid
         if uid in self._units:
             _take_out(self._units[uid])
-        unit = self._units[uid] = Unit(pod, self._clock())
+        unit = self._units[uid] = QueuedPod(pod, self._clock())
         if self._activate(unit, label, ask=True):
             self._nominator.add(pod)
 
-    def _activate(self, unit: Unit, label: str, ask: bool) -> bool:
+    def _activate(self, unit: QueuedPod, label: str, ask: bool) -> bool:
         """Make a unit active, unless it is gated."""
         if ask and self._is_gated(unit):
             self._shelve(unit, label)
@@ -270,7 +270,7 @@ class SchedulingQueue:
             self._on_enter(unit, "active", label)
         return True
 
-    def _back_off(self, unit: Unit, label: str) -> bool:
+    def _back_off(self, unit: QueuedPod, label: str) -> bool:
         """Let a unit wait for the end of its backoff, unless it is gated."""
         if self._is_gated(unit):
             self._shelve(unit, label)
@@ -280,7 +280,7 @@ class SchedulingQueue:
         self._entered(unit, "backoff", label)
         return True
 
-    def _shelve(self, unit: Unit, label: str) -> None:
+    def _shelve(self, unit: QueuedPod, label: str) -> None:
         # A gated unit has no attempt that could clear this, and the next to wake it may be an event.
         if unit.gated:
             unit.was_flushed = False
@@ -289,7 +289,7 @@ class SchedulingQueue:
         if arrives:
             self._entered(unit, "unschedulable", label)
 
-    def _is_gated(self, unit: Unit) -> bool:
+    def _is_gated(self, unit: QueuedPod) -> bool:
         status = self._pre_enqueue(unit.pod, unit.gating_plugin)
         if status is None or status.code is Code.Success:
             unit.gating_plugin = ""
@@ -300,44 +300,46 @@ class SchedulingQueue:
         unit.unschedulable_plugins = unit.unschedulable_plugins | {status.plugin}
         return True
 
-    def _requeue(self, unit: Unit, strategy: Strategy, label: str) -> bool:
+    def _requeue(self, unit: QueuedPod, strategy: QueueingStrategy, label: str) -> bool:
         """Put a unit where a strategy wants it. False if that is the pool."""
-        if strategy is Strategy.Skip:
+        if strategy is QueueingStrategy.Skip:
             self._shelve(unit, label)
             return False
-        if strategy is Strategy.AfterBackoff and self._backoff.holds(unit):
+        if strategy is QueueingStrategy.AfterBackoff and self._backoff.holds(unit):
             return self._back_off(unit, label)
         return self._activate(unit, label, ask=True)
 
-    def _wake(self, units: list[Unit], event: ClusterEvent, old: Any, new: Any) -> None:
+    def _wake(self, units: list[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> None:
         label = event.label if units else ""
         for unit in units:
             if unit.gated and not event.wildcard and not self._opens_gate(unit, event):
                 continue
             strategy = self._strategy(unit, event, old, new)
-            if strategy is not Strategy.Skip:
+            if strategy is not QueueingStrategy.Skip:
                 self._pool.discard(unit)
                 self._requeue(unit, strategy, label)
         if self._in_flight:
             self._in_flight.record(event, old, new)
 
-    def _opens_gate(self, unit: Unit, event: ClusterEvent) -> bool:
+    def _opens_gate(self, unit: QueuedPod, event: ClusterEvent) -> bool:
         table = self._hints.get(unit.pod.spec.scheduler_name)
         return table is not None and table.hears(unit.gating_plugin, event)
 
-    def _strategy(self, unit: Unit, event: ClusterEvent, old: Any, new: Any) -> Strategy:
+    def _strategy(self, unit: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
         table = self._hints.get(unit.pod.spec.scheduler_name)
-        return Strategy.AfterBackoff if table is None else table.worth_retrying(unit, event, old, new)
+        return QueueingStrategy.AfterBackoff if table is None else table.worth_retrying(unit, event, old, new)
 
-    def _strategy_after_attempt(self, unit: Unit) -> Strategy:
+    def _strategy_after_attempt(self, unit: QueuedPod) -> QueueingStrategy:
         if not unit.rejected or unit.pod.uid not in self._in_flight:
-            return Strategy.AfterBackoff
-        best = Strategy.Skip
+            return QueueingStrategy.AfterBackoff
+        best = QueueingStrategy.Skip
         for event, old, new in self._in_flight.events_since(unit):
             strategy = self._strategy(unit, event, old, new)
-            if strategy is not Strategy.Skip:
+            if strategy is not QueueingStrategy.Skip:
                 best = strategy
-            if best is Strategy.Immediately or (best is Strategy.AfterBackoff and not unit.pending_plugins):
+            if best is QueueingStrategy.Immediately or (
+                best is QueueingStrategy.AfterBackoff and not unit.pending_plugins
+            ):
                 break
         return best
 
@@ -348,11 +350,11 @@ class SchedulingQueue:
             found = self._interested[event] = tuple(dict.fromkeys(names))
         return found
 
-    def _entered(self, unit: Unit, queue: str, label: str) -> None:
+    def _entered(self, unit: QueuedPod, queue: str, label: str) -> None:
         if self._on_enter is not None:
             self._on_enter(unit, queue, label)
 
 
-def _take_out(unit: Unit) -> None:
+def _take_out(unit: QueuedPod) -> None:
     if unit.place is not None:
         unit.place.discard(unit)

@@ -5,8 +5,8 @@ and the fast one that remembers (`plan`), host selection, nominated pods, the pr
 are not ours. Does not belong here: queues, binding, I/O, any rule about pods and nodes. May import everything below.
 """
 
-from stowplan.runtime.build import Factory, Registry, build_profiles, enable_everywhere
-from stowplan.runtime.decision import Decision
-from stowplan.runtime.profile import Profile
+from stowplan.runtime.decide.decision import Decision
+from stowplan.runtime.profile.build import Factory, Registry, build_profiles, enable_everywhere
+from stowplan.runtime.profile.profile import Profile
 
 __all__ = ["Decision", "Factory", "Profile", "Registry", "build_profiles", "enable_everywhere"]

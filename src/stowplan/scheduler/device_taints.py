@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.api.kinds import KINDS, Kind
-from stowplan.cluster.feed import Item, Sink
+from stowplan.cluster.reflector import EventSink, Item
 
 RULES, SLICES = KINDS["DeviceTaintRule"], KINDS["ResourceSlice"]
 
@@ -21,7 +21,7 @@ RULES, SLICES = KINDS["DeviceTaintRule"], KINDS["ResourceSlice"]
 class TaintedSlices:
     """A sink in front of another, to which it tells slices with the taints that rules add."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: EventSink) -> None:
         self._sink = sink
         self._rules: dict[str, api.DeviceTaintRule] = {}
         self._published: dict[str, api.ResourceSlice] = {}

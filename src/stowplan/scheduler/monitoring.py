@@ -7,28 +7,28 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from stowplan import logs
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.kubeconfig import in_cluster, load_connection
 from stowplan.cluster.kubeconfig.in_cluster import is_in_cluster
 from stowplan.config.dump import to_builtins
+from stowplan.config.feature_gates import GATES
+from stowplan.config.options import Options
 from stowplan.engine import Engine
 from stowplan.errors import ConfigError
-from stowplan.observe import logs
-from stowplan.observe.access import AccessMetrics
-from stowplan.observe.component import add_component_metrics
-from stowplan.observe.extenders import ExtenderMetrics
-from stowplan.observe.health import Check, HealthPage
+from stowplan.observe import resource_metrics
+from stowplan.observe.access_metrics import AccessMetrics
+from stowplan.observe.component_metrics import add_component_metrics
+from stowplan.observe.extender_metrics import ExtenderMetrics
+from stowplan.observe.gauges import RetriedRead, readings_of
+from stowplan.observe.health import HealthCheck, HealthPage
 from stowplan.observe.metrics import SchedulerMetrics
+from stowplan.observe.metrics_observer import MetricsObserver
 from stowplan.observe.registry import MetricRegistry
-from stowplan.observe.requests import RequestMetrics
-from stowplan.observe.slis import HealthMetrics
-from stowplan.scheduler import resource_metrics
-from stowplan.scheduler.flags.gates import GATES
-from stowplan.scheduler.instruments import Instruments
-from stowplan.scheduler.options import Options
-from stowplan.scheduler.readings import Steady, readings_of
-from stowplan.scheduler.serving import Clients, Pages, PlainServer, SecureServer, Sources
+from stowplan.observe.rest_client_metrics import RequestMetrics
+from stowplan.observe.sli_metrics import HealthMetrics
+from stowplan.serving import Clients, InsecureServer, Pages, SecureServer, Sources
 
 log = logs.get(__name__)
 
@@ -60,12 +60,12 @@ class Monitor:
         self._options = options
         self._subject: Subject | None = None
         self._server: SecureServer | None = None
-        self._plain: PlainServer | None = None
+        self._plain: InsecureServer | None = None
         self.ending = False
         """Whether the process is about to end, which makes it unready."""
         self.registry = MetricRegistry(options.metrics.disabled, options.metrics.allowed_labels)
         self.metrics = SchedulerMetrics(self.registry)
-        self.observer = Instruments(self.metrics, clock)
+        self.observer = MetricsObserver(self.metrics, clock)
         self.requests = RequestMetrics(self.registry, api_server)
         self.extenders = ExtenderMetrics(self.registry) if options.config.extenders else None
         """Present where there are any."""
@@ -82,7 +82,7 @@ class Monitor:
         """Begin to serve, if that is wanted at all. Raises ConfigError."""
         options = self._options
         pages = Pages(self._sources())
-        self._plain = PlainServer(options.plain_http, pages)
+        self._plain = InsecureServer(options.plain_http, pages)
         self._plain.start()
         if options.serving.port == 0:
             return
@@ -110,9 +110,9 @@ class Monitor:
 
     def _sources(self) -> Sources:
         options, health = self._options, HealthMetrics()
-        election = [Check("leaderElection", self._lease_problem)] if self._elects else []
-        shutdown = Check("shutdown", lambda: _ENDING if self.ending else None)
-        synced = Check("sched-handler-sync", lambda: None if self._is_ready() else _NOT_SYNCED)
+        election = [HealthCheck("leaderElection", self._lease_problem)] if self._elects else []
+        shutdown = HealthCheck("shutdown", lambda: _ENDING if self.ending else None)
+        synced = HealthCheck("sched-handler-sync", lambda: None if self._is_ready() else _NOT_SYNCED)
         return Sources(
             metrics=self.registry,
             health=health,
@@ -123,7 +123,7 @@ class Monitor:
             ),
             configuration=to_builtins(options.config),
             flags=options.flags,
-            resources=Steady(self._resources, b""),
+            resources=RetriedRead(self._resources, b""),
             profiling=options.config.enable_profiling,
             gates=options.gates,
         )

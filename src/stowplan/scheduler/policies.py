@@ -9,8 +9,9 @@ import msgspec
 from stowplan.cluster.client import Client
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.kubeconfig import load_connection
-from stowplan.config.eras import PolicySource
-from stowplan.config.eras.sources import POLICY_KEY
+from stowplan.config.conversion import PolicySource
+from stowplan.config.conversion.sources import POLICY_KEY
+from stowplan.config.files import read_file
 from stowplan.errors import ConfigError
 
 _PATIENCE = 10.0
@@ -45,12 +46,3 @@ class Policies:
         if text is None:
             raise ConfigError(f'missing policy config map value at key "{POLICY_KEY}" in {source}')
         return str(text)
-
-
-def read_file(file: str) -> bytes:
-    """The content of a file. Raises ConfigError."""
-    try:
-        with open(file, "rb") as opened:
-            return opened.read()
-    except OSError as error:
-        raise ConfigError(f"open {file}: {(error.strerror or str(error)).lower()}") from error

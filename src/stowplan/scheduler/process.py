@@ -10,23 +10,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from stowplan import logs
 from stowplan._version import KUBERNETES_VERSION, __version__
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
-from stowplan.cluster.errors import ApiError, ClusterError, CredentialsError, UntrustedServer
+from stowplan.cluster.errors import ApiError, ClusterError, CredentialsError, UntrustedServerError
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.config.dump import to_yaml
+from stowplan.config.feature_gates import TAINT_RULES
+from stowplan.config.options import Options
 from stowplan.errors import ConfigError, StowplanError
 from stowplan.extender.client import HttpExtender, build_extenders
-from stowplan.observe import logs
-from stowplan.observe.extenders import ExtenderMetrics
+from stowplan.observe.extender_metrics import ExtenderMetrics
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
-from stowplan.scheduler.dump import dump
-from stowplan.scheduler.flags.gates import TAINT_RULES
-from stowplan.scheduler.live import Scheduler, Settings, now
+from stowplan.scheduler.dumper import dump
 from stowplan.scheduler.monitoring import Monitor
-from stowplan.scheduler.options import Options
+from stowplan.scheduler.scheduler import Scheduler, SchedulerSettings, now
 
 EXIT_DONE, EXIT_FAILED = 0, 1
 _LOOK_FOR_SECONDS = 5.0
@@ -51,7 +51,7 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
     for extender in extenders:
         log.v(2, "Creating extender", extender=extender.name)
     plugins = {**registered, **enabled}
-    settings = Settings(
+    settings = SchedulerSettings(
         config=options.config,
         registry={**REGISTRY, **plugins},
         connection=load_connection(options.config.client_connection.kubeconfig, options.master),
@@ -80,7 +80,7 @@ def _on_the_fastest_loop(main: Coroutine[Any, Any, int]) -> int:
     return uvloop.run(main)
 
 
-async def _run(settings: Settings, options: Options) -> int:
+async def _run(settings: SchedulerSettings, options: Options) -> int:
     connection = settings.connection
     monitor = Monitor(options, f"{connection.host}:{connection.port}", now)
     observer = monitor.observer
@@ -99,7 +99,7 @@ async def _run(settings: Settings, options: Options) -> int:
     return EXIT_DONE
 
 
-async def _serve_and_schedule(scheduler: Scheduler, monitor: Monitor, settings: Settings) -> None:
+async def _serve_and_schedule(scheduler: Scheduler, monitor: Monitor, settings: SchedulerSettings) -> None:
     monitor.watch(scheduler)
     if monitor.extenders is not None:
         count_calls(settings.extenders, monitor.extenders)
@@ -122,7 +122,7 @@ async def _check_connection(connection: Connection) -> None:
     try:
         async with asyncio.timeout(_LOOK_FOR_SECONDS):
             await client.get("/version")
-    except (UntrustedServer, CredentialsError):
+    except (UntrustedServerError, CredentialsError):
         raise
     except ApiError as refusal:
         if refusal.status == 401:

@@ -30,7 +30,7 @@ class _Job:
         self.timer: asyncio.TimerHandle | None = None
 
 
-class Threads:
+class PluginThreads:
     """Calls functions on threads and brings the results back to the loop's. `deadline` is in seconds.
 
     A function that has not returned by then is given up, and so is its thread. None of the threads keeps the process

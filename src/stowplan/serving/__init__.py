@@ -1,12 +1,18 @@
-"""What a server of ours needs before it can serve: a socket to listen on, a certificate, and whom to believe.
+"""Serving HTTP: sockets, certificates, authentication, authorization, and the pages of a scheduler.
 
-Belongs here: listening sockets, TLS contexts that follow their files, certificates made up where there are none.
-Does not belong here: what is served, and to whom; the servers know that.
-May import: `observe` and `errors`.
+Belongs here: listening sockets, TLS contexts that reload their files, self-signed certificates, TokenReview and
+SubjectAccessReview, the secure and the insecure server, health, metrics and z-pages.
+Does not belong here: the contents of the pages, which come from `observe` and from the process that serves them.
+May import: `cluster`, `observe`, `config` and the rooms below them.
+
+Upstream: k8s.io/apiserver (authentication, authorization, secure serving), k8s.io/component-base/zpages.
 """
 
+from stowplan.config.serving_options import ServingOptions
 from stowplan.serving.certificates import ServerTLS
+from stowplan.serving.insecure_server import InsecureServer
 from stowplan.serving.listening import listen
-from stowplan.serving.options import ServingOptions
+from stowplan.serving.pages import Pages, Sources
+from stowplan.serving.secure_server import Clients, SecureServer
 
-__all__ = ["ServerTLS", "ServingOptions", "listen"]
+__all__ = ["Clients", "InsecureServer", "Pages", "SecureServer", "ServerTLS", "ServingOptions", "Sources", "listen"]

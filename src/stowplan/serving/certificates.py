@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
+from stowplan import logs
+from stowplan.config.serving_options import ServingOptions
 from stowplan.errors import ConfigError
-from stowplan.observe import logs
-from stowplan.serving.options import ServingOptions
 from stowplan.serving.self_signed import make_self_signed
 
 log = logs.get(__name__)

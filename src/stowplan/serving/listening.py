@@ -6,8 +6,8 @@ import ipaddress
 import os
 import socket
 
+from stowplan.config.serving_options import ServingOptions
 from stowplan.errors import ConfigError
-from stowplan.serving.options import ServingOptions
 
 
 def listen(options: ServingOptions) -> socket.socket:

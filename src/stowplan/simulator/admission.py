@@ -11,10 +11,10 @@ from stowplan import api
 from stowplan.cache.stores import ApiObject
 from stowplan.cache.volumes import STORAGE_CLASS
 from stowplan.errors import InputError
-from stowplan.simulator.device_defaults import with_claim_defaults, with_template_defaults
+from stowplan.simulator.api_server import ApiServer
+from stowplan.simulator.claim_defaults import with_claim_defaults, with_template_defaults
 from stowplan.simulator.pod_defaults import with_defaults
 from stowplan.simulator.pod_status import PENDING
-from stowplan.simulator.world import World
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -28,7 +28,7 @@ _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critic
 class Admission:
     """Fills in what depends on the other objects of a world as well."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ApiServer) -> None:
         self._world = world
         self._rules: dict[type, Callable[[Any], Any]] = {
             api.Pod: self._pod,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from stowplan import api
+from stowplan.simulator.api_server import ApiServer, Change
 from stowplan.simulator.identity import generate_name
 from stowplan.simulator.pod_status import is_active
-from stowplan.simulator.workloads.stamp import owned_by
-from stowplan.simulator.world import Change, World
+from stowplan.simulator.workloads.pod_factory import owned_by
 
 _POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
@@ -18,7 +18,7 @@ _POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 class ClaimController:
     """The controller of resource claims."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ApiServer) -> None:
         self._world = world
 
     def on_pod(self, change: Change) -> None:

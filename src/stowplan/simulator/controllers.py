@@ -7,12 +7,12 @@ from typing import Any
 
 from stowplan import api
 from stowplan.simulator.admission import Admission
+from stowplan.simulator.api_server import ApiServer, Change
 from stowplan.simulator.claim_controller import ClaimController
 from stowplan.simulator.disruption_controller import DisruptionController
 from stowplan.simulator.ephemeral_volumes import EphemeralVolumeController
 from stowplan.simulator.volume_controller import VolumeController
-from stowplan.simulator.workloads import MAKERS, WorkloadController
-from stowplan.simulator.world import Change, World
+from stowplan.simulator.workloads import MAKERS, WorkloadReconciler
 
 Reaction = Callable[[Change], None]
 
@@ -20,10 +20,10 @@ Reaction = Callable[[Change], None]
 class Controllers:
     """Reacts to the changes of a world, each of which is to be told once and in order."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ApiServer) -> None:
         self.admission = Admission(world)
         self._world = world
-        self._workloads = WorkloadController(world, self.admission)
+        self._workloads = WorkloadReconciler(world, self.admission)
         volumes = VolumeController(world)
         ephemeral = EphemeralVolumeController(world, self.admission)
         claims = ClaimController(world)

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.api.selectors import IN, Selector
 from stowplan.cache.stores import key_of
-from stowplan.simulator.disruption_tally import Member, Scale, Tally
+from stowplan.simulator.api_server import ApiServer, Change, controller_of
+from stowplan.simulator.disruption_counts import BudgetedPod, DisruptionCounts, Scale
 from stowplan.simulator.pod_status import is_healthy
 from stowplan.simulator.workloads.replicas import replicas_of
-from stowplan.simulator.world import Change, World, controller_of
 
 _SCALED = (api.Deployment, api.ReplicaSet, api.ReplicationController, api.StatefulSet)
 _SCALED_KINDS = tuple(kind.__name__ for kind in _SCALED)
@@ -30,11 +30,11 @@ class DisruptionController:
     anybody reads: the other numbers in it are those of that moment.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ApiServer) -> None:
         self._world = world
-        self._tallies: dict[str, Tally] = {}
+        self._tallies: dict[str, DisruptionCounts] = {}
         self._index = _Index(())
-        self._covered: dict[str, tuple[api.Pod, tuple[Tally, ...]]] = {}
+        self._covered: dict[str, tuple[api.Pod, tuple[DisruptionCounts, ...]]] = {}
         """Pods as they were counted, and where; those that no budget covers are not here."""
 
     def on_budget(self, change: Change) -> None:
@@ -54,7 +54,9 @@ class DisruptionController:
 
     def _recount(self) -> None:
         """Budgets hardly ever change, but there may be many when a simulation begins: one look at all pods for all."""
-        self._tallies = {key_of(each.metadata): Tally(each) for each in self._world.all(api.PodDisruptionBudget)}
+        self._tallies = {
+            key_of(each.metadata): DisruptionCounts(each) for each in self._world.all(api.PodDisruptionBudget)
+        }
         self._index = _Index(self._tallies.values())
         self._covered.clear()
         for pod in self._world.all(api.Pod):
@@ -62,7 +64,7 @@ class DisruptionController:
         for tally in self._tallies.values():
             self._publish(tally, at_any_rate=True)
 
-    def _account(self, metadata: api.ObjectMeta, pod: api.Pod | None) -> list[Tally]:
+    def _account(self, metadata: api.ObjectMeta, pod: api.Pod | None) -> list[DisruptionCounts]:
         """Count a pod as it is now, None if it is gone; the tallies that are not what they were."""
         key = key_of(metadata)
         counted, before = self._covered.get(key, (None, ()))
@@ -77,11 +79,11 @@ class DisruptionController:
         else:
             self._covered[key] = pod, now
             scale = self._scale(pod) if any(tally.counts_scale for tally in now) else None
-            member = Member(is_healthy(pod), scale)
+            member = BudgetedPod(is_healthy(pod), scale)
             changed += [tally for tally in now if tally.put(key, member)]
         return changed
 
-    def _publish(self, tally: Tally, *, at_any_rate: bool = False) -> None:
+    def _publish(self, tally: DisruptionCounts, *, at_any_rate: bool = False) -> None:
         budget = self._world.get(api.PodDisruptionBudget, tally.name, tally.namespace)
         status = tally.status()
         if budget is None or budget.status == status:
@@ -105,15 +107,15 @@ class DisruptionController:
 class _Index:
     """Finds the tallies of a pod by its labels, without asking every one of them."""
 
-    def __init__(self, tallies: Iterable[Tally]) -> None:
-        self._by_label: dict[str, dict[tuple[str, str] | None, list[Tally]]] = {}
+    def __init__(self, tallies: Iterable[DisruptionCounts]) -> None:
+        self._by_label: dict[str, dict[tuple[str, str] | None, list[DisruptionCounts]]] = {}
         """By namespace, and by a label that their pods must have, None where there is no such label."""
         for tally in tallies:
             known = self._by_label.setdefault(tally.namespace, {})
             for label in _telling_labels(tally.selector):
                 known.setdefault(label, []).append(tally)
 
-    def covering(self, metadata: api.ObjectMeta) -> tuple[Tally, ...]:
+    def covering(self, metadata: api.ObjectMeta) -> tuple[DisruptionCounts, ...]:
         labels, known = metadata.labels, self._by_label.get(metadata.namespace)
         if known is None:
             return ()

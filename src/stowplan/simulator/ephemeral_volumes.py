@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from stowplan import api
 from stowplan.simulator.admission import Admission
+from stowplan.simulator.api_server import ApiServer, Change
 from stowplan.simulator.pod_status import is_active
-from stowplan.simulator.workloads.stamp import owned_by
-from stowplan.simulator.world import Change, World
+from stowplan.simulator.workloads.pod_factory import owned_by
 
 
 class EphemeralVolumeController:
     """Makes the claims; they are deleted as all that a pod owns is."""
 
-    def __init__(self, world: World, admission: Admission) -> None:
+    def __init__(self, world: ApiServer, admission: Admission) -> None:
         self._world = world
         self._admission = admission
 

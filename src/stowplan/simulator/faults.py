@@ -10,13 +10,13 @@ from random import Random
 from typing import Any, NamedTuple
 
 from stowplan.framework.instructions import Bind, Request
-from stowplan.simulator.refusals import MODIFIED, conflict, timed_out
+from stowplan.simulator.api_errors import MODIFIED, conflict, timed_out
 
 CarryOut = Callable[[Request], Any]
 """Fulfils a request and tells the outcome."""
 
 
-class Later(NamedTuple):
+class Delayed(NamedTuple):
     """An outcome that is to be told only after some seconds."""
 
     delay: float
@@ -84,6 +84,6 @@ def slow(chance: float, shortest: float, longest: float) -> Fault:
     """Requests that are fulfilled at once and answered some seconds after."""
 
     def delay(request: Request, carry_out: CarryOut, rng: Random) -> Any:
-        return Later(rng.uniform(shortest, longest), carry_out(request))
+        return Delayed(rng.uniform(shortest, longest), carry_out(request))
 
     return Fault(chance, Request, delay)

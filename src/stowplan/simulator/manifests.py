@@ -13,11 +13,11 @@ from stowplan.api import codec
 from stowplan.api.validation import validate
 from stowplan.cache.stores import key_of
 from stowplan.errors import InputError
-from stowplan.simulator import advice, limits
+from stowplan.simulator import input_notes, limits
 from stowplan.simulator.admission import DEFAULT_NAMESPACE, located
+from stowplan.simulator.apply import Apply, Live, lay_over
 from stowplan.simulator.documents import Origin, Read, find_files, read_documents
 from stowplan.simulator.identity import generate_name
-from stowplan.simulator.overlay import Live, Overlay, lay_over
 from stowplan.simulator.ownership import Ownership
 
 _TOLD = 20
@@ -59,7 +59,7 @@ def load(names: Iterable[str], read: Read, live: Live | None = None, namespace: 
     `namespace` is for objects that name none, in place of the cluster's own choice. An InputError tells what is wrong
     with them, a line each.
     """
-    reader = _Reader(namespace or (DEFAULT_NAMESPACE if live is None else live.namespace))
+    reader = _ManifestReader(namespace or (DEFAULT_NAMESPACE if live is None else live.namespace))
     for name in names:
         try:
             for file in find_files(name):
@@ -67,13 +67,13 @@ def load(names: Iterable[str], read: Read, live: Live | None = None, namespace: 
         except InputError as problem:
             reader.problems.append(str(problem))
     refuse(reader.problems)
-    overlay = Overlay(reader.objects, frozenset(), []) if live is None else lay_over(live, reader.objects)
+    overlay = Apply(reader.objects, frozenset(), []) if live is None else lay_over(live, reader.objects)
     ownership = Ownership(overlay.objects)
     refuse([*ownership.problems(), *limits.problems(ownership)])
     notes = [
         *overlay.notes,
         *ownership.notes(overlay.standing),
-        *advice.notes([item for item, _ in ownership.objects]),
+        *input_notes.notes([item for item, _ in ownership.objects]),
     ]
     return Manifests(ownership.objects, reader.unknown, notes, overlay.standing)
 
@@ -85,7 +85,7 @@ def refuse(problems: list[str]) -> None:
         raise InputError("\n".join([*problems[:_TOLD], *([f"and {more} more"] if more > 0 else [])]))
 
 
-class _Reader:
+class _ManifestReader:
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
         self.objects: list[tuple[Any, Origin]] = []

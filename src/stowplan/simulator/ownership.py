@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.cache.stores import key_of
+from stowplan.simulator.api_server import controller_of
 from stowplan.simulator.documents import Origin
 from stowplan.simulator.identity import make_uid
-from stowplan.simulator.world import controller_of
 
 Objects = list[tuple[Any, Origin]]
 Key = tuple[str, str]

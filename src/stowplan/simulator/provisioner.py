@@ -9,8 +9,8 @@ from stowplan import api
 from stowplan.api.selectors import IN
 from stowplan.cache.volumes import MIGRATION_OF_PLUGIN, SELECTED_NODE, storage_class_of
 from stowplan.plugins.volume_binding.provisioning import NO_PROVISIONER
+from stowplan.simulator.api_server import ApiServer
 from stowplan.simulator.identity import make_uid
-from stowplan.simulator.world import World
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 
@@ -21,7 +21,7 @@ Topology = dict[str, str]
 class Provisioner:
     """All provisioners in one."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ApiServer) -> None:
         self._world = world
 
     def make(self, claim: api.PersistentVolumeClaim) -> api.PersistentVolume | None:

@@ -14,11 +14,11 @@ from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine import Engine, Observer
 from stowplan.framework import Bind, Call, Failure, Instruction, Request
 from stowplan.framework.extender import CallExtender, Extender
-from stowplan.framework.words import raised
+from stowplan.framework.safe_text import raised
 from stowplan.runtime import Registry
+from stowplan.simulator.api_server import ApiServer
 from stowplan.simulator.controllers import Controllers
-from stowplan.simulator.faults import Faults, Later
-from stowplan.simulator.world import World
+from stowplan.simulator.faults import Delayed, Faults
 
 EPOCH = 1_767_225_600.0
 """2026-01-01T00:00:00Z, where simulated time begins unless told otherwise."""
@@ -62,7 +62,7 @@ class Simulation:
         `ask` calls a real extender, and takes no simulated time. None is ever asked to bind: that happens here.
         """
         self.clock = VirtualClock(start)
-        self.world = World(self.clock, faults, grace=grace)
+        self.world = ApiServer(self.clock, faults, grace=grace)
         self.controllers = Controllers(self.world)
         self.engine = Engine(
             config,
@@ -155,7 +155,7 @@ class Simulation:
         outcome = self.world.execute(done)
         if not isinstance(instruction, Request):
             return
-        if isinstance(outcome, Later):
+        if isinstance(outcome, Delayed):
             heappush(self._answers, (self.clock.now + outcome.delay, next(self._number), instruction, outcome.outcome))
         else:
             self.engine.answer(instruction, outcome)

@@ -22,8 +22,8 @@ from stowplan.cache.volumes import (
 )
 from stowplan.plugins.volume_binding.binder import bind
 from stowplan.plugins.volume_binding.matching import Wish, capacity, is_for
+from stowplan.simulator.api_server import ApiServer, Change
 from stowplan.simulator.provisioner import PROVISIONED_BY, Provisioner
-from stowplan.simulator.world import Change, World
 
 Key = tuple[str, str]
 
@@ -31,7 +31,7 @@ Key = tuple[str, str]
 class VolumeController:
     """The controller of volumes and claims, and the provisioners."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ApiServer) -> None:
         self._world = world
         self._provisioner = Provisioner(world)
         self._free: dict[str, dict[str, None]] = {}

@@ -62,7 +62,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stowplan.testing.control_plane import ControlPlane
-    from stowplan.testing.errors import NotInTime, ProcessFailed, Refused, SurroundingsError, Unavailable
+    from stowplan.testing.errors import (
+        NotInTimeError,
+        ProcessFailedError,
+        RefusedError,
+        SurroundingsError,
+        UnavailableError,
+    )
     from stowplan.testing.fault_proxy import FaultProxy
     from stowplan.testing.faults import Delay, Drop, Garble, Hold, Reply, Rule
     from stowplan.testing.kube_api import KubeApi
@@ -74,7 +80,7 @@ if TYPE_CHECKING:
 else:
     _HOME = {
         "control_plane": ("ControlPlane",),
-        "errors": ("Unavailable", "NotInTime", "ProcessFailed", "Refused", "SurroundingsError"),
+        "errors": ("UnavailableError", "NotInTimeError", "ProcessFailedError", "RefusedError", "SurroundingsError"),
         "fault_proxy": ("FaultProxy",),
         "faults": ("Delay", "Drop", "Garble", "Hold", "Reply", "Rule"),
         "kube_api": ("KubeApi",),
@@ -108,14 +114,14 @@ __all__ = [
     "Hold",
     "KubeApi",
     "KubeScheduler",
-    "NotInTime",
+    "NotInTimeError",
     "Process",
-    "ProcessFailed",
-    "Refused",
+    "ProcessFailedError",
+    "RefusedError",
     "Reply",
     "Rule",
     "SurroundingsError",
-    "Unavailable",
+    "UnavailableError",
     "User",
     "cpu_seconds",
     "free_port",

@@ -19,10 +19,10 @@ def main() -> None:
 @click.option("--if-possible", is_flag=True, help="Exit with status 0 even where they cannot be built.")
 def build(names: tuple[str, ...], if_possible: bool) -> None:
     """Build what is missing, with Go, into a cache folder. All but kubectl and helm where no names are given."""
-    from stowplan.testing import building
+    from stowplan.testing import build_binaries
 
     try:
-        building.build(names or NEEDED, report=lambda line: click.echo(f"control plane: {line}"))
+        build_binaries.build(names or NEEDED, report=lambda line: click.echo(f"control plane: {line}"))
         if not if_possible:
             tell(names or NEEDED)
     except StowplanError as problem:

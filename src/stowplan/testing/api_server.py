@@ -20,7 +20,7 @@ ADMISSION_OFF_WITHOUT = {
 }
 
 
-class Settings(NamedTuple):
+class ApiServerSettings(NamedTuple):
     """What the user of a control plane may choose."""
 
     runtime_config: dict[str, bool]
@@ -29,7 +29,7 @@ class Settings(NamedTuple):
     flags: tuple[str, ...]
 
 
-def etcd_flags(data: str, client_url: str, peer_url: str, settings: Settings) -> list[str]:
+def etcd_flags(data: str, client_url: str, peer_url: str, settings: ApiServerSettings) -> list[str]:
     """One member that keeps its data in one folder."""
     flags = {
         "--data-dir": data,
@@ -43,7 +43,7 @@ def etcd_flags(data: str, client_url: str, peer_url: str, settings: Settings) ->
     return [*(f"{flag}={value}" for flag, value in flags.items()), *([] if settings.durable else ["--unsafe-no-fsync"])]
 
 
-def flags(folder: Path, authority: Authority, etcd_url: str, port: int, settings: Settings) -> list[str]:
+def flags(folder: Path, authority: Authority, etcd_url: str, port: int, settings: ApiServerSettings) -> list[str]:
     """An API server on loopback, with RBAC, that knows users by token and by certificate."""
     serving = authority.server("kube-apiserver")
     signing_key = authority.signing_key()

@@ -1,7 +1,7 @@
 """Finding the binaries of a control plane on this machine.
 
 `$KUBEBUILDER_ASSETS` is a folder with `etcd`, `kube-apiserver` and `kubectl`, by the convention of controller-runtime's
-tests; whoever sets it has chosen a version. The cache folder is keyed by version; `stowplan.testing.building` fills it.
+tests; whoever sets it has chosen a version. The cache folder is keyed by version; `testing.build_binaries` fills it.
 """
 
 import os
@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from stowplan.testing.errors import Unavailable
+from stowplan.testing.errors import UnavailableError
 
 KUBERNETES_VERSION = "v1.36.4"
 ETCD_VERSION = "v3.6.8"
@@ -41,7 +41,7 @@ def require(names: Iterable[str], env: Mapping[str, str] = os.environ) -> list[P
     paths = {name: find(name, env) for name in names}
     missing = [name for name, path in paths.items() if path is None]
     if missing:
-        raise Unavailable(
+        raise UnavailableError(
             f"{', '.join(missing)}: not in $KUBEBUILDER_ASSETS, {cache_folder(env)} or PATH; "
             "`python -m stowplan.testing build` builds what is missing"
         )

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from stowplan.testing.errors import Unreachable
+from stowplan.testing.errors import UnreachableError
 
 
 class ConnectionPool:
@@ -29,7 +29,7 @@ class ConnectionPool:
             result = response.status, response.read()
         except (OSError, http.client.HTTPException) as problem:
             connection.close()
-            raise Unreachable(f"{method} {path}: {type(problem).__name__}: {problem}") from problem
+            raise UnreachableError(f"{method} {path}: {type(problem).__name__}: {problem}") from problem
         self._idle.append(connection)
         return result
 
@@ -41,7 +41,7 @@ class ConnectionPool:
             return Stream(connection, connection.getresponse())
         except (OSError, http.client.HTTPException) as problem:
             connection.close()
-            raise Unreachable(f"{method} {path}: {type(problem).__name__}: {problem}") from problem
+            raise UnreachableError(f"{method} {path}: {type(problem).__name__}: {problem}") from problem
 
     def close(self) -> None:
         while self._idle:
@@ -78,7 +78,7 @@ class Stream:
         try:
             line = self._response.readline()
         except (OSError, http.client.HTTPException, ValueError) as problem:
-            raise Unreachable(f"the stream broke: {type(problem).__name__}: {problem}") from problem
+            raise UnreachableError(f"the stream broke: {type(problem).__name__}: {problem}") from problem
         if not line:
             raise StopIteration
         return line

@@ -9,8 +9,8 @@ from typing import Self
 
 from stowplan.testing import api_server
 from stowplan.testing.binaries import require
-from stowplan.testing.certificates import Authority, KeyPair
-from stowplan.testing.errors import ProcessFailed, SurroundingsError
+from stowplan.testing.certificates import Authority, TestKeyPair
+from stowplan.testing.errors import ProcessFailedError, SurroundingsError
 from stowplan.testing.kube_api import KubeApi
 from stowplan.testing.kubeconfig import kubeconfig_text
 from stowplan.testing.processes import Process, free_port
@@ -43,7 +43,7 @@ class ControlPlane:
         folder: Path | None = None,
     ) -> None:
         self.users = (ADMIN, SCHEDULER, NOBODY, *users)
-        self._settings = api_server.Settings(dict(runtime_config or {}), throughput, durable, tuple(flags))
+        self._settings = api_server.ApiServerSettings(dict(runtime_config or {}), throughput, durable, tuple(flags))
         self._given_folder = folder
         self._cleanup = ExitStack()
         self.folder: Path
@@ -89,7 +89,7 @@ class ControlPlane:
         """The API server as this user sees it; `server` is another way to it, such as through a proxy."""
         return KubeApi(server or self.url, self.tls(), token=user.token, timeout=timeout)
 
-    def client_with_certificate(self, pair: KeyPair) -> KubeApi:
+    def client_with_certificate(self, pair: TestKeyPair) -> KubeApi:
         """The API server as the owner of this certificate sees it."""
         tls = self.tls()
         tls.load_cert_chain(pair.certificate, pair.key)
@@ -126,7 +126,7 @@ class ControlPlane:
         for attempt in range(1, START_ATTEMPTS + 1):
             try:
                 return self._start_both(etcd, kube_apiserver)
-            except ProcessFailed as problem:
+            except ProcessFailedError as problem:
                 if attempt == START_ATTEMPTS or PORT_TAKEN not in str(problem):
                     raise
 

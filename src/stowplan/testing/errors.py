@@ -7,19 +7,19 @@ class SurroundingsError(StowplanError):
     """The control plane or a part of it cannot be had."""
 
 
-class Unavailable(SurroundingsError):
+class UnavailableError(SurroundingsError):
     """What a control plane takes is not on this machine: a binary, the means to build it, a package."""
 
 
-class ProcessFailed(SurroundingsError):
+class ProcessFailedError(SurroundingsError):
     """A process did not start, or ended by itself. The text ends with the last lines of its log."""
 
 
-class NotInTime(SurroundingsError):
+class NotInTimeError(SurroundingsError):
     """What was waited for did not come to pass."""
 
 
-class Refused(SurroundingsError):
+class RefusedError(SurroundingsError):
     """The API server answered with an error. `reason` and `message` are those of the Status that it sent."""
 
     def __init__(self, request: str, status: int, reason: str, message: str) -> None:
@@ -29,5 +29,5 @@ class Refused(SurroundingsError):
         self.message = message
 
 
-class Unreachable(SurroundingsError):
+class UnreachableError(SurroundingsError):
     """The API server did not answer at all."""

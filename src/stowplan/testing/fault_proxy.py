@@ -15,10 +15,10 @@ from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
 from stowplan.testing.control_plane import ControlPlane
-from stowplan.testing.conversation import Conversation, Streams
 from stowplan.testing.faults import Rule, RuleBook
 from stowplan.testing.http_messages import LIMIT
 from stowplan.testing.processes import Process, free_port
+from stowplan.testing.proxied_connection import ProxiedConnection, Streams
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class FaultProxy:
         self._tls.load_cert_chain(*control_plane.authority.server("fault-proxy"))
         self._tls.set_alpn_protocols(["http/1.1"])
         self._rules = RuleBook(rules, seed)
-        self._conversations: set[Conversation] = set()
+        self._conversations: set[ProxiedConnection] = set()
         self._thread = threading.Thread(target=self._run, name="fault-proxy", daemon=True)
         self._loop: Future[asyncio.AbstractEventLoop] = Future()
         self._stopping = asyncio.Event()
@@ -132,7 +132,7 @@ class FaultProxy:
         _sever(self._conversations)
 
     async def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        conversation = Conversation((reader, writer), self._connect, self._rules)
+        conversation = ProxiedConnection((reader, writer), self._connect, self._rules)
         self._conversations.add(conversation)
         try:
             # One that waits out a delay is cancelled when the proxy stops, which asyncio would complain of at length.
@@ -146,7 +146,7 @@ class FaultProxy:
         return await asyncio.open_connection(host, port, ssl=self._target_tls, limit=LIMIT)
 
 
-def _sever(conversations: Iterable[Conversation]) -> int:
+def _sever(conversations: Iterable[ProxiedConnection]) -> int:
     doomed = list(conversations)
     for conversation in doomed:
         conversation.sever()

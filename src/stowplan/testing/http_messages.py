@@ -11,7 +11,7 @@ LIMIT = 1 << 20
 _BODILESS = frozenset({"204", "304"})
 
 
-class Head(NamedTuple):
+class MessageHead(NamedTuple):
     """The first line of a message, its headers by name in lower case, and both as they came."""
 
     first_line: str
@@ -34,7 +34,7 @@ class Head(NamedTuple):
         return self.first_line.split(" ")[1]
 
 
-async def read_head(reader: asyncio.StreamReader) -> Head | None:
+async def read_head(reader: asyncio.StreamReader) -> MessageHead | None:
     """The head of the next message, or None where no more follow."""
     try:
         raw = await reader.readuntil(b"\r\n\r\n")
@@ -44,17 +44,17 @@ async def read_head(reader: asyncio.StreamReader) -> Head | None:
         return None
     first_line, *lines = raw.decode("latin-1").rstrip("\r\n").split("\r\n")
     pairs = (line.partition(":") for line in lines)
-    return Head(first_line, {name.lower(): value.strip() for name, _, value in pairs}, raw)
+    return MessageHead(first_line, {name.lower(): value.strip() for name, _, value in pairs}, raw)
 
 
-async def request_body(reader: asyncio.StreamReader, head: Head) -> bytes:
+async def request_body(reader: asyncio.StreamReader, head: MessageHead) -> bytes:
     """The body of a request as it came; one that announces none has none."""
     if "transfer-encoding" in head.headers:
         return b"".join([chunk async for chunk in _chunks(reader)])
     return await reader.readexactly(int(head.headers.get("content-length", 0)))
 
 
-async def response_body(reader: asyncio.StreamReader, head: Head, method: str) -> AsyncIterator[bytes]:
+async def response_body(reader: asyncio.StreamReader, head: MessageHead, method: str) -> AsyncIterator[bytes]:
     """The body of a response in pieces, as they come. A chunk with its frame is a piece."""
     if method == "HEAD" or head.status in _BODILESS:
         return

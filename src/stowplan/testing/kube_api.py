@@ -9,7 +9,7 @@ from typing import Self
 from urllib.parse import quote, urlencode
 
 from stowplan.testing.connections import ConnectionPool
-from stowplan.testing.errors import Refused, SurroundingsError
+from stowplan.testing.errors import RefusedError, SurroundingsError
 from stowplan.testing.objects import JsonObject
 from stowplan.testing.waiting import wait_until
 
@@ -49,7 +49,7 @@ class KubeApi:
         )
         reply = json.loads(text) if text.startswith(b"{") else {"message": text.decode(errors="replace")}
         if status >= 400:
-            raise Refused(f"{method} {path}", status, reply.get("reason", ""), reply.get("message", ""))
+            raise RefusedError(f"{method} {path}", status, reply.get("reason", ""), reply.get("message", ""))
         assert isinstance(reply, dict)
         return reply
 
@@ -67,7 +67,7 @@ class KubeApi:
         prefix = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version or 'v1'}"
         resource = self._resources(prefix).get(short)
         if resource is None:
-            raise Refused(f"discovery of {kind}", 404, "NotFound", "the server has no such kind")
+            raise RefusedError(f"discovery of {kind}", 404, "NotFound", "the server has no such kind")
         if namespace and resource["namespaced"]:
             prefix += f"/namespaces/{namespace}"
         parts = (prefix, resource["name"], quote(name), subresource)
@@ -121,7 +121,7 @@ class KubeApi:
         path = _with_params(self.path(kind, namespace=namespace), {"watch": "true", **params})
         with closing(self._connections.open("GET", path, self._headers)) as stream:
             if stream.status != 200:
-                raise Refused(f"GET {path}", stream.status, stream.reason, stream.read().decode(errors="replace"))
+                raise RefusedError(f"GET {path}", stream.status, stream.reason, stream.read().decode(errors="replace"))
             for line in stream:
                 yield json.loads(line)
 

@@ -40,11 +40,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 @contextmanager
 def _or_skip() -> Iterator[None]:
     """Skip the test where the binaries cannot be had; in CI, where nobody reads of skipped tests, fail it."""
-    from stowplan.testing.errors import Unavailable
+    from stowplan.testing.errors import UnavailableError
 
     try:
         yield
-    except Unavailable as problem:
+    except UnavailableError as problem:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(str(problem))
 
 
@@ -64,7 +64,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest
 @pytest.fixture
 def kube_api(control_plane: "ControlPlane") -> Iterator["KubeApi"]:
     """The shared API server as an administrator sees it. Nodes, pods and the like are deleted after the test."""
-    from stowplan.testing.tidying import clear_cluster
+    from stowplan.testing.cleanup import clear_cluster
 
     with control_plane.client() as client:
         yield client
@@ -74,7 +74,7 @@ def kube_api(control_plane: "ControlPlane") -> Iterator["KubeApi"]:
 @pytest.fixture
 def namespace(kube_api: "KubeApi") -> Iterator[str]:
     """The name of a namespace on the shared API server that is this test's own."""
-    from stowplan.testing.tidying import delete_namespace
+    from stowplan.testing.cleanup import delete_namespace
 
     name = f"test-{uuid.uuid4().hex[:12]}"
     kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

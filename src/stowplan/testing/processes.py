@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from stowplan.testing.errors import NotInTime, ProcessFailed
+from stowplan.testing.errors import NotInTimeError, ProcessFailedError
 from stowplan.testing.waiting import wait_until
 
 LOG_LINES_SHOWN = 30
@@ -42,7 +42,7 @@ class Process:
     def start(self) -> None:
         """Start it; it is an error if it runs already."""
         if self.alive:
-            raise ProcessFailed(f"{self.name} runs already, as process {self.pid}")
+            raise ProcessFailedError(f"{self.name} runs already, as process {self.pid}")
         with self.log.open("ab") as output:
             self._running = subprocess.Popen(
                 [*_tied_to_us(), *self.command],
@@ -56,7 +56,7 @@ class Process:
     def pid(self) -> int:
         """Its id, also after it ended."""
         if self._running is None:
-            raise ProcessFailed(f"{self.name} was not started")
+            raise ProcessFailedError(f"{self.name} was not started")
         return self._running.pid
 
     @property
@@ -71,11 +71,11 @@ class Process:
     def wait(self, timeout: float = 60.0) -> int:
         """Wait for it to end by itself, and return its exit status."""
         if self._running is None:
-            raise ProcessFailed(f"{self.name} was not started")
+            raise ProcessFailedError(f"{self.name} was not started")
         try:
             return self._running.wait(timeout)
         except subprocess.TimeoutExpired:
-            raise NotInTime(f"{self.name} did not end within {timeout:g} s") from None
+            raise NotInTimeError(f"{self.name} did not end within {timeout:g} s") from None
 
     def stop(self, grace: float = 30.0) -> None:
         """Ask it to end and, where it does not within `grace` seconds, end it."""
@@ -101,10 +101,10 @@ class Process:
 
         try:
             wait_until(settled, timeout=timeout)
-        except NotInTime:
-            raise ProcessFailed(f"{self.name} was not ready within {timeout:g} s\n{self.last_log()}") from None
+        except NotInTimeError:
+            raise ProcessFailedError(f"{self.name} was not ready within {timeout:g} s\n{self.last_log()}") from None
         if not self.alive:
-            raise ProcessFailed(f"{self.name} ended with status {self.returncode}\n{self.last_log()}")
+            raise ProcessFailedError(f"{self.name} ended with status {self.returncode}\n{self.last_log()}")
 
     def last_log(self, lines: int = LOG_LINES_SHOWN) -> str:
         """The end of its log, under a line that tells where the whole of it is."""
@@ -148,7 +148,7 @@ def free_port() -> int:
         if port not in _latest_ports and _is_free(port):
             _latest_ports.append(port)
             return port
-    raise ProcessFailed("there is no free port on 127.0.0.1")
+    raise ProcessFailedError("there is no free port on 127.0.0.1")
 
 
 def _is_free(port: int) -> bool:
@@ -182,4 +182,4 @@ def _status_kib(pid: int, field: str) -> int:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1])
-    raise ProcessFailed(f"process {pid} has ended")
+    raise ProcessFailedError(f"process {pid} has ended")

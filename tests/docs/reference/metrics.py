@@ -3,11 +3,11 @@
 from tests.docs.reference.tables import code, table
 
 from stowplan.extender.server.metrics import ServerMetrics
-from stowplan.observe.extenders import ExtenderMetrics
+from stowplan.observe.extender_metrics import ExtenderMetrics
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.registry import MetricRegistry
-from stowplan.observe.requests import RequestMetrics
-from stowplan.observe.slis import HealthMetrics
+from stowplan.observe.rest_client_metrics import RequestMetrics
+from stowplan.observe.sli_metrics import HealthMetrics
 
 _REGISTRIES = {
     "scheduler": lambda: SchedulerMetrics(MetricRegistry()).registry,

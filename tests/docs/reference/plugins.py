@@ -12,7 +12,7 @@ from stowplan.config.args import ARGS
 from stowplan.config.defaults import DEFAULT_WEIGHTS
 from stowplan.framework import Action, Plugin, Status, implements
 from stowplan.plugins.registry import REGISTRY
-from stowplan.runtime.points import METHODS, implements_point
+from stowplan.runtime.points.implemented import METHODS, implements_point
 
 PLUGINS = "stowplan.plugins"
 _SUMS = (Action.Update, Action.All)

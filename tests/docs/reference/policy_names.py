@@ -2,8 +2,8 @@
 
 from tests.docs.reference.tables import code, table
 
+from stowplan.config.conversion.policy_tables import MANDATORY, PREDICATES, PRIORITIES
 from stowplan.config.defaults import DEFAULT_WEIGHTS
-from stowplan.config.eras.policy_tables import MANDATORY, PREDICATES, PRIORITIES
 
 _GONE = {
     "AzureDiskLimits": "NodeVolumeLimits",

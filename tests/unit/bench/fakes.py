@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from stowplan.bench.scenario import PodSeries, Running, Scenario
-from stowplan.bench.stage import Stage, fill_cluster
+from stowplan.bench.scenario_cluster import ScenarioCluster, fill_cluster
 from stowplan.cache import Cluster
 from stowplan.framework import Pod
 from stowplan.queue.nominator import Nominator
@@ -58,11 +58,11 @@ def running(per_node: int) -> Running:
 
 def fake_stage(
     scenario: Scenario, count: int = 5, seed: int = 0, *, room: int = 110, evicts: bool = False
-) -> tuple[Stage, FakeDecider]:
+) -> tuple[ScenarioCluster, FakeDecider]:
     cluster = Cluster()
     fill_cluster(cluster, scenario, count, seed)
     decider = FakeDecider(cluster, room, evicts)
-    return Stage(cluster, Nominator(), decider, decider.random), decider
+    return ScenarioCluster(cluster, Nominator(), decider, decider.random), decider
 
 
 __all__ = ["FakeDecider", "FakeDecision", "FakeProposal", "PodSeries", "fake_stage", "running", "scenario"]

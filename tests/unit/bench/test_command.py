@@ -9,7 +9,7 @@ from tests.unit.bench.fakes import FakeDecision, fake_stage, scenario
 from tests.unit.bench.test_result import CONTRACT, RESULT
 
 from stowplan.bench import NAMES, Runner, Scenario
-from stowplan.bench.stage import Stage
+from stowplan.bench.scenario_cluster import ScenarioCluster
 from stowplan.cli import bench as module
 from stowplan.cli.bench import bench, table
 
@@ -17,7 +17,7 @@ from stowplan.cli.bench import bench, table
 def run(monkeypatch: pytest.MonkeyPatch, *args: str, lie: str = "") -> Result:
     """Run the command on small scenarios and fake profiles; one named as `lie` decides otherwise without caches."""
 
-    def build(given: Scenario, count: int, seed: int) -> Stage:
+    def build(given: Scenario, count: int, seed: int) -> ScenarioCluster:
         stage, decider = fake_stage(given, count, seed)
         if given.name == lie:
             decider.lies = lambda decision: FakeDecision("node-4")

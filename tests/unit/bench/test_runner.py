@@ -8,10 +8,10 @@ from stowplan.bench import runner as module
 from stowplan.bench.memory import Load
 from stowplan.bench.runner import Runner
 from stowplan.bench.scenario import Scenario
-from stowplan.bench.stage import Stage
+from stowplan.bench.scenario_cluster import ScenarioCluster
 
 
-def build(given: Scenario, count: int, seed: int) -> Stage:
+def build(given: Scenario, count: int, seed: int) -> ScenarioCluster:
     return fake_stage(given, count, seed)[0]
 
 
@@ -71,7 +71,7 @@ def test_memory_is_that_of_the_other_process(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_disagreements_are_collected() -> None:
-    def lying(given: Scenario, count: int, seed: int) -> Stage:
+    def lying(given: Scenario, count: int, seed: int) -> ScenarioCluster:
         stage, decider = fake_stage(given, count, seed)
         decider.lies = lambda decision: FakeDecision()
         return stage

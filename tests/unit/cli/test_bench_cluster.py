@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.unit.bench.cluster.samples import figures, report
 
-from stowplan.bench.cluster import NAMES, PEERS, Report
+from stowplan.bench.cluster import NAMES, PEERS, ClusterReport
 from stowplan.bench.cluster.workload import Bars
 from stowplan.cli import bench_cluster as module
 from stowplan.cli.bench import bench
@@ -26,7 +26,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *args: str) -> tuple[Result, dict[str, 
         def __init__(self, **settings: Any) -> None:
             told.update(settings)
 
-        def run(self, names: Iterable[str]) -> Iterator[Report]:
+        def run(self, names: Iterable[str]) -> Iterator[ClusterReport]:
             told["names"] = tuple(names)
             told["progress"]("basic: half way")
             yield REPORT

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from stowplan.cli.main import COMMANDS, cli
-from stowplan.cli.shells import SCRIPTS
+from stowplan.cli.shell_completion import SCRIPTS
 
 LEADER_ELECTION = ("new-deadline", "source-lock", "source-name", "source-namespace", "try-period")
 

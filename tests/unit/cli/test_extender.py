@@ -15,18 +15,18 @@ from stowplan.cli.extender import FLAGS, overrides
 from stowplan.cli.main import cli
 from stowplan.extender.server import process
 from stowplan.extender.server.configuration import load
-from stowplan.extender.server.settings import Settings
+from stowplan.extender.server.settings import ExtenderSettings
 
 EXAMPLES = Path(__file__).parents[1] / "extender" / "server" / "examples.py"
 TIDY, LAX = f"{EXAMPLES}:Tidy", f"{EXAMPLES}:Lax"
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+def served(monkeypatch: pytest.MonkeyPatch) -> list[ExtenderSettings]:
     """The settings with which a server would have run."""
-    seen: list[Settings] = []
+    seen: list[ExtenderSettings] = []
 
-    def serve(settings: Settings) -> int:
+    def serve(settings: ExtenderSettings) -> int:
         seen.append(settings)
         return 0
 
@@ -39,7 +39,7 @@ def run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_flags_become_settings(served: list[Settings]) -> None:
+def test_flags_become_settings(served: list[ExtenderSettings]) -> None:
     flags = {
         "--port": "9999",
         "--bind-address": "0.0.0.0",
@@ -60,7 +60,7 @@ def test_flags_become_settings(served: list[Settings]) -> None:
     assert settings.members[0].name == "Tidy"
 
 
-def test_flags_come_before_the_file(served: list[Settings], tmp_path: Path) -> None:
+def test_flags_come_before_the_file(served: list[ExtenderSettings], tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(
         "apiVersion: stowplan/v1alpha1\nkind: ExtenderServerConfiguration\n"
@@ -90,7 +90,7 @@ def test_every_flag_has_a_place_in_the_configuration() -> None:
     load(None, "command line", overrides(["a:B"], {"filter": "pass"}, values))
 
 
-def test_a_policy_for_all_verbs(served: list[Settings]) -> None:
+def test_a_policy_for_all_verbs(served: list[ExtenderSettings]) -> None:
     run(f"--plugin={TIDY}", "--failure-policy=cached", "--failure-policy=filter=pass")
     assert served[0].policy.on_failure == {"filter": "pass", "prioritize": "cached", "preempt": "cached"}
 

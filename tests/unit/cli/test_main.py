@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from stowplan.cli.main import COMMANDS, Entry, cli, main
+from stowplan.cli.main import COMMANDS, CommandEntry, cli, main
 from stowplan.errors import ConfigError, InputError
 
 Behaviour = Callable[[], object]
@@ -29,7 +29,7 @@ def probe(monkeypatch: pytest.MonkeyPatch) -> Callable[[Behaviour], None]:
         module = ModuleType("stowplan_probe")
         vars(module)["probe"] = click.Command("probe", callback=behaviour)
         monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.setitem(COMMANDS, "probe", Entry(module.__name__, "probe", "Does what the test says."))
+        monkeypatch.setitem(COMMANDS, "probe", CommandEntry(module.__name__, "probe", "Does what the test says."))
 
     return install
 

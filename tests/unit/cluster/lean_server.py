@@ -17,8 +17,8 @@ from tests.unit.cluster.proto_json import read_body
 
 from stowplan.cluster.connection import Connection, Credentials, Identity
 from stowplan.cluster.errors import ClusterError
-from stowplan.cluster.lean import Exchange
 from stowplan.cluster.tls import Trust
+from stowplan.cluster.write_client import WriteRequest
 
 
 class Received(NamedTuple):
@@ -146,7 +146,7 @@ class Token:
         return Identity({"Authorization": f"Bearer token-{self.count}"})
 
 
-class Call(Exchange):
+class Call(WriteRequest):
     """An exchange whose outcome can be awaited: the status and body, or the error and whether it was sent."""
 
     __slots__ = ("outcome",)

@@ -12,8 +12,8 @@ from tests.unit.cluster.certificates import authority_pem, server_certificate
 
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection, Credentials
+from stowplan.cluster.credential_source import CredentialSource
 from stowplan.cluster.kubeconfig.credentials import StoredCredentials
-from stowplan.cluster.material import Material
 from stowplan.cluster.tls import Trust
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -36,7 +36,7 @@ async def serving(
     await server.start_server(ssl=context)
     url = f"{'https' if tls_name else 'http'}://127.0.0.1:{server.port}"
     connection_options = {name: options.pop(name) for name in ("trust", "server_name", "proxy") if name in options}
-    connection_options.setdefault("trust", Trust(Material("ca", data=authority_pem())))
+    connection_options.setdefault("trust", Trust(CredentialSource("ca", data=authority_pem())))
     client = Client(Connection(url, credentials or StoredCredentials(), **connection_options), **options)
     try:
         yield client

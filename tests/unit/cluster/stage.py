@@ -13,9 +13,9 @@ from tests.unit.cluster.lean_server import LeanServer, Received, ok, refusal, se
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
-from stowplan.cluster.executor import Executor
-from stowplan.cluster.lean import Writer
-from stowplan.cluster.recorder import Recorder
+from stowplan.cluster.event_recorder import EventRecorder
+from stowplan.cluster.executor import InstructionExecutor
+from stowplan.cluster.write_client import Writer
 from stowplan.framework import Failure, Pod, Request
 
 POD = "/api/v1/namespaces/default/pods/web"
@@ -58,8 +58,8 @@ class Scene:
     def __init__(self, server: LeanServer, **more: Any) -> None:
         self.server = server
         self.writer = Writer(server.connection(), **more)
-        self.recorder = Recorder(Writer(server.connection()))
-        self.executor = Executor(self.writer, self.recorder)
+        self.recorder = EventRecorder(Writer(server.connection()))
+        self.executor = InstructionExecutor(self.writer, self.recorder)
         self.answers: list[tuple[Request, Any]] = []
 
     def execute(self, *instructions: Any) -> None:

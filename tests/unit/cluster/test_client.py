@@ -10,9 +10,9 @@ from tests.unit.cluster.serving import serving
 
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import USER_AGENT, Connection, Identity
-from stowplan.cluster.errors import ApiError, ConnectionFailed, UntrustedServer
+from stowplan.cluster.credential_source import CredentialSource
+from stowplan.cluster.errors import ApiError, ConnectionFailedError, UntrustedServerError
 from stowplan.cluster.kubeconfig.credentials import StoredCredentials
-from stowplan.cluster.material import Material
 from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.tls import Trust
 
@@ -47,7 +47,7 @@ def test_a_request_and_its_reply() -> None:
         return web.Response(body=b"reply")
 
     async def main() -> bytes:
-        async with serving(handle, StoredCredentials(token=Material("t", data=b"secret"))) as client:
+        async with serving(handle, StoredCredentials(token=CredentialSource("t", data=b"secret"))) as client:
             return await client.request("PUT", "/api/v1/x", b"{}", params={"fieldManager": "a b"})
 
     assert asyncio.run(main()) == b"reply"
@@ -186,7 +186,7 @@ def test_the_server_must_prove_who_it_is(tls_name: str, options: dict[str, Any],
     if problem is None:
         assert asyncio.run(main()) == b"hello"
     else:
-        with pytest.raises(UntrustedServer, match=f"the server's certificate is not trusted: .*{problem}"):
+        with pytest.raises(UntrustedServerError, match=f"the server's certificate is not trusted: .*{problem}"):
             asyncio.run(main())
 
 
@@ -203,7 +203,7 @@ def test_nobody_there() -> None:
             finally:
                 await client.close()
 
-        with pytest.raises(ConnectionFailed) as caught:
+        with pytest.raises(ConnectionFailedError) as caught:
             asyncio.run(main())
     assert str(caught.value).startswith(f"{url}: ")
     assert "refused" in str(caught.value)
@@ -218,7 +218,7 @@ def test_no_answer_in_time() -> None:
         async with serving(handle) as client:
             await client.request("GET", "/x", timeout=0.05)
 
-    with pytest.raises(ConnectionFailed, match="no answer in time"):
+    with pytest.raises(ConnectionFailedError, match="no answer in time"):
         asyncio.run(main())
 
 
@@ -270,7 +270,7 @@ def test_a_watch_that_is_cut() -> None:
             assert await anext(pieces) == b"one\n"
             await anext(pieces)
 
-    with pytest.raises(ConnectionFailed):
+    with pytest.raises(ConnectionFailedError):
         asyncio.run(main())
 
 
@@ -285,7 +285,7 @@ def test_a_watch_that_falls_silent() -> None:
         async with serving(handle) as client, client.open_watch("/x", {}, 0.05) as pieces:
             await anext(pieces)
 
-    with pytest.raises(ConnectionFailed, match="no answer in time"):
+    with pytest.raises(ConnectionFailedError, match="no answer in time"):
         asyncio.run(main())
 
 
@@ -315,7 +315,7 @@ def test_a_proxy_that_refuses_is_told_of_without_its_password() -> None:
             Connection("https://api.example.com", StoredCredentials(), proxy=f"http://me:sekret@127.0.0.1:{port}")
         )
         try:
-            with pytest.raises(ConnectionFailed) as failure:
+            with pytest.raises(ConnectionFailedError) as failure:
                 await client.get("/version")
             return str(failure.value)
         finally:

@@ -6,8 +6,8 @@ import pytest
 from tests.unit.cluster.certificates import authority_pem, client_pair
 
 from stowplan.cluster.connection import USER_AGENT, Connection, Identity
+from stowplan.cluster.credential_source import CredentialSource
 from stowplan.cluster.errors import CredentialsError
-from stowplan.cluster.material import Material
 from stowplan.cluster.tls import Certificate, Trust
 
 
@@ -97,7 +97,7 @@ def test_one_context_as_long_as_its_parts_stay_the_same(tmp_path: Path) -> None:
     other = Certificate(*client_pair("other"), "user")
     same = Certificate(*client_pair(), "user")
     identities = [Identity({}, certificate, 10.0), Identity({}, same, 20.0), Identity({}, other), Identity({}, other)]
-    trust = Trust(Material("ca", path=str(ca)))
+    trust = Trust(CredentialSource("ca", path=str(ca)))
     connection = Connection("https://x", _Credentials(*identities), trust=trust, clock=lambda: now)
     first = connection.renew()
     now = 10.0
@@ -119,6 +119,8 @@ def test_plain_http_needs_no_context() -> None:
 
 
 def test_nothing_secret_in_texts() -> None:
-    connection = Connection("http://x", _Credentials(_bearer("secret")), trust=Trust(Material("ca", data=b"secret")))
+    connection = Connection(
+        "http://x", _Credentials(_bearer("secret")), trust=Trust(CredentialSource("ca", data=b"secret"))
+    )
     assert "secret" not in repr(connection)
     assert "secret" not in repr(connection.trust)

@@ -5,13 +5,13 @@ import pytest
 import trustme
 from tests.unit.cluster.certificates import authority_pem, client_pair
 
+from stowplan.cluster.credential_source import CredentialSource
 from stowplan.cluster.errors import CredentialsError
-from stowplan.cluster.material import Material
 from stowplan.cluster.tls import Certificate, Trust, make_context
 
 
 def test_only_the_given_authorities_are_trusted() -> None:
-    trust = Trust(Material("ca", data=authority_pem()))
+    trust = Trust(CredentialSource("ca", data=authority_pem()))
     context = make_context(trust, trust.read(), None)
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
@@ -34,7 +34,7 @@ def test_insecure_trusts_anybody() -> None:
 @pytest.mark.parametrize("pem", [b"junk", b"\xff\xfe", b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"])
 def test_authorities_that_are_none(pem: bytes) -> None:
     with pytest.raises(CredentialsError, match=r"^ca field: no PEM certificates: "):
-        make_context(Trust(Material("ca field", data=pem)), pem, None)
+        make_context(Trust(CredentialSource("ca field", data=pem)), pem, None)
 
 
 def test_a_client_certificate_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from stowplan.config.args import (
 )
 from stowplan.config.duration import Duration
 from stowplan.config.errors import Problems
-from stowplan.config.strict import decode_walking
+from stowplan.config.strict_decoding import decode_walking
 
 NAME_RULE = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "

@@ -1,11 +1,11 @@
 import pytest
 
-from stowplan.config.errors import FieldError, InvalidConfiguration, Problems
+from stowplan.config.errors import FieldError, InvalidConfigurationError, Problems
 from stowplan.errors import ConfigError
 
 
 def test_every_fault_is_a_line_with_source_and_path() -> None:
-    error = InvalidConfiguration("a.yaml", [FieldError("$.x", "wrong"), FieldError("", "no text")])
+    error = InvalidConfigurationError("a.yaml", [FieldError("$.x", "wrong"), FieldError("", "no text")])
     assert str(error) == "a.yaml: $.x: wrong\na.yaml: no text"
     assert error.errors == (("$.x", "wrong"), ("", "no text"))
     assert isinstance(error, ConfigError)

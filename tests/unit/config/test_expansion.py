@@ -2,10 +2,10 @@ import pytest
 
 from stowplan.config.args import NodeAffinityArgs
 from stowplan.config.defaults import IN_TREE_PLUGINS, complete, default_configuration
-from stowplan.config.errors import InvalidConfiguration
+from stowplan.config.errors import InvalidConfigurationError
 from stowplan.config.expansion import EnabledPlugin, expand, expand_profiles
-from stowplan.config.points import POINTS
 from stowplan.config.types import KubeSchedulerConfiguration, Plugin, PluginConfig, Plugins, PluginSet, Profile
+from stowplan.framework.points import POINTS
 
 DEFAULT_LISTS = {
     "preEnqueue": "SchedulingGates DynamicResources DefaultPreemption",
@@ -57,7 +57,7 @@ def names(plugins: Plugins, point: str) -> str:
 
 
 def faults(plugins: Plugins) -> list[str]:
-    with pytest.raises(InvalidConfiguration) as caught:
+    with pytest.raises(InvalidConfigurationError) as caught:
         expand(profile(plugins), implements, KNOWN)
     return [error.message for error in caught.value.errors]
 
@@ -160,7 +160,7 @@ def test_a_negative_weight_that_nothing_follows_passes() -> None:
 
 
 def test_errors_name_the_profile_and_the_list() -> None:
-    with pytest.raises(InvalidConfiguration) as caught:
+    with pytest.raises(InvalidConfigurationError) as caught:
         expand(profile(Plugins(filter=plugin_set("ImageLocality"))), implements)
     assert str(caught.value) == (
         'profile "default-scheduler": $.plugins.filter: plugin "ImageLocality" does not extend FilterPlugin plugin'
@@ -169,7 +169,7 @@ def test_errors_name_the_profile_and_the_list() -> None:
 
 def test_repeated_plugin_config() -> None:
     twice = Profile(scheduler_name="a", plugin_config=(PluginConfig(name="X"), PluginConfig(name="X")))
-    with pytest.raises(InvalidConfiguration, match="repeated config for plugin X"):
+    with pytest.raises(InvalidConfigurationError, match="repeated config for plugin X"):
         expand(twice, implements)
 
 
@@ -200,6 +200,6 @@ def test_profiles_by_scheduler_name() -> None:
     ],
 )
 def test_profiles_must_sort_the_queue_alike(second: Profile, message: str) -> None:
-    with pytest.raises(InvalidConfiguration) as caught:
+    with pytest.raises(InvalidConfigurationError) as caught:
         expand_profiles(two_profiles(Profile(scheduler_name="a"), second), implements, KNOWN)
     assert str(caught.value) == f"$.profiles[1]: {message}"

@@ -4,7 +4,7 @@ import pytest
 
 from stowplan.config.args import NodeResourcesFitArgs
 from stowplan.config.defaults import IN_TREE_PLUGINS, default_configuration
-from stowplan.config.errors import InvalidConfiguration
+from stowplan.config.errors import InvalidConfigurationError
 from stowplan.config.load import from_builtins, load
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -12,7 +12,7 @@ HEAD_YAML = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConf
 
 
 def faults(value: object, known: frozenset[str] | None = None) -> list[str]:
-    with pytest.raises(InvalidConfiguration) as caught:
+    with pytest.raises(InvalidConfigurationError) as caught:
         from_builtins(value, known_plugins=known)
     return [line.removeprefix("config: ") for line in str(caught.value).splitlines()]
 
@@ -49,7 +49,7 @@ def test_anything_but_a_configuration_is_refused_in_one_line(value: object, line
 
 def test_an_error_names_the_source() -> None:
     text = f"{HEAD_YAML}profiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeName\n      - name: Foo\n"
-    with pytest.raises(InvalidConfiguration) as caught:
+    with pytest.raises(InvalidConfigurationError) as caught:
         load(text, "dir/scheduler.yaml", IN_TREE_PLUGINS)
     assert str(caught.value) == (
         'dir/scheduler.yaml: $.profiles[0].plugins.score.enabled[1].name: unknown plugin "Foo"'
@@ -62,7 +62,7 @@ def test_faults_of_all_sorts_are_reported_together() -> None:
         "  pluginConfig:\n  - name: InterPodAffinity\n    args: {hardPodAffinityWeight: 101, foo: 1}\n"
         "  plugins: {filter: {enabled: [{name: Foo}]}}\n"
     )
-    with pytest.raises(InvalidConfiguration) as caught:
+    with pytest.raises(InvalidConfigurationError) as caught:
         load(text, known_plugins=IN_TREE_PLUGINS)
     assert [error.path for error in caught.value.errors] == [
         "$.profiles[0].schedulerName",

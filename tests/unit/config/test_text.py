@@ -1,6 +1,6 @@
 import pytest
 
-from stowplan.config.errors import InvalidConfiguration
+from stowplan.config.errors import InvalidConfigurationError
 from stowplan.config.text import parse
 
 
@@ -37,7 +37,7 @@ def test_json_and_yaml_are_read(text: str | bytes, value: object) -> None:
     ids=lambda value: repr(value)[:20],
 )
 def test_other_text_is_refused_in_one_line(text: str | bytes, line: str) -> None:
-    with pytest.raises(InvalidConfiguration) as caught:
+    with pytest.raises(InvalidConfigurationError) as caught:
         parse(text, "f")
     assert str(caught.value).startswith(line)
     assert "\n" not in str(caught.value)

@@ -4,7 +4,7 @@ import pytest
 
 from stowplan.config.defaults import IN_TREE_PLUGINS, complete
 from stowplan.config.errors import Problems
-from stowplan.config.strict import decode
+from stowplan.config.strict_decoding import decode
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.config.validation import check_plugin_names, validate
 

@@ -11,7 +11,7 @@ from stowplan import api
 from stowplan.engine.tasks import Tasks
 from stowplan.engine.timers import Timers
 from stowplan.framework import CancelledError, Pod, PodTemplate, Request, Sleep, Together
-from stowplan.runtime.waiting import Verdict, WaitingPodEntry
+from stowplan.runtime.points.waiting_pods import PermitVerdict, WaitingPodEntry
 
 
 class Ask(Request):
@@ -95,7 +95,7 @@ def test_a_verdict_is_awaited(driver: Driver, early: bool) -> None:
     waiting = WaitingPodEntry(Pod(template, "p", "u", {}), ["x"])
 
     async def wait() -> None:
-        driver.told.append(repr(await Verdict(waiting)))
+        driver.told.append(repr(await PermitVerdict(waiting)))
 
     if early:
         waiting.allow("x")

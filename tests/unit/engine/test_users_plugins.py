@@ -15,7 +15,7 @@ from tests.engine_host import Host
 from tests.unit.engine.recorder import Recorded, Recorder, configuration
 
 from stowplan.framework import Code, CycleState, Pod, PodTemplate, PostFilterResult, Status, error, reject, skip, wait
-from stowplan.framework.words import shown
+from stowplan.framework.safe_text import shown
 
 BOOM = ValueError("boom")
 RAISED = "raised ValueError: boom"

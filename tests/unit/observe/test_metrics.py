@@ -1,6 +1,6 @@
 import pytest
 
-from stowplan.observe.metrics import Readings, SchedulerMetrics
+from stowplan.observe.metrics import GaugeSources, SchedulerMetrics
 from stowplan.observe.registry import MetricRegistry
 from stowplan.observe.series import Histogram
 
@@ -40,7 +40,7 @@ def test_buckets(
 
 def test_gauges_are_read_at_the_scrape(metrics: SchedulerMetrics) -> None:
     active = [1]
-    metrics.readings = Readings(
+    metrics.readings = GaugeSources(
         pending_pods=lambda: {"active": active[0]},
         unschedulable_pods=lambda: {("NodeName", "p"): 2.0},
         goroutines=lambda: {"binding": 4},

@@ -3,13 +3,13 @@ import random
 
 import pytest
 
-from stowplan.observe.series import Family, Histogram, Number, Sample, exponential, go_float
+from stowplan.observe.series import Family, Histogram, NumberSeries, Sample, exponential, go_float
 
 BOUNDS = (1.0, 2.0, 4.0)
 
 
-def numbers(*label_names: str) -> Family[Number]:
-    return Family("m", "counter", "", label_names, Number)
+def numbers(*label_names: str) -> Family[NumberSeries]:
+    return Family("m", "counter", "", label_names, NumberSeries)
 
 
 def test_a_value_on_a_bound_belongs_below_it() -> None:
@@ -91,7 +91,7 @@ def test_reset_keeps_series_in_the_hands_of_their_holders() -> None:
 
 
 def test_reset_leaves_gauges_alone() -> None:
-    family = Family("m", "gauge", "", (), Number)
+    family = Family("m", "gauge", "", (), NumberSeries)
     family.series().set(3)
     family.reset()
     assert family.series().value == 3

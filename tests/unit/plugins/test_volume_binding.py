@@ -20,7 +20,7 @@ from tests.unit.plugins.volume_fakes import (
 
 from stowplan import api
 from stowplan.framework import Code, CycleState, Status, implements
-from stowplan.plugins.volume_binding import Decision, VolumeBinding
+from stowplan.plugins.volume_binding import VolumeBinding, VolumeDecision
 from stowplan.plugins.volume_binding.plugin import STATE
 
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
@@ -227,7 +227,7 @@ def test_reserved_provisioning_pins_the_claim_to_its_node() -> None:
     state = CycleState()
     assert world.judge(plugin, first, state) == {}
     assert plugin.reserve(state, first, "a") is None
-    decision: Decision = state.read(STATE).decision
+    decision: VolumeDecision = state.read(STATE).decision
     assert [c.metadata.annotations for c in decision.provisions] == [{SELECTED: "a"}]
     assert reasons(world.judge(plugin, second)) == {"b": (BIND_CONFLICT,)}
     plugin.unreserve(state, first, "a")

@@ -7,7 +7,7 @@ from tests.unit.plugins.volume_fakes import HOSTNAME, claim, volume
 
 from stowplan import api
 from stowplan.plugins.volume_binding.binder import bind
-from stowplan.plugins.volume_binding.matching import Candidates, is_for
+from stowplan.plugins.volume_binding.matching import CandidateVolumes, is_for
 
 HERE = {HOSTNAME: "here"}
 BY = "pv.kubernetes.io/bound-by-controller"
@@ -23,7 +23,7 @@ def sized(name: str, size: str, **changes: Any) -> api.PersistentVolume:
 
 
 def found(wanted: api.PersistentVolumeClaim, *volumes: api.PersistentVolume, chosen: set[str] | None = None) -> str:
-    match = Candidates(wanted, volumes).find(HERE, chosen or set())
+    match = CandidateVolumes(wanted, volumes).find(HERE, chosen or set())
     return "" if match is None else match.metadata.name
 
 
@@ -120,8 +120,8 @@ def test_the_index_by_label_finds_what_a_plain_search_would(
 
 
 def test_keys_are_the_labels_that_decide() -> None:
-    assert Candidates(claim("c"), [volume("a"), volume("b", on=["x"])]).keys == {HOSTNAME}
-    assert Candidates(claim("c"), [volume("a", on=["x"], spec={"volumeMode": "Block"})]).keys == frozenset()
+    assert CandidateVolumes(claim("c"), [volume("a"), volume("b", on=["x"])]).keys == {HOSTNAME}
+    assert CandidateVolumes(claim("c"), [volume("a", on=["x"], spec={"volumeMode": "Block"})]).keys == frozenset()
 
 
 @pytest.mark.parametrize(

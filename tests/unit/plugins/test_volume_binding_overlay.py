@@ -1,16 +1,16 @@
 from stowplan import api
 from stowplan.cache import Store
-from stowplan.plugins.volume_binding.overlay import Overlay
+from stowplan.plugins.volume_binding.assume_cache import VolumeAssumeCache
 
 
 def item(version: str = "", **labels: str) -> api.PersistentVolume:
     return api.PersistentVolume(metadata=api.ObjectMeta(name="pv", resource_version=version, labels=labels))
 
 
-def over(stored: api.PersistentVolume) -> tuple[Store[api.PersistentVolume], Overlay[api.PersistentVolume]]:
+def over(stored: api.PersistentVolume) -> tuple[Store[api.PersistentVolume], VolumeAssumeCache[api.PersistentVolume]]:
     store: Store[api.PersistentVolume] = Store()
     store.put(stored)
-    return store, Overlay(store, "persistentvolumes")
+    return store, VolumeAssumeCache(store, "persistentvolumes")
 
 
 def test_assumed_objects_hide_stored_ones_until_restored() -> None:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.unit.queue.fakes import NODE_ADD, make_pod, names
 
 from stowplan.queue.in_flight import FORGOTTEN, InFlight
-from stowplan.queue.unit import Unit
+from stowplan.queue.queued_pod_info import QueuedPod
 
-UNITS = {name: Unit(make_pod(name), 0.0) for name in "abcd"}
+UNITS = {name: QueuedPod(make_pod(name), 0.0) for name in "abcd"}
 UIDS = {name: unit.pod.uid for name, unit in UNITS.items()}
 
 

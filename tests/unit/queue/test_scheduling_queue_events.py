@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.unit.queue.fakes import NODE_ADD, NODE_DELETE, NODE_LABEL, PV_ADD, Rig, make_pod, names
 
-from stowplan.queue import changes
+from stowplan.queue import cluster_events
 
 
 class TestEvents:
@@ -21,7 +21,7 @@ class TestEvents:
             (["Always"], NODE_DELETE, "", "active"),
             (["Always"], PV_ADD, "", "unschedulable"),
             (["Unheard-of"], NODE_ADD, "helps", "unschedulable"),
-            (["Unheard-of"], changes.UNSCHEDULABLE_TIMEOUT, None, "active"),
+            (["Unheard-of"], cluster_events.UNSCHEDULABLE_TIMEOUT, None, "active"),
         ],
     )
     def test_wake_those_whose_plugins_say_so(self, rejectors: list[str], event: Any, new: Any, where: str) -> None:
@@ -58,7 +58,7 @@ class TestEvents:
     def test_of_pods_without_a_profile_wake_after_backoff(self) -> None:
         rig = Rig(hints={})
         rig.rejected()
-        rig.queue.move(changes.UNSCHEDULABLE_TIMEOUT, None, None)
+        rig.queue.move(cluster_events.UNSCHEDULABLE_TIMEOUT, None, None)
         assert rig.where() == "active"
 
     def test_enter_the_queues_under_their_own_name(self) -> None:

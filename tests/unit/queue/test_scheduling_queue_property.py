@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.unit.queue.fakes import NODE_ADD, NODE_DELETE, NODE_LABEL, PLACES, PV_ADD, Rig, make_pod, sort_key
 
 from stowplan.framework import Pod
-from stowplan.queue import Unit
+from stowplan.queue import QueuedPod
 
 LABELLED, UPDATED, ACTIVATED, FLUSHED = "new labels", "updated", "activated", "flushed"
 PODS = {
@@ -42,7 +42,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.rig = Rig(start=50.25, keyed=self.keyed)
         self.queue = self.rig.queue
         self.known: dict[str, Pod] = {}
-        self.flying: dict[str, Unit] = {}
+        self.flying: dict[str, QueuedPod] = {}
         self.missed: dict[str, list[tuple[Any, str]]] = {}
 
     def happened(self, event: Any, new: str = "") -> None:
@@ -169,7 +169,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.queue._in_flight.events == max((len(events) for events in self.missed.values()), default=0)
 
 
-def _until(unit: Unit) -> float:
+def _until(unit: QueuedPod) -> float:
     assert unit.backoff_expiration is not None
     return unit.backoff_expiration
 

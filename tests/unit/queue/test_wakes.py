@@ -16,7 +16,7 @@ from stowplan.api.kinds import KINDS
 from stowplan.framework import ALL_EVENTS, Action, ClusterEvent, EventResource
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue import HintTable, SchedulingQueue
-from stowplan.queue.changes import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, event_of, node_events, pod_events
+from stowplan.queue.cluster_events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, event_of, node_events, pod_events
 
 HEARD_BY = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
 

@@ -7,10 +7,10 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 from tests.engine_host import Host
 
+from stowplan.observe.gauges import readings_of
 from stowplan.observe.metrics import SchedulerMetrics
+from stowplan.observe.metrics_observer import MetricsObserver
 from stowplan.observe.registry import MetricRegistry
-from stowplan.scheduler.instruments import Instruments
-from stowplan.scheduler.readings import readings_of
 
 
 class Stage:
@@ -19,7 +19,7 @@ class Stage:
     def __init__(self, *items: Any, **options: Any) -> None:
         self.metrics = SchedulerMetrics(MetricRegistry())
         self.time = [0.0]
-        self.instruments = Instruments(self.metrics, lambda: self.time[0])
+        self.instruments = MetricsObserver(self.metrics, lambda: self.time[0])
         self.host = Host(*items, observer=self.instruments, check_invariants=False, **options)
         self.metrics.readings = readings_of(self.host.engine)
         self.instruments.announce(self.host.core.profiles.values())

@@ -9,13 +9,13 @@ import pytest
 from tests.builders import node, pod
 from tests.engine_host import NOW, Host
 
+from stowplan.config.flags import parse
+from stowplan.config.options import ServingOptions
 from stowplan.engine import Engine
-from stowplan.scheduler.flags import parse
 from stowplan.scheduler.monitoring import Monitor
-from stowplan.scheduler.options import ServingOptions
-from stowplan.scheduler.serving import Pages, server
-from stowplan.scheduler.serving.pages import Request
+from stowplan.serving import Pages, secure_server
 from stowplan.serving.listening import listen
+from stowplan.serving.pages import PageRequest
 
 PATHS = "--authorization-always-allow-paths=/*"
 
@@ -46,7 +46,7 @@ class Watched:
 
     def answer(self, path: str) -> str:
         """What the pages would say, without a server."""
-        return Pages(self.monitor._sources()).answer(Request("GET", path)).content.decode()
+        return Pages(self.monitor._sources()).answer(PageRequest("GET", path)).content.decode()
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_what_it_was_started_with() -> None:
 
 def test_serving(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    monkeypatch.setattr(server, "listen", lambda options: listen(ServingOptions(address="127.0.0.1", port=0)))
+    monkeypatch.setattr(secure_server, "listen", lambda options: listen(ServingOptions(address="127.0.0.1", port=0)))
     watched.monitor.start()
     try:
         assert watched.monitor._server is not None

@@ -7,7 +7,7 @@ import pytest
 
 from stowplan.cluster.client import Client
 from stowplan.cluster.errors import ApiError
-from stowplan.config.eras import PolicySource
+from stowplan.config.conversion import PolicySource
 from stowplan.errors import ConfigError
 from stowplan.scheduler.policies import Policies
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from stowplan import logs
 from stowplan.config import default_configuration
+from stowplan.config.options import Options
 from stowplan.config.types import Extender
 from stowplan.errors import ConfigError
-from stowplan.extender.client import Outcome, build_extenders
+from stowplan.extender.client import CallOutcome, build_extenders
 from stowplan.framework import Plugin
-from stowplan.observe import logs
-from stowplan.observe.extenders import ExtenderMetrics
+from stowplan.observe.extender_metrics import ExtenderMetrics
 from stowplan.observe.registry import MetricRegistry
-from stowplan.scheduler.options import Options
 from stowplan.scheduler.process import count_calls, run, tell_of_trouble
 
 
@@ -23,7 +23,7 @@ def test_calls_of_extenders_are_counted() -> None:
     (extender,) = extenders = build_extenders([Extender(url_prefix="http://a", filter_verb="f")])
     count_calls(extenders, ExtenderMetrics(registry))
     for _ in range(3):
-        extender.observe(Outcome("http://a", "filter", "unreachable", 0.1))
+        extender.observe(CallOutcome("http://a", "filter", "unreachable", 0.1))
         extender._breakers["filter"].failed("down")
     told = registry.expose().decode()
     labels = 'extender="http://a",result="unreachable",verb="filter"'

@@ -9,14 +9,14 @@ import pytest
 
 from stowplan.framework import Failure
 from stowplan.scheduler import threads
-from stowplan.scheduler.threads import Threads
+from stowplan.scheduler.threads import PluginThreads
 
 
 class Calls:
     """Functions that are called, and the answers."""
 
     def __init__(self, deadline: float) -> None:
-        self.threads = Threads(asyncio.get_running_loop(), deadline)
+        self.threads = PluginThreads(asyncio.get_running_loop(), deadline)
         self.answers: list[Any] = []
 
     def call(self, function: Callable[[], Any], times: int = 1) -> None:

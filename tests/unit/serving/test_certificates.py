@@ -7,9 +7,9 @@ import pytest
 import trustme
 from tests.unit.serving.test_self_signed import handshake
 
+from stowplan.config.serving_options import ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.serving.certificates import ServerTLS
-from stowplan.serving.options import ServingOptions
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@ from contextlib import closing
 
 import pytest
 
+from stowplan.config.serving_options import ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.serving.listening import listen
-from stowplan.serving.options import ServingOptions
 
 
 def test_any_free_port() -> None:

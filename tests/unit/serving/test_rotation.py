@@ -10,9 +10,9 @@ import pytest
 import trustme
 import uvloop
 
+from stowplan.config.serving_options import ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.serving.certificates import ServerTLS
-from stowplan.serving.options import ServingOptions
 
 LOOPS = pytest.mark.parametrize("make_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 VERSIONS = pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])

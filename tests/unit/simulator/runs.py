@@ -11,8 +11,8 @@ from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
 from stowplan.simulator.documents import Origin
-from stowplan.simulator.population import populate
-from stowplan.simulator.report import Recorder, Report, report_of
+from stowplan.simulator.load import populate
+from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
 from stowplan.simulator.report.recorder import Examine
 from stowplan.simulator.simulation import Simulation
 
@@ -34,7 +34,7 @@ class Run:
         self, *items: Any, examine: Examine | None = None, plugins: Mapping[str, Factory] | None = None
     ) -> None:
         plugins = plugins or {}
-        self.recorder = Recorder(examine)
+        self.recorder = RunRecorder(examine)
         config = enable_everywhere(default_configuration(), plugins)
         self.simulation = Simulation(config, {**REGISTRY, **plugins}, observer=self.recorder)
         self.recorder.attach(self.simulation.world)
@@ -42,7 +42,7 @@ class Run:
         populate(self.simulation.world, self.simulation.controllers, objects)
         self.simulation.run()
 
-    def report(self) -> Report:
+    def report(self) -> SimulationReport:
         return report_of(self.simulation, self.recorder, {"Ingress": 1, "ConfigMap": 2})
 
     def story(self, name: str) -> Any:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.unit.simulator.worlds import Stage, make, node, pod, workload
 
 from stowplan import api
-from stowplan.simulator.world import Change
+from stowplan.simulator.api_server import Change
 
 
 def test_pods_go_with_their_node_and_come_back_elsewhere() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 from tests.unit.simulator.worlds import Stage, node, pod
 
 from stowplan.framework.instructions import Bind, Evict, Failure
-from stowplan.simulator.faults import Fault, Faults, Later, bind_conflict, lost_answer, lost_request, slow
+from stowplan.simulator.faults import Delayed, Fault, Faults, bind_conflict, lost_answer, lost_request, slow
 
 
 def stage(*faults: Fault) -> Stage:
@@ -37,7 +37,7 @@ def test_a_lost_answer_comes_after_the_deed() -> None:
 def test_a_slow_answer_comes_after_the_deed() -> None:
     world = stage(slow(1.0, 2.0, 3.0))
     outcome = world.bind("a")
-    assert isinstance(outcome, Later)
+    assert isinstance(outcome, Delayed)
     assert 2.0 <= outcome.delay <= 3.0
     assert outcome.outcome is None
     assert world.pod("a").spec.node_name == "n1"

@@ -10,8 +10,8 @@ from tests.unit.simulator.worlds import Stage, make
 
 from stowplan.api import KINDS
 from stowplan.errors import InputError
+from stowplan.simulator.apply import Live
 from stowplan.simulator.manifests import Manifests, load, refuse
-from stowplan.simulator.overlay import Live
 
 
 def read(text: str, name: str = "f.yaml") -> Manifests:

@@ -10,7 +10,7 @@ from stowplan import api
 from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.simulator.documents import Origin
-from stowplan.simulator.population import populate
+from stowplan.simulator.load import populate
 from stowplan.simulator.simulation import Simulation
 
 ONE_CPU = {"containers": [{**CONTAINER, "resources": {"requests": {"cpu": "1"}}}]}

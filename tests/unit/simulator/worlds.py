@@ -10,11 +10,11 @@ from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.framework import Pod
 from stowplan.framework.instructions import Bind
+from stowplan.simulator.api_server import ApiServer, Change
 from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.documents import Origin
 from stowplan.simulator.faults import Faults
-from stowplan.simulator.population import populate
-from stowplan.simulator.world import Change, World
+from stowplan.simulator.load import populate
 
 START = 1_000_000_000
 """2001-09-09T01:46:40Z."""
@@ -59,7 +59,7 @@ class Stage:
         self, *items: Any, grace: float = 0.0, faults: Faults | None = None, standing: Iterable[str] = ()
     ) -> None:
         self.now = float(START)
-        self.world = World(lambda: self.now, faults, grace=grace)
+        self.world = ApiServer(lambda: self.now, faults, grace=grace)
         self.controllers = Controllers(self.world)
         self.seen: list[Change] = []
         self.populate(*items, standing=standing)

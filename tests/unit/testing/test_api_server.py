@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from stowplan.testing.api_server import Settings, etcd_flags, flags
+from stowplan.testing.api_server import ApiServerSettings, etcd_flags, flags
 from stowplan.testing.certificates import Authority
 
 
-def settings(**chosen: Any) -> Settings:
-    return Settings(**{"runtime_config": {}, "throughput": False, "durable": False, "flags": (), **chosen})
+def settings(**chosen: Any) -> ApiServerSettings:
+    return ApiServerSettings(**{"runtime_config": {}, "throughput": False, "durable": False, "flags": (), **chosen})
 
 
 def flags_of(tmp_path: Path, **chosen: Any) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stowplan.testing.binaries import cache_folder, find, require
-from stowplan.testing.errors import Unavailable
+from stowplan.testing.errors import UnavailableError
 
 
 def put(folder: Path, name: str = "etcd") -> Path:
@@ -54,5 +54,5 @@ def test_required_ones_come_in_order(tmp_path: Path, env: dict[str, str]) -> Non
 
 def test_what_is_missing_is_named_with_the_remedy(tmp_path: Path, env: dict[str, str]) -> None:
     put(tmp_path / "path", "etcd")
-    with pytest.raises(Unavailable, match=r"^kube-apiserver: not in .*python -m stowplan\.testing build"):
+    with pytest.raises(UnavailableError, match=r"^kube-apiserver: not in .*python -m stowplan\.testing build"):
         require(["etcd", "kube-apiserver"], env)

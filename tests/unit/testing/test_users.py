@@ -4,7 +4,11 @@ from stowplan.testing.users import ADMIN, NOBODY, SCHEDULER, User, token_file
 
 
 def test_token_file() -> None:
-    users = [User("admin", ("a", "b"), "t1"), User("me", ("c",), "t2"), User("system:kube-scheduler", (), "t3")]
+    users = [
+        User("admin", ("a", "b"), "t1"),
+        User("me", ("c",), "t2"),
+        User("system:kube-scheduler", (), "t3"),
+    ]
     assert token_file(users).splitlines() == [
         't1,admin,admin,"a,b"',
         't2,me,me,"c"',

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stowplan.testing.errors import NotInTime
+from stowplan.testing.errors import NotInTimeError
 from stowplan.testing.waiting import wait_until
 
 
@@ -12,7 +12,7 @@ def test_returns_the_first_true_answer() -> None:
 
 
 def test_gives_up_with_the_last_answer() -> None:
-    with pytest.raises(NotInTime, match=r"waited 0\.02 s for the pods; the last answer was \[\]"):
+    with pytest.raises(NotInTimeError, match=r"waited 0\.02 s for the pods; the last answer was \[\]"):
         wait_until(lambda: [], timeout=0.02, every=0.001, what="the pods")
 
 

@@ -6,8 +6,8 @@ contestant does, and how results are printed (`cli` does).
 May import: what `bench` may, and `cluster` and `testing`.
 """
 
-from stowplan.bench.cluster.report import Report
-from stowplan.bench.cluster.runner import Runner
+from stowplan.bench.cluster.report import ClusterReport
+from stowplan.bench.cluster.runner import ClusterRunner
 from stowplan.bench.cluster.workload import NAMES, PEERS, load_workload
 
-__all__ = ["NAMES", "PEERS", "Report", "Runner", "load_workload"]
+__all__ = ["NAMES", "PEERS", "ClusterReport", "ClusterRunner", "load_workload"]

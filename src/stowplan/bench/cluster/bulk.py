@@ -9,7 +9,7 @@ from itertools import islice
 from stowplan.cluster.bodies import MERGE_PATCH
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
-from stowplan.cluster.lean import JSON, Exchange, Writer
+from stowplan.cluster.write_client import JSON, Writer, WriteRequest
 
 _AT_ONCE = 64
 _CONNECTIONS = 16
@@ -62,7 +62,7 @@ class _Batch:
             self.done.set_exception(error)
 
 
-class _One(Exchange):
+class _One(WriteRequest):
     __slots__ = ("_batch",)
 
     def __init__(self, batch: _Batch, method: bytes, path: bytes, body: bytes) -> None:

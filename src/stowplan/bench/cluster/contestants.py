@@ -59,7 +59,7 @@ def _stowplan(control_plane: ControlPlane) -> Iterator[Contestant]:
 def _ceiling(control_plane: ControlPlane) -> Iterator[Contestant]:
     folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="ceiling-"))
     kubeconfig = control_plane.kubeconfig(SCHEDULER)
-    command = [sys.executable, "-m", "stowplan.bench.cluster.ceiling", str(kubeconfig)]
+    command = [sys.executable, "-m", "stowplan.bench.cluster.upper_bound_process", str(kubeconfig)]
     with Process("ceiling", command, folder / "ceiling.log") as process:
         yield Contestant(process)
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from stowplan.bench.cluster.workload import Workload
+from stowplan.bench.cluster.workload import ClusterWorkload
 from stowplan.bench.nodes import node_name, node_pages
+from stowplan.bench.object_pattern import ObjectPattern, overlay
 from stowplan.bench.pods import RUNNING
 from stowplan.bench.scenario import NodeSeries, PodSeries, load_object
-from stowplan.bench.stencil import Stencil, overlay
 
 Written = tuple[str, bytes]
 """The name of an object, and its JSON."""
@@ -28,12 +28,12 @@ def nodes(series: NodeSeries, numbers: range, seed: int) -> Iterator[Written]:
             at += 1
 
 
-def incoming(workload: Workload, count: int) -> Iterator[Written]:
+def incoming(workload: ClusterWorkload, count: int) -> Iterator[Written]:
     """The pods that are to be scheduled."""
     return _pods(workload.incoming, count, 0, lambda number: "")
 
 
-def running(workload: Workload, node_count: int) -> Iterator[Written]:
+def running(workload: ClusterWorkload, node_count: int) -> Iterator[Written]:
     """The pods that are on the nodes before."""
     series = workload.running
     if series is None:
@@ -41,19 +41,19 @@ def running(workload: Workload, node_count: int) -> Iterator[Written]:
     return _pods(series, series.per_node * node_count, RUNNING, lambda number: node_name(number % node_count))
 
 
-def beside_nodes(workload: Workload, node_count: int) -> Iterator[tuple[str, Written]]:
+def beside_nodes(workload: ClusterWorkload, node_count: int) -> Iterator[tuple[str, Written]]:
     """What comes with the nodes, each with its kind."""
     return _beside(workload.per_node, node_count)
 
 
-def beside_pods(workload: Workload, count: int) -> Iterator[tuple[str, Written]]:
+def beside_pods(workload: ClusterWorkload, count: int) -> Iterator[tuple[str, Written]]:
     """What comes with the pods that are to be scheduled, each with its kind."""
     return _beside(workload.per_pod, count)
 
 
 def _beside(patterns: Iterable[dict[str, Any]], count: int) -> Iterator[tuple[str, Written]]:
     for pattern in patterns:
-        stencil = Stencil(pattern, {})
+        stencil = ObjectPattern(pattern, {})
         for number in range(count):
             body = stencil.stamp(0, number, node_name(number))
             yield pattern["kind"], (json.loads(body)["metadata"]["name"], body)
@@ -62,7 +62,7 @@ def _beside(patterns: Iterable[dict[str, Any]], count: int) -> Iterator[tuple[st
 def _pods(series: PodSeries, count: int, first: int, node_of: Callable[[int], str]) -> Iterator[Written]:
     pattern = _unmade(overlay(load_object("pod")["object"], series.pod))
     del pattern["status"]
-    stencil = Stencil(pattern, series.vary)
+    stencil = ObjectPattern(pattern, series.vary)
     for number in range(count):
         body = stencil.stamp(series.kind_of(number), first + number, node_of(number))
         yield json.loads(body)["metadata"]["name"], body

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from stowplan.bench.beside import Ratios, Verdict, encode, ratios_of
-from stowplan.bench.cluster.heat import Figures
+from stowplan.bench.cluster.run import Figures
 from stowplan.bench.cluster.workload import CEILING, KUBE_SCHEDULER, Bars
+from stowplan.bench.comparison import Comparison, Ratios, encode, ratios_of
 
 _COMPARED = ("per_second", "cpu_us_per_pod", "rss_mib")
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterReport(msgspec.Struct, frozen=True, kw_only=True):
     """One line of `--json`. The figures outside of `peers` are our own."""
 
     scenario: str
@@ -33,7 +33,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return ratios_of(self.figures, self.peers, _COMPARED)
 
     @property
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[Comparison]:
         """Of the bars for which there is somebody to compare with."""
         return list(judge(self.bars, self.figures, self.ratios))
 
@@ -52,7 +52,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return encode(fields)
 
 
-def judge(bars: Bars, ours: Figures, ratios: Mapping[str, Mapping[str, float]]) -> Iterator[Verdict]:
+def judge(bars: Bars, ours: Figures, ratios: Mapping[str, Mapping[str, float]]) -> Iterator[Comparison]:
     """Compare what was measured with what is asked for."""
     theirs, ceiling = ratios.get(KUBE_SCHEDULER), ratios.get(CEILING)
     if bars.per_second is not None and theirs is not None:
@@ -61,17 +61,17 @@ def judge(bars: Bars, ours: Figures, ratios: Mapping[str, Mapping[str, float]]) 
         most = getattr(bars, field)
         if most is not None and theirs is not None:
             text = f"{field} at most {most:g} of {KUBE_SCHEDULER}'s"
-            yield Verdict(bar=text, measured=theirs[field], met=theirs[field] <= most)
+            yield Comparison(bar=text, measured=theirs[field], met=theirs[field] <= most)
     if bars.first_bind_s is not None:
         text = f"first bind within {bars.first_bind_s:g} s of start"
-        yield Verdict(bar=text, measured=ours.first_bind_s, met=ours.first_bind_s <= bars.first_bind_s)
+        yield Comparison(bar=text, measured=ours.first_bind_s, met=ours.first_bind_s <= bars.first_bind_s)
 
 
-def _rate(least: float, ratio: float, share: float | None, ceiling: Mapping[str, float] | None) -> Verdict:
+def _rate(least: float, ratio: float, share: float | None, ceiling: Mapping[str, float] | None) -> Comparison:
     """Whoever comes near the ceiling need not be so much faster than others."""
     text = f"per_second at least {least:g} of {KUBE_SCHEDULER}'s"
     if ratio < least and share is not None and ceiling is not None:
         text += f", or {share:g} of the ceiling's"
         if ceiling["per_second"] >= share:
-            return Verdict(bar=text, measured=ceiling["per_second"], met=True)
-    return Verdict(bar=text, measured=ratio, met=ratio >= least)
+            return Comparison(bar=text, measured=ceiling["per_second"], met=True)
+    return Comparison(bar=text, measured=ratio, met=ratio >= least)

@@ -7,16 +7,16 @@ from contextlib import AbstractContextManager
 from statistics import fmean
 
 from stowplan.bench.calibration import calibrate
-from stowplan.bench.cluster.arena import Arena
-from stowplan.bench.cluster.heat import Figures, median_of, run_heat
+from stowplan.bench.cluster.control_plane import BenchControlPlane
 from stowplan.bench.cluster.machine import wait_until_quiet
-from stowplan.bench.cluster.report import Report
-from stowplan.bench.cluster.workload import NAMES, OURS, PEERS, Workload, load_workload
+from stowplan.bench.cluster.report import ClusterReport
+from stowplan.bench.cluster.run import Figures, median_of, run_heat
+from stowplan.bench.cluster.workload import NAMES, OURS, PEERS, ClusterWorkload, load_workload
 
 Progress = Callable[[str], None]
 
 
-class Runner:
+class ClusterRunner:
     """Runs workloads, with other numbers of nodes and pods than theirs where that is asked for."""
 
     def __init__(
@@ -29,8 +29,8 @@ class Runner:
         seed: int = 0,
         progress: Progress = lambda message: None,
         calibrate: Callable[[], float] = calibrate,
-        open_arena: Callable[[int], AbstractContextManager[Arena]] = Arena.open,
-        run_heat: Callable[[Arena, str, int], Figures] = run_heat,
+        open_arena: Callable[[int], AbstractContextManager[BenchControlPlane]] = BenchControlPlane.open,
+        run_heat: Callable[[BenchControlPlane, str, int], Figures] = run_heat,
         settle: Callable[[], object] = wait_until_quiet,
     ) -> None:
         self._nodes = nodes
@@ -44,10 +44,10 @@ class Runner:
         self._run_heat = run_heat
         self._settle = settle
 
-    def run(self, names: Iterable[str] = NAMES) -> Iterator[Report]:
+    def run(self, names: Iterable[str] = NAMES) -> Iterator[ClusterReport]:
         """A report for each workload, all on one control plane."""
         chosen = set(names)
-        last: Workload | None = None
+        last: ClusterWorkload | None = None
         self._progress("starting etcd and kube-apiserver")
         with self._open_arena(self._seed) as arena:
             for workload in [load_workload(name) for name in NAMES if name in chosen]:
@@ -56,7 +56,7 @@ class Runner:
                 yield self._report(arena, workload)
                 last = workload
 
-    def _report(self, arena: Arena, workload: Workload) -> Report:
+    def _report(self, arena: BenchControlPlane, workload: ClusterWorkload) -> ClusterReport:
         nodes = self._nodes or workload.nodes
         pods = self._pods or workload.pods
         if workload.most_per_node is not None:
@@ -70,7 +70,7 @@ class Runner:
         ]
         figures = {name: median_of([each[name] for each in rounds]) for name in contestants}
         calibration = fmean((before, self._calibrate()))
-        return Report(
+        return ClusterReport(
             scenario=workload.name,
             nodes=nodes,
             pods=pods,
@@ -81,7 +81,7 @@ class Runner:
             bars=workload.bars,
         )
 
-    def _measure(self, arena: Arena, workload: Workload, name: str, pods: int) -> Figures:
+    def _measure(self, arena: BenchControlPlane, workload: ClusterWorkload, name: str, pods: int) -> Figures:
         self._progress(f"{workload.name}: {name}: creating pods")
         arena.fill(workload, pods)
         self._settle()

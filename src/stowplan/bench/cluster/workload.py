@@ -10,8 +10,8 @@ import msgspec
 import yaml
 
 from stowplan.api import codec
+from stowplan.bench.object_pattern import overlay
 from stowplan.bench.scenario import NodeSeries, PodSeries, Running, Scenario, load_scenario
-from stowplan.bench.stencil import overlay
 from stowplan.errors import InputError
 
 NAMES = ("basic", "service", "spread", "affinity", "antiaffinity", "preemption", "devices", "startup")
@@ -40,7 +40,7 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """So many seconds after we are started, at most, the first pod is bound."""
 
 
-class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ClusterWorkload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One file of `workloads/`, on top of the scenario that it names."""
 
     name: str
@@ -62,7 +62,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 @cache
-def load_workload(name: str) -> Workload:
+def load_workload(name: str) -> ClusterWorkload:
     """The workload of that name."""
     if name not in NAMES:
         raise InputError(f"no workload {name!r}; there are {', '.join(NAMES)}")
@@ -71,7 +71,7 @@ def load_workload(name: str) -> Workload:
     running = own.get("running", {})
     if like := running.pop("like", ""):
         own["running"] = running | codec.builtins(load_scenario(like).incoming)
-    return codec.convert(Workload, overlay(_shared(scenario), own) | {"name": name})
+    return codec.convert(ClusterWorkload, overlay(_shared(scenario), own) | {"name": name})
 
 
 def _shared(scenario: Scenario) -> dict[str, Any]:

@@ -4,8 +4,8 @@ Belongs here: requests as kube-scheduler writes them, the two contestants, the c
 of their answers. Does not belong here: any way to answer that only a benchmark takes, and how results are printed.
 """
 
-from stowplan.bench.extender.report import Report
-from stowplan.bench.extender.runner import Runner
-from stowplan.bench.extender.workload import NAMES, WORKLOADS, Workload
+from stowplan.bench.extender.report import ExtenderReport
+from stowplan.bench.extender.runner import ExtenderRunner
+from stowplan.bench.extender.workload import NAMES, WORKLOADS, ExtenderWorkload
 
-__all__ = ["NAMES", "WORKLOADS", "Report", "Runner", "Workload"]
+__all__ = ["NAMES", "WORKLOADS", "ExtenderReport", "ExtenderRunner", "ExtenderWorkload"]

@@ -19,14 +19,14 @@ class AnswerError(StowplanError):
     """An extender gave no answer that could be used."""
 
 
-class Answer(NamedTuple):
+class BenchReply(NamedTuple):
     """What came back, and how many seconds it took from the first byte of the request to the last of the answer."""
 
     body: bytes
     seconds: float
 
 
-class Client:
+class BenchClient:
     """One connection that stays open, as kube-scheduler keeps it."""
 
     def __init__(self, port: int) -> None:
@@ -43,13 +43,13 @@ class Client:
             return False
         return True
 
-    def ask(self, verb: str, body: bytes) -> Answer:
+    def ask(self, verb: str, body: bytes) -> BenchReply:
         head = _HEAD.format(verb=verb, length=len(body)).encode()
         begun_at = perf_counter()
         self._socket.sendall(head)
         self._socket.sendall(body)
         answer = self._receive()
-        return Answer(answer, perf_counter() - begun_at)
+        return BenchReply(answer, perf_counter() - begun_at)
 
     def close(self) -> None:
         self._socket.close()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from stowplan.bench.extender.client import Client
+from stowplan.bench.extender.client import BenchClient
 from stowplan.errors import StowplanError
 from stowplan.testing import Process, free_port
 from stowplan.testing.toolchain import find_go
@@ -23,11 +23,11 @@ class RivalError(StowplanError):
     """The extender to compare with cannot be had."""
 
 
-class Contestant(NamedTuple):
+class ExtenderContestant(NamedTuple):
     """An extender that runs, and a connection to it."""
 
     process: Process
-    client: Client
+    client: BenchClient
 
 
 def build_rival(folder: Path) -> Path:
@@ -45,7 +45,7 @@ def build_rival(folder: Path) -> Path:
 
 
 @contextmanager
-def rival(program: Path, *, remember: bool) -> Iterator[Contestant]:
+def rival(program: Path, *, remember: bool) -> Iterator[ExtenderContestant]:
     port = free_port()
     command = [str(program), "-address", f"127.0.0.1:{port}", *(["-remember"] if remember else [])]
     with _running("go", command, port) as contestant:
@@ -53,7 +53,7 @@ def rival(program: Path, *, remember: bool) -> Iterator[Contestant]:
 
 
 @contextmanager
-def ours() -> Iterator[Contestant]:
+def ours() -> Iterator[ExtenderContestant]:
     port = free_port()
     command = [sys.executable, "-m", "stowplan.bench.extender.serve", str(port)]
     with _running("stowplan", command, port) as contestant:
@@ -61,11 +61,11 @@ def ours() -> Iterator[Contestant]:
 
 
 @contextmanager
-def _running(name: str, command: list[str], port: int) -> Iterator[Contestant]:
+def _running(name: str, command: list[str], port: int) -> Iterator[ExtenderContestant]:
     with tempfile.TemporaryDirectory() as folder, Process(name, command, Path(folder) / "log") as process:
-        process.wait_ready(lambda: Client.answers(port))
-        client = Client(port)
+        process.wait_ready(lambda: BenchClient.answers(port))
+        client = BenchClient(port)
         try:
-            yield Contestant(process, client)
+            yield ExtenderContestant(process, client)
         finally:
             client.close()

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from stowplan.bench.beside import Ratios, Verdict, encode, ratios_of
+from stowplan.bench.comparison import Comparison, Ratios, encode, ratios_of
 
 _COMPARED = ("per_second", "cpu_us_per_pod", "p50_us", "p99_us", "rss_mib")
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class ExtenderFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Of one extender. Times are those of the client, from the first byte sent to the last one received."""
 
     per_second: float
@@ -22,19 +22,19 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     rss_mib: float
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class ExtenderReport(msgspec.Struct, frozen=True, kw_only=True):
     """One line of `--json`. Each request is for one pod."""
 
     scenario: str
     nodes: int
     pods: int
     calibration_s: float
-    figures: Figures
-    peers: dict[str, Figures] = {}
+    figures: ExtenderFigures
+    peers: dict[str, ExtenderFigures] = {}
     compared: int = 0
     """Answers that were held against the rival's."""
     disagreements: Sequence[str] = ()
-    verdicts: Sequence[Verdict] = ()
+    verdicts: Sequence[Comparison] = ()
 
     @property
     def ratios(self) -> Ratios:
@@ -57,10 +57,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return encode(fields)
 
 
-def figures(seconds: Sequence[float], cpu_seconds: float, rss_mib: float) -> Figures:
+def figures(seconds: Sequence[float], cpu_seconds: float, rss_mib: float) -> ExtenderFigures:
     """From the times of the requests of one extender."""
     ordered = sorted(seconds)
-    return Figures(
+    return ExtenderFigures(
         per_second=len(seconds) / sum(seconds),
         cpu_us_per_pod=cpu_seconds / len(seconds) * 1e6,
         p50_us=_quantile(ordered, 0.5) * 1e6,

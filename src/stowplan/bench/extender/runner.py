@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from stowplan.bench.beside import Verdict
 from stowplan.bench.calibration import calibrate
-from stowplan.bench.extender.comparing import differences
-from stowplan.bench.extender.contestants import Contestant, build_rival, ours, rival
-from stowplan.bench.extender.report import Figures, Report, figures
+from stowplan.bench.comparison import Comparison
+from stowplan.bench.extender.contestants import ExtenderContestant, build_rival, ours, rival
+from stowplan.bench.extender.reply_comparison import differences
+from stowplan.bench.extender.report import ExtenderFigures, ExtenderReport, figures
 from stowplan.bench.extender.traffic import CONTROLLERS, Traffic
 from stowplan.bench.extender.workload import (
     LEAK,
@@ -20,7 +20,7 @@ from stowplan.bench.extender.workload import (
     MOST_LEAKED_MIB,
     NAMES,
     WORKLOADS,
-    Workload,
+    ExtenderWorkload,
 )
 from stowplan.testing import cpu_seconds, rss_mib
 
@@ -33,7 +33,7 @@ COMPARED = 20
 Progress = Callable[[str], None]
 
 
-class Runner:
+class ExtenderRunner:
     """Runs workloads, with another number of requests than theirs where that is asked for."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Runner:
         self._calibrate = calibrate
         self._build = build
 
-    def run(self, names: Iterable[str] = NAMES) -> Iterator[Report]:
+    def run(self, names: Iterable[str] = NAMES) -> Iterator[ExtenderReport]:
         chosen = [name for name in NAMES if name in set(names)]
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "rival"
@@ -61,7 +61,7 @@ class Runner:
             for name in chosen:
                 yield self._leak() if name == LEAK else self._compare(WORKLOADS[name], program)
 
-    def _compare(self, workload: Workload, program: Path) -> Report:
+    def _compare(self, workload: ExtenderWorkload, program: Path) -> ExtenderReport:
         count = self._requests or workload.requests
         self._progress(f"{workload.name}: {count} requests about {workload.nodes:,} nodes, to both")
         before = self._calibrate()
@@ -74,7 +74,7 @@ class Runner:
         peer = measured[GO]
         bars = [("p50_us", workload.most_p50), ("p99_us", workload.most_p99)]
         verdicts = [_verdict(bar, getattr(measured[OURS], bar) / getattr(peer, bar), most) for bar, most in bars]
-        return Report(
+        return ExtenderReport(
             scenario=workload.name,
             nodes=workload.nodes,
             pods=count,
@@ -86,7 +86,7 @@ class Runner:
             verdicts=verdicts,
         )
 
-    def _leak(self) -> Report:
+    def _leak(self) -> ExtenderReport:
         count = self._requests or LEAK_REQUESTS
         self._progress(f"{LEAK}: {count} requests about {LEAK_NODES:,} nodes, to ours alone")
         before = self._calibrate()
@@ -99,20 +99,20 @@ class Runner:
             measured = heat.figures()[OURS]
         grown = measured.rss_mib - at_first
         bar = f"grows by at most {MOST_LEAKED_MIB:g} MiB"
-        return Report(
+        return ExtenderReport(
             scenario=LEAK,
             nodes=LEAK_NODES,
             pods=count,
             calibration_s=fmean((before, self._calibrate())),
             figures=measured,
-            verdicts=[Verdict(bar=bar, measured=grown, met=grown <= MOST_LEAKED_MIB)],
+            verdicts=[Comparison(bar=bar, measured=grown, met=grown <= MOST_LEAKED_MIB)],
         )
 
 
 class Heat:
     """The same requests to all contestants, by turns."""
 
-    def __init__(self, verb: str, traffic: Traffic, contestants: dict[str, Contestant], *, news: bool) -> None:
+    def __init__(self, verb: str, traffic: Traffic, contestants: dict[str, ExtenderContestant], *, news: bool) -> None:
         self._verb = verb
         self._traffic = traffic
         self._contestants = contestants
@@ -140,7 +140,7 @@ class Heat:
                 found = differences(self._verb, *answers)
                 self.disagreements += [f"request {number}: {found[0]}"] if found else []
 
-    def figures(self) -> dict[str, Figures]:
+    def figures(self) -> dict[str, ExtenderFigures]:
         return {
             name: figures(self._seconds[name], self._cpu[name], rss_mib(contestant.process.pid))
             for name, contestant in self._contestants.items()
@@ -160,5 +160,5 @@ class Heat:
         return answers
 
 
-def _verdict(figure: str, ratio: float, most: float) -> Verdict:
-    return Verdict(bar=f"{figure} at most {most:g} of {GO}'s", measured=ratio, met=ratio <= most)
+def _verdict(figure: str, ratio: float, most: float) -> Comparison:
+    return Comparison(bar=f"{figure} at most {most:g} of {GO}'s", measured=ratio, met=ratio <= most)

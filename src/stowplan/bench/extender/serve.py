@@ -3,12 +3,12 @@
 import sys
 
 from stowplan.bench.extender.plugin import ZoneAndRoom
-from stowplan.extender.handlers import Member
+from stowplan.extender.handlers import GroupMember
 from stowplan.extender.server.process import run
 
 
 def main() -> None:
-    run([Member(ZoneAndRoom)], port=int(sys.argv[1]))
+    run([GroupMember(ZoneAndRoom)], port=int(sys.argv[1]))
 
 
 if __name__ == "__main__":

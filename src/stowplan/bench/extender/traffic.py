@@ -12,8 +12,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from stowplan.bench.nodes import node_pages
+from stowplan.bench.object_pattern import ObjectPattern, overlay
 from stowplan.bench.scenario import NodeSeries, load_object
-from stowplan.bench.stencil import Stencil, overlay
 
 CONTROLLERS = 20
 CHANGED = 0.01
@@ -85,14 +85,14 @@ class Traffic:
         self._raw[position] = _encode(node)
 
 
-def _pods() -> Stencil:
+def _pods() -> ObjectPattern:
     base = load_object("pod")["object"]
     container = base["spec"]["containers"][0]
     sizes = [
         [overlay(container, {"resources": {"requests": {"cpu": cpu, "memory": "200Mi"}}})]
         for cpu in ("100m", "250m", "31", "31800m")
     ]
-    return Stencil(overlay(base, _POD), {"avoid": [_zone(number) for number in range(5)], "containers": sizes})
+    return ObjectPattern(overlay(base, _POD), {"avoid": [_zone(number) for number in range(5)], "containers": sizes})
 
 
 def _zone(number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Workload(msgspec.Struct, frozen=True, kw_only=True):
+class ExtenderWorkload(msgspec.Struct, frozen=True, kw_only=True):
     """Requests of one kind. The bars are shares of the rival's times."""
 
     name: str
@@ -20,10 +20,12 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 WORKLOADS = {
     workload.name: workload
     for workload in (
-        Workload(name="filter-full-1000", nodes=1000, requests=200, most_p50=0.25, most_p99=0.25),
-        Workload(name="filter-full-5000", nodes=5000, requests=100, most_p50=0.25, most_p99=0.25),
-        Workload(name="filter-names-5000", nodes=5000, requests=400, names_only=True, most_p50=1.0, most_p99=1.0),
-        Workload(
+        ExtenderWorkload(name="filter-full-1000", nodes=1000, requests=200, most_p50=0.25, most_p99=0.25),
+        ExtenderWorkload(name="filter-full-5000", nodes=5000, requests=100, most_p50=0.25, most_p99=0.25),
+        ExtenderWorkload(
+            name="filter-names-5000", nodes=5000, requests=400, names_only=True, most_p50=1.0, most_p99=1.0
+        ),
+        ExtenderWorkload(
             name="prioritize-names-5000",
             verb="prioritize",
             nodes=5000,

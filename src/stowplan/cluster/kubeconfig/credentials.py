@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from stowplan.cluster.connection import Identity
+from stowplan.cluster.credential_source import REREAD_SECONDS, CredentialSource
 from stowplan.cluster.errors import CredentialsError
-from stowplan.cluster.material import REREAD_SECONDS, Material
 from stowplan.cluster.tls import Certificate
 
 
 class KeyPair(NamedTuple):
     """Where a client certificate and its key are."""
 
-    chain: Material
-    key: Material
+    chain: CredentialSource
+    key: CredentialSource
 
     def read(self) -> Certificate:
         return Certificate(self.chain.read(), self.key.read(), self.chain.where)
@@ -27,7 +27,7 @@ class StoredCredentials:
     def __init__(
         self,
         *,
-        token: Material | None = None,
+        token: CredentialSource | None = None,
         basic: tuple[str, str] | None = None,
         key_pair: KeyPair | None = None,
         clock: Callable[[], float] = time.time,

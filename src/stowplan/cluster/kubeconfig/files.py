@@ -12,7 +12,7 @@ from stowplan.errors import ConfigError
 E = TypeVar("E")
 
 
-class Entry(NamedTuple, Generic[E]):
+class NamedEntry(NamedTuple, Generic[E]):
     """An entry and where it stands: paths in it are relative to its file."""
 
     value: E
@@ -36,9 +36,9 @@ class Kubeconfig(NamedTuple):
 
     files: tuple[Path, ...]
     current_context: str
-    clusters: dict[str, Entry[ClusterEntry]]
-    users: dict[str, Entry[UserEntry]]
-    contexts: dict[str, Entry[ContextEntry]]
+    clusters: dict[str, NamedEntry[ClusterEntry]]
+    users: dict[str, NamedEntry[UserEntry]]
+    contexts: dict[str, NamedEntry[ContextEntry]]
 
     @property
     def source(self) -> str:
@@ -59,9 +59,9 @@ def read_files(paths: Iterable[Path]) -> Kubeconfig:
     return merged._replace(current_context=current)
 
 
-def _collect(entries: dict[str, Entry[E]], section: str, file: Path, named: Iterable[tuple[str, E]]) -> None:
+def _collect(entries: dict[str, NamedEntry[E]], section: str, file: Path, named: Iterable[tuple[str, E]]) -> None:
     for index, (name, value) in enumerate(named):
-        entries.setdefault(name, Entry(value, file, f"$.{section}[{index}].{section[:-1]}"))
+        entries.setdefault(name, NamedEntry(value, file, f"$.{section}[{index}].{section[:-1]}"))
 
 
 def _read(file: Path) -> KubeconfigFile:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stowplan.cluster.connection import Connection
+from stowplan.cluster.credential_source import CredentialSource
 from stowplan.cluster.errors import CredentialsError
 from stowplan.cluster.kubeconfig.credentials import StoredCredentials
 from stowplan.cluster.kubeconfig.proxy import proxy_for
-from stowplan.cluster.material import Material
 from stowplan.cluster.tls import Trust
 from stowplan.errors import ConfigError
 
@@ -25,8 +25,8 @@ def in_cluster(env: Mapping[str, str], root: str = SERVICE_ACCOUNT) -> Connectio
     namespace = folder / "namespace"
     connection = Connection(
         f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
-        StoredCredentials(token=Material(where, path=str(folder / "token"))),
-        trust=Trust(Material(where, path=str(folder / "ca.crt"))),
+        StoredCredentials(token=CredentialSource(where, path=str(folder / "token"))),
+        trust=Trust(CredentialSource(where, path=str(folder / "ca.crt"))),
         proxy=proxy_for("https", host, int(port), env),
         namespace=namespace.read_text().strip() if namespace.exists() else "",
     )

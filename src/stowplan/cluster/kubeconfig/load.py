@@ -8,14 +8,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from stowplan.cluster.connection import Connection, Credentials
+from stowplan.cluster.credential_source import CredentialSource
 from stowplan.cluster.errors import CredentialsError
 from stowplan.cluster.kubeconfig.credentials import KeyPair, StoredCredentials
 from stowplan.cluster.kubeconfig.exec_plugin import API_VERSIONS, GROUP, INTERACTIVE_MODES, ExecCommand, ExecCredentials
-from stowplan.cluster.kubeconfig.files import Entry, Kubeconfig, read_files
+from stowplan.cluster.kubeconfig.files import Kubeconfig, NamedEntry, read_files
 from stowplan.cluster.kubeconfig.in_cluster import in_cluster, is_in_cluster
 from stowplan.cluster.kubeconfig.proxy import proxy_for
 from stowplan.cluster.kubeconfig.types import ClusterEntry, ContextEntry, ExecConfig, UserEntry
-from stowplan.cluster.material import Material
 from stowplan.cluster.tls import Trust
 from stowplan.errors import ConfigError
 
@@ -66,7 +66,9 @@ def _connect(config: Kubeconfig, master: str, context: str, env: Mapping[str, st
     if cluster is None:
         raise chosen.problem("cluster", f'there is no cluster "{chosen.value.cluster}"')
     # A context may do without a user; one that it names must be there.
-    user = config.users.get(chosen.value.user) if chosen.value.user else Entry(UserEntry(), chosen.file, chosen.path)
+    user = (
+        config.users.get(chosen.value.user) if chosen.value.user else NamedEntry(UserEntry(), chosen.file, chosen.path)
+    )
     if user is None:
         raise chosen.problem("user", f'there is no user "{chosen.value.user}"')
     server = _server(master, "--master") if master else _server(cluster.value.server, cluster.where("server"))
@@ -92,7 +94,7 @@ def _checked(connection: Connection) -> Connection:
     return connection
 
 
-def _context(config: Kubeconfig, name: str) -> Entry[ContextEntry]:
+def _context(config: Kubeconfig, name: str) -> NamedEntry[ContextEntry]:
     wanted, field = (name, "--context") if name else (config.current_context, "$.current-context")
     if not wanted:
         raise ConfigError(f"{config.source}: $.current-context: no context is chosen")
@@ -115,7 +117,7 @@ def _server(server: str, where: str) -> str:
     return url
 
 
-def _proxy(cluster: Entry[ClusterEntry]) -> str | None:
+def _proxy(cluster: NamedEntry[ClusterEntry]) -> str | None:
     """The URL itself is not told: it may hold a password."""
     url = cluster.value.proxy_url
     if not url:
@@ -126,7 +128,7 @@ def _proxy(cluster: Entry[ClusterEntry]) -> str | None:
     return url
 
 
-def _trust(cluster: Entry[ClusterEntry]) -> Trust:
+def _trust(cluster: NamedEntry[ClusterEntry]) -> Trust:
     entry = cluster.value
     authorities = _material(
         cluster, "certificate-authority", entry.certificate_authority_data, entry.certificate_authority
@@ -137,7 +139,7 @@ def _trust(cluster: Entry[ClusterEntry]) -> Trust:
 
 
 def _credentials(
-    user: Entry[UserEntry], cluster: Entry[ClusterEntry], server: str, env: Mapping[str, str]
+    user: NamedEntry[UserEntry], cluster: NamedEntry[ClusterEntry], server: str, env: Mapping[str, str]
 ) -> Credentials:
     entry = user.value
     _refuse_unsupported(user)
@@ -151,7 +153,7 @@ def _credentials(
     return StoredCredentials(token=token, basic=basic, key_pair=key_pair)
 
 
-def _refuse_unsupported(user: Entry[UserEntry]) -> None:
+def _refuse_unsupported(user: NamedEntry[UserEntry]) -> None:
     # Passing over these would log in as somebody else than the file says.
     if user.value.impersonate:
         raise user.problem("as", "impersonation is not supported")
@@ -159,16 +161,16 @@ def _refuse_unsupported(user: Entry[UserEntry]) -> None:
         raise user.problem("auth-provider", "not supported; use an exec plugin")
 
 
-def _token(user: Entry[UserEntry]) -> Material | None:
+def _token(user: NamedEntry[UserEntry]) -> CredentialSource | None:
     """The file wins while it can be read, as long as there is one."""
     token, file = user.value.token, user.value.token_file
     if not token and not file:
         return None
     path = user.local_path(file) if file else ""
-    return Material(user.where("tokenFile" if file else "token"), data=token.encode(), path=path)
+    return CredentialSource(user.where("tokenFile" if file else "token"), data=token.encode(), path=path)
 
 
-def _key_pair(user: Entry[UserEntry]) -> KeyPair | None:
+def _key_pair(user: NamedEntry[UserEntry]) -> KeyPair | None:
     entry = user.value
     chain = _material(user, "client-certificate", entry.client_certificate_data, entry.client_certificate)
     key = _material(user, "client-key", entry.client_key_data, entry.client_key)
@@ -179,18 +181,20 @@ def _key_pair(user: Entry[UserEntry]) -> KeyPair | None:
     return KeyPair(chain, key)
 
 
-def _material(entry: Entry[Any], field: str, data: str, path: str) -> Material | None:
+def _material(entry: NamedEntry[Any], field: str, data: str, path: str) -> CredentialSource | None:
     """Data wins over the file of the same name."""
     if data:
         where = entry.where(f"{field}-data")
         try:
-            return Material(where, data=base64.b64decode("".join(data.split()), validate=True))
+            return CredentialSource(where, data=base64.b64decode("".join(data.split()), validate=True))
         except ValueError as error:
             raise ConfigError(f"{where}: illegal base64 data") from error
-    return Material(entry.where(field), path=entry.local_path(path)) if path else None
+    return CredentialSource(entry.where(field), path=entry.local_path(path)) if path else None
 
 
-def _exec_command(user: Entry[UserEntry], config: ExecConfig, cluster: Entry[ClusterEntry], server: str) -> ExecCommand:
+def _exec_command(
+    user: NamedEntry[UserEntry], config: ExecConfig, cluster: NamedEntry[ClusterEntry], server: str
+) -> ExecCommand:
     if not config.command:
         raise user.problem("exec.command", "missing")
     if config.api_version not in API_VERSIONS:
@@ -213,7 +217,7 @@ def _exec_command(user: Entry[UserEntry], config: ExecConfig, cluster: Entry[Clu
     )
 
 
-def _cluster_info(cluster: Entry[ClusterEntry], server: str) -> dict[str, Any]:
+def _cluster_info(cluster: NamedEntry[ClusterEntry], server: str) -> dict[str, Any]:
     entry = cluster.value
     authorities = _trust(cluster).read()
     extension = {item.name: item.extension for item in entry.extensions}.get(f"{GROUP}/exec")

@@ -12,8 +12,8 @@ from stowplan.api import codec
 from stowplan.api.codec import DecodeError
 from stowplan.cluster import bodies, messages, protobuf
 from stowplan.cluster.errors import ClusterError
-from stowplan.cluster.lean import ClosedError, Exchange, NotLeaderError, Writer
-from stowplan.cluster.writes import refusals
+from stowplan.cluster.write_client import ClosedError, NotLeaderError, Writer, WriteRequest
+from stowplan.cluster.writes import api_failures
 from stowplan.framework import Bind, Failure, Request
 
 PATIENCE = 30.0
@@ -25,7 +25,7 @@ Answer = Callable[[Request, Any], None]
 """Takes what came of a request."""
 
 
-class BindingExchange(Exchange):
+class BindingExchange(WriteRequest):
     """The request to bind a pod.
 
     One that may have been carried out is sent again to the same node until its outcome is known: to forget such a pod
@@ -55,15 +55,17 @@ class BindingExchange(Exchange):
         self._told = False
 
     def replied(self, status: int, body: bytes) -> None:
-        if status < refusals.SUCCESS:
+        if status < api_failures.SUCCESS:
             self.end(None)
-        elif status >= refusals.SERVER_ERROR and self._attempts < refusals.ATTEMPTS:
+        elif status >= api_failures.SERVER_ERROR and self._attempts < api_failures.ATTEMPTS:
             self._send_again()
-        elif status == refusals.CONFLICT or status >= refusals.SERVER_ERROR:
+        elif status == api_failures.CONFLICT or status >= api_failures.SERVER_ERROR:
             # A server that failed may have done so after the pod was bound.
-            self._writer.submit(_Look(self._writer, self._instruction, refusals.refused(status, body), self.end))
+            self._writer.submit(
+                _PodLookup(self._writer, self._instruction, api_failures.refused(status, body), self.end)
+            )
         else:
-            self.end(refusals.refused(status, body))
+            self.end(api_failures.refused(status, body))
 
     def lost(self, error: ClusterError, sent: bool) -> None:
         now = asyncio.get_running_loop().time()
@@ -71,7 +73,7 @@ class BindingExchange(Exchange):
             self._doubted_at = now
         doubted_at = self._doubted_at
         if doubted_at is None or _is_final(error):
-            self.end(refusals.lost(error, sent=doubted_at is not None))
+            self.end(api_failures.lost(error, sent=doubted_at is not None))
             return
         if now - doubted_at >= PATIENCE and not self._told:
             self._told = True
@@ -88,7 +90,7 @@ class BindingExchange(Exchange):
         self._attempts += 1
 
 
-class _Look(Exchange):
+class _PodLookup(WriteRequest):
     """Looks where a pod is that could not be bound: it may be where it should, by a request thought lost."""
 
     __slots__ = ("_attempts", "_end", "_instruction", "_refusal", "_writer")
@@ -107,10 +109,10 @@ class _Look(Exchange):
         self._attempts = 1
 
     def replied(self, status: int, body: bytes) -> None:
-        if status >= refusals.SERVER_ERROR and self._attempts < refusals.ATTEMPTS:
+        if status >= api_failures.SERVER_ERROR and self._attempts < api_failures.ATTEMPTS:
             self._look_again()
         else:
-            self._end(None if status < refusals.SUCCESS and self._is_there(body) else self._refusal)
+            self._end(None if status < api_failures.SUCCESS and self._is_there(body) else self._refusal)
 
     def lost(self, error: ClusterError, sent: bool) -> None:
         if _is_final(error):

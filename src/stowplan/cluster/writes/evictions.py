@@ -6,8 +6,8 @@ import logging
 
 from stowplan.cluster import bodies
 from stowplan.cluster.errors import ClusterError
-from stowplan.cluster.lean import JSON, Exchange, Writer
-from stowplan.cluster.writes import refusals
+from stowplan.cluster.write_client import JSON, Writer, WriteRequest
+from stowplan.cluster.writes import api_failures
 from stowplan.cluster.writes.bindings import Answer
 from stowplan.framework import Evict, Failure
 
@@ -16,7 +16,7 @@ _GONE = "NotFound"
 log = logging.getLogger("stowplan.cluster")
 
 
-class EvictionExchange(Exchange):
+class EvictionExchange(WriteRequest):
     """Both requests, one after the other. They hold for the pod of that uid alone, and may be repeated."""
 
     __slots__ = ("_answer", "_attempts", "_instruction", "_writer")
@@ -35,15 +35,15 @@ class EvictionExchange(Exchange):
         self._attempts = 1
 
     def replied(self, status: int, body: bytes) -> None:
-        if status >= refusals.SUCCESS:
-            self._fail(refusals.refused(status, body))
+        if status >= api_failures.SUCCESS:
+            self._fail(api_failures.refused(status, body))
         elif self.method == b"DELETE":
             self._answer(self._instruction, None)
         else:
             self._delete()
 
     def lost(self, error: ClusterError, sent: bool) -> None:
-        self._fail(refusals.lost(error, sent))
+        self._fail(api_failures.lost(error, sent))
 
     def _delete(self) -> None:
         pod = self._instruction.pod
@@ -54,9 +54,9 @@ class EvictionExchange(Exchange):
         self._writer.submit(self)
 
     def _fail(self, failure: Failure) -> None:
-        if refusals.is_gone(failure):
+        if api_failures.is_gone(failure):
             self._answer(self._instruction, Failure(failure.message, _GONE))
-        elif refusals.is_passing(failure) and self._attempts < refusals.ATTEMPTS:
+        elif api_failures.is_passing(failure) and self._attempts < api_failures.ATTEMPTS:
             self._writer.submit_again(self, self._attempts)
             self._attempts += 1
         else:

@@ -9,9 +9,9 @@ from stowplan.api import codec
 from stowplan.api.codec import DecodeError
 from stowplan.cluster import bodies
 from stowplan.cluster.errors import ClusterError
-from stowplan.cluster.lean import JSON, Exchange, Writer
 from stowplan.cluster.paths import collection_path, object_path
-from stowplan.cluster.writes import refusals
+from stowplan.cluster.write_client import JSON, Writer, WriteRequest
+from stowplan.cluster.writes import api_failures
 from stowplan.cluster.writes.bindings import Answer
 from stowplan.framework import Failure, Write
 
@@ -28,7 +28,7 @@ def write(writer: Writer, instruction: Write, answer: Answer) -> None:
         writer.submit(_WriteExchange(instruction, kind, answer))
 
 
-class _WriteExchange(Exchange):
+class _WriteExchange(WriteRequest):
     __slots__ = ("_answer", "_instruction", "_kind")
 
     def __init__(self, instruction: Write, kind: api.Kind, answer: Answer) -> None:
@@ -44,11 +44,11 @@ class _WriteExchange(Exchange):
         self._answer(self._instruction, self._outcome(status, body))
 
     def lost(self, error: ClusterError, sent: bool) -> None:
-        self._answer(self._instruction, refusals.lost(error, sent))
+        self._answer(self._instruction, api_failures.lost(error, sent))
 
     def _outcome(self, status: int, body: bytes) -> Any:
-        if status >= refusals.SUCCESS:
-            return refusals.refused(status, body)
+        if status >= api_failures.SUCCESS:
+            return api_failures.refused(status, body)
         if self._instruction.verb == "delete":
             return self._instruction.item  # The server replies with the object or with a Status, as it sees fit.
         try:

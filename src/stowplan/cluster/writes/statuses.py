@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from stowplan.cluster import bodies
 from stowplan.cluster.errors import ClusterError
-from stowplan.cluster.lean import Exchange, Writer
-from stowplan.cluster.writes import refusals
+from stowplan.cluster.write_client import Writer, WriteRequest
+from stowplan.cluster.writes import api_failures
 from stowplan.framework import Failure, PatchStatus
 
 log = logging.getLogger("stowplan.cluster")
@@ -47,12 +47,17 @@ class Statuses:
         """A patch is written, or failed."""
         pod = exchange.instruction.pod
         moot = exchange.next_step is not None
-        if failure is not None and not moot and refusals.is_passing(failure) and exchange.attempts < refusals.ATTEMPTS:
+        if (
+            failure is not None
+            and not moot
+            and api_failures.is_passing(failure)
+            and exchange.attempts < api_failures.ATTEMPTS
+        ):
             self._writer.submit_again(exchange, exchange.attempts)
             exchange.attempts += 1
             return
         del self.running[pod.uid]
-        if failure is not None and not refusals.is_gone(failure):
+        if failure is not None and not api_failures.is_gone(failure):
             log.error('Error updating pod: pod="%s" err="%s"', pod.key, failure.message)
         if exchange.next_step is not None:
             exchange.next_step()
@@ -60,7 +65,7 @@ class Statuses:
             self._send(exchange.following)
 
 
-class _StatusExchange(Exchange):
+class _StatusExchange(WriteRequest):
     __slots__ = ("_statuses", "attempts", "following", "instruction", "next_step")
 
     def __init__(self, statuses: Statuses, instruction: PatchStatus) -> None:
@@ -78,10 +83,10 @@ class _StatusExchange(Exchange):
         self.next_step: Callable[[], None] | None = None
 
     def replied(self, status: int, body: bytes) -> None:
-        self._statuses.ended(self, None if status < refusals.SUCCESS else refusals.refused(status, body))
+        self._statuses.ended(self, None if status < api_failures.SUCCESS else api_failures.refused(status, body))
 
     def lost(self, error: ClusterError, sent: bool) -> None:
-        self._statuses.ended(self, refusals.lost(error, sent))
+        self._statuses.ended(self, api_failures.lost(error, sent))
 
 
 def _merged(earlier: PatchStatus | None, later: PatchStatus) -> PatchStatus:

@@ -6,7 +6,7 @@ call of an engine that is made with `check_invariants`. The last asks plugins, a
 Does not belong here: any remedy. May import what the engine may.
 """
 
-from stowplan.engine.invariants.waking import Overlooked, overlooked
-from stowplan.engine.invariants.watch import InvariantError, Invariants, check
+from stowplan.engine.invariants.checker import InvariantError, Invariants, check
+from stowplan.engine.invariants.wakeups import Overlooked, overlooked
 
 __all__ = ["InvariantError", "Invariants", "Overlooked", "check", "overlooked"]

@@ -6,8 +6,8 @@ asking (`breaker`). Does not belong here: what the answers do to a decision (`ru
 (`wire`). May import what the room may, but none of the server's packages.
 """
 
-from stowplan.extender.client.building import build_extenders, kinds_kept, needs_victims
-from stowplan.extender.client.extender import HttpExtender, Outcome
-from stowplan.extender.client.patience import Patience
+from stowplan.config.extender_limits import ExtenderLimits
+from stowplan.extender.client.build import build_extenders, kinds_kept, needs_victims
+from stowplan.extender.client.extender import CallOutcome, HttpExtender
 
-__all__ = ["HttpExtender", "Outcome", "Patience", "build_extenders", "kinds_kept", "needs_victims"]
+__all__ = ["CallOutcome", "ExtenderLimits", "HttpExtender", "build_extenders", "kinds_kept", "needs_victims"]

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
+from stowplan.config.extender_limits import ExtenderLimits, hedged
 from stowplan.config.types import Extender as Entry
-from stowplan.extender.client.breaker import Breaker
+from stowplan.extender.client.circuit_breaker import Breaker
 from stowplan.extender.client.objects import Objects, pod_bytes
-from stowplan.extender.client.patience import Patience, hedged
-from stowplan.extender.client.transport import Answer, Transport, Unreachable
-from stowplan.extender.wire import answers, asking
+from stowplan.extender.client.transport import ExtenderUnreachableError, HttpReply, Transport
+from stowplan.extender.wire import client_replies, client_requests
 from stowplan.extender.wire.errors import WireError
 from stowplan.framework import Failure, NodeInfo, Pod, PodTemplate
 from stowplan.framework.extender import CallExtender, Claim, Eviction, ExtenderVerb, Filtered
@@ -29,7 +29,7 @@ HIGHEST_SCORE = 10
 _REPEATABLE = ("filter", "prioritize", "preempt")
 
 
-class Outcome(NamedTuple):
+class CallOutcome(NamedTuple):
     """What is to be counted of one call. `result` is success, error, unreachable, or spared where nobody was asked."""
 
     extender: str
@@ -48,8 +48,8 @@ class HttpExtender:
         entry: Entry,
         transport: Transport,
         clock: Callable[[], float] = monotonic,
-        observe: Callable[[Outcome], None] = lambda outcome: None,
-        patience: Patience | None = None,
+        observe: Callable[[CallOutcome], None] = lambda outcome: None,
+        patience: ExtenderLimits | None = None,
     ) -> None:
         self.entry = entry
         self.name = entry.url_prefix
@@ -66,7 +66,7 @@ class HttpExtender:
         self._managed = frozenset(resource.name for resource in entry.managed_resources)
         seconds = entry.http_timeout.seconds
         self._http_timeout = seconds if seconds > 0 else None
-        self._patience = patience or Patience()
+        self._patience = patience or ExtenderLimits()
         self._transport = transport
         self._clock = clock
         self._objects = Objects()
@@ -101,7 +101,7 @@ class HttpExtender:
         try:
             body = await self._ask(request.verb, self._body(request))
             return self._read(request, body)
-        except (WireError, Unreachable) as problem:
+        except (WireError, ExtenderUnreachableError) as problem:
             return Failure(str(problem))
         except Exception as bug:
             log.exception("extender %s: %s", self.name, request.verb)
@@ -111,32 +111,32 @@ class HttpExtender:
     def _body(self, request: CallExtender) -> bytes:
         pod, cached = request.pod, self.entry.node_cache_capable
         if request.verb == "bind":
-            return asking.write_bind(pod.name, pod.namespace, pod.uid, request.argument)
+            return client_requests.write_bind(pod.name, pod.namespace, pod.uid, request.argument)
         if request.verb == "preempt":
             offers: Mapping[str, Eviction] = request.argument
             if cached:
                 uids = {node: ([victim.uid for victim in e.victims], e.pdb_violations) for node, e in offers.items()}
-                return asking.write_preempt(self._objects.pod(pod), uids)
+                return client_requests.write_preempt(self._objects.pod(pod), uids)
             whole = {node: (list(map(pod_bytes, e.victims)), e.pdb_violations) for node, e in offers.items()}
-            return asking.write_preempt_whole(self._objects.pod(pod), whole)
+            return client_requests.write_preempt_whole(self._objects.pod(pod), whole)
         nodes: Sequence[NodeInfo] = request.argument
         if cached:
-            return asking.write_filter(self._objects.pod(pod), node_names=[info.name for info in nodes])
-        return asking.write_filter(self._objects.pod(pod), nodes=map(self._objects.node, nodes))
+            return client_requests.write_filter(self._objects.pod(pod), node_names=[info.name for info in nodes])
+        return client_requests.write_filter(self._objects.pod(pod), nodes=map(self._objects.node, nodes))
 
     async def _ask(self, verb: ExtenderVerb, body: bytes) -> bytes:
         """The body of a reply with status 200. Raises Unreachable and WireError."""
         breaker = self._breakers[verb]
         if refusal := breaker.refusal():
-            self.observe(Outcome(self.name, verb, "spared"))
-            raise Unreachable(refusal)
+            self.observe(CallOutcome(self.name, verb, "spared"))
+            raise ExtenderUnreachableError(refusal)
         url = f"{self.name.rstrip('/')}/{self._verbs[verb]}"
         began = self._clock()
         try:
             answer = await self._answer(verb, url, body)
         except BaseException as problem:
             breaker.failed(str(problem))
-            self.observe(Outcome(self.name, verb, "unreachable", self._clock() - began, len(body)))
+            self.observe(CallOutcome(self.name, verb, "unreachable", self._clock() - began, len(body)))
             raise
         wrong = "" if answer.status == OK else _refusal(self._verbs[verb], url, answer)
         if answer.status in GATEWAY_TROUBLE:
@@ -144,23 +144,23 @@ class HttpExtender:
         else:
             breaker.worked()
         result = "error" if wrong else "success"
-        self.observe(Outcome(self.name, verb, result, self._clock() - began, len(body), len(answer.body)))
+        self.observe(CallOutcome(self.name, verb, result, self._clock() - began, len(body), len(answer.body)))
         if wrong:
             raise WireError(wrong)
         return answer.body
 
-    async def _answer(self, verb: ExtenderVerb, url: str, body: bytes) -> Answer:
+    async def _answer(self, verb: ExtenderVerb, url: str, body: bytes) -> HttpReply:
         after = self._patience.hedge_after
         if after <= 0 or verb not in _REPEATABLE:
             return await self._post(verb, url, body)
         return await hedged(lambda: self._post(verb, url, body), after)
 
-    async def _post(self, verb: ExtenderVerb, url: str, body: bytes) -> Answer:
+    async def _post(self, verb: ExtenderVerb, url: str, body: bytes) -> HttpReply:
         began = self._clock()
         timeout = self._patience.timeout(verb, self._http_timeout)
         try:
             return await self._transport.post(url, body, timeout)
-        except Unreachable as problem:
+        except ExtenderUnreachableError as problem:
             # The server closed an idle connection just when it was used: asking again is asking for the first time.
             # A binding may have been made all the same, so that is left to kube-scheduler's way: it failed.
             if not problem.disconnected or verb not in _REPEATABLE:
@@ -175,16 +175,16 @@ class HttpExtender:
         if request.verb == "prioritize":
             return self._read_scores(request.argument, body)
         if request.verb == "preempt":
-            victims = answers.read_preempt_result(body)
+            victims = client_replies.read_preempt_result(body)
             return {node: Claim(meta.uids, meta.violations) for node, meta in victims.items()}
         if not body.strip():
             self._warn("a binding was answered without a body, which kube-scheduler takes for a failure")
             return None
-        error = answers.read_bind_result(body)
+        error = client_replies.read_bind_result(body)
         return Failure(error) if error else None
 
     def _read_filter(self, nodes: Sequence[NodeInfo], body: bytes) -> Filtered | Failure:
-        result = answers.read_filter_result(body)
+        result = client_replies.read_filter_result(body)
         if result.error:
             return Failure(result.error)
         self._warn(*result.problems)
@@ -210,7 +210,7 @@ class HttpExtender:
         )
 
     def _read_scores(self, nodes: Sequence[NodeInfo], body: bytes) -> dict[str, float]:
-        result = answers.read_host_priorities(body)
+        result = client_replies.read_host_priorities(body)
         self._warn(*result.problems)
         asked = {info.name for info in nodes}
         scores: dict[str, float] = {}
@@ -231,7 +231,7 @@ class HttpExtender:
             self._told.add(kind)
 
 
-def _refusal(verb: str, url: str, answer: Answer) -> str:
+def _refusal(verb: str, url: str, answer: HttpReply) -> str:
     """kube-scheduler's words for a reply that is no 200, and what the extender has to say about it."""
     told = " ".join(answer.body[: 8 * LONGEST_TOLD].decode("utf-8", "replace").split())
     try:

@@ -16,7 +16,7 @@ import aiohttp
 from stowplan.cluster.errors import CredentialsError
 from stowplan.errors import StowplanError
 from stowplan.extender.client.proxies import proxy_for
-from stowplan.extender.client.trust import Tls
+from stowplan.extender.client.tls import Tls
 
 KEEP_ALIVE = 15.0
 """Seconds that an idle connection is used again: less than what servers usually allow, so that none is closed under a
@@ -31,7 +31,7 @@ LARGEST_REPLY = 256 << 20
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip", "User-Agent": "stowplan"}
 
 
-class Unreachable(StowplanError):
+class ExtenderUnreachableError(StowplanError):
     """There was no reply. `disconnected` tells that a connection that had been used before was closed meanwhile."""
 
     def __init__(self, text: str, *, disconnected: bool = False) -> None:
@@ -39,13 +39,13 @@ class Unreachable(StowplanError):
         self.disconnected = disconnected
 
 
-class Answer(NamedTuple):
+class HttpReply(NamedTuple):
     status: int
     body: bytes
 
 
 class Transport(Protocol):
-    async def post(self, url: str, body: bytes, timeout: float | None) -> Answer:
+    async def post(self, url: str, body: bytes, timeout: float | None) -> HttpReply:
         """Raises Unreachable."""
 
     async def close(self) -> None: ...
@@ -59,7 +59,7 @@ class HttpTransport:
         self._env = os.environ if env is None else env
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, url: str, body: bytes, timeout: float | None) -> Answer:
+    async def post(self, url: str, body: bytes, timeout: float | None) -> HttpReply:
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE)
             limits = aiohttp.ClientTimeout(total=None, sock_connect=None)
@@ -69,9 +69,11 @@ class HttpTransport:
                 return await self._post(self._session, url, body)
         except (aiohttp.ClientError, OSError, ValueError, CredentialsError) as problem:
             disconnected = isinstance(problem, aiohttp.ServerDisconnectedError | ConnectionResetError | BrokenPipeError)
-            raise Unreachable(f"Post {json.dumps(url)}: {_in_words(problem)}", disconnected=disconnected) from problem
+            raise ExtenderUnreachableError(
+                f"Post {json.dumps(url)}: {_in_words(problem)}", disconnected=disconnected
+            ) from problem
 
-    async def _post(self, session: aiohttp.ClientSession, url: str, body: bytes) -> Answer:
+    async def _post(self, session: aiohttp.ClientSession, url: str, body: bytes) -> HttpReply:
         secure = self._tls is not None and url.startswith("https:")
         async with session.post(
             url,
@@ -80,7 +82,7 @@ class HttpTransport:
             server_hostname=self._tls.server_name if self._tls is not None and secure else None,
             proxy=proxy_for(url, self._env),
         ) as reply:
-            return Answer(reply.status, await _whole(reply))
+            return HttpReply(reply.status, await _whole(reply))
 
     async def close(self) -> None:
         if self._session is not None:

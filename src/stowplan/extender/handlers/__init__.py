@@ -8,25 +8,25 @@ leaves for the next. Does not belong here: HTTP, TLS, metrics, files, talking to
 `Handlers.answer` is what a transport calls; `Handlers.apply` is how a cache of the cluster is kept up to date.
 """
 
-from stowplan.extender.handlers.gate import OutOfTimeError
+from stowplan.extender.handlers.exclusive import OutOfTimeError
 from stowplan.extender.handlers.handlers import Handlers
-from stowplan.extender.handlers.policy import EVERYBODY, Member, OnFailure, Policy, Selector
-from stowplan.extender.handlers.ports import Change, Holding, Mirror
-from stowplan.extender.handlers.reply import VERBS, CallFacts, Reply, Verb
+from stowplan.extender.handlers.policy import EVERYBODY, GroupMember, OnFailure, OperatorPolicy, PodSelection
+from stowplan.extender.handlers.ports import Change, ClusterCache, ReservationPort
+from stowplan.extender.handlers.reply import VERBS, CallFacts, Verb, VerbReply
 
 __all__ = [
     "EVERYBODY",
     "VERBS",
     "CallFacts",
     "Change",
+    "ClusterCache",
+    "GroupMember",
     "Handlers",
-    "Holding",
-    "Member",
-    "Mirror",
     "OnFailure",
+    "OperatorPolicy",
     "OutOfTimeError",
-    "Policy",
-    "Reply",
-    "Selector",
+    "PodSelection",
+    "ReservationPort",
     "Verb",
+    "VerbReply",
 ]

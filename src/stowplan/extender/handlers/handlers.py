@@ -9,22 +9,22 @@ from functools import partial
 from time import monotonic
 
 from stowplan.errors import StowplanError
-from stowplan.extender import budget
-from stowplan.extender.handlers import binding, filtering, preempting, prioritizing
-from stowplan.extender.handlers.call import Call
-from stowplan.extender.handlers.court import Court
-from stowplan.extender.handlers.gate import OutOfTimeError
-from stowplan.extender.handlers.outcome import printable
-from stowplan.extender.handlers.policy import Member, Policy
-from stowplan.extender.handlers.ports import Change, Holding, Mirror
-from stowplan.extender.handlers.reply import Reply, Verb
-from stowplan.extender.handlers.threads import Threads
+from stowplan.extender import deadline
+from stowplan.extender.handlers import bind_verb, filter_verb, preempt_verb, prioritize_verb
+from stowplan.extender.handlers.exclusive import OutOfTimeError
+from stowplan.extender.handlers.handler_state import HandlerState
+from stowplan.extender.handlers.node_results import printable
+from stowplan.extender.handlers.policy import GroupMember, OperatorPolicy
+from stowplan.extender.handlers.ports import Change, ClusterCache, ReservationPort
+from stowplan.extender.handlers.reply import Verb, VerbReply
+from stowplan.extender.handlers.threads import VerbThreads
+from stowplan.extender.handlers.verb_call import VerbCall
 from stowplan.extender.wire.errors import WireError
 
 log = logging.getLogger("stowplan.extender")
 
-_ANSWERS = {"filter": filtering.answer, "prioritize": prioritizing.answer, "preempt": preempting.answer}
-_FALLBACKS = {"filter": filtering.fallback, "prioritize": prioritizing.fallback, "bind": binding.fallback}
+_ANSWERS = {"filter": filter_verb.answer, "prioritize": prioritize_verb.answer, "preempt": preempt_verb.answer}
+_FALLBACKS = {"filter": filter_verb.fallback, "prioritize": prioritize_verb.fallback, "bind": bind_verb.fallback}
 
 
 class Handlers:
@@ -37,16 +37,16 @@ class Handlers:
 
     def __init__(
         self,
-        members: Sequence[Member],
-        policy: Policy | None = None,
+        members: Sequence[GroupMember],
+        policy: OperatorPolicy | None = None,
         *,
-        mirror: Mirror | None = None,
-        holding: Holding | None = None,
+        mirror: ClusterCache | None = None,
+        holding: ReservationPort | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._court = Court(members, policy or Policy(), mirror, holding, clock)
+        self._court = HandlerState(members, policy or OperatorPolicy(), mirror, holding, clock)
         self._clock = clock
-        self._threads = Threads()
+        self._threads = VerbThreads()
         self.policy = self._court.policy
         self.serves: frozenset[Verb] = self._court.serves
         """The verbs that any plugin has something to say to; `bind` also where there is somebody to bind pods."""
@@ -62,14 +62,14 @@ class Handlers:
         """Change the mirror's cluster when no plugin looks at it: at once, or as soon as the one that does is done."""
         self._court.gate.apply(change)
 
-    async def answer(self, verb: Verb, body: bytes | bytearray, received_at: float | None = None) -> Reply:
+    async def answer(self, verb: Verb, body: bytes | bytearray, received_at: float | None = None) -> VerbReply:
         """Answer a request that began to arrive at that moment by the clock. Never raises."""
         begun_at = self._clock() if received_at is None else received_at
         seconds = self.policy.budget
         deadline = None if seconds is None else begun_at + seconds
         if verb == "bind":
             return await self.bind(body, deadline)
-        call = Call(verb, body, deadline, self._clock)
+        call = VerbCall(verb, body, deadline, self._clock)
         left = None if deadline is None else deadline - self._clock()
         try:
             reply = await self._threads.call(partial(self._work, call), left)
@@ -80,21 +80,21 @@ class Handlers:
         reply.facts.seconds = self._clock() - begun_at
         return reply
 
-    def filter(self, body: bytes | bytearray, deadline: float | None = None) -> Reply:
-        return self._work(Call("filter", body, deadline, self._clock))
+    def filter(self, body: bytes | bytearray, deadline: float | None = None) -> VerbReply:
+        return self._work(VerbCall("filter", body, deadline, self._clock))
 
-    def prioritize(self, body: bytes | bytearray, deadline: float | None = None) -> Reply:
-        return self._work(Call("prioritize", body, deadline, self._clock))
+    def prioritize(self, body: bytes | bytearray, deadline: float | None = None) -> VerbReply:
+        return self._work(VerbCall("prioritize", body, deadline, self._clock))
 
-    def preempt(self, body: bytes | bytearray, deadline: float | None = None) -> Reply:
-        return self._work(Call("preempt", body, deadline, self._clock))
+    def preempt(self, body: bytes | bytearray, deadline: float | None = None) -> VerbReply:
+        return self._work(VerbCall("preempt", body, deadline, self._clock))
 
-    async def bind(self, body: bytes | bytearray, deadline: float | None = None) -> Reply:
-        call = Call("bind", body, deadline, self._clock)
+    async def bind(self, body: bytes | bytearray, deadline: float | None = None) -> VerbReply:
+        call = VerbCall("bind", body, deadline, self._clock)
         begun_at = self._clock()
         try:
             async with asyncio.timeout(None if deadline is None else deadline - begun_at):
-                reply = await binding.answer(self._court, call, self._threads)
+                reply = await bind_verb.answer(self._court, call, self._threads)
         except TimeoutError:
             call.facts.abandoned = True
             reply = self._fallback(call, OutOfTimeError("the pod was not bound in time"))
@@ -107,27 +107,27 @@ class Handlers:
         """End the threads that have nothing to do; a plugin that hangs is left to itself."""
         self._threads.close()
 
-    def _work(self, call: Call) -> Reply:
+    def _work(self, call: VerbCall) -> VerbReply:
         begun_at = self._clock()
-        token = budget.deadline.set(call.deadline)
+        token = deadline.deadline.set(call.deadline)
         try:
             reply = _ANSWERS[call.facts.verb](self._court, call)
         except Exception as problem:
             reply = self._fallback(call, problem)
         finally:
-            budget.deadline.reset(token)
+            deadline.deadline.reset(token)
         call.facts.seconds = self._clock() - begun_at
         return reply
 
-    def _fallback(self, call: Call, problem: Exception) -> Reply:
+    def _fallback(self, call: VerbCall, problem: Exception) -> VerbReply:
         """What is sent where there is no answer."""
         facts, court = call.facts, self._court
         facts.error = text = printable(" ".join(_text(problem).split()))
         if isinstance(problem, WireError):
-            return Reply(400, court.problem(text), facts)
+            return VerbReply(400, court.problem(text), facts)
         log.warning("%s of pod %s failed: %s", facts.verb, facts.pod, text, exc_info=_unforeseen(problem))
         if facts.verb == "preempt":
-            return preempting.fallback(court, call, text, 503 if isinstance(problem, OutOfTimeError) else 500)
+            return preempt_verb.fallback(court, call, text, 503 if isinstance(problem, OutOfTimeError) else 500)
         return _FALLBACKS[facts.verb](court, call, text)
 
 

@@ -23,7 +23,7 @@ SYSTEM_CRITICAL = 2_000_000_000
 _LARGEST_SHARE, _LEAST_MARGIN = 0.9, 0.05
 
 
-class Selector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class PodSelection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Which pods are meant: all that is given must hold. With nothing given all pods are."""
 
     namespaces: tuple[str, ...] = ()
@@ -45,10 +45,10 @@ class Selector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
         )
 
 
-EVERYBODY = Selector()
+EVERYBODY = PodSelection()
 
 
-class Member:
+class GroupMember:
     """A plugin behind the extender's prefix. Scores of several are averaged by weight."""
 
     __slots__ = ("args", "factory", "name", "selector", "weight")
@@ -60,7 +60,7 @@ class Member:
         name: str = "",
         args: Any = None,
         weight: int = 1,
-        selector: Selector = EVERYBODY,
+        selector: PodSelection = EVERYBODY,
     ) -> None:
         self.factory = factory
         self.name = name or getattr(factory, "name", "") or getattr(factory, "__name__", "plugin")
@@ -71,7 +71,7 @@ class Member:
             raise ConfigError(f'plugin "{self.name}": its weight must be at least 1, not {weight}')
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True):
+class OperatorPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How requests are answered, whatever the plugins are."""
 
     on_failure: Mapping[Verb, OnFailure] = {}
@@ -80,7 +80,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """The scheduler's `httpTimeout` in seconds: a fallback leaves before it. None waits for ever."""
     shadow: bool = False
     """Work everything out and tell of it, but reject nothing and prefer nothing."""
-    own_pods: Selector | None = None
+    own_pods: PodSelection | None = None
     """Pods that the extender itself runs in: they are never rejected, or else it could not come back."""
     spare_critical: bool = False
     """Never reject pods of system-critical priority, either."""

@@ -9,7 +9,7 @@ from stowplan.cache import Cluster
 from stowplan.framework import Pod, Status
 
 
-class Mirror(Protocol):
+class ClusterCache(Protocol):
     """A cache of nodes and pods, fed by list and watch.
 
     Whoever feeds it changes `cluster` through `Handlers.apply` alone, since plugins read it on other threads.
@@ -26,7 +26,7 @@ class Mirror(Protocol):
         """A pod that is on no node yet."""
 
 
-class Holding(Protocol):
+class ReservationPort(Protocol):
     """Reservations by pod uid, and the binding that ends them."""
 
     def restart(self, pod: Pod) -> None:

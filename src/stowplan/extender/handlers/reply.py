@@ -55,7 +55,7 @@ class CallFacts:
         return DecisionRecord(pod=self.pod, uid=self.pod_uid, node=self.node_name, error=self.error)
 
 
-class Reply:
+class VerbReply:
     """An answer. `status` is HTTP's; the body is JSON, always."""
 
     __slots__ = ("body", "decision", "facts", "status")

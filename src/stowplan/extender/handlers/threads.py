@@ -8,7 +8,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from stowplan.extender.handlers.gate import OutOfTimeError
+from stowplan.extender.handlers.exclusive import OutOfTimeError
 
 T = TypeVar("T")
 
@@ -18,7 +18,7 @@ MOST = 64
 _Job = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
 
-class Threads:
+class VerbThreads:
     """Runs functions beside the event loop. One that takes too long is left behind, and its thread with it; none keeps
     the process from ending."""
 

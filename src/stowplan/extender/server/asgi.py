@@ -16,17 +16,17 @@ from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs
 
-from stowplan.extender.handlers import Handlers, Member, Policy, Verb
-from stowplan.extender.server.answering import Answering, Refusal
+from stowplan import logs
+from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, Verb
 from stowplan.extender.server.connection import too_large
 from stowplan.extender.server.decisions import DecisionLog
 from stowplan.extender.server.messages import Response, text
 from stowplan.extender.server.metrics import ServerMetrics
-from stowplan.extender.server.pages import Pages
+from stowplan.extender.server.pages import OperatorPages
 from stowplan.extender.server.paths import Paths
+from stowplan.extender.server.request_handling import Answering, Refusal
 from stowplan.extender.server.settings import LARGEST_BODY
 from stowplan.framework import Handle, Plugin
-from stowplan.observe import logs
 from stowplan.observe.health import PING
 from stowplan.observe.registry import MetricRegistry
 
@@ -38,25 +38,25 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 def make_application(
-    *plugins: Callable[[Any, Handle], Plugin] | Member,
-    policy: Policy | None = None,
+    *plugins: Callable[[Any, Handle], Plugin] | GroupMember,
+    policy: OperatorPolicy | None = None,
     url_prefix: str = "",
     verbs: Mapping[Verb, str] | None = None,
     largest_body: int = LARGEST_BODY,
 ) -> Application:
     """An application that serves these plugins, classes or members of an extender. Raises StowplanError."""
-    members = [plugin if isinstance(plugin, Member) else Member(plugin) for plugin in plugins]
+    members = [plugin if isinstance(plugin, GroupMember) else GroupMember(plugin) for plugin in plugins]
     metrics = ServerMetrics(MetricRegistry())
     decisions = DecisionLog()
     answering = Answering(Handlers(members, policy), Paths(url_prefix, verbs), metrics, [decisions])
-    pages = Pages(metrics.registry, decisions, live=[PING], ready=[PING])
+    pages = OperatorPages(metrics.registry, decisions, live=[PING], ready=[PING])
     return Application(answering, pages, largest_body)
 
 
 class Application:
     """Answers verbs and pages."""
 
-    def __init__(self, answering: Answering, pages: Pages, largest_body: int) -> None:
+    def __init__(self, answering: Answering, pages: OperatorPages, largest_body: int) -> None:
         self._answering = answering
         self._pages = pages
         self._largest = largest_body

@@ -27,11 +27,11 @@ from typing import Any
 import msgspec
 
 from stowplan.config.duration import Duration
-from stowplan.config.errors import InvalidConfiguration, Problems
-from stowplan.config.strict import decode_walking
+from stowplan.config.errors import InvalidConfigurationError, Problems
+from stowplan.config.strict_decoding import decode_walking
 from stowplan.config.text import parse
 from stowplan.config.types import LeaderElection, Strict
-from stowplan.extender.handlers import Selector
+from stowplan.extender.handlers import PodSelection
 
 API_VERSION, KIND = "stowplan/v1alpha1", "ExtenderServerConfiguration"
 FAILURE_POLICIES = ("fail", "pass", "cached")
@@ -48,7 +48,7 @@ class PluginEntry(Strict, frozen=True, kw_only=True):
     """In place of the class's own."""
     args: dict[str, Any] = msgspec.field(default_factory=dict)
     weight: int = 1
-    selector: Selector = Selector()
+    selector: PodSelection = PodSelection()
 
 
 class TLS(Strict, frozen=True, kw_only=True):
@@ -125,7 +125,7 @@ class ExtenderServerConfiguration(Strict, frozen=True, kw_only=True):
     http_timeout: Duration = Duration.of_seconds(5)
     failure_policy: FailurePolicy = FailurePolicy()
     shadow: bool = False
-    own_pods: Selector | None = None
+    own_pods: PodSelection | None = None
     """The extender's own pods, which it never rejects."""
     spare_critical: bool = False
     lower_case_replies: bool = False
@@ -155,7 +155,7 @@ def load(
     config = decode_walking(merged(merged(lease, value), overrides), ExtenderServerConfiguration, "$", problems)
     _check(config, problems)
     if problems.errors:
-        raise InvalidConfiguration(source, problems.errors)
+        raise InvalidConfigurationError(source, problems.errors)
     return config
 
 

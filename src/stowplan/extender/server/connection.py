@@ -15,8 +15,16 @@ from math import inf
 from time import monotonic
 from typing import Any, Protocol, cast
 
-from stowplan.extender.server.messages import BadRequest, Head, HeadReader, Request, Response, head_of, text
-from stowplan.observe import logs
+from stowplan import logs
+from stowplan.extender.server.messages import (
+    BadRequestError,
+    HeadReader,
+    HttpRequest,
+    RequestHead,
+    Response,
+    head_of,
+    text,
+)
 
 log = logs.get(__name__)
 
@@ -42,27 +50,27 @@ class Site(Protocol):
     keep_alive: float
     draining: bool
 
-    def admit(self, head: Head, certificate: Any) -> Response | None:
+    def admit(self, head: RequestHead, certificate: Any) -> Response | None:
         """The answer to a request whose body need not be looked at, None to go on."""
 
-    def respond(self, request: Request) -> Awaitable[Response]:
+    def respond(self, request: HttpRequest) -> Awaitable[Response]:
         """The answer to a whole request."""
 
-    def outgrown(self, head: Head) -> Response:
+    def outgrown(self, head: RequestHead) -> Response:
         """The answer to a request whose body, told of no length, has got too long."""
 
-    def opened(self, connection: Connection) -> None: ...
+    def opened(self, connection: ServerConnection) -> None: ...
 
-    def abandoned(self, head: Head) -> None:
+    def abandoned(self, head: RequestHead) -> None:
         """Its client has gone, or at least has nothing more to say, while the request is being answered."""
 
-    def closed(self, connection: Connection) -> None: ...
+    def closed(self, connection: ServerConnection) -> None: ...
 
 
-_NO_HEAD = Head("", "", "", {}, False, 0)
+_NO_HEAD = RequestHead("", "", "", {}, False, 0)
 
 
-class _State(Enum):
+class _ReadState(Enum):
     HEAD = auto()
     BODY = auto()
     CHUNKS = auto()
@@ -72,17 +80,17 @@ class _State(Enum):
     LINGER = auto()
 
 
-_LIMITS = {_State.LINGER: LINGER_SECONDS, _State.BUSY: inf}
+_LIMITS = {_ReadState.LINGER: LINGER_SECONDS, _ReadState.BUSY: inf}
 """Seconds that a connection may stay in a state, where that is not how long a request may take to come."""
 
 
-class Connection(asyncio.BufferedProtocol):
+class ServerConnection(asyncio.BufferedProtocol):
     """A connection, from its first byte to its last."""
 
     def __init__(self, site: Site, loop: asyncio.AbstractEventLoop) -> None:
         self._site = site
         self._loop = loop
-        self._state = _State.HEAD
+        self._state = _ReadState.HEAD
         self._since = monotonic()
         self._room = bytearray(_HEAD_ROOM)
         self._used = 0
@@ -103,7 +111,7 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def busy(self) -> bool:
         """Whether a request has come, at least in part, and is not answered yet."""
-        return self._state is not _State.LINGER and (self._state is not _State.HEAD or self._used > 0)
+        return self._state is not _ReadState.LINGER and (self._state is not _ReadState.HEAD or self._used > 0)
 
     def close(self) -> None:
         """After what has been written."""
@@ -111,7 +119,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def look_after(self, now: float) -> None:
         """Close a connection that has been idle, or slow, for too long."""
-        idle = self._state is _State.HEAD and not self._used
+        idle = self._state is _ReadState.HEAD and not self._used
         limit = self._site.keep_alive if idle else _LIMITS.get(self._state, RECEIVE_SECONDS)
         if now - self._since > limit:
             self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
@@ -123,43 +131,45 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._site.closed(self)
-        if self._state is _State.BUSY and not self._half_closed:
+        if self._state is _ReadState.BUSY and not self._half_closed:
             self._site.abandoned(self._head)
 
     def eof_received(self) -> bool:
         """Most clients that say so are gone altogether, but some only have no more to ask. Whatever is there of whole
         requests is answered, as far as that can be told: over TLS both directions end at once."""
-        if self._state is _State.BUSY:
+        if self._state is _ReadState.BUSY:
             self._site.abandoned(self._head)
         self._half_closed = True
         self._loop.call_soon(self._go_on)
-        waiting = self._state in (_State.BUSY, _State.SENDING) or (self._state is _State.HEAD and self._used > 0)
+        waiting = self._state in (_ReadState.BUSY, _ReadState.SENDING) or (
+            self._state is _ReadState.HEAD and self._used > 0
+        )
         return waiting and self._transport.can_write_eof()
 
     def pause_writing(self) -> None:
         self._clogged = True
-        if self._state is _State.HEAD:
-            self._state, self._since = _State.SENDING, monotonic()
+        if self._state is _ReadState.HEAD:
+            self._state, self._since = _ReadState.SENDING, monotonic()
 
     def resume_writing(self) -> None:
         self._clogged = False
-        if self._state is _State.SENDING and not self._transport.is_closing():
+        if self._state is _ReadState.SENDING and not self._transport.is_closing():
             self._begin_anew(close=False)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        if self._state is _State.BODY:
+        if self._state is _ReadState.BODY:
             return self._view[self._filled :]
-        if self._state is _State.LINGER:
+        if self._state is _ReadState.LINGER:
             return memoryview(_SCRATCH)
         return memoryview(self._room)[self._used :]
 
     def buffer_updated(self, nbytes: int) -> None:
-        if self._state is _State.BODY:
+        if self._state is _ReadState.BODY:
             self._filled += nbytes
             if self._filled == len(self._body):
                 self._dispatch(self._body)
-        elif self._state is not _State.LINGER:
-            if self._state is _State.HEAD and not self._used:
+        elif self._state is not _ReadState.LINGER:
+            if self._state is _ReadState.HEAD and not self._used:
                 self._since = monotonic()
             self._used += nbytes
             self._go_on()
@@ -170,17 +180,17 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport.is_closing():
             return
         try:
-            if self._state is _State.HEAD:
+            if self._state is _ReadState.HEAD:
                 self._look_for_head()
-            elif self._state is _State.CHUNKS:
+            elif self._state is _ReadState.CHUNKS:
                 self._take_chunks()
-        except BadRequest as problem:
+        except BadRequestError as problem:
             self._refuse(text(400, str(problem)))
         self._mind_the_room()
 
     def _mind_the_room(self) -> None:
         """Read on only where there is room. Next requests may come before this one is answered."""
-        full = self._used == len(self._room) and self._state not in (_State.BODY, _State.LINGER)
+        full = self._used == len(self._room) and self._state not in (_ReadState.BODY, _ReadState.LINGER)
         if full == self._paused or self._transport.is_closing():
             return
         self._paused = full
@@ -208,7 +218,7 @@ class Connection(asyncio.BufferedProtocol):
         if head.headers.get("expect", "").lower() == "100-continue":
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if head.length < 0:
-            self._state = _State.CHUNKS
+            self._state = _ReadState.CHUNKS
             self._take_chunks()
         else:
             self._take_body(head.length)
@@ -223,7 +233,7 @@ class Connection(asyncio.BufferedProtocol):
             self._dispatch(self._body)
         else:
             self._view = memoryview(self._body)
-            self._state = _State.BODY
+            self._state = _ReadState.BODY
             self._end_if_half_closed()
 
     def _memory(self, length: int) -> bytearray:
@@ -265,17 +275,17 @@ class Connection(asyncio.BufferedProtocol):
 
     # Answering
     def _dispatch(self, body: bytes | bytearray) -> None:
-        self._state = _State.BUSY
+        self._state = _ReadState.BUSY
         self._view = memoryview(b"")
         self._body = bytearray()
         if isinstance(body, bytearray) and len(body) > _KEPT_AS_BYTES:
             self._spare = body
         peer = self._transport.get_extra_info("peername")
         whole = bytes(body) if len(body) <= _KEPT_AS_BYTES else body
-        request = Request(self._head, whole, self._since, str(peer[0]) if peer else "")
+        request = HttpRequest(self._head, whole, self._since, str(peer[0]) if peer else "")
         self._task = self._loop.create_task(self._answer(request))
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: HttpRequest) -> None:
         try:
             response = await self._site.respond(request)
         except Exception as bug:
@@ -293,13 +303,13 @@ class Connection(asyncio.BufferedProtocol):
         if keep:
             self._begin_anew(close)
             return
-        self._state, self._since, self._used = _State.LINGER, monotonic(), 0
+        self._state, self._since, self._used = _ReadState.LINGER, monotonic(), 0
         if self._transport.can_write_eof() and not self._transport.is_closing():
             self._transport.write_eof()
 
     def _begin_anew(self, close: bool) -> None:
         """Wait for the next request, once the client has taken the answer to the last one."""
-        self._state, self._since = _State.SENDING if self._clogged else _State.HEAD, monotonic()
+        self._state, self._since = _ReadState.SENDING if self._clogged else _ReadState.HEAD, monotonic()
         if close or (self._half_closed and not self._used):
             self._transport.close()
             return

@@ -9,20 +9,20 @@ from typing import Any
 
 import msgspec
 
-from stowplan.extender.server.answering import Exchange
-from stowplan.extender.server.lines import LineFile
+from stowplan.extender.server.line_file import LineFile
+from stowplan.extender.server.request_handling import HttpExchange
 from stowplan.framework import DecisionRecord
 
 MOST_NODES = 200_000
 """Nodes that all remembered decisions together may be about."""
 
 
-class Entry:
+class DecisionEntry:
     """One decision; its record is worked out when somebody looks."""
 
     __slots__ = ("at", "decide", "nodes", "pod", "seconds", "status", "uid", "verb")
 
-    def __init__(self, exchange: Exchange, at: float) -> None:
+    def __init__(self, exchange: HttpExchange, at: float) -> None:
         facts = exchange.reply.facts
         self.at = at
         self.verb = exchange.verb
@@ -49,25 +49,25 @@ class DecisionLog:
     a line of it."""
 
     def __init__(self, size: int = 256, file: LineFile | None = None, clock: Callable[[], float] = time.time) -> None:
-        self._entries: deque[Entry] = deque()
+        self._entries: deque[DecisionEntry] = deque()
         self._size = size
         self._nodes = 0
         self._file = file
         self._clock = clock
 
-    def note(self, exchange: Exchange) -> None:
-        entry = Entry(exchange, self._clock())
+    def note(self, exchange: HttpExchange) -> None:
+        entry = DecisionEntry(exchange, self._clock())
         self._keep(entry)
         if self._file is not None:
             self._file.put(lambda: (msgspec.json.encode(entry.told()),))
 
-    def _keep(self, entry: Entry) -> None:
+    def _keep(self, entry: DecisionEntry) -> None:
         self._entries.append(entry)
         self._nodes += entry.nodes
         while len(self._entries) > self._size or (self._nodes > MOST_NODES and len(self._entries) > 1):
             self._nodes -= self._entries.popleft().nodes
 
-    def find(self, uid: str = "", limit: int = 0) -> Iterator[Entry]:
+    def find(self, uid: str = "", limit: int = 0) -> Iterator[DecisionEntry]:
         """Those of a pod, or all, the latest first."""
         count = 0
         for entry in reversed(list(self._entries)):

@@ -8,29 +8,29 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from stowplan import logs
 from stowplan.api.kinds import KINDS
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.errors import ConfigError
-from stowplan.extender.handlers import Handlers, Member
-from stowplan.extender.holding import Holding, HoldingLease
-from stowplan.extender.mirror import Mirror, MirrorFeeds
-from stowplan.extender.server.access import Access
-from stowplan.extender.server.answering import Answering, Witness
+from stowplan.extender.handlers import GroupMember, Handlers
+from stowplan.extender.informer_cache import InformerCache, InformerReflectors
+from stowplan.extender.reservations import HoldingLease, ReservationBook
+from stowplan.extender.server.client_access import Access
 from stowplan.extender.server.decisions import DecisionLog
-from stowplan.extender.server.frontend import OperatorPort, SchedulerPort
-from stowplan.extender.server.lines import LineFile
+from stowplan.extender.server.line_file import LineFile
 from stowplan.extender.server.metrics import ServerMetrics
-from stowplan.extender.server.pages import Pages
+from stowplan.extender.server.pages import OperatorPages
 from stowplan.extender.server.paths import Paths
+from stowplan.extender.server.ports import OperatorPort, SchedulerPort
 from stowplan.extender.server.recording import Recording
+from stowplan.extender.server.request_handling import Answering, RequestObserver
 from stowplan.extender.server.request_log import RequestLog
-from stowplan.extender.server.settings import Settings
+from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.framework import Handle, Plugin
-from stowplan.observe import logs
-from stowplan.observe.health import PING, Check
+from stowplan.observe.health import PING, HealthCheck
 from stowplan.observe.registry import MetricRegistry
-from stowplan.runtime.collector import settle_heap
+from stowplan.runtime.gc_tuning import settle_heap
 from stowplan.serving import ServerTLS, ServingOptions, listen
 
 log = logs.get(__name__)
@@ -40,16 +40,16 @@ _MOST_STUCK = 32
 """Half of the calls that may hang before no more are made."""
 
 
-class Extender:
+class ExtenderServer:
     """Building one finds whatever keeps it from starting and raises that as a StowplanError; `run` then serves."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ExtenderSettings) -> None:
         self._settings = settings
         self._files: list[LineFile] = []
         self._connection = _connect(settings)
         self._lease: HoldingLease | None = None
         self._recording: Recording | None = None
-        self.holding = Holding(self._connection)
+        self.holding = ReservationBook(self._connection)
         self._add_mirror()
         self.handlers = self._make_handlers()
         self.metrics = ServerMetrics(MetricRegistry())
@@ -62,15 +62,15 @@ class Extender:
 
     # Building
     def _add_mirror(self) -> None:
-        self.mirror: Mirror | None = None
-        self._feeds: MirrorFeeds | None = None
+        self.mirror: InformerCache | None = None
+        self._feeds: InformerReflectors | None = None
         factories: list[Any] = [member.factory for member in self._settings.members]
         if self._connection is None:
             return
         kinds = _kinds_read(factories)
         keep = any(getattr(factory, "needs_objects", False) for factory in factories)
-        self.mirror = Mirror(kinds, holding=self.holding, keep_objects=keep, on_synced=self._on_synced)
-        self._feeds = MirrorFeeds(self._connection, self.mirror, kinds, keep_objects=keep)
+        self.mirror = InformerCache(kinds, holding=self.holding, keep_objects=keep, on_synced=self._on_synced)
+        self._feeds = InformerReflectors(self._connection, self.mirror, kinds, keep_objects=keep)
         if self._settings.lease is not None:
             self._lease = HoldingLease(self._connection, self._settings.lease, on_lost=self.holding.clear)
 
@@ -89,7 +89,7 @@ class Extender:
             self.mirror.apply = handlers.apply
         return handlers
 
-    def _equipped(self, member: Member) -> Member:
+    def _equipped(self, member: GroupMember) -> GroupMember:
         """The same member, whose plugins can reach the cluster and whose reservations are looked after."""
 
         def make(args: Any, handle: Handle) -> Plugin:
@@ -100,9 +100,9 @@ class Extender:
 
         return _with_factory(member, make)
 
-    def _witnesses(self) -> list[Witness]:
+    def _witnesses(self) -> list[RequestObserver]:
         settings = self._settings
-        witnesses: list[Witness] = [self.decisions] if settings.decisions_kept or settings.decision_log else []
+        witnesses: list[RequestObserver] = [self.decisions] if settings.decisions_kept or settings.decision_log else []
         if settings.log_requests:
             witnesses.append(RequestLog())
         record = self._file(settings.record)
@@ -120,7 +120,9 @@ class Extender:
     def _open_ports(self) -> None:
         settings = self._settings
         self._tls = ServerTLS(settings.serving, settings.client_ca_file) if settings.has_tls else None
-        pages = Pages(self.metrics.registry, self.decisions, live=self._live_checks(), ready=self._ready_checks())
+        pages = OperatorPages(
+            self.metrics.registry, self.decisions, live=self._live_checks(), ready=self._ready_checks()
+        )
         access = Access(required=bool(settings.client_ca_file), allowed_names=settings.allowed_names)
         self.scheduler_port = SchedulerPort(
             _listen(settings.serving, "--port"),
@@ -138,11 +140,11 @@ class Extender:
             wanted = ServingOptions(address=address, port=settings.metrics_port)
             self.operator_port = OperatorPort(_listen(wanted, "--metrics-port"), pages)
 
-    def _live_checks(self) -> list[Check]:
+    def _live_checks(self) -> list[HealthCheck]:
         return [
             PING,
-            Check("feeds", lambda: None if self._feeds is None else self._feeds.problem()),
-            Check("plugins", self._hanging),
+            HealthCheck("feeds", lambda: None if self._feeds is None else self._feeds.problem()),
+            HealthCheck("plugins", self._hanging),
         ]
 
     def _hanging(self) -> str | None:
@@ -150,14 +152,16 @@ class Extender:
         stuck = self.handlers.stuck
         return f"plugins hang in {stuck} calls" if stuck >= _MOST_STUCK else None
 
-    def _ready_checks(self) -> list[Check]:
-        checks = [Check("shutdown", lambda: "process is shutting down" if self._ending.is_set() else None)]
+    def _ready_checks(self) -> list[HealthCheck]:
+        checks = [HealthCheck("shutdown", lambda: "process is shutting down" if self._ending.is_set() else None)]
         if self.mirror is not None:
             mirror = self.mirror
-            checks.append(Check("cache-sync", lambda: None if mirror.synced else "nodes and pods are not listed yet"))
+            checks.append(
+                HealthCheck("cache-sync", lambda: None if mirror.synced else "nodes and pods are not listed yet")
+            )
         if self._settings.lease is not None:
             other = "another replica holds the reservations"
-            checks.append(Check("reservations-lease", lambda: None if self._holds() else other))
+            checks.append(HealthCheck("reservations-lease", lambda: None if self._holds() else other))
         return checks
 
     def _holds(self) -> bool:
@@ -225,7 +229,7 @@ class Extender:
                 log.warning("A verb has a name, but no plugin serves it", verb=verb)
 
 
-def _connect(settings: Settings) -> Connection | None:
+def _connect(settings: ExtenderSettings) -> Connection | None:
     if settings.kubeconfig or settings.in_cluster:
         return load_connection(settings.kubeconfig)
     if settings.lease is not None:
@@ -241,11 +245,11 @@ def _kinds_read(factories: Iterable[Any]) -> tuple[str, ...]:
     return tuple(sorted(read | {"Node", "Pod"}))
 
 
-def _with_factory(member: Member, make: Any) -> Member:
+def _with_factory(member: GroupMember, make: Any) -> GroupMember:
     for attribute in ("Args", "name", "needs_objects", "reads"):
         if hasattr(member.factory, attribute):
             setattr(make, attribute, getattr(member.factory, attribute))
-    return Member(make, name=member.name, args=member.args, weight=member.weight, selector=member.selector)
+    return GroupMember(make, name=member.name, args=member.args, weight=member.weight, selector=member.selector)
 
 
 def _listen(options: ServingOptions, flag: str) -> Any:

@@ -10,8 +10,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from stowplan.extender.server.connection import Connection
-from stowplan.extender.server.messages import Head, Request, Response
+from stowplan.extender.server.connection import ServerConnection
+from stowplan.extender.server.messages import HttpRequest, RequestHead, Response
 
 KEEP_ALIVE_SECONDS = 150.0
 """Longer than kube-scheduler keeps idle connections, which is 90 s: whoever closes one first should be the client."""
@@ -32,30 +32,30 @@ class HttpServer(ABC):
         self._listener = listener
         self._tls = tls
         self._server: asyncio.Server | None = None
-        self._connections: set[Connection] = set()
+        self._connections: set[ServerConnection] = set()
         self._quiet_since = 0.0
         self._watchman: asyncio.Task[None] | None = None
 
     @abstractmethod
-    def admit(self, head: Head, certificate: Any) -> Response | None:
+    def admit(self, head: RequestHead, certificate: Any) -> Response | None:
         """The answer to a request whose body need not be looked at, None to go on."""
 
     @abstractmethod
-    async def respond(self, request: Request) -> Response:
+    async def respond(self, request: HttpRequest) -> Response:
         """The answer to a whole request."""
 
     @abstractmethod
-    def outgrown(self, head: Head) -> Response:
+    def outgrown(self, head: RequestHead) -> Response:
         """The answer to a request whose body, told of no length, has got too long."""
 
     @abstractmethod
-    def abandoned(self, head: Head) -> None:
+    def abandoned(self, head: RequestHead) -> None:
         """The client has gone while the request is being answered."""
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
-            lambda: Connection(self, loop), sock=self._listener, ssl=self._tls, backlog=128
+            lambda: ServerConnection(self, loop), sock=self._listener, ssl=self._tls, backlog=128
         )
         self._watchman = loop.create_task(self._watch())
 
@@ -90,8 +90,8 @@ class HttpServer(ABC):
                 connection.look_after(now)
 
     # What connections call
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: ServerConnection) -> None:
         self._connections.add(connection)
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: ServerConnection) -> None:
         self._connections.discard(connection)

@@ -16,7 +16,7 @@ TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 _LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 
 
-class BadRequest(StowplanError):
+class BadRequestError(StowplanError):
     """What came is not HTTP/1.1 as it should be."""
 
 
@@ -29,7 +29,7 @@ class Response(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-class Head(NamedTuple):
+class RequestHead(NamedTuple):
     """A request before its body."""
 
     method: str
@@ -42,10 +42,10 @@ class Head(NamedTuple):
     """Of the body; -1 where it comes in chunks."""
 
 
-class Request(NamedTuple):
+class HttpRequest(NamedTuple):
     """A request with its body, and who sent it."""
 
-    head: Head
+    head: RequestHead
     body: bytes | bytearray
     began: float
     """When its first byte came, by the monotonic clock."""
@@ -66,15 +66,15 @@ class HeadReader:
         self._keep_alive = False
         self.complete = False
 
-    def read(self, data: bytes) -> Head:
+    def read(self, data: bytes) -> RequestHead:
         """The head, of which `data` is all. Raises BadRequest."""
         self._feed(data)
         try:
             url = parse_url(self._url)
         except HttpParserError as error:
-            raise BadRequest(f"not a path: {self._url!r:.200}") from error
+            raise BadRequestError(f"not a path: {self._url!r:.200}") from error
         headers = self._headers
-        return Head(
+        return RequestHead(
             self._parser.get_method().decode(),
             unquote((url.path or b"/").decode("latin-1")),
             (url.query or b"").decode("latin-1"),
@@ -94,7 +94,7 @@ class HeadReader:
         except HttpParserUpgrade:
             return  # An offer to speak something else, which may be left alone.
         except HttpParserError as error:
-            raise BadRequest(f"not a request: {' '.join(str(error).split())}") from error
+            raise BadRequestError(f"not a request: {' '.join(str(error).split())}") from error
 
     def _length(self) -> int:
         if "chunked" in self._headers.get("transfer-encoding", "").lower():

@@ -8,8 +8,8 @@ from prometheus_client import ProcessCollector
 
 from stowplan._version import __version__
 from stowplan.extender.handlers import VERBS, CallFacts, Verb
-from stowplan.extender.holding import Holding
-from stowplan.extender.mirror import Mirror
+from stowplan.extender.informer_cache import InformerCache
+from stowplan.extender.reservations import ReservationBook
 from stowplan.observe.registry import ALPHA, MetricRegistry
 from stowplan.observe.series import Reading, exponential
 
@@ -80,7 +80,7 @@ class ServerMetrics:
     def refused(self, cause: str) -> None:
         self._refused.series(cause).add()
 
-    def watch(self, mirror: Mirror | None, holding: Holding, stuck: Callable[[], int]) -> None:
+    def watch(self, mirror: InformerCache | None, holding: ReservationBook, stuck: Callable[[], int]) -> None:
         """Tell of the cache, of reservations and of calls that plugins hang in, too."""
         self._add_gauge("stuck_calls", "Calls that plugins hang in, and that were given up.", stuck)
         gauge, counter = self.registry.gauge, self.registry.counter

@@ -11,9 +11,9 @@ import msgspec
 from stowplan import api
 from stowplan.errors import InputError
 from stowplan.extender.handlers import Verb
-from stowplan.extender.server.answering import Exchange
-from stowplan.extender.server.lines import LineFile
+from stowplan.extender.server.line_file import LineFile
 from stowplan.extender.server.redaction import redact
+from stowplan.extender.server.request_handling import HttpExchange
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,14 +41,14 @@ class Recording:
         known = tuple(nodes)
         self._file.put(lambda: (msgspec.json.encode({"node": self._plain_node(node)}) for node in known))
 
-    def note(self, exchange: Exchange) -> None:
+    def note(self, exchange: HttpExchange) -> None:
         reply, at = exchange.reply.body, self._clock()
         self._file.put(lambda: (self._line(exchange, reply, at),), len(exchange.request) + len(reply))
 
     def _plain_node(self, node: api.Node) -> Any:
         return redact(msgspec.to_builtins(node), self._keep)
 
-    def _line(self, exchange: Exchange, reply: bytes, at: float) -> bytes:
+    def _line(self, exchange: HttpExchange, reply: bytes, at: float) -> bytes:
         line = {
             "time": round(at, 3),
             "verb": exchange.verb,

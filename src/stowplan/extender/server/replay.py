@@ -10,9 +10,9 @@ import msgspec
 
 from stowplan.cache import Cluster
 from stowplan.errors import InputError
-from stowplan.extender.handlers import Handlers, Reply, Verb
+from stowplan.extender.handlers import Handlers, Verb, VerbReply
 from stowplan.extender.server.recording import Recorded, read_recording
-from stowplan.extender.server.settings import Settings
+from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.framework import Pod
 
 _MOST_NAMED = 10
@@ -37,7 +37,7 @@ class _Nodes:
         return None
 
 
-def replayed(lines: Iterable[bytes], source: str, settings: Settings) -> Iterator[Replayed]:
+def replayed(lines: Iterable[bytes], source: str, settings: ExtenderSettings) -> Iterator[Replayed]:
     """Each request of a recording, with what is answered otherwise now. Bindings are not made again.
 
     Nodes come before the requests that name them. Raises InputError for a recording that cannot be read.
@@ -60,7 +60,7 @@ def replayed(lines: Iterable[bytes], source: str, settings: Settings) -> Iterato
 
 def _ask(handlers: Handlers, line: Recorded) -> Replayed:
     assert line.verb is not None
-    reply: Reply = asyncio.run(handlers.answer(line.verb, bytes(line.request)))
+    reply: VerbReply = asyncio.run(handlers.answer(line.verb, bytes(line.request)))
     differences: list[str] = []
     if reply.status != line.status:
         differences.append(f"status: {line.status} -> {reply.status}")

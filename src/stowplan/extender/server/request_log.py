@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from stowplan.extender.server.answering import Exchange
+from stowplan import logs
 from stowplan.extender.server.redaction import redact
-from stowplan.observe import logs
+from stowplan.extender.server.request_handling import HttpExchange
 
 log = logs.get(__name__)
 
@@ -18,7 +18,7 @@ _LONGEST_TEXT = 2048
 class RequestLog:
     """Logs every exchange, redacted."""
 
-    def note(self, exchange: Exchange) -> None:
+    def note(self, exchange: HttpExchange) -> None:
         facts, reply = exchange.reply.facts, exchange.reply
         log.info(
             "Answered",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stowplan.config.types import LeaderElection
-from stowplan.extender.handlers import Member, Policy, Verb
-from stowplan.extender.server.frontend import Gzip
+from stowplan.extender.handlers import GroupMember, OperatorPolicy, Verb
+from stowplan.extender.server.ports import Gzip
 from stowplan.serving import ServingOptions
 
 LARGEST_BODY = 64 << 20
@@ -16,11 +16,11 @@ DRAIN_SECONDS = 25.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class ExtenderSettings:
     """All of it."""
 
-    members: tuple[Member, ...]
-    policy: Policy = field(default_factory=Policy)
+    members: tuple[GroupMember, ...]
+    policy: OperatorPolicy = field(default_factory=OperatorPolicy)
     serving: ServingOptions = field(default_factory=lambda: ServingOptions(address="127.0.0.1", port=8888))
     client_ca_file: str = ""
     allowed_names: tuple[str, ...] = ()

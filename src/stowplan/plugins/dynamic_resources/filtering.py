@@ -14,25 +14,25 @@ from stowplan import api
 from stowplan.cache import Cluster
 from stowplan.cache.device_classes import backing_device_class
 from stowplan.framework import Mask, NodeInfo, Nodes, Pod, Scores, Status
-from stowplan.plugins.dynamic_resources.allocation import TIMED_OUT, Failure, Solution, WantedClaim
+from stowplan.plugins.dynamic_resources.allocation import TIMED_OUT, AllocationFailure, Solution, WantedClaim
 from stowplan.plugins.dynamic_resources.claims import NodeAllocation, PodClaims
 from stowplan.plugins.dynamic_resources.extended_requests import requests_for
 from stowplan.plugins.dynamic_resources.extended_resources import needed_devices
+from stowplan.plugins.dynamic_resources.node_offers import LACKING, MAX_ALTERNATIVES, NodeOffers, Registry
 from stowplan.plugins.dynamic_resources.reasons import CANNOT_ALLOCATE, OUT_OF_REACH, failure, unresolvable
-from stowplan.plugins.dynamic_resources.verdicts import LACKING, MAX_ALTERNATIVES, Offers, Registry
 
 
 @dataclass(frozen=True, slots=True)
 class _Demand:
     """The claims of a pod as nodes must serve them: all alike, but for extended resources that some offer as such."""
 
-    wanted: tuple[WantedClaim, ...] | Failure
-    offers: Offers
+    wanted: tuple[WantedClaim, ...] | AllocationFailure
+    offers: NodeOffers
     special: api.ResourceClaim | None
     mappings: tuple[api.ContainerExtendedResourceRequest, ...]
 
 
-class Search(Mapping[str, NodeAllocation]):
+class NodeSearch(Mapping[str, NodeAllocation]):
     """What the claims of a pod that have no devices yet would get on each node, in one cycle."""
 
     def __init__(self, registry: Registry, cluster: Cluster, pod: Pod, claims: PodClaims) -> None:
@@ -64,9 +64,9 @@ class Search(Mapping[str, NodeAllocation]):
         """When a pass over many nodes that begins now is to be broken off: it may take as long as a single node."""
         return time.monotonic() + (self._registry.allocator.timeout or math.inf)
 
-    def on(self, node: NodeInfo, needed: tuple[str, ...] = ()) -> Solution | Failure | None:
+    def on(self, node: NodeInfo, needed: tuple[str, ...] = ()) -> Solution | AllocationFailure | None:
         demand = self.demand(needed)
-        return demand.wanted if isinstance(demand.wanted, Failure) else demand.offers.on(node, demand.wanted)
+        return demand.wanted if isinstance(demand.wanted, AllocationFailure) else demand.offers.on(node, demand.wanted)
 
     def score(self, node: NodeInfo) -> int:
         """What the alternatives are worth that the claims got on a node."""
@@ -85,10 +85,10 @@ class Search(Mapping[str, NodeAllocation]):
         if node is None or isinstance(needed, Status) or not (needed or self._outline.user):
             raise KeyError(node_name)
         demand, found = self.demand(needed), self.on(node, needed)
-        if not isinstance(found, Solution) or isinstance(demand.wanted, Failure):
+        if not isinstance(found, Solution) or isinstance(demand.wanted, AllocationFailure):
             raise KeyError(node_name)
         results = found.results(demand.wanted, node_name)
-        if isinstance(results, Failure):
+        if isinstance(results, AllocationFailure):
             raise KeyError(node_name)
         return NodeAllocation(results, demand.special, demand.mappings)
 
@@ -109,21 +109,21 @@ def judge(claims: PodClaims, node: NodeInfo) -> Status | None:
         return needed
     if not needed and not claims.user:
         return None
-    if isinstance(claims.allocations, Search):
+    if isinstance(claims.allocations, NodeSearch):
         found = claims.allocations.on(node, needed)
         if found is None:
             return CANNOT_ALLOCATE
-        if isinstance(found, Failure):
+        if isinstance(found, AllocationFailure):
             return _told(found)
     return _reach(claims, node)
 
 
 def judge_nodes(claims: PodClaims, nodes: Nodes) -> list[tuple[Mask, Status]]:
     """The vector form: nodes are asked one by one only where the answer is not known."""
-    if claims.special is not None or not isinstance(claims.allocations, Search):
+    if claims.special is not None or not isinstance(claims.allocations, NodeSearch):
         return _collect(nodes, ((position, judge(claims, node)) for position, node in nodes.infos()))
     demand = claims.allocations.demand()
-    if isinstance(demand.wanted, Failure):
+    if isinstance(demand.wanted, AllocationFailure):
         return [(np.ones(len(nodes), dtype=np.bool_), _told(demand.wanted))]
     failed: list[tuple[int, Status | None]] = []
     given_up: Status | None = None
@@ -134,7 +134,7 @@ def judge_nodes(claims: PodClaims, nodes: Nodes) -> list[tuple[Mask, Status]]:
         if given_up is None and time.monotonic() > deadline:
             given_up = failure(TIMED_OUT.format(node=node.name))
         found = None if given_up is not None else demand.offers.on(node, demand.wanted)
-        if isinstance(found, Failure):
+        if isinstance(found, AllocationFailure):
             failed.append((position, _told(found)))
             given_up = _told(found) if found.timed_out else None
         elif given_up is not None:
@@ -157,7 +157,7 @@ def _reach(claims: PodClaims, node: NodeInfo) -> Status | None:
     return OUT_OF_REACH
 
 
-def _told(found: Failure) -> Status:
+def _told(found: AllocationFailure) -> Status:
     return unresolvable(found.text) if found.on_node else failure(found.text)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from stowplan import api
 from stowplan.framework import Action, ClusterEventWithHint, EventResource, Pod, QueueingHint, Status, on
-from stowplan.plugins.dynamic_resources.assume import ClaimTracker, identity
+from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker, identity
 from stowplan.plugins.dynamic_resources.claims import resolve
 
 

@@ -25,13 +25,13 @@ from stowplan.framework import (
 )
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.dynamic_resources import extended_resources
-from stowplan.plugins.dynamic_resources.assume import tracker_of
+from stowplan.plugins.dynamic_resources.assume_cache import tracker_of
 from stowplan.plugins.dynamic_resources.binding_conditions import readiness, timed_out
 from stowplan.plugins.dynamic_resources.claims import PodClaim, PodClaims, check_requests, key, resolve
-from stowplan.plugins.dynamic_resources.filtering import Search, judge, judge_nodes
-from stowplan.plugins.dynamic_resources.giving_up import ClaimReleaser
+from stowplan.plugins.dynamic_resources.filtering import NodeSearch, judge, judge_nodes
 from stowplan.plugins.dynamic_resources.hints import Hints
-from stowplan.plugins.dynamic_resources.pre_binding import ClaimWriter
+from stowplan.plugins.dynamic_resources.node_offers import Registry
+from stowplan.plugins.dynamic_resources.pre_bind import ClaimWriter
 from stowplan.plugins.dynamic_resources.reasons import (
     DEALLOCATED,
     DELETED,
@@ -42,8 +42,8 @@ from stowplan.plugins.dynamic_resources.reasons import (
     failure,
     unresolvable,
 )
-from stowplan.plugins.dynamic_resources.reserving import Reservation
-from stowplan.plugins.dynamic_resources.verdicts import Registry
+from stowplan.plugins.dynamic_resources.release import ClaimReleaser
+from stowplan.plugins.dynamic_resources.reserve import ClaimReservation
 
 STATE = f"PreFilter{NAME}"
 RESERVATION = f"Reserve{NAME}"
@@ -98,7 +98,7 @@ class DynamicResources(InTreePlugin):
         user = tuple(checked[: len(named)])
         claims = PodClaims(user, None if special is None else checked[-1], extended)
         if claims.to_allocate():
-            claims = replace(claims, allocations=Search(self._registry, self.cluster, pod, claims))
+            claims = replace(claims, allocations=NodeSearch(self._registry, self.cluster, pod, claims))
         state.write(STATE, claims)
         return None
 
@@ -126,11 +126,11 @@ class DynamicResources(InTreePlugin):
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """What the alternatives are worth that claims prefer, where devices are allocated in this cycle."""
         claims = self._claims(state, pod)
-        return claims.allocations.score(node) if claims and isinstance(claims.allocations, Search) else 0
+        return claims.allocations.score(node) if claims and isinstance(claims.allocations, NodeSearch) else 0
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
         claims = self._claims(state, pod)
-        if not claims or not isinstance(claims.allocations, Search):
+        if not claims or not isinstance(claims.allocations, NodeSearch):
             return no_scores(len(nodes))
         if claims.special is None:
             return claims.allocations.scores(nodes)
@@ -143,7 +143,7 @@ class DynamicResources(InTreePlugin):
         claims = self._claims(state, pod)
         if claims is None:
             return NO_STATE
-        reservation = Reservation.of(claims, node_name)
+        reservation = ClaimReservation.of(claims, node_name)
         if isinstance(reservation, Status):
             return reservation
         reservation.begin(self._tracker)
@@ -151,7 +151,7 @@ class DynamicResources(InTreePlugin):
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        reservation: Reservation | None = state.get(RESERVATION)
+        reservation: ClaimReservation | None = state.get(RESERVATION)
         if reservation is not None:
             self._releaser.unreserve(reservation, pod)
 
@@ -162,7 +162,7 @@ class DynamicResources(InTreePlugin):
         return None if claims else skip()
 
     async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        reservation: Reservation | None = state.get(RESERVATION)
+        reservation: ClaimReservation | None = state.get(RESERVATION)
         if reservation is None:
             return NO_STATE if self._claims(state, pod) is None else None
         return await self._writer.carry_out(reservation, pod, node_name)

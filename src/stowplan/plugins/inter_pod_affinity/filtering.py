@@ -19,7 +19,7 @@ EXISTING_ANTI_AFFINITY = Status(
 )
 
 
-class FilterRules(TemplateSums):
+class AffinityFilter(TemplateSums):
     """The required terms that pods of a template are subject to."""
 
     def __init__(self, cluster: Cluster, template: PodTemplate) -> None:

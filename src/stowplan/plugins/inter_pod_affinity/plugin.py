@@ -26,8 +26,8 @@ from stowplan.framework import (
 )
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.inter_pod_affinity import hints, scoring
-from stowplan.plugins.inter_pod_affinity.filtering import FilterRules
-from stowplan.plugins.inter_pod_affinity.scoring import ScoreRules
+from stowplan.plugins.inter_pod_affinity.filtering import AffinityFilter
+from stowplan.plugins.inter_pod_affinity.scoring import AffinityScorer
 
 _SKIP = Status(Code.Skip)
 _FILTER = "PreFilterInterPodAffinity"
@@ -74,7 +74,7 @@ class InterPodAffinity(InTreePlugin):
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        rules: FilterRules = state.read(_FILTER)
+        rules: AffinityFilter = state.read(_FILTER)
         return rules.judge(node.slot)
 
     def slot_filter(self, template: PodTemplate) -> Callable[[int], Status | None] | None:
@@ -82,7 +82,7 @@ class InterPodAffinity(InTreePlugin):
         return None if rules is None else rules.judge
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterable[tuple[Mask, Status]]:
-        rules: FilterRules = state.read(_FILTER)
+        rules: AffinityFilter = state.read(_FILTER)
         return rules.judge_nodes(nodes)
 
     def filter_token(self, pod: Pod) -> Hashable:
@@ -111,24 +111,24 @@ class InterPodAffinity(InTreePlugin):
     def normalize_nodes(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
         return scoring.normalize_nodes(scores, nodes)
 
-    def _filter_rules(self, template: PodTemplate) -> FilterRules | None:
+    def _filter_rules(self, template: PodTemplate) -> AffinityFilter | None:
         """The rules for a template; None, at next to no cost, where there are none."""
-        known: FilterRules | None = template.derived.get(FilterRules)
+        known: AffinityFilter | None = template.derived.get(AffinityFilter)
         if known is not None:
             return known
         cluster: Cluster = self.cluster
         terms = pod_terms(template)
         if not (terms.required or terms.required_anti or cluster.footprint(template).pod_class.repelled_by):
             return None
-        return template.derive(FilterRules, lambda template: FilterRules(cluster, template))
+        return template.derive(AffinityFilter, lambda template: AffinityFilter(cluster, template))
 
-    def _score_rules(self, template: PodTemplate) -> ScoreRules | None:
-        known: ScoreRules | None = template.derived.get(self)
+    def _score_rules(self, template: PodTemplate) -> AffinityScorer | None:
+        known: AffinityScorer | None = template.derived.get(self)
         if known is not None:
             return known
         terms = pod_terms(template)
         if not (terms.preferred or terms.preferred_anti or self.cluster.footprint(template).pod_class.weighed_by):
             return None
         return template.derive(
-            self, lambda template: ScoreRules(self.cluster, template, self._hard_weight, self._own_only)
+            self, lambda template: AffinityScorer(self.cluster, template, self._hard_weight, self._own_only)
         )

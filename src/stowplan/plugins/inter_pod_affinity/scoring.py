@@ -12,7 +12,7 @@ from stowplan.plugins.inter_pod_affinity.sums import TemplateSums
 Weighted = list[tuple[int, DomainCounts]]
 
 
-class ScoreRules(TemplateSums):
+class AffinityScorer(TemplateSums):
     """The terms that weigh for pods of a template.
 
     A required affinity term of a pod on a node weighs `hard_weight`; with `own_only`, pods without preferred terms of

@@ -30,14 +30,14 @@ from stowplan.framework import (
 )
 from stowplan.plugins.base import LEAST_ALLOCATED, CpuAndMemory, InTreePlugin
 from stowplan.plugins.node_resources_fit import hints
-from stowplan.plugins.node_resources_fit.scoring import Strategy
+from stowplan.plugins.node_resources_fit.scoring import StrategyScorer
 
 NAME = "NodeResourcesFit"
 TOO_MANY_PODS = "Too many pods"
 CPU_AND_MEMORY = frozenset({"cpu", "memory"})
 
 
-class Check(NamedTuple):
+class FitCheck(NamedTuple):
     """One resource that a pod asks for, and where to look whether a node has it."""
 
     resource: str
@@ -65,7 +65,7 @@ class NodeResourcesFit(InTreePlugin):
         super().__init__(args, handle)
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
-        self._strategy = Strategy(args.scoring_strategy, self.nodes)
+        self._strategy = StrategyScorer(args.scoring_strategy, self.nodes)
         self._resources: CpuAndMemory = self.nodes.derive(CpuAndMemory)
 
     def signature(self, template: PodTemplate) -> Hashable:
@@ -128,17 +128,17 @@ class NodeResourcesFit(InTreePlugin):
             on(EventResource.DeviceClass, Action.Add | Action.Update, hints.after_device_class_event),
         )
 
-    def _short(self, check: Check, nodes: Nodes) -> Mask:
+    def _short(self, check: FitCheck, nodes: Nodes) -> Mask:
         allocatable = nodes.read(check.allocatable.array)
         short: Mask = allocatable - nodes.read(check.requested.array) < check.amount
         if check.delegable and backing_device_class(self.cluster, check.resource) is not None:
             short &= allocatable > 0
         return short
 
-    def _checks(self, template: PodTemplate) -> tuple[Check, ...]:
+    def _checks(self, template: PodTemplate) -> tuple[FitCheck, ...]:
         return template.derive(self, self._make_checks)
 
-    def _make_checks(self, template: PodTemplate) -> tuple[Check, ...]:
+    def _make_checks(self, template: PodTemplate) -> tuple[FitCheck, ...]:
         native = ("cpu", "memory", "ephemeral-storage")
         order = [name for name in native if name in template.requests]
         order += sorted(name for name in template.requests if name not in native)
@@ -147,7 +147,7 @@ class NodeResourcesFit(InTreePlugin):
             if template.requests[name] and not self._is_ignored(name):
                 allocatable, requested = self.nodes.resource(name)
                 delegable = is_extended_resource(name) or name.startswith(IMPLICIT_PREFIX)
-                checks.append(Check(name, template.requests[name], allocatable, requested, delegable))
+                checks.append(FitCheck(name, template.requests[name], allocatable, requested, delegable))
         return tuple(checks)
 
     def _is_ignored(self, resource: str) -> bool:
@@ -170,7 +170,7 @@ class NodeResourcesFit(InTreePlugin):
 
         return check
 
-    def _explain(self, checks: tuple[Check, ...], slot: int) -> Status | None:
+    def _explain(self, checks: tuple[FitCheck, ...], slot: int) -> Status | None:
         """All reasons why the node has no room; None where what it lacks is found to be somebody else's business."""
         code = Code.Unschedulable
         reasons = []

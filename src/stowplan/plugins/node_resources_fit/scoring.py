@@ -19,7 +19,7 @@ from stowplan.plugins.base import LEAST_ALLOCATED as LEAST
 Ints = NDArray[np.int64]
 
 
-class Part(NamedTuple):
+class WeightedResource(NamedTuple):
     """One resource to score: where its amounts are, and what the pod adds to them."""
 
     allocatable: Column
@@ -84,7 +84,7 @@ def _on_line(points: list[tuple[int, int]], percent: int) -> int:
     return points[-1][1] if points else 0
 
 
-class Strategy:
+class StrategyScorer:
     """The configured strategy over the configured resources."""
 
     def __init__(self, config: ScoringStrategy, nodes: NodeTable) -> None:
@@ -183,10 +183,10 @@ class Strategy:
         quotients = total / np.maximum(weights, 1)
         return (quotients if self._shape is None else np.floor(quotients + 0.5)).astype(np.int64)
 
-    def _parts(self, template: PodTemplate) -> tuple[Part, ...]:
+    def _parts(self, template: PodTemplate) -> tuple[WeightedResource, ...]:
         return template.derive(self, self._make_parts)
 
-    def _make_parts(self, template: PodTemplate) -> tuple[Part, ...]:
+    def _make_parts(self, template: PodTemplate) -> tuple[WeightedResource, ...]:
         nodes = self._nodes
         allocated = {"cpu": nodes.non_zero_cpu, "memory": nodes.non_zero_memory}
         requests = scoring_requests(template)
@@ -196,7 +196,7 @@ class Strategy:
             if request == 0 and is_scalar_resource(spec.name):
                 continue
             allocatable, requested = nodes.resource(spec.name)
-            parts.append(Part(allocatable, allocated.get(spec.name, requested), request, spec.weight))
+            parts.append(WeightedResource(allocatable, allocated.get(spec.name, requested), request, spec.weight))
         return tuple(parts)
 
 

@@ -27,8 +27,8 @@ from stowplan.framework import (
     skip,
 )
 from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.node_volume_limits.attach_limits import AttachLimits, limits_of
 from stowplan.plugins.node_volume_limits.attachable import NAME, Attachable, AttachableVolumes, attachable_volumes
-from stowplan.plugins.node_volume_limits.bounds import Bounds, limits_of
 
 STATE = "PreFilter" + NAME
 
@@ -47,7 +47,7 @@ class NodeVolumeLimits(InTreePlugin):
     def __init__(self, args: object, handle: Handle) -> None:
         super().__init__(args, handle)
         self.attachable = AttachableVolumes(self.cluster)
-        self.bounds = Bounds(self.cluster)
+        self.bounds = AttachLimits(self.cluster)
 
     def concerns(self, template: PodTemplate) -> bool:
         return bool(attachable_volumes(template))

@@ -22,7 +22,7 @@ _SYSTEM_DEFAULTS = (
 )
 
 
-class Constraint(NamedTuple):
+class SpreadConstraint(NamedTuple):
     """One constraint with everything that it leaves open filled in."""
 
     max_skew: int
@@ -42,7 +42,7 @@ class Constraint(NamedTuple):
         return cluster.counts_for(PodSelector((clause,), terminating=False, settled=not self.selector.empty))
 
 
-Constraints = tuple[Constraint, ...]
+Constraints = tuple[SpreadConstraint, ...]
 
 
 class ConstraintSource:
@@ -95,10 +95,10 @@ def compile_constraints(
     return tuple(_compile(c, labels) for c in constraints if c.when_unsatisfiable == action)
 
 
-def _compile(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> Constraint:
+def _compile(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> SpreadConstraint:
     selector = compile_label_selector(constraint.label_selector)
     own = {key: labels[key] for key in constraint.match_label_keys if key in labels}
-    return Constraint(
+    return SpreadConstraint(
         max_skew=constraint.max_skew,
         topology_key=constraint.topology_key,
         selector=selector.conjoin(selector_from_map(own)),

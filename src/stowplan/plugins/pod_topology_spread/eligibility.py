@@ -12,7 +12,7 @@ from stowplan.api.tolerations import find_untolerated
 from stowplan.cache import ABSENT, NodeTable
 from stowplan.cache.node_matching import RequiredNodes, required_nodes
 from stowplan.framework import Mask, PodTemplate
-from stowplan.plugins.pod_topology_spread.constraints import Constraint
+from stowplan.plugins.pod_topology_spread.constraints import SpreadConstraint
 
 Rule = tuple[frozenset[str], RequiredNodes | None, tuple[Toleration, ...] | None]
 
@@ -59,7 +59,7 @@ class Eligibilities:
         self._nodes = nodes
         self._known: WeakValueDictionary[Rule, Eligibility] = WeakValueDictionary()
 
-    def of(self, template: PodTemplate, constraint: Constraint, keys: Iterable[str]) -> Eligibility | None:
+    def of(self, template: PodTemplate, constraint: SpreadConstraint, keys: Iterable[str]) -> Eligibility | None:
         """Who counts, where the nodes need these keys as well; None: every node that has the constraint's own key."""
         rule: Rule = (
             frozenset(keys) - {constraint.topology_key},

@@ -8,7 +8,7 @@ import numpy as np
 
 from stowplan.cache import ABSENT, Cluster
 from stowplan.framework import Code, Mask, Nodes, PodTemplate, Status
-from stowplan.plugins.pod_topology_spread.constraints import Constraint, Constraints
+from stowplan.plugins.pod_topology_spread.constraints import Constraints, SpreadConstraint
 from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
 
 _NAME = "PodTopologySpread"
@@ -24,7 +24,12 @@ class HardConstraint:
     __slots__ = ("_acceptable", "_bound", "_eligibility", "_revision", "_room", "constraint", "domains")
 
     def __init__(
-        self, cluster: Cluster, template: PodTemplate, constraint: Constraint, all_of: Constraints, known: Eligibilities
+        self,
+        cluster: Cluster,
+        template: PodTemplate,
+        constraint: SpreadConstraint,
+        all_of: Constraints,
+        known: Eligibilities,
     ) -> None:
         self.constraint = constraint
         self._eligibility = known.of(template, constraint, (c.topology_key for c in all_of))
@@ -63,7 +68,7 @@ class HardConstraint:
         return self.domains.stamp, self._bound if self.domains.column.unique else acceptable.tobytes()
 
 
-class FilterRules:
+class SpreadFilter:
     """The hard constraints of a template."""
 
     __slots__ = ("_nodes", "constraints", "parts")

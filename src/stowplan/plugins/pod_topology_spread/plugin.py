@@ -29,8 +29,8 @@ from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.pod_topology_spread import hints
 from stowplan.plugins.pod_topology_spread.constraints import ConstraintSource
 from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
-from stowplan.plugins.pod_topology_spread.filtering import FilterRules
-from stowplan.plugins.pod_topology_spread.scoring import ScoreRules, Weighing, normalized
+from stowplan.plugins.pod_topology_spread.filtering import SpreadFilter
+from stowplan.plugins.pod_topology_spread.scoring import SpreadScorer, Weighing, normalized
 
 _SKIP = Status(Code.Skip)
 _FILTER = "PreFilterPodTopologySpread"
@@ -87,15 +87,15 @@ class PodTopologySpread(InTreePlugin):
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        rules: FilterRules = state.read(_FILTER)
+        rules: SpreadFilter = state.read(_FILTER)
         return rules.judge(node.slot)
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterable[tuple[Mask, Status]]:
-        rules: FilterRules = state.read(_FILTER)
+        rules: SpreadFilter = state.read(_FILTER)
         return rules.judge_nodes(nodes)
 
     def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
-        rules: FilterRules = state.read(_FILTER)
+        rules: SpreadFilter = state.read(_FILTER)
         return rules.passing(nodes)
 
     def filter_token(self, pod: Pod) -> Hashable | None:
@@ -150,29 +150,29 @@ class PodTopologySpread(InTreePlugin):
             helps = True
         return QueueingHint.Queue if helps else QueueingHint.QueueSkip
 
-    def _filter_rules(self, template: PodTemplate) -> FilterRules | None:
+    def _filter_rules(self, template: PodTemplate) -> SpreadFilter | None:
         constraints = self._source.hard(template)
         if not constraints:
             return None
-        key = (FilterRules, self)
-        known: FilterRules | None = template.derived.get(key)
+        key = (SpreadFilter, self)
+        known: SpreadFilter | None = template.derived.get(key)
         if known is None or known.constraints is not constraints:
-            known = template.derived[key] = FilterRules(self.cluster, template, constraints, self._eligibilities)
+            known = template.derived[key] = SpreadFilter(self.cluster, template, constraints, self._eligibilities)
         return known
 
-    def _score_rules(self, template: PodTemplate) -> ScoreRules | None:
+    def _score_rules(self, template: PodTemplate) -> SpreadScorer | None:
         constraints = self._source.soft(template)
         if not constraints:
             return None
-        key = (ScoreRules, self)
-        known: ScoreRules | None = template.derived.get(key)
+        key = (SpreadScorer, self)
+        known: SpreadScorer | None = template.derived.get(key)
         if known is None or known.constraints is not constraints:
             all_keys = self._source.requires_all_keys(template)
-            known = ScoreRules(self.cluster, template, constraints, all_keys, self._eligibilities)
+            known = SpreadScorer(self.cluster, template, constraints, all_keys, self._eligibilities)
             template.derived[key] = known
         return known
 
     @staticmethod
-    def _scoring(state: CycleState) -> tuple[ScoreRules, Weighing]:
-        found: tuple[ScoreRules, Weighing] = state.read(_SCORE)
+    def _scoring(state: CycleState) -> tuple[SpreadScorer, Weighing]:
+        found: tuple[SpreadScorer, Weighing] = state.read(_SCORE)
         return found

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stowplan.cache import ABSENT, Cluster, DomainCounts, LabelColumn, SlotCounts
 from stowplan.framework import Mask, Nodes, PodTemplate, Scores
-from stowplan.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Constraints
+from stowplan.plugins.pod_topology_spread.constraints import HOSTNAME, Constraints, SpreadConstraint
 from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
 
 _BEST = 100
@@ -26,7 +26,7 @@ class SoftConstraint:
         self,
         cluster: Cluster,
         template: PodTemplate,
-        constraint: Constraint,
+        constraint: SpreadConstraint,
         keys: tuple[str, ...],
         known: Eligibilities,
     ) -> None:
@@ -93,7 +93,7 @@ class Weighing(NamedTuple):
     ignored: Mask | None
 
 
-class ScoreRules:
+class SpreadScorer:
     """The soft constraints of a template."""
 
     def __init__(

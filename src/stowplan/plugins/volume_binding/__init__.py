@@ -4,7 +4,7 @@ Belongs here: sorting a pod's claims, matching them with existing volumes, wheth
 overlay of decisions that the API server has not heard of yet. Does not belong here: calls to an API server.
 """
 
-from stowplan.plugins.volume_binding.binder import Decision
+from stowplan.plugins.volume_binding.binder import VolumeDecision
 from stowplan.plugins.volume_binding.plugin import VolumeBinding
 
-__all__ = ["Decision", "VolumeBinding"]
+__all__ = ["VolumeBinding", "VolumeDecision"]

@@ -14,10 +14,10 @@ from stowplan.plugins.volume_binding.claims import selected_node
 from stowplan.plugins.volume_binding.matching import is_for
 from stowplan.plugins.volume_binding.migration import migrated_plugins
 from stowplan.plugins.volume_binding.pod_volumes import DelayedClaim, Lookup, PodVolumes
-from stowplan.plugins.volume_binding.verdicts import BIND_CONFLICT, NODE_CONFLICT, VOLUME_MISSING, failure, rejection
+from stowplan.plugins.volume_binding.reasons import BIND_CONFLICT, NODE_CONFLICT, VOLUME_MISSING, failure, rejection
 
 
-class Decision(NamedTuple):
+class VolumeDecision(NamedTuple):
     """What is to be done about a pod's volumes on the node chosen for it."""
 
     bindings: tuple[tuple[api.PersistentVolumeClaim, api.PersistentVolume], ...] = ()
@@ -33,7 +33,7 @@ class Binder(Lookup):
         super().__init__(cluster)
         self.csi_nodes = cluster.stores.of(api.CSINode)
 
-    def find(self, wanted: PodVolumes, node: NodeInfo) -> Decision | Status:
+    def find(self, wanted: PodVolumes, node: NodeInfo) -> VolumeDecision | Status:
         """What to do on a node, or why it will not do."""
         conflict = self._check_bound(wanted, node)
         if isinstance(conflict, Status):
@@ -47,9 +47,9 @@ class Binder(Lookup):
         refusal = next((r for delayed in to_provision if (r := delayed.refusal(node.labels))), None)
         if conflict or refusal:
             return rejection(conflict, refusal)
-        return Decision(tuple(bindings), tuple(delayed.claim for delayed in to_provision))
+        return VolumeDecision(tuple(bindings), tuple(delayed.claim for delayed in to_provision))
 
-    def assume(self, decision: Decision, node_name: str) -> Decision | Status:
+    def assume(self, decision: VolumeDecision, node_name: str) -> VolumeDecision | Status:
         """Count on a decision from now on: the same with the objects as they are to become, or why that fails."""
         bindings: list[tuple[api.PersistentVolumeClaim, api.PersistentVolume]] = []
         provisions: list[api.PersistentVolumeClaim] = []
@@ -67,13 +67,13 @@ class Binder(Lookup):
             if complaint:
                 break
             provisions.append(selected)
-        assumed = Decision(tuple(bindings), tuple(provisions))
+        assumed = VolumeDecision(tuple(bindings), tuple(provisions))
         if complaint:
             self.restore(assumed)
             return failure(complaint)
         return assumed
 
-    def restore(self, assumed: Decision) -> None:
+    def restore(self, assumed: VolumeDecision) -> None:
         """Forget what was assumed."""
         for _, volume in assumed.bindings:
             self.volumes.restore(volume)

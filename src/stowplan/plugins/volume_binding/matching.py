@@ -49,7 +49,7 @@ class Wish:
         )
 
 
-class Candidate(NamedTuple):
+class CandidateVolume(NamedTuple):
     """A volume that the claim could have on the nodes that reach it."""
 
     rank: int
@@ -61,7 +61,7 @@ class Candidate(NamedTuple):
         return self.affinity is None or self.affinity.matches(labels, "")
 
 
-class Candidates:
+class CandidateVolumes:
     """The volumes for one claim, sorted by size, found by the label values of a node.
 
     Local volumes come in thousands, each for one node: where an affinity demands certain values of a label, a volume is
@@ -74,11 +74,11 @@ class Candidates:
         suiting = [volume for volume in volumes if wish.suits(volume)]
         reserved = [volume for volume in suiting if volume.spec.claim_ref is not None]
         free = [volume for volume in suiting if volume.spec.claim_ref is None and wish.may_take(volume)]
-        self._reserved = [Candidate(0, volume, affinity_of(volume)) for volume in reserved]
-        self._anywhere: list[Candidate] = []
-        self._by_label: dict[str, dict[str, list[Candidate]]] = {}
+        self._reserved = [CandidateVolume(0, volume, affinity_of(volume)) for volume in reserved]
+        self._anywhere: list[CandidateVolume] = []
+        self._by_label: dict[str, dict[str, list[CandidateVolume]]] = {}
         for rank, volume in enumerate(sorted(free, key=capacity)):
-            self._place(Candidate(rank, volume, affinity_of(volume)))
+            self._place(CandidateVolume(rank, volume, affinity_of(volume)))
         terms = (
             term for v in (*reserved, *free) if (affinity := affinity_of(v)) is not None for term in affinity.terms
         )
@@ -93,7 +93,7 @@ class Candidates:
         for candidate in self._reserved:
             if candidate.volume.metadata.name not in chosen:
                 return candidate.volume if candidate.reachable(labels) else None
-        best: Candidate | None = None
+        best: CandidateVolume | None = None
         for candidates in self._near(labels):
             for candidate in candidates:
                 if best is not None and candidate.rank > best.rank:
@@ -103,7 +103,7 @@ class Candidates:
                     break
         return None if best is None else best.volume
 
-    def _place(self, candidate: Candidate) -> None:
+    def _place(self, candidate: CandidateVolume) -> None:
         terms = () if candidate.affinity is None else candidate.affinity.terms
         demands = [r for r in terms[0].labels if r.operator == IN] if len(terms) == 1 else []
         if not demands:
@@ -113,7 +113,7 @@ class Candidates:
         for value in demands[0].values:
             by_value.setdefault(value, []).append(candidate)
 
-    def _near(self, labels: Mapping[str, str]) -> Iterator[list[Candidate]]:
+    def _near(self, labels: Mapping[str, str]) -> Iterator[list[CandidateVolume]]:
         yield self._anywhere
         for key, by_value in self._by_label.items():
             if key in labels:

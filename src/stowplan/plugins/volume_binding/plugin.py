@@ -22,12 +22,12 @@ from stowplan.framework import (
     skip,
 )
 from stowplan.plugins.base import InTreePlugin
-from stowplan.plugins.volume_binding.binder import Binder, Decision
-from stowplan.plugins.volume_binding.binding import VolumeWriter
+from stowplan.plugins.volume_binding.binder import Binder, VolumeDecision
 from stowplan.plugins.volume_binding.hints import EVENTS
 from stowplan.plugins.volume_binding.migration import migrated_plugins
 from stowplan.plugins.volume_binding.pod_volumes import PodVolumes
-from stowplan.plugins.volume_binding.verdicts import NAME, NODE_CONFLICT, VOLUME_MISSING, rejection
+from stowplan.plugins.volume_binding.pre_bind import VolumeWriter
+from stowplan.plugins.volume_binding.reasons import NAME, NODE_CONFLICT, VOLUME_MISSING, rejection
 
 STATE = NAME
 
@@ -39,7 +39,7 @@ class Bookings:
 
     def __init__(self, wanted: PodVolumes) -> None:
         self.wanted = wanted
-        self.decision: Decision | None = None
+        self.decision: VolumeDecision | None = None
         """What Reserve decided; None before it, and where every claim is bound."""
 
 

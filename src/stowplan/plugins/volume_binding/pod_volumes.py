@@ -20,12 +20,12 @@ from stowplan.cache.volumes import (
     storage_class_of,
 )
 from stowplan.framework import Code, Pod, Status
+from stowplan.plugins.volume_binding.assume_cache import VolumeAssumeCache
 from stowplan.plugins.volume_binding.claims import find_problem, is_bound, requested_size, selected_node
-from stowplan.plugins.volume_binding.matching import Candidates
+from stowplan.plugins.volume_binding.matching import CandidateVolumes
 from stowplan.plugins.volume_binding.migration import translate_affinity
-from stowplan.plugins.volume_binding.overlay import Overlay
 from stowplan.plugins.volume_binding.provisioning import Provisioning
-from stowplan.plugins.volume_binding.verdicts import BIND_CONFLICT, NAME, NOT_ENOUGH_SPACE, UNBOUND_IMMEDIATE, failure
+from stowplan.plugins.volume_binding.reasons import BIND_CONFLICT, NAME, NOT_ENOUGH_SPACE, UNBOUND_IMMEDIATE, failure
 
 
 class BoundVolume(NamedTuple):
@@ -42,7 +42,7 @@ class DelayedClaim(NamedTuple):
 
     claim: api.PersistentVolumeClaim
     provisioning: Provisioning
-    candidates: Candidates | None
+    candidates: CandidateVolumes | None
     """None if it is being provisioned already."""
 
     def refusal(self, labels: Mapping[str, str]) -> str | None:
@@ -86,8 +86,8 @@ class Lookup:
         stores = cluster.stores
         self._stored_claims = stores.of(api.PersistentVolumeClaim)
         self._stored_volumes = stores.of(api.PersistentVolume)
-        self.claims = Overlay(self._stored_claims, "persistentvolumeclaims")
-        self.volumes = Overlay(self._stored_volumes, "persistentvolumes")
+        self.claims = VolumeAssumeCache(self._stored_claims, "persistentvolumeclaims")
+        self.volumes = VolumeAssumeCache(self._stored_volumes, "persistentvolumes")
         self._classes = stores.of(api.StorageClass)
         self._drivers = stores.of(api.CSIDriver)
         self._capacities = stores.of(api.CSIStorageCapacity)
@@ -149,7 +149,7 @@ class Lookup:
             found.provisioned.append(DelayedClaim(claim, provisioning, None))
             return
         try:
-            candidates = Candidates(claim, self.volumes.all_latest(self._offers_for(claim, storage_class)))
+            candidates = CandidateVolumes(claim, self.volumes.all_latest(self._offers_for(claim, storage_class)))
         except SelectorError as problem:
             key = f"{claim.metadata.namespace}/{claim.metadata.name}"
             found.problem = f"error creating internal label selector for claim: {key}: {problem}"

@@ -7,7 +7,7 @@ finds who has to go, `clearings` keeps that, `room` sees to what else a pod depe
 of the runtime itself, what runs filters and supposes.
 """
 
-from stowplan.runtime.preemption.dry_run import Candidate
+from stowplan.runtime.preemption.dry_run import PreemptionCandidate
 from stowplan.runtime.preemption.search import Preemption, eligibility, search
 
-__all__ = ["Candidate", "Preemption", "eligibility", "search"]
+__all__ = ["Preemption", "PreemptionCandidate", "eligibility", "search"]

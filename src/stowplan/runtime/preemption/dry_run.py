@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from stowplan.framework import Code, CycleState, NodeInfo, Pod, Status
-from stowplan.runtime.filtering import nominated_rivals, run_filters
-from stowplan.runtime.outcomes import CycleError
+from stowplan.runtime.decide.filtering import nominated_rivals, run_filters
+from stowplan.runtime.decide.what_if import WhatIf
+from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption.victims import by_importance
-from stowplan.runtime.suppose import Supposition
 
 if TYPE_CHECKING:
-    from stowplan.runtime.profile import Profile
+    from stowplan.runtime.profile.profile import Profile
 
 NO_VICTIMS = Status(Code.UnschedulableAndUnresolvable, "No preemption victims found for incoming pod")
 
 
-class Candidate(NamedTuple):
+class PreemptionCandidate(NamedTuple):
     """A node on which the pod would fit without the victims, who are listed most important first."""
 
     info: NodeInfo
@@ -26,10 +26,10 @@ class Candidate(NamedTuple):
     """How many victims a PodDisruptionBudget would have protected."""
 
 
-class Candidates(Sequence[Candidate]):
+class PreemptionCandidates(Sequence[PreemptionCandidate]):
     """Candidates that are put together when somebody looks at them."""
 
-    def __init__(self, keys: Sequence[int], make: Callable[[int], Candidate]) -> None:
+    def __init__(self, keys: Sequence[int], make: Callable[[int], PreemptionCandidate]) -> None:
         self._keys = keys
         self._make = make
 
@@ -37,23 +37,23 @@ class Candidates(Sequence[Candidate]):
         return len(self._keys)
 
     @overload
-    def __getitem__(self, position: int) -> Candidate: ...
+    def __getitem__(self, position: int) -> PreemptionCandidate: ...
 
     @overload
-    def __getitem__(self, position: slice) -> Candidates: ...
+    def __getitem__(self, position: slice) -> PreemptionCandidates: ...
 
-    def __getitem__(self, position: int | slice) -> Candidate | Candidates:
+    def __getitem__(self, position: int | slice) -> PreemptionCandidate | PreemptionCandidates:
         if isinstance(position, slice):
-            return Candidates(self._keys[position], self._make)
+            return PreemptionCandidates(self._keys[position], self._make)
         return self._make(self._keys[position])
 
 
-def dry_run(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> Candidate | Status:
+def dry_run(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> PreemptionCandidate | Status:
     """The least costly victims on one node, or why none help there."""
     potential = by_importance(info.pods.values(), pod.priority)
     if not potential:
         return NO_VICTIMS
-    with Supposition(profile, state, pod) as supposed:
+    with WhatIf(profile, state, pod) as supposed:
         for other in potential:
             supposed.remove(other, info)
         status = _fits(profile, supposed, pod, info)
@@ -70,7 +70,7 @@ def dry_run(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> Ca
                 violations += place < protected
     if not victims:
         raise CycleError(f'expected at least one victim pod on node "{info.name}"')
-    return Candidate(info, in_order(victims, 0 < protected < len(pods)), violations)
+    return PreemptionCandidate(info, in_order(victims, 0 < protected < len(pods)), violations)
 
 
 def in_order(victims: list[Pod], of_both_groups: bool) -> tuple[Pod, ...]:
@@ -78,11 +78,11 @@ def in_order(victims: list[Pod], of_both_groups: bool) -> tuple[Pod, ...]:
     return tuple(by_importance(victims) if of_both_groups else victims)
 
 
-def _fits(profile: Profile, supposed: Supposition, pod: Pod, info: NodeInfo) -> Status | None:
+def _fits(profile: Profile, supposed: WhatIf, pod: Pod, info: NodeInfo) -> Status | None:
     """The filters on the node as supposed, with and without the pods nominated to it."""
     rivals = nominated_rivals(profile, pod, info)
     if rivals:
-        with Supposition(profile, supposed.state, pod) as crowded:
+        with WhatIf(profile, supposed.state, pod) as crowded:
             for rival in rivals:
                 crowded.add(rival, info)
             status = run_filters(profile.filters, crowded.state, pod, info)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stowplan.framework import Code, Pod, Slots
-from stowplan.runtime.fit_error import histogram
-from stowplan.runtime.preemption.choice import best
-from stowplan.runtime.preemption.dry_run import NO_VICTIMS, Candidate, Candidates
-from stowplan.runtime.preemption.room import demands_of
-from stowplan.runtime.preemption.walk import one_by_one, together
+from stowplan.runtime.decide.fit_error import histogram
+from stowplan.runtime.preemption.demands import demands_of
+from stowplan.runtime.preemption.dry_run import NO_VICTIMS, PreemptionCandidate, PreemptionCandidates
+from stowplan.runtime.preemption.iterate import one_by_one, together
+from stowplan.runtime.preemption.select_candidate import best
 
 if TYPE_CHECKING:
-    from stowplan.runtime.profile import Profile
-    from stowplan.runtime.survey import Survey
+    from stowplan.runtime.decide.diagnosis import Diagnosis
+    from stowplan.runtime.profile.profile import Profile
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -27,10 +27,10 @@ TERMINATING = "not eligible due to a terminating pod on the nominated node."
 class Preemption(NamedTuple):
     """What a search found."""
 
-    candidates: Sequence[Candidate]
-    tied: Sequence[Candidate]
+    candidates: Sequence[PreemptionCandidate]
+    tied: Sequence[PreemptionCandidate]
     """The best candidates; which of them is chosen does not matter to any rule."""
-    chosen: Candidate | None
+    chosen: PreemptionCandidate | None
     message: str
     """Why nothing was found; empty where something was."""
 
@@ -43,7 +43,7 @@ class Preemption(NamedTuple):
         return () if self.chosen is None else self.chosen.victims
 
 
-def eligibility(survey: Survey) -> str:
+def eligibility(survey: Diagnosis) -> str:
     """Why the pod may not preempt others; empty where it may."""
     pod = survey.pod
     if pod.spec.preemption_policy == "Never":
@@ -60,7 +60,7 @@ def eligibility(survey: Survey) -> str:
     return TERMINATING if leaving else ""
 
 
-def search(survey: Survey, limit: tuple[int, int] | None) -> Preemption:
+def search(survey: Diagnosis, limit: tuple[int, int] | None) -> Preemption:
     """Dry-run nodes where preemption might help.
 
     `limit` is (percentage, absolute): how many candidates are enough, counted from a random node on; None looks at
@@ -87,10 +87,10 @@ def search(survey: Survey, limit: tuple[int, int] | None) -> Preemption:
         return Preemption((), (), None, _no_candidates(profile, tried, found.failures))
     tied = best(found.costs)
     chosen = found.candidates[profile.rng.choice(tied)]
-    return Preemption(found.candidates, Candidates(tied, found.candidates.__getitem__), chosen, "")
+    return Preemption(found.candidates, PreemptionCandidates(tied, found.candidates.__getitem__), chosen, "")
 
 
-def promising_nodes(survey: Survey) -> Slots:
+def promising_nodes(survey: Diagnosis) -> Slots:
     """Nodes that rejected the pod in a way that evictions may cure."""
     absent = survey.absent
     curable = [status.code == Code.Unschedulable for status in survey.statuses]

@@ -15,7 +15,7 @@ from stowplan.framework import Pod
 from stowplan.runtime.preemption.go_sort import SHORT, sorted_positions
 
 if TYPE_CHECKING:
-    from stowplan.runtime.preemption.roster import Roster
+    from stowplan.runtime.preemption.victim_table import Roster
 
 NOT_STARTED = 1 << 62
 """Later than every time: a pod that has not started counts as started now."""

@@ -5,10 +5,19 @@ Belongs here: the scenario as data (the YAML files), carrying it out (`stage`), 
 whatever another simulation could use as well. May import the simulator and what is below it.
 """
 
-from stowplan.simulator.demo.drive import Drive
-from stowplan.simulator.demo.glimpse import Glimpse
-from stowplan.simulator.demo.scenario import Scenario, load_scenario
-from stowplan.simulator.demo.stage import Stage
+from stowplan.simulator.demo.cluster_summary import ClusterSummary
+from stowplan.simulator.demo.playback import Playback
+from stowplan.simulator.demo.scenario import DemoScenario, load_scenario
+from stowplan.simulator.demo.scenario_run import ScenarioRun
 from stowplan.simulator.demo.view import final_lines, live_view, plain_line
 
-__all__ = ["Drive", "Glimpse", "Scenario", "Stage", "final_lines", "live_view", "load_scenario", "plain_line"]
+__all__ = [
+    "ClusterSummary",
+    "DemoScenario",
+    "Playback",
+    "ScenarioRun",
+    "final_lines",
+    "live_view",
+    "load_scenario",
+    "plain_line",
+]

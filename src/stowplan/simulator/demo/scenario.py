@@ -21,11 +21,11 @@ DRIVER = "gpu.example.com"
 _PACKAGE = files(__package__)
 
 
-class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _DemoData(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of what the scenario is made of."""
 
 
-class Pool(_Data, frozen=True, kw_only=True):
+class NodePool(_DemoData, frozen=True, kw_only=True):
     """Nodes of one size."""
 
     name: str
@@ -35,7 +35,7 @@ class Pool(_Data, frozen=True, kw_only=True):
     """What a driver publishes of each of them."""
 
 
-class Finish(_Data, frozen=True, kw_only=True):
+class Finish(_DemoData, frozen=True, kw_only=True):
     """Objects that come to their end: so many of a kind, the oldest first."""
 
     kind: str
@@ -43,7 +43,7 @@ class Finish(_Data, frozen=True, kw_only=True):
     first: int
 
 
-class Step(_Data, frozen=True, kw_only=True):
+class Step(_DemoData, frozen=True, kw_only=True):
     """Something that happens, once or several times."""
 
     at: float
@@ -59,14 +59,14 @@ class Step(_Data, frozen=True, kw_only=True):
     """How many nodes fail."""
 
 
-class Scenario(_Data, frozen=True, kw_only=True):
+class DemoScenario(_DemoData, frozen=True, kw_only=True):
     """The file `scenario.yaml`."""
 
     nodes: int
     """The number of nodes that numbers of pods are meant for."""
     seconds: float
     zones: tuple[str, ...]
-    pools: tuple[Pool, ...]
+    pools: tuple[NodePool, ...]
     steps: tuple[Step, ...]
 
     def make_slices(self, nodes: Iterable[api.Node]) -> Iterator[api.ResourceSlice]:
@@ -88,8 +88,8 @@ class Scenario(_Data, frozen=True, kw_only=True):
                 made += 1
 
 
-def load_scenario() -> Scenario:
-    return codec.convert(Scenario, yaml_text.parse(_text("scenario.yaml")))
+def load_scenario() -> DemoScenario:
+    return codec.convert(DemoScenario, yaml_text.parse(_text("scenario.yaml")))
 
 
 def manifest_text(name: str, number: int) -> bytes:
@@ -101,7 +101,7 @@ def _text(name: str) -> str:
     return _PACKAGE.joinpath(name).read_text(encoding="utf-8")
 
 
-def _node(pool: Pool, zone: str, number: int) -> api.Node:
+def _node(pool: NodePool, zone: str, number: int) -> api.Node:
     name = f"{zone}-{pool.name}-{number}"
     metadata = pool.node.get("metadata", {})
     labels = {**metadata.get("labels", {}), HOSTNAME: name, ZONE: zone, POOL: pool.name}

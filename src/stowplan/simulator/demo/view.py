@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stowplan.simulator.demo.feed import Entry
-from stowplan.simulator.demo.glimpse import Glimpse, Zone
-from stowplan.simulator.report.report import Report
+from stowplan.simulator.demo.cluster_summary import ClusterSummary, Zone
+from stowplan.simulator.demo.recent_events import RecentEvent
+from stowplan.simulator.report.report import SimulationReport
 from stowplan.simulator.report.tables import aligned, folded, summary_line
 
 _COLOURS = ("grey50", "blue", "cyan", "green", "green", "yellow", "yellow", "red")
@@ -25,7 +25,7 @@ _MARKS = {"Step": ("▶", ">"), "Placed": ("+", "+"), "Refused": ("?", "?"), "Ev
 _STYLES = {"Step": "bold", "Placed": "green", "Refused": "yellow", "Evicted": "red"}
 
 
-def live_view(glimpse: Glimpse, width: int, height: int, *, ascii_only: bool = False) -> RenderableType:
+def live_view(glimpse: ClusterSummary, width: int, height: int, *, ascii_only: bool = False) -> RenderableType:
     """A picture for a terminal of so many columns and lines."""
     picture, rows = _map(glimpse.zones, width, ascii_only)
     lines = min(max((height - rows - _FIXED) // 2, _FEWEST), _MOST)
@@ -43,14 +43,14 @@ def live_view(glimpse: Glimpse, width: int, height: int, *, ascii_only: bool = F
     )
 
 
-def plain_line(glimpse: Glimpse) -> str:
+def plain_line(glimpse: ClusterSummary) -> str:
     """The same in a line, for logs."""
     queues = ", ".join(f"{name} {count:,}" for name, count in glimpse.queues.items())
     use = ", ".join(f"{zone.name} {zone.cpu:.0%}" for zone in glimpse.zones)
     return f"{glimpse.elapsed:5.1f} s  {glimpse.pods:,} pods on {glimpse.nodes:,} nodes; {queues}; cpu {use}"
 
 
-def final_lines(report: Report, glimpse: Glimpse, width: int | None) -> Iterator[Text]:
+def final_lines(report: SimulationReport, glimpse: ClusterSummary, width: int | None) -> Iterator[Text]:
     """What it came to, on lines of that width or of any."""
     yield from folded(summary_line(report.summary), width)
     rate = f"{glimpse.rate:,.0f} a second of work"
@@ -60,7 +60,7 @@ def final_lines(report: Report, glimpse: Glimpse, width: int | None) -> Iterator
         yield from aligned(["PODS", "WAIT BECAUSE OF"], ([f"{count:,}", reason] for reason, count in glimpse.reasons))
 
 
-def _header(glimpse: Glimpse, width: int) -> Text:
+def _header(glimpse: ClusterSummary, width: int) -> Text:
     parts = (
         f"{glimpse.elapsed:4.1f} s",
         f"{glimpse.pods:,} pods on {glimpse.nodes:,} nodes",
@@ -125,7 +125,7 @@ def _cells(fills: list[float], share: int, room: int, ascii_only: bool) -> Text:
     return text
 
 
-def _entry(entry: Entry, width: int, ascii_only: bool) -> Text:
+def _entry(entry: RecentEvent, width: int, ascii_only: bool) -> Text:
     mark = _MARKS[entry.kind][ascii_only]
     return Text(_cut(f"{entry.time:6.1f}  {mark} {entry.text}", width), _STYLES[entry.kind])
 

@@ -4,7 +4,7 @@
 the result as data, `news` the part of it that is new to a cluster, `serialized` and `tables` are how it is shown.
 """
 
-from stowplan.simulator.report.recorder import Recorder
-from stowplan.simulator.report.report import Report, report_of
+from stowplan.simulator.report.recorder import RunRecorder
+from stowplan.simulator.report.report import SimulationReport, report_of
 
-__all__ = ["Recorder", "Report", "report_of"]
+__all__ = ["RunRecorder", "SimulationReport", "report_of"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from stowplan import api
-from stowplan.simulator.world import World
+from stowplan.simulator.api_server import ApiServer
 
 
-def devices_of(world: World) -> dict[str, tuple[str, ...]]:
+def devices_of(world: ApiServer) -> dict[str, tuple[str, ...]]:
     """By pod's uid, the devices of all claims that are reserved for it: "pool/device", in the order of the claims."""
     found: dict[str, tuple[str, ...]] = {}
     for claim in world.all(api.ResourceClaim):

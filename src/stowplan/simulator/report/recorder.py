@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from stowplan import api
 from stowplan.engine import Observer
 from stowplan.framework import Pod, Status
-from stowplan.queue import Unit
+from stowplan.queue import QueuedPod
 from stowplan.runtime import Decision
-from stowplan.simulator.report.diagnosis import Diagnosis
-from stowplan.simulator.world import World, controller_of
+from stowplan.simulator.api_server import ApiServer, controller_of
+from stowplan.simulator.report.pending_reasons import PendingReasons
 
 Examine = Callable[[Decision, int], Any]
 """Looks closer at a decision, made in that attempt, before it takes effect."""
@@ -26,14 +26,14 @@ class Story:
         self.attempts = 0
         self.node_name = ""
         self.message = ""
-        self.diagnosis: Diagnosis | None = None
+        self.diagnosis: PendingReasons | None = None
         self.feasible = 0
         self.evaluated = 0
         self.detail: Any = None
         """What was found on closer examination, if any was asked for."""
 
 
-class Eviction(NamedTuple):
+class RecordedEviction(NamedTuple):
     """A pod that had to go for another one."""
 
     preemptor: Pod
@@ -43,24 +43,24 @@ class Eviction(NamedTuple):
     victim_workload: str
 
 
-class Recorder(Observer):
+class RunRecorder(Observer):
     """Remembers each pod's last attempt, and all evictions."""
 
     def __init__(self, examine: Examine | None = None) -> None:
         self.stories: dict[str, Story] = {}
         """By the pod's uid."""
-        self.evictions: list[Eviction] = []
+        self.evictions: list[RecordedEviction] = []
         self.decisions = 0
         self.bindings = 0
         self._examine = examine
-        self._world: World | None = None
+        self._world: ApiServer | None = None
         self._workloads: dict[str, str] = {}
 
-    def attach(self, world: World) -> None:
+    def attach(self, world: ApiServer) -> None:
         """Look here for who owns whom."""
         self._world = world
 
-    def decided(self, unit: Unit, decision: Decision) -> None:
+    def decided(self, unit: QueuedPod, decision: Decision) -> None:
         self.decisions += 1
         story = self.stories.get(unit.pod.uid)
         if story is None:
@@ -72,17 +72,17 @@ class Recorder(Observer):
         story.diagnosis = None
         if not decision.node_name:
             if decision.survey is not None:
-                story.diagnosis = Diagnosis.of(decision.survey)
+                story.diagnosis = PendingReasons.of(decision.survey)
             if decision.preemption is not None and decision.preemption.chosen is not None:
                 for pod in (unit.pod, *decision.preemption.victims):
                     self._note_workload(pod)
         if self._examine is not None:
             story.detail = self._examine(decision, unit.attempts)
 
-    def bound(self, unit: Unit, node_name: str) -> None:
+    def bound(self, unit: QueuedPod, node_name: str) -> None:
         self.bindings += 1
 
-    def failed(self, unit: Unit, status: Status) -> None:
+    def failed(self, unit: QueuedPod, status: Status) -> None:
         story = self.stories[unit.pod.uid]
         if story.node_name:
             # The node was found, but did not get the pod.
@@ -91,7 +91,9 @@ class Recorder(Observer):
     def preempted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
         workloads = self._workloads
         self.evictions.append(
-            Eviction(preemptor, victim, node_name, workloads.get(preemptor.uid, ""), workloads.get(victim.uid, ""))
+            RecordedEviction(
+                preemptor, victim, node_name, workloads.get(preemptor.uid, ""), workloads.get(victim.uid, "")
+            )
         )
 
     def _note_workload(self, pod: Pod) -> None:
@@ -102,7 +104,7 @@ class Recorder(Observer):
                 self._workloads[pod.uid] = workload_of(self._world, found)
 
 
-def workload_of(world: World, pod: api.Pod) -> str:
+def workload_of(world: ApiServer, pod: api.Pod) -> str:
     """The workload at the top, as kubectl would name it (`Deployment/web`); empty for a pod on its own."""
     owner, found = controller_of(pod), ""
     while owner is not None:

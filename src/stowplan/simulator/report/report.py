@@ -11,9 +11,9 @@ import msgspec
 from stowplan import api
 from stowplan.cache.columns import Column
 from stowplan.cache.nodes import NodeTable
+from stowplan.simulator.report.detailed_decisions import TopScores
 from stowplan.simulator.report.devices import devices_of
-from stowplan.simulator.report.examination import Podium
-from stowplan.simulator.report.recorder import Recorder, Story, workload_of
+from stowplan.simulator.report.recorder import RunRecorder, Story, workload_of
 from stowplan.simulator.simulation import Simulation
 
 PLACED, RUNNING, PENDING, GATED = "Placed", "Running", "Pending", "Gated"
@@ -103,7 +103,7 @@ class Summary(Told, frozen=True, kw_only=True, omit_defaults=False):
     allocatable: dict[str, int]
 
 
-class Report(Told, frozen=True, kw_only=True, omit_defaults=False):
+class SimulationReport(Told, frozen=True, kw_only=True, omit_defaults=False):
     """All of it. Pods and nodes are in the order of their names."""
 
     pods: tuple[PodReport, ...]
@@ -116,15 +116,15 @@ class Report(Told, frozen=True, kw_only=True, omit_defaults=False):
 
 def report_of(
     simulation: Simulation,
-    recorder: Recorder,
+    recorder: RunRecorder,
     unknown_kinds: Mapping[str, int],
     before: Mapping[str, str] | None = None,
-) -> Report:
+) -> SimulationReport:
     """What is to be told now; `before` is how pods fared, by uid, where the simulation started from a cluster."""
     nodes = simulation.engine.core.cluster.nodes
     pods = _Pods(simulation, recorder, before or {})
     told = tuple(pods.told())
-    return Report(
+    return SimulationReport(
         pods=told,
         pending=tuple(_pending(told, pods.stories, nodes)),
         preemptions=tuple(_preemptions(simulation, recorder, told)),
@@ -137,7 +137,7 @@ def report_of(
 class _Pods:
     """Goes through the pods of a world."""
 
-    def __init__(self, simulation: Simulation, recorder: Recorder, before: Mapping[str, str]) -> None:
+    def __init__(self, simulation: Simulation, recorder: RunRecorder, before: Mapping[str, str]) -> None:
         self._before = before
         self._world = simulation.world
         self._profiles = simulation.engine.core.profiles
@@ -199,7 +199,7 @@ def _attempt(story: Story | None) -> dict[str, Any]:
         "feasible_nodes": story.feasible,
         "evaluated_nodes": story.evaluated,
     }
-    if isinstance(story.detail, Podium):
+    if isinstance(story.detail, TopScores):
         told |= story.detail._asdict()
     else:
         told["decision"] = story.detail
@@ -219,7 +219,9 @@ def _pending(pods: Iterable[PodReport], stories: Mapping[str, Story], nodes: Nod
         yield PendingReport(workload=workload, pods=tuple(members), message=message, reasons=reasons)
 
 
-def _preemptions(simulation: Simulation, recorder: Recorder, pods: Iterable[PodReport]) -> Iterator[PreemptionReport]:
+def _preemptions(
+    simulation: Simulation, recorder: RunRecorder, pods: Iterable[PodReport]
+) -> Iterator[PreemptionReport]:
     waiting = Counter((pod.pod.partition("/")[0], pod.workload) for pod in pods if not pod.node)
     for eviction in recorder.evictions:
         preemptor, victim, workload = eviction.preemptor, eviction.victim, eviction.victim_workload
@@ -256,7 +258,7 @@ def _quantities(amounts: Mapping[str, int]) -> dict[str, str]:
     return {name: f"{amounts[name]}{'m' if name == 'cpu' else ''}" for name in sorted(amounts)}
 
 
-def _summary(pods: Sequence[PodReport], recorder: Recorder, nodes: NodeTable) -> Summary:
+def _summary(pods: Sequence[PodReport], recorder: RunRecorder, nodes: NodeTable) -> Summary:
     count = Counter(pod.status for pod in pods)
     return Summary(
         placed=count[PLACED],

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from stowplan.simulator.report.examination import unpack
-from stowplan.simulator.report.report import PodReport, Report
+from stowplan.simulator.report.detailed_decisions import unpack
+from stowplan.simulator.report.report import PodReport, SimulationReport
 
 _LISTS = ("pods", "pending", "preemptions", "nodes")
 
 
-def to_json(report: Report) -> Iterator[bytes]:
+def to_json(report: SimulationReport) -> Iterator[bytes]:
     """One JSON object. The elements of its lists stand on a line each."""
     yield b"{"
     for name in _LISTS:
@@ -26,7 +26,7 @@ def to_json(report: Report) -> Iterator[bytes]:
     yield b"}\n"
 
 
-def to_yaml(report: Report) -> Iterator[bytes]:
+def to_yaml(report: SimulationReport) -> Iterator[bytes]:
     """The same as one YAML document."""
     from stowplan.config import yaml_text
 

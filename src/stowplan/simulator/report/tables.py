@@ -19,7 +19,7 @@ from stowplan.simulator.report.report import (
     PodReport,
     PreemptionReport,
     ReasonReport,
-    Report,
+    SimulationReport,
     Summary,
 )
 
@@ -46,7 +46,7 @@ class Style(NamedTuple):
     """With how pods fared in the cluster that the simulation started from."""
 
 
-def tables(report: Report, style: Style) -> Iterator[Text]:
+def tables(report: SimulationReport, style: Style) -> Iterator[Text]:
     """The whole report, line by line."""
     if report.pods:
         grouped = len(report.pods) > MANY_PODS and not style.everything
@@ -168,7 +168,7 @@ def _workloads(pods: Sequence[PodReport]) -> Iterator[Text]:
     return aligned(["NAMESPACE", "WORKLOAD", "PODS", "PLACED", "RUNNING", "PENDING", "NODES"], rows)
 
 
-def _nodes(report: Report, style: Style) -> Iterator[Text]:
+def _nodes(report: SimulationReport, style: Style) -> Iterator[Text]:
     shown = report.nodes if style.everything else report.nodes[:MANY_PODS]
     rows = []
     for node in shown:

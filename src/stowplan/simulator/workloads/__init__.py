@@ -4,7 +4,7 @@
 that a snapshot of a cluster does not have yet, or one that was evicted.
 """
 
-from stowplan.simulator.workloads.controller import WorkloadController
-from stowplan.simulator.workloads.makers import MAKERS
+from stowplan.simulator.workloads.reconciler import WorkloadReconciler
+from stowplan.simulator.workloads.table import MAKERS
 
-__all__ = ["MAKERS", "WorkloadController"]
+__all__ = ["MAKERS", "WorkloadReconciler"]

@@ -12,7 +12,7 @@ from stowplan.api.node_selectors import NODE_NAME_FIELD
 from stowplan.api.selectors import IN, selector_from_map
 from stowplan.api.tolerations import NO_EXECUTE, NO_SCHEDULE
 from stowplan.simulator.identity import template_hash
-from stowplan.simulator.workloads.maker import Maker
+from stowplan.simulator.workloads.workload_controller import WorkloadController
 
 _REVISION_LABEL = "controller-revision-hash"
 _GENERATION_LABEL = "pod-template-generation"
@@ -29,7 +29,7 @@ _ALWAYS_TOLERATED = (
 )
 
 
-class DaemonSetMaker(Maker):
+class DaemonSetController(WorkloadController):
     """Pods of a daemon set; each insists on its node by name."""
 
     kind = api.DaemonSet

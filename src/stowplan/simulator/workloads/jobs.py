@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.simulator.pod_status import is_active
-from stowplan.simulator.workloads.maker import Maker
-from stowplan.simulator.workloads.stamp import Stamp, owned_by
+from stowplan.simulator.workloads.pod_factory import PodFactory, owned_by
+from stowplan.simulator.workloads.workload_controller import WorkloadController
 
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
@@ -17,7 +17,7 @@ _INDEX = "batch.kubernetes.io/job-completion-index"
 _SECONDS_PER_MINUTE = 60
 
 
-class JobMaker(Maker):
+class JobController(WorkloadController):
     """As many pods of a job as may run at once, with an index each where the job asks for that."""
 
     kind = api.Job
@@ -54,7 +54,7 @@ class JobMaker(Maker):
         return (index for index in range(owner.spec.completions or 0) if index not in taken)
 
 
-class CronJobMaker(Maker):
+class CronJobController(WorkloadController):
     """One job, unless there is one already or the cron job is suspended."""
 
     kind = api.CronJob
@@ -116,7 +116,7 @@ def _labels(job: api.Job) -> dict[str, str]:
     }
 
 
-def _indexed_pod(job: api.Job, stamp: Stamp, index: int) -> api.Pod:
+def _indexed_pod(job: api.Job, stamp: PodFactory, index: int) -> api.Pod:
     mark = {_INDEX: str(index)}
     return stamp.pod(
         base=f"{job.metadata.name}-{index}-",

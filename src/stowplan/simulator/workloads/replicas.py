@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.simulator.identity import template_hash
-from stowplan.simulator.workloads.maker import Maker
-from stowplan.simulator.workloads.stamp import owned_by
+from stowplan.simulator.workloads.pod_factory import owned_by
+from stowplan.simulator.workloads.workload_controller import WorkloadController
 
 _HASH_LABEL = "pod-template-hash"
 
@@ -21,7 +21,7 @@ def replicas_of(owner: Any) -> int:
     return 1 if replicas is None else replicas
 
 
-class ReplicaSetMaker(Maker):
+class ReplicaSetController(WorkloadController):
     """Pods of a replica set."""
 
     kind: ClassVar[type[Any]] = api.ReplicaSet
@@ -37,13 +37,13 @@ class ReplicaSetMaker(Maker):
                 yield stamp.pod()
 
 
-class ReplicationControllerMaker(ReplicaSetMaker):
+class ReplicationControllerController(ReplicaSetController):
     """Pods of a replication controller."""
 
     kind = api.ReplicationController
 
 
-class DeploymentMaker(Maker):
+class DeploymentController(WorkloadController):
     """The replica set of a deployment's template.
 
     Replica sets that are there count, old versions as well: a snapshot may have been taken in the middle of an update.

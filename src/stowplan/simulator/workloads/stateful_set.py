@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.simulator.identity import template_hash
 from stowplan.simulator.pod_status import is_active, is_healthy
-from stowplan.simulator.workloads.maker import Maker
 from stowplan.simulator.workloads.replicas import replicas_of
+from stowplan.simulator.workloads.workload_controller import WorkloadController
 
 _REVISION_LABEL = "controller-revision-hash"
 _NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 _INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 
-class StatefulSetMaker(Maker):
+class StatefulSetController(WorkloadController):
     """Pods of a stateful set, and the claims from its templates.
 
     Unless the set says otherwise, a pod is made only once those before it run and are ready.

@@ -37,19 +37,24 @@ The protocol as kube-scheduler speaks it, written down independently of how Stow
 """
 
 from stowplan.testing.extender.check import Finding, check_extender
-from stowplan.testing.extender.client import ExtenderFailed, KubeSchedulerClient, SchedulerCrashed, Victims
-from stowplan.testing.extender.eras import ERAS, Era
+from stowplan.testing.extender.client import (
+    ExtenderFailedError,
+    KubeSchedulerClient,
+    SchedulerCrashedError,
+    VictimsReply,
+)
 from stowplan.testing.extender.fuzz import mutations
+from stowplan.testing.extender.releases import ERAS, KubeSchedulerRelease
 from stowplan.testing.extender.samples import sample_nodes, sample_pod
 
 __all__ = [
     "ERAS",
-    "Era",
-    "ExtenderFailed",
+    "ExtenderFailedError",
     "Finding",
     "KubeSchedulerClient",
-    "SchedulerCrashed",
-    "Victims",
+    "KubeSchedulerRelease",
+    "SchedulerCrashedError",
+    "VictimsReply",
     "check_extender",
     "mutations",
     "sample_nodes",

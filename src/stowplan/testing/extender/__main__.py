@@ -13,7 +13,7 @@ import click
 
 from stowplan.errors import StowplanError
 from stowplan.testing.extender.check import check_extender
-from stowplan.testing.extender.eras import ERAS
+from stowplan.testing.extender.releases import ERAS
 
 
 @click.command()

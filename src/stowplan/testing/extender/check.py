@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from stowplan.testing.errors import Unreachable
-from stowplan.testing.extender import golang
-from stowplan.testing.extender.client import ExtenderFailed, KubeSchedulerClient, Victims
-from stowplan.testing.extender.eras import CURRENT, ERAS
+from stowplan.testing.errors import UnreachableError
+from stowplan.testing.extender import go_json
+from stowplan.testing.extender.client import ExtenderFailedError, KubeSchedulerClient, VictimsReply
 from stowplan.testing.extender.fuzz import mutations
+from stowplan.testing.extender.releases import CURRENT, ERAS
 from stowplan.testing.extender.samples import JsonObject, sample_nodes, sample_pod
 
 Level = Literal["error", "warning"]
@@ -91,7 +91,7 @@ class _Checks:
             if self._client.verbs[verb]:
                 try:
                     yield from check()
-                except ExtenderFailed as problem:
+                except ExtenderFailedError as problem:
                     yield self._error(verb, str(problem))
         if self._client.era.name == CURRENT:
             for verb in ("filter", "prioritize"):
@@ -144,7 +144,7 @@ class _Checks:
             return
         yield from self._manners("prioritize")
         assert self._client.last is not None
-        entries = golang.read(golang.HOST_PRIORITIES, self._client.last.body, "v1.HostPriorityList") or []
+        entries = go_json.read(go_json.HOST_PRIORITIES, self._client.last.body, "v1.HostPriorityList") or []
         hosts = [entry["Host"] for entry in entries]
         if set(hosts).difference(self._names):
             yield self._warning("prioritize", "a node has a score that was not asked about")
@@ -159,11 +159,11 @@ class _Checks:
         if not self._client.era.preempts:
             return
         offers = {
-            name: Victims([{**sample_pod(f"victim-{i}"), "spec": {**sample_pod()["spec"], "nodeName": name}}])
+            name: VictimsReply([{**sample_pod(f"victim-{i}"), "spec": {**sample_pod()["spec"], "nodeName": name}}])
             for i, name in enumerate(self._names)
         }
         if self._client.era.allows_no_victims:
-            offers[self._names[-1]] = Victims(())
+            offers[self._names[-1]] = VictimsReply(())
         left = self._client.preempt(self._pod, offers)
         yield from self._manners("preempt")
         if set(left).difference(offers):
@@ -176,7 +176,7 @@ class _Checks:
         try:
             self._client.bind(self._pod, self._names[0])
             yield self._warning("bind", "a pod that does not exist was bound, or so it says")
-        except ExtenderFailed as problem:
+        except ExtenderFailedError as problem:
             last = self._client.last
             if last is None or last.status != 200 or not last.body.strip():
                 yield self._error("bind", f"the reason does not reach the pod's event: {problem}")
@@ -204,7 +204,7 @@ class _Checks:
             try:
                 status = client.wire.post(address, json.dumps(asked).encode(), content_type).status
                 problem = "" if status == 200 else f"status {status}"
-            except Unreachable as unreachable:
+            except UnreachableError as unreachable:
                 problem = str(unreachable)
             if problem:
                 yield self._warning(verb, f"{what}: {problem}")
@@ -216,10 +216,10 @@ class _Checks:
             try:
                 exchange = client.wire.post(url, body)
                 if exchange.status == 200:
-                    golang.first_value(exchange.body)
-            except Unreachable as problem:
+                    go_json.first_value(exchange.body)
+            except UnreachableError as problem:
                 yield self._error(verb, f"mutilated request ({kind}): no reply: {_cause(problem)}")
-            except golang.GoError as problem:
+            except go_json.GoError as problem:
                 yield self._error(
                     verb, f"mutilated request ({kind}): status 200 with a body that is no JSON: {problem}"
                 )
@@ -227,7 +227,7 @@ class _Checks:
             ask: Any = client.filter if verb == "filter" else client.prioritize
             try:
                 ask(self._pod, self._nodes)
-            except ExtenderFailed as problem:
+            except ExtenderFailedError as problem:
                 yield self._error(verb, f"does not answer any more after mutilated requests: {problem}")
 
 
@@ -240,5 +240,5 @@ def _keeps(got: Any, sent: Any) -> bool:
     return bool(got == sent)
 
 
-def _cause(problem: Unreachable) -> str:
+def _cause(problem: UnreachableError) -> str:
     return str(problem).partition('": ')[2]

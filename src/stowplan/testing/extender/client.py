@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from stowplan.errors import StowplanError
-from stowplan.testing.errors import Unreachable
-from stowplan.testing.extender import golang
-from stowplan.testing.extender.eras import ERAS, Era
+from stowplan.testing.errors import UnreachableError
+from stowplan.testing.extender import go_json
+from stowplan.testing.extender.releases import ERAS, KubeSchedulerRelease
 from stowplan.testing.extender.samples import JsonObject
-from stowplan.testing.extender.transport import Exchange, Wire
+from stowplan.testing.extender.transport import ExtenderConnection, ExtenderExchange
 
 OK = 200
 
 
-class ExtenderFailed(StowplanError):
+class ExtenderFailedError(StowplanError):
     """What kube-scheduler takes for a failure, in its words: those stand in the pod's event."""
 
 
-class SchedulerCrashed(ExtenderFailed):
+class SchedulerCrashedError(ExtenderFailedError):
     """A reply that makes kube-scheduler of that age dereference nil, or look beyond the end of a list."""
 
 
@@ -48,7 +48,7 @@ class Priorities:
 
 
 @dataclass(frozen=True)
-class Victims:
+class VictimsReply:
     """Pods on a node that would be evicted."""
 
     pods: Sequence[JsonObject]
@@ -60,7 +60,7 @@ class KubeSchedulerClient:
 
     def __init__(
         self,
-        era: str | Era,
+        era: str | KubeSchedulerRelease,
         url_prefix: str,
         *,
         filter_verb: str = "",
@@ -79,8 +79,8 @@ class KubeSchedulerClient:
         self.names_only = node_cache_capable and self.era.sends_names
         self.weight = weight
         self.ignorable = ignorable
-        self.wire = Wire(http_timeout, tls)
-        self.last: Exchange | None = None
+        self.wire = ExtenderConnection(http_timeout, tls)
+        self.last: ExtenderExchange | None = None
         """The last request and its reply."""
 
     def url(self, verb: str) -> str:
@@ -93,11 +93,11 @@ class KubeSchedulerClient:
         if not self.verbs["filter"]:
             return FilterOutcome(names)
         try:
-            result = self._ask("filter", self.arguments(pod, nodes), golang.FILTER_RESULT, "v1.ExtenderFilterResult")
+            result = self._ask("filter", self.arguments(pod, nodes), go_json.FILTER_RESULT, "v1.ExtenderFilterResult")
             if result["Error"]:
-                raise ExtenderFailed(result["Error"])
+                raise ExtenderFailedError(result["Error"])
             passing = self._passing(result, names)
-        except ExtenderFailed as problem:
+        except ExtenderFailedError as problem:
             return FilterOutcome(names, ignored=self._or_ignore("filter", problem))
         failed = result["FailedNodes"] or {}
         unresolvable = (result["FailedAndUnresolvableNodes"] or {}) if self.era.knows_unresolvable else {}
@@ -113,8 +113,8 @@ class KubeSchedulerClient:
             return Priorities({})
         try:
             body = self.arguments(pod, nodes)
-            entries = self._ask("prioritize", body, golang.HOST_PRIORITIES, "v1.HostPriorityList")
-        except ExtenderFailed as problem:
+            entries = self._ask("prioritize", body, go_json.HOST_PRIORITIES, "v1.HostPriorityList")
+        except ExtenderFailedError as problem:
             return Priorities({}, str(problem))
         scores = dict.fromkeys(map(_name, nodes), 0)
         for entry in entries or ():
@@ -123,7 +123,10 @@ class KubeSchedulerClient:
         return Priorities(scores)
 
     def preempt(
-        self, pod: JsonObject, offers: Mapping[str, Victims], pods_on: Mapping[str, Iterable[JsonObject]] | None = None
+        self,
+        pod: JsonObject,
+        offers: Mapping[str, VictimsReply],
+        pods_on: Mapping[str, Iterable[JsonObject]] | None = None,
     ) -> dict[str, tuple[tuple[str, ...], int]]:
         """(uids, violations) by node. `pods_on` are all pods by node, by default those that are offered."""
         known = {node: {_uid(pod) for pod in pods} for node, pods in (pods_on or {}).items()}
@@ -134,13 +137,16 @@ class KubeSchedulerClient:
             return unchanged
         try:
             told = self._ask(
-                "preempt", self._preempt_arguments(pod, offers), golang.PREEMPTION_RESULT, "v1.ExtenderPreemptionResult"
+                "preempt",
+                self._preempt_arguments(pod, offers),
+                go_json.PREEMPTION_RESULT,
+                "v1.ExtenderPreemptionResult",
             )
             found = {
                 node: self._claimed(node, victims, known)
                 for node, victims in (told["NodeNameToMetaVictims"] or {}).items()
             }
-        except ExtenderFailed as problem:
+        except ExtenderFailedError as problem:
             self._or_ignore("preempt", problem)
             return unchanged
         return {node: claim for node, claim in found.items() if self._has_victims(node, claim[0])}
@@ -149,9 +155,9 @@ class KubeSchedulerClient:
         """Raises ExtenderFailed, also where the extender is ignorable: then another one binds."""
         meta = pod["metadata"]
         body = {"PodName": meta["name"], "PodNamespace": meta["namespace"], "PodUID": meta["uid"], "Node": node_name}
-        result = self._ask("bind", body, golang.BINDING_RESULT, "v1.ExtenderBindingResult")
+        result = self._ask("bind", body, go_json.BINDING_RESULT, "v1.ExtenderBindingResult")
         if result["Error"]:
-            raise ExtenderFailed(result["Error"])
+            raise ExtenderFailedError(result["Error"])
 
     # Requests
     def arguments(self, pod: JsonObject, nodes: Sequence[JsonObject]) -> JsonObject:
@@ -161,8 +167,8 @@ class KubeSchedulerClient:
             return {"pod": pod, "nodes": whole}
         return {"Pod": pod, "Nodes": whole, "NodeNames": [_name(node) for node in nodes] if self.names_only else None}
 
-    def _preempt_arguments(self, pod: JsonObject, offers: Mapping[str, Victims]) -> JsonObject:
-        def told(victims: Victims) -> JsonObject:
+    def _preempt_arguments(self, pod: JsonObject, offers: Mapping[str, VictimsReply]) -> JsonObject:
+        def told(victims: VictimsReply) -> JsonObject:
             pods = [{"UID": _uid(each)} for each in victims.pods] if self.names_only else list(victims.pods)
             return {"Pods": pods, "NumPDBViolations": victims.violations}
 
@@ -170,16 +176,16 @@ class KubeSchedulerClient:
         whole, meta = (None, offered) if self.names_only else (offered, None)
         return {"Pod": pod, "NodeNameToVictims": whole, "NodeNameToMetaVictims": meta}
 
-    def _ask(self, verb: str, arguments: JsonObject, reader: golang.Reader, type_name: str) -> Any:
+    def _ask(self, verb: str, arguments: JsonObject, reader: go_json.Reader, type_name: str) -> Any:
         url = self.url(self.verbs[verb])
         try:
             self.last = exchange = self.wire.post(url, json.dumps(arguments, separators=(",", ":")).encode())
             if self.era.looks_at_status and exchange.status != OK:
                 told = f"failed {self.verbs[verb]} with extender at URL {url}, code {exchange.status}"
-                raise ExtenderFailed(told)
-            return golang.read(reader, exchange.body, type_name)
-        except (Unreachable, golang.GoError) as problem:
-            raise ExtenderFailed(str(problem)) from problem
+                raise ExtenderFailedError(told)
+            return go_json.read(reader, exchange.body, type_name)
+        except (UnreachableError, go_json.GoError) as problem:
+            raise ExtenderFailedError(str(problem)) from problem
 
     # Replies
     def _passing(self, result: JsonObject, names: Sequence[str]) -> list[str]:
@@ -193,20 +199,20 @@ class KubeSchedulerClient:
 
     def _unknown(self, name: str) -> None:
         if not self.era.refuses_unknown_names:
-            raise SchedulerCrashed(f"nil pointer: no node {json.dumps(name)} was asked about")
+            raise SchedulerCrashedError(f"nil pointer: no node {json.dumps(name)} was asked about")
         prefix = json.dumps(self.url_prefix)
         text = f"claims a filtered node {json.dumps(name)} which is not found in the input node list"
-        raise ExtenderFailed(f"extender {prefix} {text}")
+        raise ExtenderFailedError(f"extender {prefix} {text}")
 
     def _claimed(self, node: str, victims: JsonObject | None, known: Mapping[str, set[str]]) -> tuple[Any, int]:
         if node not in known:
-            raise ExtenderFailed(f"nodeinfo not found for node name {json.dumps(node)}")
+            raise ExtenderFailedError(f"nodeinfo not found for node name {json.dumps(node)}")
         if victims is None or None in (victims["Pods"] or ()):
-            raise SchedulerCrashed(f"nil pointer: null among the victims on node {json.dumps(node)}")
+            raise SchedulerCrashedError(f"nil pointer: null among the victims on node {json.dumps(node)}")
         uids = tuple(each["UID"] for each in victims["Pods"] or ())
         for uid in uids:
             if uid not in known[node]:
-                raise ExtenderFailed(
+                raise ExtenderFailedError(
                     f"extender: {self.url_prefix} claims to preempt pod (UID: &{{{uid}}}) on node: {node}, "
                     "but the pod is not found on that node"
                 )
@@ -216,14 +222,14 @@ class KubeSchedulerClient:
         if uids or self.era.allows_no_victims:
             return True
         if not self.era.refuses_no_victims:
-            raise SchedulerCrashed(f"index out of range: no victims on node {json.dumps(node)}")
+            raise SchedulerCrashedError(f"index out of range: no victims on node {json.dumps(node)}")
         if not self.ignorable:
-            raise ExtenderFailed(f"expected at least one victim pod on node {json.dumps(node)}")
+            raise ExtenderFailedError(f"expected at least one victim pod on node {json.dumps(node)}")
         return False
 
-    def _or_ignore(self, verb: str, problem: ExtenderFailed) -> str:
+    def _or_ignore(self, verb: str, problem: ExtenderFailedError) -> str:
         """Raise it again, unless the extender may be left out; what is told of it then."""
-        if isinstance(problem, SchedulerCrashed) or not self.ignorable or not self.era.may_ignore(verb):
+        if isinstance(problem, SchedulerCrashedError) or not self.ignorable or not self.era.may_ignore(verb):
             raise problem
         return str(problem)
 

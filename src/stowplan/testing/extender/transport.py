@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from stowplan.testing.errors import Unreachable
+from stowplan.testing.errors import UnreachableError
 
 
 @dataclass(frozen=True)
-class Exchange:
+class ExtenderExchange:
     """A request and its reply."""
 
     url: str
@@ -25,7 +25,7 @@ class Exchange:
     seconds: float
 
 
-class Wire:
+class ExtenderConnection:
     """Connects when it is first used, and again where the server hung up."""
 
     def __init__(self, timeout: float, tls: ssl.SSLContext | None) -> None:
@@ -34,7 +34,7 @@ class Wire:
         self._connection: http.client.HTTPConnection | None = None
         self._place = ("", "", 0)
 
-    def post(self, url: str, body: bytes, content_type: str = "application/json") -> Exchange:
+    def post(self, url: str, body: bytes, content_type: str = "application/json") -> ExtenderExchange:
         """Raises Unreachable."""
         parts = urlsplit(url)
         # Go says these things, and nothing about itself but its name.
@@ -53,11 +53,11 @@ class Wire:
                 if reused and attempt == 1 and isinstance(problem, http.client.RemoteDisconnected | ConnectionError):
                     continue  # An idle connection that the server had closed; Go asks again, too.
                 words = f"{type(problem).__name__}: {problem}".rstrip(": ")
-                raise Unreachable(f'Post "{url}": {words}') from problem
+                raise UnreachableError(f'Post "{url}": {words}') from problem
             if reply.headers.get("Content-Encoding") == "gzip":
                 content = gzip.decompress(content)
             found = {key.lower(): value for key, value in reply.headers.items()}
-            return Exchange(url, body, reply.status, found, content, time.monotonic() - began)
+            return ExtenderExchange(url, body, reply.status, found, content, time.monotonic() - began)
         raise AssertionError("unreachable")
 
     def _connect(self, scheme: str, host: str, port: int | None) -> http.client.HTTPConnection:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from stowplan.bench.cluster.heat import Figures
-from stowplan.bench.cluster.report import Report
+from stowplan.bench.cluster.report import ClusterReport
+from stowplan.bench.cluster.run import Figures
 from stowplan.bench.cluster.workload import Bars
 
 
@@ -21,9 +21,9 @@ def figures(per_second: float = 400.0, cpu: float = 300.0, **changes: Any) -> Fi
     return Figures(per_second=per_second, cpu_us_per_pod=cpu, **usual | changes)
 
 
-def report(bars: Bars, **peers: Figures) -> Report:
+def report(bars: Bars, **peers: Figures) -> ClusterReport:
     named = {name.replace("_", "-"): peer for name, peer in peers.items()}
-    return Report(
+    return ClusterReport(
         scenario="basic",
         nodes=5000,
         pods=5000,

@@ -2,7 +2,7 @@ import pytest
 from tests.unit.cluster.lean_server import Received, ok, refusal, run, serving
 
 from stowplan.bench.cluster.bulk import Request, send
-from stowplan.cluster.errors import ApiError, ConnectionFailed
+from stowplan.cluster.errors import ApiError, ConnectionFailedError
 
 REQUESTS: list[Request] = [(b"POST", b"/api/v1/nodes", b'{"n":%d}' % number) for number in range(200)]
 
@@ -38,7 +38,7 @@ def test_a_server_that_is_not_there_is_an_error() -> None:
     async def scene() -> None:
         async with serving(ok) as server:
             await server.stop()
-            with pytest.raises(ConnectionFailed, match="refused"):
+            with pytest.raises(ConnectionFailedError, match="refused"):
                 await send(server.connection(), REQUESTS)
 
     run(scene())

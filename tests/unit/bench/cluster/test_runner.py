@@ -5,10 +5,10 @@ from typing import Any, cast
 import pytest
 from tests.unit.bench.cluster.samples import figures
 
-from stowplan.bench.cluster import NAMES, Runner
-from stowplan.bench.cluster.arena import Arena
-from stowplan.bench.cluster.heat import Figures
-from stowplan.bench.cluster.workload import Workload
+from stowplan.bench.cluster import NAMES, ClusterRunner
+from stowplan.bench.cluster.control_plane import BenchControlPlane
+from stowplan.bench.cluster.run import Figures
+from stowplan.bench.cluster.workload import ClusterWorkload
 
 
 class FakeArena:
@@ -18,27 +18,27 @@ class FakeArena:
         self.log: list[str] = []
 
     @contextmanager
-    def open(self, seed: int) -> Iterator[Arena]:
+    def open(self, seed: int) -> Iterator[BenchControlPlane]:
         self.log.append(f"open {seed}")
-        yield cast(Arena, self)
+        yield cast(BenchControlPlane, self)
         self.log.append("close")
 
-    def set_up(self, workload: Workload, nodes: int) -> None:
+    def set_up(self, workload: ClusterWorkload, nodes: int) -> None:
         self.log.append(f"{workload.name}: {nodes} nodes")
 
-    def fill(self, workload: Workload, pods: int) -> None:
+    def fill(self, workload: ClusterWorkload, pods: int) -> None:
         self.log.append(f"fill {pods}")
 
     def settle(self) -> None:
         self.log.append("settle")
 
-    def clear(self, workload: Workload, pods: int) -> None:
+    def clear(self, workload: ClusterWorkload, pods: int) -> None:
         self.log.append(f"clear {pods}")
 
-    def tear_down(self, workload: Workload) -> None:
+    def tear_down(self, workload: ClusterWorkload) -> None:
         self.log.append("tear down")
 
-    def heat(self, arena: Arena, name: str, count: int) -> Figures:
+    def heat(self, arena: BenchControlPlane, name: str, count: int) -> Figures:
         self.log.append(f"{name} {count}")
         return figures(per_second=100.0 if name == "stowplan" else 50.0)
 
@@ -48,8 +48,8 @@ def arena() -> FakeArena:
     return FakeArena()
 
 
-def runner(arena: FakeArena, **more: Any) -> Runner:
-    return Runner(calibrate=lambda: 0.5, open_arena=arena.open, run_heat=arena.heat, settle=arena.settle, **more)
+def runner(arena: FakeArena, **more: Any) -> ClusterRunner:
+    return ClusterRunner(calibrate=lambda: 0.5, open_arena=arena.open, run_heat=arena.heat, settle=arena.settle, **more)
 
 
 def test_contestants_take_turns_on_a_cluster_that_is_made_anew(arena: FakeArena) -> None:

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from stowplan.bench.beside import Verdict
-from stowplan.bench.extender.comparing import differences
-from stowplan.bench.extender.report import Report, figures
+from stowplan.bench.comparison import Comparison
+from stowplan.bench.extender.reply_comparison import differences
+from stowplan.bench.extender.report import ExtenderReport, figures
 
 
 def test_figures() -> None:
@@ -19,8 +19,8 @@ def test_figures() -> None:
 
 def test_a_report_as_json() -> None:
     ours, theirs = figures([0.001], 0.001, 10.0), figures([0.004], 0.002, 20.0)
-    verdict = Verdict(bar="fast", measured=0.25, met=True)
-    report = Report(
+    verdict = Comparison(bar="fast", measured=0.25, met=True)
+    report = ExtenderReport(
         scenario="x",
         nodes=5,
         pods=1,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from stowplan.bench.extender import NAMES, Runner, contestants, runner
-from stowplan.bench.extender.contestants import Contestant, RivalError, build_rival, ours
-from stowplan.bench.extender.workload import LEAK, WORKLOADS, Workload
+from stowplan.bench.extender import NAMES, ExtenderRunner, contestants, runner
+from stowplan.bench.extender.contestants import ExtenderContestant, RivalError, build_rival, ours
+from stowplan.bench.extender.workload import LEAK, WORKLOADS, ExtenderWorkload
 from stowplan.cli.bench import bench
 
 
@@ -20,7 +20,7 @@ def in_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few nodes, and a rival that is our own server."""
 
     @contextmanager
-    def twin(program: Path, *, remember: bool) -> Iterator[Contestant]:
+    def twin(program: Path, *, remember: bool) -> Iterator[ExtenderContestant]:
         with ours() as contestant:
             yield contestant
 
@@ -28,14 +28,16 @@ def in_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "LEAK_NODES", 20)
     monkeypatch.setattr(runner, "calibrate", lambda: 1.0)
     monkeypatch.setattr(runner, "build_rival", lambda folder: folder / "rival")
-    small = Workload(name="filter-names-5000", nodes=30, requests=4, names_only=True, most_p50=1000, most_p99=0.0)
+    small = ExtenderWorkload(
+        name="filter-names-5000", nodes=30, requests=4, names_only=True, most_p50=1000, most_p99=0.0
+    )
     monkeypatch.setitem(WORKLOADS, "filter-names-5000", small)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("in_small")
 def test_both_are_asked_the_same_and_agree() -> None:
-    running = Runner(requests=4, calibrate=lambda: 1.0, build=lambda folder: folder / "rival")
+    running = ExtenderRunner(requests=4, calibrate=lambda: 1.0, build=lambda folder: folder / "rival")
     compared, leak = running.run(["filter-names-5000", LEAK])
     assert (compared.scenario, compared.nodes, compared.pods) == ("filter-names-5000", 30, 4)
     assert (compared.compared, list(compared.disagreements)) == (4, [])

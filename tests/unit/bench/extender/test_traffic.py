@@ -4,7 +4,7 @@ import json
 
 from stowplan.bench.extender.plugin import ZoneAndRoom
 from stowplan.bench.extender.traffic import CHANGED, Traffic
-from stowplan.extender.handlers import Handlers, Member
+from stowplan.extender.handlers import GroupMember, Handlers
 from stowplan.extender.wire.node_lists import split
 
 
@@ -42,7 +42,7 @@ def test_names_come_with_news_about_changed_nodes() -> None:
 
 def test_some_nodes_pass_and_some_do_not() -> None:
     traffic = Traffic(100, 0, names_only=False)
-    handlers = Handlers([Member(ZoneAndRoom)])
+    handlers = Handlers([GroupMember(ZoneAndRoom)])
     rejects = [handlers.filter(traffic.ask().body).facts.rejects for _ in range(20)]
     assert {"the zone is to be avoided", "too little cpu"} == {reason for each in rejects for reason in each}
     scores = json.loads(handlers.prioritize(traffic.ask().body).body)

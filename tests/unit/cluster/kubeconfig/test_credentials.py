@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from stowplan.cluster.credential_source import REREAD_SECONDS, CredentialSource
 from stowplan.cluster.errors import CredentialsError
 from stowplan.cluster.kubeconfig.credentials import KeyPair, StoredCredentials
-from stowplan.cluster.material import REREAD_SECONDS, Material
 from stowplan.cluster.tls import Certificate
 
 
@@ -14,7 +14,7 @@ def test_nobody_in_particular() -> None:
 
 
 def test_a_token() -> None:
-    credentials = StoredCredentials(token=Material("t", data=b" abc\n"))
+    credentials = StoredCredentials(token=CredentialSource("t", data=b" abc\n"))
     assert credentials.obtain().headers == {"Authorization": "Bearer abc"}
     assert not credentials.renewable
 
@@ -27,7 +27,7 @@ def test_a_name_and_a_password() -> None:
 def test_files_are_read_again(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("one")
-    credentials = StoredCredentials(token=Material("t", path=str(file)), clock=lambda: 1000.0)
+    credentials = StoredCredentials(token=CredentialSource("t", path=str(file)), clock=lambda: 1000.0)
     assert credentials.renewable
     assert credentials.obtain().expires == 1000.0 + REREAD_SECONDS
     file.write_text("two")
@@ -37,7 +37,7 @@ def test_files_are_read_again(tmp_path: Path) -> None:
 def test_a_certificate(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("KEY")
-    pair = KeyPair(Material("cert", data=b"CHAIN"), Material("key", path=str(key)))
+    pair = KeyPair(CredentialSource("cert", data=b"CHAIN"), CredentialSource("key", path=str(key)))
     credentials = StoredCredentials(key_pair=pair)
     assert credentials.renewable
     assert credentials.obtain().certificate == Certificate(b"CHAIN", b"KEY", "cert")
@@ -46,5 +46,5 @@ def test_a_certificate(tmp_path: Path) -> None:
 @pytest.mark.parametrize("token", [b"two words", b"two\r\nlines", "t\u00f6ken".encode(), b"nul\x00"])
 def test_what_cannot_be_a_token_is_refused_without_telling_it(token: bytes) -> None:
     with pytest.raises(CredentialsError) as caught:
-        StoredCredentials(token=Material("$.token", data=token)).obtain()
+        StoredCredentials(token=CredentialSource("$.token", data=token)).obtain()
     assert str(caught.value) == "$.token: not a token: it has characters that none may have"

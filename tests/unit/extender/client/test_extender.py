@@ -13,8 +13,15 @@ from tests.unit.extender.client.stand_in import StandIn, decide
 from stowplan.config import Duration
 from stowplan.config.types import Extender as Entry
 from stowplan.config.types import ExtenderManagedResource
-from stowplan.extender.client import HttpExtender, Outcome, Patience, build_extenders, kinds_kept, needs_victims
-from stowplan.extender.client.transport import Answer, Unreachable
+from stowplan.extender.client import (
+    CallOutcome,
+    ExtenderLimits,
+    HttpExtender,
+    build_extenders,
+    kinds_kept,
+    needs_victims,
+)
+from stowplan.extender.client.transport import ExtenderUnreachableError, HttpReply
 from stowplan.framework import Failure
 from stowplan.framework.extender import CallExtender, Filtered
 
@@ -170,7 +177,7 @@ def test_whole_objects_are_kept_as_far_as_somebody_wants_them() -> None:
 class Wire:
     """A transport that answers from a list, and a clock."""
 
-    def __init__(self, *answers: Answer | Unreachable) -> None:
+    def __init__(self, *answers: HttpReply | ExtenderUnreachableError) -> None:
         self.answers = list(answers)
         self.asked = 0
         self.now = 0.0
@@ -179,24 +186,24 @@ class Wire:
     def clock(self) -> float:
         return self.now
 
-    async def post(self, url: str, body: bytes, timeout: float | None) -> Answer:
+    async def post(self, url: str, body: bytes, timeout: float | None) -> HttpReply:
         self.asked += 1
         self.timeouts.append(timeout)
         self.now += 1.0
         answer = self.answers.pop(0)
-        if isinstance(answer, Unreachable):
+        if isinstance(answer, ExtenderUnreachableError):
             raise answer
         return answer
 
     async def close(self) -> None: ...
 
 
-PASSES = Answer(200, b'{"NodeNames":["a"]}')
-DOWN, HUNG_UP = Unreachable("down"), Unreachable("EOF", disconnected=True)
+PASSES = HttpReply(200, b'{"NodeNames":["a"]}')
+DOWN, HUNG_UP = ExtenderUnreachableError("down"), ExtenderUnreachableError("EOF", disconnected=True)
 
 
-def calling(wire: Wire, times: int, verb: str = "filter") -> tuple[list[Any], list[Outcome]]:
-    seen: list[Outcome] = []
+def calling(wire: Wire, times: int, verb: str = "filter") -> tuple[list[Any], list[CallOutcome]]:
+    seen: list[CallOutcome] = []
     entry = Entry(url_prefix="http://x", filter_verb="f", bind_verb="b", node_cache_capable=True)
     extender = HttpExtender(entry, wire, wire.clock, seen.append)
     world = World([node("a")])
@@ -229,9 +236,9 @@ def test_when_the_pause_is_over_it_is_asked_again() -> None:
 
 
 def test_a_refusal_is_an_answer_but_a_gateway_without_a_server_is_none() -> None:
-    assert calling(wire := Wire(*[Answer(500, b"")] * 5), 5)[1][-1].result == "error"
+    assert calling(wire := Wire(*[HttpReply(500, b"")] * 5), 5)[1][-1].result == "error"
     assert wire.asked == 5
-    calling(wire := Wire(*[Answer(503, b"")] * 3), 5)
+    calling(wire := Wire(*[HttpReply(503, b"")] * 3), 5)
     assert wire.asked == 3
 
 
@@ -270,17 +277,17 @@ def test_a_slow_answer_is_not_waited_for_when_the_question_may_be_repeated() -> 
         def __init__(self) -> None:
             self.asked: list[tuple[str, float | None]] = []
 
-        async def post(self, url: str, body: bytes, timeout: float | None) -> Answer:
+        async def post(self, url: str, body: bytes, timeout: float | None) -> HttpReply:
             self.asked.append((url, timeout))
             if len(self.asked) == 1:
                 await first.wait()
-            return Answer(200, b"{}")
+            return HttpReply(200, b"{}")
 
         async def close(self) -> None: ...
 
     async def run(verb: Any, argument: Any) -> list[tuple[str, float | None]]:
         transport = Slow()
-        patience = Patience({"filter": 0.5}, hedge_after=0.01)
+        patience = ExtenderLimits({"filter": 0.5}, hedge_after=0.01)
         entry = Entry(url_prefix="http://x", filter_verb="f", bind_verb="b", http_timeout=Duration.of_seconds(2))
         extender = HttpExtender(entry, transport, patience=patience)
         if verb == "bind":

@@ -12,11 +12,11 @@ import pytest
 from aiohttp import web
 from tests.unit.extender.client.stand_in import StandIn
 
-from stowplan.extender.client.transport import Answer, HttpTransport, Unreachable
+from stowplan.extender.client.transport import ExtenderUnreachableError, HttpReply, HttpTransport
 
 
-def post(url: str, env: dict[str, str] | None = None) -> Answer:
-    async def run() -> Answer:
+def post(url: str, env: dict[str, str] | None = None) -> HttpReply:
+    async def run() -> HttpReply:
         transport = HttpTransport(None, env or {})
         try:
             return await transport.post(url, b"{}", 2.0)
@@ -33,7 +33,7 @@ def with_server(handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], A
         transport = HttpTransport(None, {})
         try:
             await transport.post(f"http://127.0.0.1:{port}/f", b"{}", 2.0)
-        except Unreachable as problem:
+        except ExtenderUnreachableError as problem:
             return str(problem).replace(str(port), "PORT")
         finally:
             await transport.close()
@@ -47,20 +47,20 @@ def test_nobody_listens() -> None:
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        with pytest.raises(Unreachable) as caught:
+        with pytest.raises(ExtenderUnreachableError) as caught:
             post(f"http://127.0.0.1:{port}/filter")
     address = f"127.0.0.1:{port}"
     assert str(caught.value) == f'Post "http://{address}/filter": dial tcp {address}: connect: connection refused'
 
 
 def test_no_such_host() -> None:
-    with pytest.raises(Unreachable) as caught:
+    with pytest.raises(ExtenderUnreachableError) as caught:
         post("http://nowhere.invalid/filter")
     assert str(caught.value) == 'Post "http://nowhere.invalid/filter": dial tcp: lookup nowhere.invalid: no such host'
 
 
 def test_a_url_that_is_none() -> None:
-    with pytest.raises(Unreachable, match="Post "):
+    with pytest.raises(ExtenderUnreachableError, match="Post "):
         post("extender:80/filter")
 
 
@@ -101,7 +101,7 @@ def test_a_reply_without_end(packed: bool, monkeypatch: pytest.MonkeyPatch) -> N
     async def run() -> None:
         async with StandIn(say) as server:
             transport = HttpTransport(None, {})
-            with pytest.raises(Unreachable, match=r"the reply is larger than 100,000 bytes"):
+            with pytest.raises(ExtenderUnreachableError, match=r"the reply is larger than 100,000 bytes"):
                 await transport.post(f"{server.prefix}/filter", b"{}", 2.0)
             await transport.close()
 
@@ -117,7 +117,7 @@ def test_compressed_replies_and_redirects() -> None:
     async def run() -> None:
         async with StandIn(say) as server:
             transport = HttpTransport(None, {})
-            assert await transport.post(f"{server.prefix}/old", b'{"a":1}', 2.0) == Answer(200, b"{}")
+            assert await transport.post(f"{server.prefix}/old", b'{"a":1}', 2.0) == HttpReply(200, b"{}")
             await transport.close()
             assert server.asked == [("/old", {"a": 1}), ("/new", {"a": 1})]
 

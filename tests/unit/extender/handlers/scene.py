@@ -10,7 +10,7 @@ from tests.builders import node, pod
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
-from stowplan.extender.handlers import Reply
+from stowplan.extender.handlers import VerbReply
 from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Scope, Status, error, reject, reject_forever
 
 Json = dict[str, Any]
@@ -86,6 +86,6 @@ def encode(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def told(reply: Reply) -> Any:
+def told(reply: VerbReply) -> Any:
     assert reply.status == 200, reply.body
     return json.loads(reply.body)

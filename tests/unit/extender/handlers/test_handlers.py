@@ -14,7 +14,7 @@ from tests.unit.extender.handlers.scene import FakeMirror, Tiers, full, named, t
 from stowplan.api import LabelSelector, LabelSelectorRequirement
 from stowplan.errors import ConfigError, InputError, PluginError
 from stowplan.extender import remaining
-from stowplan.extender.handlers import Handlers, Member, Policy, Selector
+from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, PodSelection
 from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, reject
 
 
@@ -48,7 +48,7 @@ STUCK = pod("stuck", labels={"hang": "yes"})
 
 
 def test_a_plugin_that_hangs_is_left_behind(hanging: type[Hanging]) -> None:
-    handlers = Handlers([Member(hanging)], Policy(http_timeout=0.3))
+    handlers = Handlers([GroupMember(hanging)], OperatorPolicy(http_timeout=0.3))
     nodes = [node("a"), node("b")]
 
     async def scene() -> None:
@@ -58,7 +58,7 @@ def test_a_plugin_that_hangs_is_left_behind(hanging: type[Hanging]) -> None:
         assert reply.facts.abandoned
         assert reply.facts.pod == "default/stuck"
         assert handlers.stuck == 0
-        handlers.policy = Policy(http_timeout=60)
+        handlers.policy = OperatorPolicy(http_timeout=60)
         for _ in range(3):
             after = await handlers.answer("filter", full(*nodes))
             assert told(after)["FailedNodes"] == {"b": "full"}
@@ -71,7 +71,7 @@ def test_a_plugin_that_hangs_is_left_behind(hanging: type[Hanging]) -> None:
 
 
 def test_the_fallback_may_let_everything_pass(hanging: type[Hanging]) -> None:
-    handlers = Handlers([Member(hanging)], Policy(http_timeout=0.2, on_failure={"filter": "pass"}))
+    handlers = Handlers([GroupMember(hanging)], OperatorPolicy(http_timeout=0.2, on_failure={"filter": "pass"}))
     reply = asyncio.run(handlers.answer("filter", full(node("a"), node("b"), of=STUCK)))
     assert len(told(reply)["Nodes"]["items"]) == 2
     hanging.let_go.set()
@@ -91,7 +91,7 @@ def test_slow_plugins_are_broken_off_between_nodes_and_what_was_said_in_time_is_
             asked.append(node.name)
             return None
 
-    handlers = Handlers([Member(Slow)], clock=lambda: now)
+    handlers = Handlers([GroupMember(Slow)], clock=lambda: now)
     request = full(*(node(f"n{number}") for number in range(200)))
     late = handlers.filter(request, deadline=1.0)
     assert "take too long" in told(late)["Error"]
@@ -110,7 +110,7 @@ def test_plugins_can_ask_how_much_time_is_left() -> None:
             seen.append(remaining())
             return None
 
-    handlers = Handlers([Member(Curious)], Policy(http_timeout=60.0))
+    handlers = Handlers([GroupMember(Curious)], OperatorPolicy(http_timeout=60.0))
     asyncio.run(handlers.answer("filter", full(node("a"))))
     handlers.filter(full(node("a")))
     assert seen[0] is not None
@@ -120,13 +120,13 @@ def test_plugins_can_ask_how_much_time_is_left() -> None:
 
 @pytest.mark.parametrize(("timeout", "budget"), [(5.0, 4.5), (0.2, 0.15), (0.05, 0.025), (None, None)])
 def test_the_budget(timeout: float | None, budget: float | None) -> None:
-    found = Policy(http_timeout=timeout).budget
+    found = OperatorPolicy(http_timeout=timeout).budget
     assert found == (budget if budget is None else pytest.approx(budget))
 
 
 def test_changes_wait_for_plugins_and_are_made_in_order(hanging: type[Hanging]) -> None:
     mirror = FakeMirror(*tiers(a="gold"))
-    handlers = Handlers([Member(hanging)], Policy(http_timeout=0.2), mirror=mirror)
+    handlers = Handlers([GroupMember(hanging)], OperatorPolicy(http_timeout=0.2), mirror=mirror)
     done: list[int] = []
 
     async def scene() -> None:
@@ -145,7 +145,7 @@ def test_changes_wait_for_plugins_and_are_made_in_order(hanging: type[Hanging]) 
 
 
 def test_many_at_once() -> None:
-    handlers = Handlers([Member(Tiers)])
+    handlers = Handlers([GroupMember(Tiers)])
     request = full(*tiers(a="gold", b="silver"))
 
     async def scene() -> None:
@@ -157,7 +157,7 @@ def test_many_at_once() -> None:
 
 
 def test_which_verbs_are_served() -> None:
-    assert Handlers([Member(Tiers)]).serves == {"filter", "prioritize"}
+    assert Handlers([GroupMember(Tiers)]).serves == {"filter", "prioritize"}
 
 
 def test_points_that_are_never_called_are_named_once() -> None:
@@ -168,9 +168,9 @@ def test_points_that_are_never_called_are_named_once() -> None:
         def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
             return None
 
-    (warning,) = Handlers([Member(Much)]).warnings
+    (warning,) = Handlers([GroupMember(Much)]).warnings
     assert 'reserve, permit of "tiers"' in warning
-    assert Handlers([Member(Tiers)]).warnings == ()
+    assert Handlers([GroupMember(Tiers)]).warnings == ()
 
 
 class ReadsPods(Plugin):
@@ -191,9 +191,9 @@ class Looks(Tiers):
 @pytest.mark.parametrize(("kind", "why"), [(ReadsPods, ".pods"), (Declares, "node+pods"), (Looks, "ConfigMap")])
 def test_plugins_that_need_the_cluster_say_so_at_the_start(kind: type[Plugin], why: str) -> None:
     with pytest.raises(PluginError, match="kubeconfig") as caught:
-        Handlers([Member(kind)])
+        Handlers([GroupMember(kind)])
     assert why in str(caught.value)
-    Handlers([Member(kind)], mirror=FakeMirror())
+    Handlers([GroupMember(kind)], mirror=FakeMirror())
 
 
 def test_what_cannot_be_served_at_all() -> None:
@@ -201,25 +201,25 @@ def test_what_cannot_be_served_at_all() -> None:
         name = "idle"
 
     with pytest.raises(PluginError, match='"idle" has nothing for an extender to serve'):
-        Handlers([Member(Idle)])
+        Handlers([GroupMember(Idle)])
     with pytest.raises(PluginError, match="two plugins named"):
-        Handlers([Member(Tiers), Member(Tiers)])
+        Handlers([GroupMember(Tiers), GroupMember(Tiers)])
     with pytest.raises(PluginError, match="ZeroDivisionError"):
-        Handlers([Member(lambda args, handle: 1 / 0, name="broken")])  # type: ignore[arg-type,return-value]
+        Handlers([GroupMember(lambda args, handle: 1 / 0, name="broken")])  # type: ignore[arg-type,return-value]
 
 
 def test_settings_that_make_no_sense() -> None:
     with pytest.raises(ConfigError, match="weight"):
-        Member(Tiers, weight=0)
+        GroupMember(Tiers, weight=0)
     with pytest.raises(ConfigError, match="bind"):
-        Policy(on_failure={"bind": "pass"})
+        OperatorPolicy(on_failure={"bind": "pass"})
     with pytest.raises(ConfigError, match="timeout"):
-        Policy(http_timeout=0)
+        OperatorPolicy(http_timeout=0)
     with pytest.raises(InputError, match="not a valid label selector operator"):
-        Selector(labels=LabelSelector(match_expressions=(LabelSelectorRequirement(key="a", operator="Like"),)))
+        PodSelection(labels=LabelSelector(match_expressions=(LabelSelectorRequirement(key="a", operator="Like"),)))
 
 
 def test_an_unforeseen_bug_is_an_error_not_a_lost_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    handlers = Handlers([Member(Tiers)])
+    handlers = Handlers([GroupMember(Tiers)])
     monkeypatch.setattr(handlers._court, "admit", lambda call, question: 1 / 0)
     assert "ZeroDivisionError" in json.loads(handlers.filter(full(node("a"))).body)["Error"]

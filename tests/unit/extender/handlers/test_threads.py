@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
-from stowplan.extender.handlers.gate import OutOfTimeError
-from stowplan.extender.handlers.threads import Threads
+from stowplan.extender.handlers.exclusive import OutOfTimeError
+from stowplan.extender.handlers.threads import VerbThreads
 
 
 def test_results_and_errors_come_back() -> None:
     async def scene() -> None:
-        threads = Threads()
+        threads = VerbThreads()
         assert await threads.call(lambda: threading.current_thread().name, 60) == "extender"
         with pytest.raises(ZeroDivisionError):
             await threads.call(lambda: 1 // 0, None)
@@ -24,7 +24,7 @@ def test_results_and_errors_come_back() -> None:
 
 def test_threads_are_used_again() -> None:
     async def scene() -> None:
-        threads = Threads()
+        threads = VerbThreads()
         found = set()
         for _ in range(20):
             found.add(await threads.call(threading.get_ident, 60))
@@ -37,7 +37,7 @@ def test_what_does_not_return_is_left_behind_until_it_is_too_much() -> None:
     let_go = threading.Event()
 
     async def scene() -> None:
-        threads = Threads(most=2)
+        threads = VerbThreads(most=2)
         for _ in range(2):
             with pytest.raises(OutOfTimeError, match="no answer within"):
                 await threads.call(let_go.wait, 0.01)

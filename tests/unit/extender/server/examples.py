@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from stowplan import Plugin, reject
-from stowplan.extender.handlers import Member
+from stowplan.extender.handlers import GroupMember
 
 
 class Tidy(Plugin):
@@ -26,7 +26,7 @@ class Lax(Tidy):
     wanted = "no"
 
 
-TIDY = Member(Tidy)
+TIDY = GroupMember(Tidy)
 
 
 def request(*nodes: tuple[str, str], names_only: bool = False, name: str = "web") -> bytes:

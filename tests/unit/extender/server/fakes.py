@@ -6,18 +6,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from stowplan.extender.handlers import CallFacts, Reply, Verb
-from stowplan.extender.server.access import Access
-from stowplan.extender.server.answering import Answering, Witness
+from stowplan.extender.handlers import CallFacts, Verb, VerbReply
+from stowplan.extender.server.client_access import Access
 from stowplan.extender.server.decisions import DecisionLog
-from stowplan.extender.server.frontend import SchedulerPort
 from stowplan.extender.server.metrics import ServerMetrics
-from stowplan.extender.server.pages import Pages
+from stowplan.extender.server.pages import OperatorPages
 from stowplan.extender.server.paths import Paths
+from stowplan.extender.server.ports import SchedulerPort
+from stowplan.extender.server.request_handling import Answering, RequestObserver
 from stowplan.observe.health import PING
 from stowplan.observe.registry import MetricRegistry
 
-Answer = Callable[[Verb, bytes], Awaitable[Reply]]
+Answer = Callable[[Verb, bytes], Awaitable[VerbReply]]
 
 
 class Canned:
@@ -27,28 +27,28 @@ class Canned:
         self.asked: list[tuple[Verb, bytes]] = []
         self._answer = answer
 
-    async def answer(self, verb: Verb, body: bytes | bytearray, received_at: float | None = None) -> Reply:
+    async def answer(self, verb: Verb, body: bytes | bytearray, received_at: float | None = None) -> VerbReply:
         self.asked.append((verb, bytes(body)))
         if self._answer is not None:
             return await self._answer(verb, bytes(body))
         return reply(verb, b'{"n":%d}' % len(body))
 
 
-def reply(verb: Verb, body: bytes, status: int = 200, **facts: Any) -> Reply:
+def reply(verb: Verb, body: bytes, status: int = 200, **facts: Any) -> VerbReply:
     told = CallFacts(verb)
     for name, value in facts.items():
         setattr(told, name, value)
-    return Reply(status, body, told)
+    return VerbReply(status, body, told)
 
 
-def make_answering(answers: Canned | None = None, *witnesses: Witness) -> Answering:
+def make_answering(answers: Canned | None = None, *witnesses: RequestObserver) -> Answering:
     return Answering(answers or Canned(), Paths(), ServerMetrics(MetricRegistry()), witnesses)
 
 
 @asynccontextmanager
 async def serving(answering: Answering, **options: Any) -> AsyncIterator[SchedulerPort]:
     """A port on loopback."""
-    pages = Pages(answering.metrics.registry, DecisionLog(), live=[PING], ready=[PING])
+    pages = OperatorPages(answering.metrics.registry, DecisionLog(), live=[PING], ready=[PING])
     options = {"access": Access(required=False), "pages": pages, "largest_body": 1 << 20, **options}
     port = SchedulerPort(socket.create_server(("127.0.0.1", 0)), options.pop("tls", None), answering, **options)
     await port.start()

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from stowplan import Plugin
-from stowplan.config.errors import InvalidConfiguration
+from stowplan.config.errors import InvalidConfigurationError
 from stowplan.errors import ConfigError
 from stowplan.extender.server import configuration
-from stowplan.extender.server.assembling import assemble
+from stowplan.extender.server.build_settings import assemble
 from stowplan.extender.server.configuration import load
 
 HEAD = "apiVersion: stowplan/v1alpha1\nkind: ExtenderServerConfiguration\n"
@@ -52,7 +52,7 @@ class Stub(Plugin):
 
 
 def problems(text: str | None, **overrides: Any) -> list[str]:
-    with pytest.raises(InvalidConfiguration) as caught:
+    with pytest.raises(InvalidConfigurationError) as caught:
         load(text, "x.yaml", overrides)
     return list(caught.value.problems)
 

@@ -9,7 +9,7 @@ import pytest
 import uvloop
 from tests.unit.extender.server.fakes import Canned, connected, make_answering, reply, serving
 
-from stowplan.extender.server.answering import Answering
+from stowplan.extender.server.request_handling import Answering
 
 ONE = b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
 

@@ -8,14 +8,14 @@ from tests.unit.extender.server.fakes import reply
 
 from stowplan.errors import ConfigError
 from stowplan.extender.handlers import Verb
-from stowplan.extender.server.answering import Exchange
 from stowplan.extender.server.decisions import DecisionLog
-from stowplan.extender.server.lines import LineFile
+from stowplan.extender.server.line_file import LineFile
+from stowplan.extender.server.request_handling import HttpExchange
 
 
-def exchange(verb: Verb, uid: str) -> Exchange:
+def exchange(verb: Verb, uid: str) -> HttpExchange:
     told = reply(verb, b"{}", pod=f"d/{uid}", pod_uid=uid)
-    return Exchange(verb, f"/{verb}", "127.0.0.1", b"{}", told, 0.0123456789)
+    return HttpExchange(verb, f"/{verb}", "127.0.0.1", b"{}", told, 0.0123456789)
 
 
 def test_the_latest_first_and_by_pod() -> None:
@@ -63,7 +63,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
 def test_lines_that_fail_or_come_too_fast_cost_only_themselves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stowplan.extender.server.lines._MOST_WAITING", 2)
+    monkeypatch.setattr("stowplan.extender.server.line_file._MOST_WAITING", 2)
     file, go_on = LineFile(str(tmp_path / "x")), threading.Event()
     file.put(lambda: (b"%d" % go_on.wait(60),))
     while not file._queue.empty():
@@ -80,7 +80,7 @@ def test_lines_that_fail_or_come_too_fast_cost_only_themselves(
 
 
 def test_lines_that_wait_hold_on_to_so_much_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.extender.server.lines._MOST_BYTES", 100)
+    monkeypatch.setattr("stowplan.extender.server.line_file._MOST_BYTES", 100)
     file, go_on = LineFile(str(tmp_path / "x")), threading.Event()
 
     def slow() -> list[bytes]:

@@ -15,19 +15,19 @@ from tests.unit.extender.server.fakes import connected
 from stowplan.config.types import LeaderElection
 from stowplan.errors import ConfigError
 from stowplan.extender.server import extender as module
-from stowplan.extender.server.extender import Extender
-from stowplan.extender.server.settings import Settings
+from stowplan.extender.server.extender import ExtenderServer
+from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.serving import ServingOptions, listen
 
 ANY_PORT = ServingOptions(address="127.0.0.1", port=0)
 BODY = request(("n1", "yes"), ("n2", "no"))
 
 
-def running(test: Callable[[Extender], Awaitable[None]], **settings: Any) -> None:
+def running(test: Callable[[ExtenderServer], Awaitable[None]], **settings: Any) -> None:
     """Run a test beside an extender, which is stopped after it."""
 
     async def run() -> None:
-        extender = Extender(Settings(members=(TIDY,), **{"serving": ANY_PORT, **settings}))
+        extender = ExtenderServer(ExtenderSettings(members=(TIDY,), **{"serving": ANY_PORT, **settings}))
         serving = asyncio.create_task(extender.run())
         try:
             await asyncio.sleep(0)
@@ -64,7 +64,7 @@ class Certificates:
 
 
 def test_verbs_and_pages_on_one_port() -> None:
-    async def test(extender: Extender) -> None:
+    async def test(extender: ExtenderServer) -> None:
         async with connected(extender.scheduler_port.port) as wire:
             status, _, body = await wire.post("/filter", BODY)
             assert status == 200
@@ -80,7 +80,7 @@ def test_verbs_and_pages_on_one_port() -> None:
 
 @pytest.mark.parametrize(("address", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
 def test_an_open_port_is_warned_of(address: str, warned: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    async def test(extender: Extender) -> None:
+    async def test(extender: ExtenderServer) -> None:
         async with connected(extender.scheduler_port.port) as wire:
             assert (await wire.get("/healthz"))[0] == 200
 
@@ -89,7 +89,7 @@ def test_an_open_port_is_warned_of(address: str, warned: bool, capsys: pytest.Ca
 
 
 def test_pages_on_a_port_of_their_own() -> None:
-    async def test(extender: Extender) -> None:
+    async def test(extender: ExtenderServer) -> None:
         assert extender.operator_port is not None
         async with connected(extender.operator_port.port) as wire:
             assert (await wire.get("/readyz"))[0] == 200
@@ -105,7 +105,7 @@ def test_pages_on_a_port_of_their_own() -> None:
 def test_clients_must_prove_who_they_are(tmp_path: Path) -> None:
     certificates = Certificates(tmp_path)
 
-    async def test(extender: Extender) -> None:
+    async def test(extender: ExtenderServer) -> None:
         async def ask(client: ssl.SSLContext) -> tuple[int, int, int]:
             port, options = extender.scheduler_port.port, {"ssl": client, "server_hostname": "localhost"}
             async with connected(port, **options) as wire:
@@ -124,7 +124,7 @@ def test_clients_must_prove_who_they_are(tmp_path: Path) -> None:
 def test_old_tls_is_refused(tmp_path: Path) -> None:
     certificates = Certificates(tmp_path)
 
-    async def test(extender: Extender) -> None:
+    async def test(extender: ExtenderServer) -> None:
         client = certificates.client()
         client.maximum_version = ssl.TLSVersion.TLSv1_2
         async with connected(extender.scheduler_port.port, ssl=client, server_hostname="localhost") as wire:
@@ -139,7 +139,7 @@ def test_a_certificate_that_is_replaced(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "_RELOAD_SECONDS", 0.05)
     certificates = Certificates(tmp_path)
 
-    async def test(extender: Extender) -> None:
+    async def test(extender: ExtenderServer) -> None:
         async def names() -> list[str]:
             _, writer = await asyncio.open_connection(
                 "127.0.0.1", extender.scheduler_port.port, ssl=certificates.client(), server_hostname="localhost"
@@ -170,7 +170,7 @@ def test_a_replica_without_the_lease_answers_nobody(monkeypatch: pytest.MonkeyPa
     lease = Lease()
     monkeypatch.setattr(module, "_connect", lambda settings: None)
 
-    async def test(extender: Extender) -> None:
+    async def test(extender: ExtenderServer) -> None:
         extender._lease = lease  # type: ignore[assignment]
         for held, status in ((False, 503), (True, 200)):
             lease.held = held
@@ -183,7 +183,7 @@ def test_a_replica_without_the_lease_answers_nobody(monkeypatch: pytest.MonkeyPa
 
 
 def test_plugins_that_hang_all_the_time() -> None:
-    async def test(extender: Extender) -> None:
+    async def test(extender: ExtenderServer) -> None:
         gate = extender.handlers._court.gate
         for stuck, status in ((31, 200), (32, 500)):
             gate.stuck = stuck
@@ -195,7 +195,7 @@ def test_plugins_that_hang_all_the_time() -> None:
 
 
 def test_files_are_complete_at_the_end(tmp_path: Path) -> None:
-    async def test(extender: Extender) -> None:
+    async def test(extender: ExtenderServer) -> None:
         async with connected(extender.scheduler_port.port) as wire:
             for _ in range(3):
                 await wire.post("/filter", BODY)
@@ -218,7 +218,7 @@ def test_files_are_complete_at_the_end(tmp_path: Path) -> None:
 )
 def test_what_keeps_it_from_starting(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        Extender(Settings(members=(TIDY,), **{"serving": ANY_PORT, **settings}))
+        ExtenderServer(ExtenderSettings(members=(TIDY,), **{"serving": ANY_PORT, **settings}))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -227,4 +227,4 @@ def test_a_port_that_is_taken() -> None:
     with listen(ANY_PORT) as taken:
         wanted = ServingOptions(address="127.0.0.1", port=taken.getsockname()[1])
         with pytest.raises(ConfigError, match=r"^--port: .* address already in use"):
-            Extender(Settings(members=(TIDY,), serving=wanted))
+            ExtenderServer(ExtenderSettings(members=(TIDY,), serving=wanted))

@@ -1,6 +1,6 @@
 import pytest
 
-from stowplan.extender.server.messages import BadRequest, HeadReader, Response, head_of, text
+from stowplan.extender.server.messages import BadRequestError, HeadReader, Response, head_of, text
 
 
 def read(data: bytes) -> tuple[object, ...]:
@@ -37,7 +37,7 @@ def test_heads(data: bytes, expected: tuple[object, ...]) -> None:
     ],
 )
 def test_what_is_no_request(data: bytes) -> None:
-    with pytest.raises(BadRequest):
+    with pytest.raises(BadRequestError):
         read(data)
 
 

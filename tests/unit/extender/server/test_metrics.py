@@ -2,8 +2,8 @@ from tests.unit.extender.server.fakes import reply
 
 from stowplan import api
 from stowplan.api.kinds import KINDS
-from stowplan.extender.holding import Holding, Reservations
-from stowplan.extender.mirror import Mirror
+from stowplan.extender.informer_cache import InformerCache
+from stowplan.extender.reservations import ReservationBook, Reservations
 from stowplan.extender.server.metrics import ServerMetrics
 from stowplan.framework import Plugin
 from stowplan.observe.registry import MetricRegistry
@@ -56,11 +56,11 @@ def test_the_state_behind_the_answers() -> None:
         name = "Keeper"
         held = Reservations[int]()
 
-    keeper, holding, now = Keeper(None, None), Holding(), 1.0  # type: ignore[arg-type]
+    keeper, holding, now = Keeper(None, None), ReservationBook(), 1.0  # type: ignore[arg-type]
     keeper.held = Keeper.held
     holding.adopt(keeper)
     keeper.held.reserve("a", "n1", 1)
-    mirror = Mirror(clock=lambda: now)
+    mirror = InformerCache(clock=lambda: now)
     metrics = ServerMetrics(MetricRegistry())
     metrics.watch(mirror, holding, lambda: 2)
     assert "stowplan_extender_cache_age_seconds" not in scraped(metrics)

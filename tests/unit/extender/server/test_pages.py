@@ -3,19 +3,19 @@ import json
 from tests.unit.extender.server.test_decisions import exchange
 
 from stowplan.extender.server.decisions import DecisionLog
-from stowplan.extender.server.pages import Pages
-from stowplan.observe.health import PING, Check
+from stowplan.extender.server.pages import OperatorPages
+from stowplan.observe.health import PING, HealthCheck
 from stowplan.observe.registry import MetricRegistry
 
 
-def make(problem: str | None = None) -> Pages:
+def make(problem: str | None = None) -> OperatorPages:
     decisions = DecisionLog()
     decisions.note(exchange("filter", "a"))
     decisions.note(exchange("bind", "b"))
-    return Pages(MetricRegistry(), decisions, live=[PING], ready=[Check("cache-sync", lambda: problem)])
+    return OperatorPages(MetricRegistry(), decisions, live=[PING], ready=[HealthCheck("cache-sync", lambda: problem)])
 
 
-def read(pages: Pages, path: str, **query: str) -> tuple[int, str]:
+def read(pages: OperatorPages, path: str, **query: str) -> tuple[int, str]:
     page = pages.find(path, {name: [value] for name, value in query.items()})
     return (404, "") if page is None else (page.status, page.content.decode())
 

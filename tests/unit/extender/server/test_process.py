@@ -7,15 +7,15 @@ import pytest
 from tests.unit.extender.server.examples import TIDY
 
 from stowplan.extender.server import process
-from stowplan.extender.server.extender import Extender
-from stowplan.extender.server.settings import Settings
+from stowplan.extender.server.extender import ExtenderServer
+from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.serving import ServingOptions
 
 
 def test_for_programs_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Settings] = []
+    seen: list[ExtenderSettings] = []
 
-    def serve(settings: Settings) -> int:
+    def serve(settings: ExtenderSettings) -> int:
         seen.append(settings)
         return 0
 
@@ -39,7 +39,7 @@ def test_a_signal_ends_it(number: signal.Signals) -> None:
     serving = ServingOptions(address="127.0.0.1", port=0)
 
     async def run() -> None:
-        extender = Extender(Settings(members=(TIDY,), serving=serving))
+        extender = ExtenderServer(ExtenderSettings(members=(TIDY,), serving=serving))
         ending, before = asyncio.create_task(process._serve(extender)), signal.getsignal(number)
         while signal.getsignal(number) == before:
             await asyncio.sleep(0.01)  # It would be the end of this process.

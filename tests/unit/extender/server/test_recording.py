@@ -11,14 +11,14 @@ from tests.unit.extender.server.fakes import reply
 
 from stowplan import api
 from stowplan.errors import InputError
-from stowplan.extender.handlers import Handlers, Member, Verb
-from stowplan.extender.server.answering import Answering, Exchange
-from stowplan.extender.server.lines import LineFile
+from stowplan.extender.handlers import GroupMember, Handlers, Verb
+from stowplan.extender.server.line_file import LineFile
 from stowplan.extender.server.metrics import ServerMetrics
 from stowplan.extender.server.paths import Paths
 from stowplan.extender.server.recording import Recording, read_recording
 from stowplan.extender.server.replay import replayed
-from stowplan.extender.server.settings import Settings
+from stowplan.extender.server.request_handling import Answering, HttpExchange
+from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.observe.registry import MetricRegistry
 
 NODES = (("n1", "yes"), ("n22", "no"), ("n333", "yes"))
@@ -53,14 +53,14 @@ def test_what_is_written_down(tmp_path: Path) -> None:
 
 def test_the_same_code_answers_the_same(tmp_path: Path) -> None:
     lines = record(tmp_path, ("filter", request(*NODES)), ("prioritize", request(*NODES)))
-    outcomes = list(replayed(lines, "x", Settings(members=(TIDY,))))
+    outcomes = list(replayed(lines, "x", ExtenderSettings(members=(TIDY,))))
     assert [outcome.differences for outcome in outcomes] == [(), ()]
     assert outcomes[0].title == "filter d/web"
 
 
 def test_changed_code(tmp_path: Path) -> None:
     lines = record(tmp_path, ("filter", request(*NODES)), ("prioritize", request(*NODES)))
-    filtered, scored = replayed(lines, "x", Settings(members=(Member(Lax),)))
+    filtered, scored = replayed(lines, "x", ExtenderSettings(members=(GroupMember(Lax),)))
     assert filtered.differences == (
         "passes -> rejected: untidy: n1, n333",
         "rejected: untidy -> passes: n22",
@@ -75,12 +75,12 @@ def test_nodes_that_requests_only_name_come_along(tmp_path: Path) -> None:
     recording.add_nodes(known)
     answer = b'{"NodeNames":["n1","n333"],"FailedNodes":{"n22":"untidy"},"Error":""}'
     for _ in range(2):
-        exchange = Exchange("filter", "/filter", "", request(*NODES, names_only=True), reply("filter", answer), 0.1)
+        exchange = HttpExchange("filter", "/filter", "", request(*NODES, names_only=True), reply("filter", answer), 0.1)
         recording.note(exchange)
     file.close()
     lines = (tmp_path / "x").read_bytes().splitlines()
     assert len(lines) == 5
-    outcomes = list(replayed(lines, "x", Settings(members=(TIDY,))))
+    outcomes = list(replayed(lines, "x", ExtenderSettings(members=(TIDY,))))
     assert [outcome.differences for outcome in outcomes] == [(), ()]
 
 
@@ -105,5 +105,5 @@ def test_annotations_may_be_kept(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_replayed(lines: list[bytes], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        list(replayed(lines, "x", Settings(members=(TIDY,))))
+        list(replayed(lines, "x", ExtenderSettings(members=(TIDY,))))
     assert str(caught.value) == message

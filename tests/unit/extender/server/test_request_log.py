@@ -2,13 +2,13 @@ import pytest
 from tests.unit.extender.server.examples import request
 from tests.unit.extender.server.fakes import reply
 
-from stowplan.extender.server.answering import Exchange
+from stowplan.extender.server.request_handling import HttpExchange
 from stowplan.extender.server.request_log import RequestLog
 
 
 def told(capsys: pytest.CaptureFixture[str], body: bytes) -> str:
     answer = reply("filter", b'{"Error":""}', pod="d/web", nodes_in=2, nodes_out=1)
-    RequestLog().note(Exchange("filter", "/filter", "10.0.0.1", body, answer, 0.25))
+    RequestLog().note(HttpExchange("filter", "/filter", "10.0.0.1", body, answer, 0.25))
     return capsys.readouterr().err
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stowplan.extender.wire.node_lists import RawNode, split
-from stowplan.extender.wire.requests import read_filter
+from stowplan.extender.wire.server_requests import read_filter
 
 POD = b'{"metadata":{"name":"p"}}'
 

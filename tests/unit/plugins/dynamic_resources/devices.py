@@ -9,7 +9,7 @@ from tests.engine_host import Host, make
 
 from stowplan import api
 from stowplan.framework import Write
-from stowplan.plugins.dynamic_resources.assume import ClaimTracker, tracker_of
+from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker, tracker_of
 
 DRIVER = "gpu.example.com"
 FINALIZER = "resource.kubernetes.io/delete-protection"

@@ -11,7 +11,7 @@ from tests.unit.plugins.dynamic_resources.allocation.supply import Json, claim, 
 from stowplan import api
 from stowplan.api import codec
 from stowplan.framework import Code, CycleState
-from stowplan.plugins.dynamic_resources.allocation import Allocator, Failure
+from stowplan.plugins.dynamic_resources.allocation import AllocationFailure, Allocator
 from stowplan.plugins.dynamic_resources.claims import PodClaims
 
 HOST = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]}
@@ -159,9 +159,9 @@ def test_alternatives_that_are_preferred_count() -> None:
 def test_one_search_that_takes_too_long_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def slow(allocator: Allocator, info: Any, *rest: object) -> Failure:
+    def slow(allocator: Allocator, info: Any, *rest: object) -> AllocationFailure:
         asked.append(info.name)
-        return Failure(f"node {info.name}: timed out trying to allocate devices", timed_out=True)
+        return AllocationFailure(f"node {info.name}: timed out trying to allocate devices", timed_out=True)
 
     monkeypatch.setattr(Allocator, "solve", slow)
     cycle = Cycle(claim(exactly()))

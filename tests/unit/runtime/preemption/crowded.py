@@ -6,8 +6,8 @@ import numpy as np
 from tests.builders import World, node, pod
 
 from stowplan.framework import Demand
-from stowplan.runtime.preemption.arithmetic import Cleared
-from stowplan.runtime.preemption.clearings import FEW
+from stowplan.runtime.preemption.dry_run_many import Cleared
+from stowplan.runtime.preemption.kept_dry_runs import FEW
 
 DEMANDS = (Demand("pods", 1, "Too many pods"), Demand("cpu", 2000, "Insufficient cpu"))
 COUNT = 3 * FEW

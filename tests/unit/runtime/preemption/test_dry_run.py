@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.builders import World, away, node, pod, selector, term
 
-from stowplan.runtime.outcomes import CycleError
-from stowplan.runtime.preemption.dry_run import NO_VICTIMS, Candidate, Candidates, dry_run
+from stowplan.runtime.points.cycle_error import CycleError
+from stowplan.runtime.preemption.dry_run import NO_VICTIMS, PreemptionCandidate, PreemptionCandidates, dry_run
 
 ONE = {"requests": {"cpu": "1"}}
 
@@ -22,7 +22,7 @@ def ask(world: World, preemptor: dict[str, Any], on: str = "n") -> Any:
         assert (dict(info.pods), dict(info.requested)) == before, "all is as it was"
 
 
-def victims(outcome: Candidate) -> list[str]:
+def victims(outcome: PreemptionCandidate) -> list[str]:
     return [victim.name for victim in outcome.victims]
 
 
@@ -97,7 +97,7 @@ def test_candidates_are_put_together_when_looked_at() -> None:
         made.append(key)
         return key
 
-    candidates = Candidates([3, 4, 5], make)
+    candidates = PreemptionCandidates([3, 4, 5], make)
     assert (len(candidates), made) == (3, [])
     assert (candidates[1], made) == (4, [4])
     assert list(candidates[1:]) == [4, 5]

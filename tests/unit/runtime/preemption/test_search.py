@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from tests.builders import World, away, fields, near, node, node_affinity, pod, term
 
-from stowplan.runtime.outcomes import CycleError
+from stowplan.runtime.points.cycle_error import CycleError
+from stowplan.runtime.preemption.iterate import one_by_one
 from stowplan.runtime.preemption.search import NEVER, TERMINATING, eligibility, promising_nodes, search
-from stowplan.runtime.preemption.walk import one_by_one
 
 ONE = {"requests": {"cpu": "1"}}
 HIGH = {**ONE, "priority": 10}

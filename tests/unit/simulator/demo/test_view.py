@@ -4,17 +4,17 @@ import re
 import pytest
 from rich.console import Console, RenderableType
 
-from stowplan.simulator.demo.glimpse import Glimpse
+from stowplan.simulator.demo.cluster_summary import ClusterSummary
 from stowplan.simulator.demo.scenario import load_scenario
-from stowplan.simulator.demo.stage import Stage
+from stowplan.simulator.demo.scenario_run import ScenarioRun
 from stowplan.simulator.demo.view import final_lines, live_view, plain_line
 from stowplan.simulator.report import report_of
 from stowplan.simulator.simulation import EPOCH
 
 
 @pytest.fixture(scope="module")
-def stage() -> Stage:
-    stage = Stage(load_scenario(), 90, 0)
+def stage() -> ScenarioRun:
+    stage = ScenarioRun(load_scenario(), 90, 0)
     while stage.simulation.step() or stage.simulation.advance(EPOCH + 26.0):
         while stage.simulation.world.events:
             stage.feed.take(stage.elapsed, stage.simulation.world.events.popleft())
@@ -35,14 +35,14 @@ def drawn(view: RenderableType, width: int, *, colour: bool = False) -> list[str
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (100, 30), (200, 60), (40, 24)])
-def test_it_fits_the_terminal(stage: Stage, width: int, height: int) -> None:
-    lines = drawn(live_view(Glimpse.of(stage, 1234.0), width, height), width)
+def test_it_fits_the_terminal(stage: ScenarioRun, width: int, height: int) -> None:
+    lines = drawn(live_view(ClusterSummary.of(stage, 1234.0), width, height), width)
     assert max(map(len, lines)) <= width
     assert len(lines) < height or width < 80
 
 
-def test_all_is_said_without_colour(stage: Stage) -> None:
-    glimpse = Glimpse.of(stage, 1234.0)
+def test_all_is_said_without_colour(stage: ScenarioRun) -> None:
+    glimpse = ClusterSummary.of(stage, 1234.0)
     lines = drawn(live_view(glimpse, 80, 30), 80)
     text = "\n".join(lines)
     assert lines[0].startswith(f"stowplan demo  26.0 s  {glimpse.pods:,} pods on 90 nodes")
@@ -59,47 +59,47 @@ def test_all_is_said_without_colour(stage: Stage) -> None:
         assert entry.text[:40] in text
 
 
-def test_terminals_without_such_characters_get_digits(stage: Stage) -> None:
-    text = "\n".join(drawn(live_view(Glimpse.of(stage, 1.0), 80, 30, ascii_only=True), 80))
+def test_terminals_without_such_characters_get_digits(stage: ScenarioRun) -> None:
+    text = "\n".join(drawn(live_view(ClusterSummary.of(stage, 1.0), 80, 30, ascii_only=True), 80))
     assert text.isascii()
     assert "7777" in text
 
 
-def test_colour_adds_nothing_but_colour(stage: Stage) -> None:
-    view = live_view(Glimpse.of(stage, 1.0), 80, 30)
+def test_colour_adds_nothing_but_colour(stage: ScenarioRun) -> None:
+    view = live_view(ClusterSummary.of(stage, 1.0), 80, 30)
     plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in drawn(view, 80, colour=True)]
     assert plain == drawn(view, 80)
 
 
 def test_many_nodes_share_cells() -> None:
-    stage = Stage(load_scenario(), 2000, 0)
+    stage = ScenarioRun(load_scenario(), 2000, 0)
     stage.simulation.settle()
-    text = "\n".join(drawn(live_view(Glimpse.of(stage, 1.0), 80, 30), 80))
+    text = "\n".join(drawn(live_view(ClusterSummary.of(stage, 1.0), 80, 30), 80))
     assert "3 a cell)" in text
     assert text.count("·") <= 2000 / 3 + 20
 
 
-def test_the_picture_does_not_jump(stage: Stage) -> None:
-    empty = Stage(load_scenario(), 90, 0)
+def test_the_picture_does_not_jump(stage: ScenarioRun) -> None:
+    empty = ScenarioRun(load_scenario(), 90, 0)
     empty.simulation.settle()
-    heights = {len(drawn(live_view(Glimpse.of(each, 1.0), 80, 30), 80)) for each in (stage, empty)}
+    heights = {len(drawn(live_view(ClusterSummary.of(each, 1.0), 80, 30), 80)) for each in (stage, empty)}
     assert len(heights) == 1
 
 
 def test_nothing_to_show_yet() -> None:
-    assert drawn(live_view(Glimpse.of(Stage(load_scenario(), 90, 0), 1.0), 80, 24), 80)
+    assert drawn(live_view(ClusterSummary.of(ScenarioRun(load_scenario(), 90, 0), 1.0), 80, 24), 80)
 
 
-def test_a_line_for_logs(stage: Stage) -> None:
-    glimpse = Glimpse.of(stage, 1.0)
+def test_a_line_for_logs(stage: ScenarioRun) -> None:
+    glimpse = ClusterSummary.of(stage, 1.0)
     line = plain_line(glimpse)
     assert line.startswith(f" 26.0 s  {glimpse.pods:,} pods on 90 nodes; active ")
     assert line.endswith(f"north-c {glimpse.zones[2].cpu:.0%}")
 
 
 @pytest.mark.parametrize("width", [None, 80])
-def test_the_summary(stage: Stage, width: int | None) -> None:
-    glimpse = Glimpse.of(stage, 1234.0)
+def test_the_summary(stage: ScenarioRun, width: int | None) -> None:
+    glimpse = ClusterSummary.of(stage, 1234.0)
     lines = [line.plain for line in final_lines(report_of(stage.simulation, stage.recorder, {}), glimpse, width)]
     assert any(f"{glimpse.decisions:,} decisions, 1,234 a second of work" in line for line in lines)
     assert any(line.endswith("Insufficient cpu") for line in lines)

@@ -2,14 +2,14 @@ from tests.unit.simulator.runs import Run, asking, node
 from tests.unit.simulator.worlds import make, pod, workload
 
 from stowplan.framework import CycleState, Plugin, Pod, Status, wait
-from stowplan.simulator.report import Report
+from stowplan.simulator.report import SimulationReport
 
 GATED = {"schedulingGates": [{"name": "g"}]}
 VIP = {"priorityClassName": "vip"}
 CLASS = make("PriorityClass", "vip", value=1000)
 
 
-def statuses(report: Report) -> dict[str, tuple[str, str]]:
+def statuses(report: SimulationReport) -> dict[str, tuple[str, str]]:
     return {each.pod: (each.status, each.node) for each in report.pods}
 
 

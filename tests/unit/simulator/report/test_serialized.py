@@ -5,13 +5,13 @@ import yaml
 from tests.unit.simulator.runs import Run, asking, node
 from tests.unit.simulator.worlds import make, pod
 
-from stowplan.simulator.report import Report
-from stowplan.simulator.report.examination import podium, recording
+from stowplan.simulator.report import SimulationReport
+from stowplan.simulator.report.detailed_decisions import podium, recording
 from stowplan.simulator.report.recorder import Examine
 from stowplan.simulator.report.serialized import to_json, to_yaml
 
 
-def report(examine: Examine | None) -> Report:
+def report(examine: Examine | None) -> SimulationReport:
     return Run(
         node("a"),
         make("PriorityClass", "vip", value=7),

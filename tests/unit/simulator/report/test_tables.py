@@ -5,13 +5,13 @@ from msgspec.structs import replace
 from tests.unit.simulator.runs import Run, asking, node
 from tests.unit.simulator.worlds import make, pod, workload
 
-from stowplan.simulator.report import Report
+from stowplan.simulator.report import SimulationReport
 from stowplan.simulator.report import tables as module
-from stowplan.simulator.report.examination import podium
+from stowplan.simulator.report.detailed_decisions import podium
 from stowplan.simulator.report.tables import Style, aligned, cores, folded, gibibytes, percentage, summary_line, tables
 
 
-def lines(report: Report, **style: Any) -> list[str]:
+def lines(report: SimulationReport, **style: Any) -> list[str]:
     return [line.plain for line in tables(report, Style(**style))]
 
 
@@ -114,7 +114,7 @@ def test_names_and_messages_are_abbreviated() -> None:
     assert "2 pods: default/p2, default/p3:" in everything
 
 
-def evicting(count: int) -> Report:
+def evicting(count: int) -> SimulationReport:
     victims = [pod(f"low-{index}", "n", **asking("1")) for index in range(count)]
     vip = pod("vip", priorityClassName="vip", **asking(str(count)))
     return Run(node("n", cpu=str(count)), make("PriorityClass", "vip", value=5), *victims, vip).report()

@@ -9,10 +9,10 @@ from tests.extenders import WebExtender
 
 from stowplan.testing.extender import (
     ERAS,
-    ExtenderFailed,
+    ExtenderFailedError,
     KubeSchedulerClient,
-    SchedulerCrashed,
-    Victims,
+    SchedulerCrashedError,
+    VictimsReply,
     sample_nodes,
     sample_pod,
 )
@@ -75,7 +75,7 @@ def test_a_float_loses_the_list() -> None:
 @pytest.mark.parametrize("era", ["v1.10", "v1.15", "v1.20", "v1.36"])
 def test_unknown_names(era: str) -> None:
     with saying({"NodeNames": ["x"], "Nodes": {"items": [{"metadata": {"name": "x"}}]}}) as server:
-        expected = SchedulerCrashed if era in ("v1.10", "v1.15") else ExtenderFailed
+        expected = SchedulerCrashedError if era in ("v1.10", "v1.15") else ExtenderFailedError
         with pytest.raises(expected):
             client(era, server).filter(POD, NODES)
         assert client(era, server, node_cache_capable=False).filter(POD, NODES).passing == ["x"], "taken as it is"
@@ -103,7 +103,7 @@ def test_ignorable(ignorable: bool, era: str) -> None:
             outcome = asking.filter(POD, NODES)
             assert (outcome.passing, outcome.ignored) == (["node-0", "node-1", "node-2"], "down")
         else:
-            with pytest.raises(ExtenderFailed, match="down"):
+            with pytest.raises(ExtenderFailedError, match="down"):
                 asking.filter(POD, NODES)
 
 
@@ -114,11 +114,11 @@ def test_status(era: str) -> None:
         if era == "v1.5":
             assert asking.filter(POD, NODES).passing == [], "nobody looked at it in those days"
         else:
-            with pytest.raises(ExtenderFailed, match="/filter, code 500"):
+            with pytest.raises(ExtenderFailedError, match="/filter, code 500"):
                 asking.filter(POD, NODES)
 
 
-OFFERS = {f"node-{i}": Victims([sample_pod(f"v{i}")], i) for i in range(2)}
+OFFERS = {f"node-{i}": VictimsReply([sample_pod(f"v{i}")], i) for i in range(2)}
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -138,10 +138,13 @@ def test_preempt(cached: bool) -> None:
 @pytest.mark.parametrize(
     ("victims", "outcomes"),
     [
-        (None, {"v1.20": SchedulerCrashed, "v1.36": SchedulerCrashed, "newer": SchedulerCrashed}),
-        ({"Pods": [None]}, {"v1.36": SchedulerCrashed}),
-        ({"Pods": []}, {"v1.20": SchedulerCrashed, "v1.29": ExtenderFailed, "v1.36": ExtenderFailed, "newer": None}),
-        ({"Pods": [{"UID": "x"}]}, {"v1.36": ExtenderFailed}),
+        (None, {"v1.20": SchedulerCrashedError, "v1.36": SchedulerCrashedError, "newer": SchedulerCrashedError}),
+        ({"Pods": [None]}, {"v1.36": SchedulerCrashedError}),
+        (
+            {"Pods": []},
+            {"v1.20": SchedulerCrashedError, "v1.29": ExtenderFailedError, "v1.36": ExtenderFailedError, "newer": None},
+        ),
+        ({"Pods": [{"UID": "x"}]}, {"v1.36": ExtenderFailedError}),
     ],
 )
 def test_victims_that_are_none(victims: Any, outcomes: dict[str, type[Exception] | None]) -> None:
@@ -160,10 +163,10 @@ def test_bind() -> None:
         client("v1.36", server).bind(POD, "node-0")
         expected = {"PodName": "conformance-0", "PodNamespace": "default", "PodUID": "uid-conformance-0"}
         assert server.asked == [("/bind", {**expected, "Node": "node-0"})]
-    with saying((200, b"")) as server, pytest.raises(ExtenderFailed, match="EOF"):
+    with saying((200, b"")) as server, pytest.raises(ExtenderFailedError, match="EOF"):
         client("v1.36", server).bind(POD, "node-0")
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(ExtenderFailed, match="Connection refused"):
+    with pytest.raises(ExtenderFailedError, match="Connection refused"):
         KubeSchedulerClient("v1.36", "http://127.0.0.1:1", filter_verb="filter").filter(POD, NODES)

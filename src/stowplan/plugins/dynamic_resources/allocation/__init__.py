@@ -5,7 +5,16 @@ API words it. Does not belong here: cycles, statuses, caches of claims, writes. 
 """
 
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState, DeviceID, PoolID
-from stowplan.plugins.dynamic_resources.allocation.allocator import TIMED_OUT, Allocator, Failure, Solution
+from stowplan.plugins.dynamic_resources.allocation.allocator import TIMED_OUT, AllocationFailure, Allocator, Solution
 from stowplan.plugins.dynamic_resources.allocation.requests import WantedClaim
 
-__all__ = ["TIMED_OUT", "AllocatedState", "Allocator", "DeviceID", "Failure", "PoolID", "Solution", "WantedClaim"]
+__all__ = [
+    "TIMED_OUT",
+    "AllocatedState",
+    "AllocationFailure",
+    "Allocator",
+    "DeviceID",
+    "PoolID",
+    "Solution",
+    "WantedClaim",
+]

@@ -10,8 +10,8 @@ from stowplan import api
 from stowplan.cache import Store
 from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState
+from stowplan.plugins.dynamic_resources.allocation.allocation_state import Picked
 from stowplan.plugins.dynamic_resources.allocation.inventory import Inventory
-from stowplan.plugins.dynamic_resources.allocation.picking import Picked
 from stowplan.plugins.dynamic_resources.allocation.requests import AllocationError, WantedClaim, prepare
 from stowplan.plugins.dynamic_resources.allocation.results import allocation
 from stowplan.plugins.dynamic_resources.allocation.search import Search, SearchTimeoutError
@@ -20,7 +20,7 @@ TIMED_OUT = "node {node}: timed out trying to allocate devices"
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class AllocationFailure:
     """Why there is no answer. What is wrong on the node alone says nothing about others."""
 
     text: str
@@ -35,13 +35,15 @@ class Solution:
     picked: tuple[tuple[Picked, ...], ...]
     chosen: tuple[dict[int, int], ...]
 
-    def results(self, claims: Sequence[WantedClaim], node_name: str) -> tuple[api.AllocationResult, ...] | Failure:
+    def results(
+        self, claims: Sequence[WantedClaim], node_name: str
+    ) -> tuple[api.AllocationResult, ...] | AllocationFailure:
         """The allocations, one for each claim."""
         rows = zip(claims, self.picked, self.chosen, strict=True)
         try:
             return tuple(allocation(claim, picked, chosen, node_name) for claim, picked, chosen in rows)
         except AllocationError as error:
-            return Failure(str(error))
+            return AllocationFailure(str(error))
 
 
 class Allocator:
@@ -60,41 +62,45 @@ class Allocator:
         self.timeout = timeout
         """How long the search may take on a node, in seconds; zero for as long as it takes."""
 
-    def prepare(self, claims: Sequence[api.ResourceClaim]) -> tuple[WantedClaim, ...] | Failure:
+    def prepare(self, claims: Sequence[api.ResourceClaim]) -> tuple[WantedClaim, ...] | AllocationFailure:
         """The claims as the search wants them: to be done once for all nodes."""
         try:
             return tuple(prepare(claim, self._classes) for claim in claims)
         except AllocationError as error:
-            return Failure(str(error))
+            return AllocationFailure(str(error))
 
-    def solve(self, node: NodeInfo, claims: Sequence[WantedClaim]) -> Solution | Failure | None:
+    def solve(self, node: NodeInfo, claims: Sequence[WantedClaim]) -> Solution | AllocationFailure | None:
         """Devices for the claims on a node; None where there are not enough."""
         pools = self.inventory.pools(node)
         if isinstance(pools, str):
-            return Failure(pools)
+            return AllocationFailure(pools)
         deadline = time.monotonic() + self.timeout if self.timeout else None
         search = Search(claims, pools, node, self.allocated, deadline)
         try:
             found = search.run()
         except AllocationError as error:
-            return Failure(str(error))
+            return AllocationFailure(str(error))
         except SearchTimeoutError:
-            return Failure(TIMED_OUT.format(node=node.name), timed_out=True)
+            return AllocationFailure(TIMED_OUT.format(node=node.name), timed_out=True)
         if found:
             chosen: list[dict[int, int]] = [{} for _ in claims]
             for (claim, request), alternative in search.chosen.items():
                 chosen[claim][request] = alternative
             return Solution(tuple(map(tuple, search.picked)), tuple(chosen))
         if any(pool.invalid for pool in pools.pools):
-            return Failure("invalid resource pools were encountered", on_node=True)
+            return AllocationFailure("invalid resource pools were encountered", on_node=True)
         return None
 
     def allocate(
         self, node: NodeInfo, claims: Sequence[api.ResourceClaim]
-    ) -> tuple[api.AllocationResult, ...] | Failure | None:
+    ) -> tuple[api.AllocationResult, ...] | AllocationFailure | None:
         """The allocations that the claims would get on a node, one for each."""
         prepared = self.prepare(claims)
-        if isinstance(prepared, Failure):
+        if isinstance(prepared, AllocationFailure):
             return prepared
         solution = self.solve(node, prepared)
-        return solution if solution is None or isinstance(solution, Failure) else solution.results(prepared, node.name)
+        return (
+            solution
+            if solution is None or isinstance(solution, AllocationFailure)
+            else solution.results(prepared, node.name)
+        )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from stowplan import api
 from stowplan.api.meta import Quantity
 from stowplan.api.quantity import Exact, parse, value
-from stowplan.plugins.dynamic_resources.allocation.devices import Device
+from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice
 
 _NANO = 10**9
 _SUFFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -21,13 +21,13 @@ class Amount(NamedTuple):
     text: Quantity
 
 
-def consumed(requests: Mapping[str, Quantity], device: Device) -> dict[str, Amount]:
+def consumed(requests: Mapping[str, Quantity], device: PublishedDevice) -> dict[str, Amount]:
     """What a request takes of each capacity of a device."""
     return {name: _taken(requests.get(name), capacity) for name, capacity in device.spec.capacity.items()}
 
 
 def fits(
-    requests: Mapping[str, Quantity], device: Device, taken: Mapping[str, Exact], taking: Mapping[str, Exact]
+    requests: Mapping[str, Quantity], device: PublishedDevice, taken: Mapping[str, Exact], taking: Mapping[str, Exact]
 ) -> bool:
     """Whether a request may have what it wants of a device, beside what others took or are about to take."""
     capacities = device.spec.capacity

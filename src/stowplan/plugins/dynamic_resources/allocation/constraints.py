@@ -6,13 +6,13 @@ from collections.abc import Hashable
 from typing import Protocol
 
 from stowplan import api
-from stowplan.plugins.dynamic_resources.allocation.devices import UNKNOWN, Attribute, Device
+from stowplan.plugins.dynamic_resources.allocation.devices import UNKNOWN, Attribute, PublishedDevice
 
 
-class Constraint(Protocol):
+class DeviceConstraint(Protocol):
     """Fed with devices while they are tried. Each `add` that succeeded is undone by one `remove` of the same."""
 
-    def add(self, request: str, subrequest: str, device: Device) -> bool: ...
+    def add(self, request: str, subrequest: str, device: PublishedDevice) -> bool: ...
 
     def remove(self, request: str, subrequest: str) -> None: ...
 
@@ -39,7 +39,7 @@ class MatchAttribute(_OverRequests):
 
     _value: Attribute = UNKNOWN
 
-    def add(self, request: str, subrequest: str, device: Device) -> bool:
+    def add(self, request: str, subrequest: str, device: PublishedDevice) -> bool:
         if not self._concerns(request, subrequest):
             return True
         value = device.attribute(self._attribute)
@@ -70,7 +70,7 @@ class DistinctAttribute(_OverRequests):
         super().__init__(requests, attribute)
         self._values: dict[str, Attribute] = {}
 
-    def add(self, request: str, subrequest: str, device: Device) -> bool:
+    def add(self, request: str, subrequest: str, device: PublishedDevice) -> bool:
         if not self._concerns(request, subrequest):
             return True
         value = device.attribute(self._attribute)
@@ -91,7 +91,7 @@ class DistinctAttribute(_OverRequests):
         return self._count, tuple(self._values.items())
 
 
-def constraint(spec: api.DeviceConstraint) -> Constraint | None:
+def constraint(spec: api.DeviceConstraint) -> DeviceConstraint | None:
     """The constraint that a claim states; None for one of a kind that is not known."""
     if spec.match_attribute is not None:
         return MatchAttribute(spec.requests, spec.match_attribute)

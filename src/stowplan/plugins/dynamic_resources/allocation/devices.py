@@ -6,10 +6,9 @@ from typing import TypeAlias
 
 from stowplan import api
 from stowplan.api.quantity import Exact, parse
+from stowplan.cel import DeviceSelectorProgram, DeviceValue
 from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.allocated import DeviceID, PoolID
-from stowplan.plugins.dynamic_resources.cel import Device as CelDevice
-from stowplan.plugins.dynamic_resources.cel import Selector
 
 Attribute: TypeAlias = tuple[str, object]
 """(kind, value); values of unknown kinds equal nothing, not even themselves."""
@@ -40,7 +39,7 @@ class Reach:
         return self._everywhere or (self._selector is not None and self._selector.matches(node.labels, node.name))
 
 
-class Device:
+class PublishedDevice:
     """A device of a slice. Compares by identity."""
 
     __slots__ = ("_cel", "_verdicts", "blocking", "consumes", "id", "pool_id", "reach", "shared", "slice", "spec")
@@ -59,15 +58,15 @@ class Device:
             for name, counter in drawn.counters.items():
                 amounts[name] = amounts.get(name, 0) + parse(counter.value)
         self.reach = Reach(spec) if slice_.spec.per_device_node_selection else None
-        self._cel: CelDevice | None = None
-        self._verdicts: dict[Selector, bool | str] = {}
+        self._cel: DeviceValue | None = None
+        self._verdicts: dict[DeviceSelectorProgram, bool | str] = {}
 
-    def verdict(self, selector: Selector) -> bool | str:
+    def verdict(self, selector: DeviceSelectorProgram) -> bool | str:
         """What a selector says of the device: asked once, since neither changes."""
         known = self._verdicts.get(selector)
         if known is None:
             if self._cel is None:
-                self._cel = CelDevice(self.pool_id[0], self.spec)
+                self._cel = DeviceValue(self.pool_id[0], self.spec)
             known = self._verdicts[selector] = selector.matches(self._cel)
         return known
 
@@ -100,7 +99,7 @@ class Slice:
         self.name = slice_.metadata.name
         self.pool_id: PoolID = (slice_.spec.driver, slice_.spec.pool.name)
         self.reach = Reach(slice_.spec)
-        self.devices = tuple(Device(device, slice_) for device in slice_.spec.devices)
+        self.devices = tuple(PublishedDevice(device, slice_) for device in slice_.spec.devices)
 
     @property
     def local_to(self) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from stowplan.api.quantity import Exact, parse
 from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState, PoolID
-from stowplan.plugins.dynamic_resources.allocation.devices import Device, Slice
+from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice, Slice
 
 CounterSets = dict[str, dict[str, Exact]]
 
 
-class Pool:
+class DevicePool:
     """The part of a pool that a node can use, and the rest of it where its counters matter."""
 
     __slots__ = ("_available", "_position", "counters", "devices", "elsewhere", "id", "incomplete", "invalid")
@@ -21,9 +21,9 @@ class Pool:
         self.id = pool_id
         self.incomplete = False
         self.invalid = False
-        self.devices: tuple[Device, ...] = ()
+        self.devices: tuple[PublishedDevice, ...] = ()
         """In the order in which they are tried."""
-        self.elsewhere: tuple[Device, ...] = ()
+        self.elsewhere: tuple[PublishedDevice, ...] = ()
         """Devices of the pool that the node cannot reach; those that are taken draw on the same counters."""
         self.counters: CounterSets = {}
         self._available: CounterSets = {}
@@ -51,10 +51,10 @@ class NodePools:
 
     __slots__ = ("candidates", "ids", "pools")
 
-    def __init__(self, pools: Sequence[Pool]) -> None:
+    def __init__(self, pools: Sequence[DevicePool]) -> None:
         self.pools = pools
         self.ids = frozenset(pool.id for pool in pools)
-        self.candidates: list[tuple[Device, Pool]] = [
+        self.candidates: list[tuple[PublishedDevice, DevicePool]] = [
             (device, pool) for pool in pools if not pool.incomplete and not pool.invalid for device in pool.devices
         ]
         """Every device that may be allocated."""
@@ -85,10 +85,10 @@ def _add(found: dict[PoolID, list[Slice]], item: Slice) -> None:
         members.append(item)
 
 
-def _pool(pool_id: PoolID, members: list[Slice], everything: Sequence[Slice]) -> Pool | None:
+def _pool(pool_id: PoolID, members: list[Slice], everything: Sequence[Slice]) -> DevicePool | None:
     """A pool from the slices that a node sees; None where they are being replaced by newer ones that it does not."""
     generation, expected = members[0].object.spec.pool.generation, members[0].object.spec.pool.resource_slice_count
-    pool = Pool(pool_id)
+    pool = DevicePool(pool_id)
     unseen: list[Slice] = []
     if len(members) != expected:
         if any(other.object.spec.pool.generation > generation for other in everything):
@@ -104,7 +104,7 @@ def _pool(pool_id: PoolID, members: list[Slice], everything: Sequence[Slice]) ->
     return pool
 
 
-def _fill(pool: Pool, members: Sequence[Slice], unseen: Sequence[Slice]) -> None:
+def _fill(pool: DevicePool, members: Sequence[Slice], unseen: Sequence[Slice]) -> None:
     sharing = [member for member in members if member.object.spec.shared_counters]
     devices = [device for member in members if not member.object.spec.shared_counters for device in member.devices]
     sets = [counter_set for member in sharing for counter_set in member.object.spec.shared_counters]
@@ -119,7 +119,7 @@ def _fill(pool: Pool, members: Sequence[Slice], unseen: Sequence[Slice]) -> None
     pool.counters = counters
 
 
-def _consistent(device: Device, counters: CounterSets) -> bool:
+def _consistent(device: PublishedDevice, counters: CounterSets) -> bool:
     """Whether all counters that a device draws on exist."""
     return all(
         name in counters and amounts.keys() <= counters[name].keys() for name, amounts in device.consumes.items()

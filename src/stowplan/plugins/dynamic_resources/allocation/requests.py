@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from stowplan import api
 from stowplan.api.meta import Quantity
 from stowplan.cache import Store
+from stowplan.cel import DeviceSelectorProgram, compile_selector
 from stowplan.framework import NodeInfo
-from stowplan.plugins.dynamic_resources.allocation.devices import Device
-from stowplan.plugins.dynamic_resources.cel import Selector, compile_selector
+from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice
 
 MAX_DEVICES = 32
 """How many devices one claim may have."""
@@ -24,7 +24,7 @@ class AllocationError(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
+class RequestedDevices:
     """A request, or one of the alternatives of a request."""
 
     name: str
@@ -33,7 +33,7 @@ class Wanted:
     device_class: api.DeviceClass
     spec: api.ExactDeviceRequest | api.DeviceSubRequest
     admin: bool
-    selectors: tuple[tuple[str, int, Selector], ...]
+    selectors: tuple[tuple[str, int, DeviceSelectorProgram], ...]
     """(whose they are, number there, selector)."""
     capacity: Mapping[str, Quantity]
     rank: int
@@ -55,7 +55,7 @@ class Wanted:
     def takes_all(self) -> bool:
         return self.spec.allocation_mode == ALL
 
-    def selects(self, device: Device, node: NodeInfo) -> bool:
+    def selects(self, device: PublishedDevice, node: NodeInfo) -> bool:
         """Whether the device is of the kind that is asked for, and the node can reach it."""
         for owner, number, selector in self.selectors:
             if selector.error is not None:
@@ -67,7 +67,7 @@ class Wanted:
                 raise AllocationError(f"{owner}: selector #{number}: CEL runtime error: {verdict}")
         return device.reach is None or device.reach.covers(node)
 
-    def tolerates(self, device: Device) -> bool:
+    def tolerates(self, device: PublishedDevice) -> bool:
         return all(any(_tolerates(t, taint) for t in self.spec.tolerations) for taint in device.blocking)
 
 
@@ -77,7 +77,7 @@ class WantedClaim:
 
     claim: api.ResourceClaim
     key: str
-    requests: tuple[tuple[Wanted, ...], ...] = field(default=())
+    requests: tuple[tuple[RequestedDevices, ...], ...] = field(default=())
 
 
 def prepare(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) -> WantedClaim:
@@ -87,7 +87,7 @@ def prepare(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) -> Wanted
         if constraint.match_attribute is None and constraint.distinct_attribute is None:
             empty = "empty constraint (unsupported constraint type?)"
             raise AllocationError(f"claim {key}, constraint #{number}: {empty}")
-    requests: list[tuple[Wanted, ...]] = []
+    requests: list[tuple[RequestedDevices, ...]] = []
     for request in claim.spec.devices.requests:
         if request.first_available:
             subs = enumerate(request.first_available)
@@ -105,7 +105,7 @@ def _wanted(
     spec: api.ExactDeviceRequest | api.DeviceSubRequest,
     classes: Store[api.DeviceClass],
     rank: int = 0,
-) -> Wanted:
+) -> RequestedDevices:
     at = f"claim {key}, request {name}"
     for number, selector in enumerate(spec.selectors):
         if selector.cel is None:
@@ -124,10 +124,10 @@ def _wanted(
         *_compiled(f"claim {key}", spec.selectors),
     )
     capacity = {} if spec.capacity is None else spec.capacity.requests
-    return Wanted(name, parent, found, spec, admin, selectors, capacity, rank)
+    return RequestedDevices(name, parent, found, spec, admin, selectors, capacity, rank)
 
 
-def _compiled(owner: str, selectors: Sequence[api.DeviceSelector]) -> list[tuple[str, int, Selector]]:
+def _compiled(owner: str, selectors: Sequence[api.DeviceSelector]) -> list[tuple[str, int, DeviceSelectorProgram]]:
     return [
         (owner, number, compile_selector("" if selector.cel is None else selector.cel.expression))
         for number, selector in enumerate(selectors)

@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from stowplan import api
-from stowplan.plugins.dynamic_resources.allocation.picking import Picked
-from stowplan.plugins.dynamic_resources.allocation.requests import AllocationError, Wanted, WantedClaim
+from stowplan.plugins.dynamic_resources.allocation.allocation_state import Picked
+from stowplan.plugins.dynamic_resources.allocation.requests import AllocationError, RequestedDevices, WantedClaim
 
 
 def allocation(
@@ -41,7 +41,7 @@ def _result(item: Picked) -> api.DeviceRequestAllocationResult:
     )
 
 
-def _class_config(taken: Sequence[Wanted]) -> list[api.DeviceAllocationConfiguration]:
+def _class_config(taken: Sequence[RequestedDevices]) -> list[api.DeviceAllocationConfiguration]:
     """The settings of each class once, with all the requests that got devices of it."""
     requests: dict[str, list[str]] = {}
     classes: dict[str, api.DeviceClass] = {}
@@ -56,7 +56,9 @@ def _class_config(taken: Sequence[Wanted]) -> list[api.DeviceAllocationConfigura
     ]
 
 
-def _claim_config(claim: api.ResourceClaim, taken: Sequence[Wanted]) -> list[api.DeviceAllocationConfiguration]:
+def _claim_config(
+    claim: api.ResourceClaim, taken: Sequence[RequestedDevices]
+) -> list[api.DeviceAllocationConfiguration]:
     """The settings of a claim that concern what was allocated, once for each request that they name."""
     out: list[api.DeviceAllocationConfiguration] = []
     for config in claim.spec.devices.config:

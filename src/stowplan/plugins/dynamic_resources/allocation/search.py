@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState
-from stowplan.plugins.dynamic_resources.allocation.devices import Device
-from stowplan.plugins.dynamic_resources.allocation.outlook import PATIENCE, Demand, Outlook, outlook
-from stowplan.plugins.dynamic_resources.allocation.picking import Picking
-from stowplan.plugins.dynamic_resources.allocation.pools import NodePools, Pool
+from stowplan.plugins.dynamic_resources.allocation.allocation_state import AllocationState
+from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice
+from stowplan.plugins.dynamic_resources.allocation.pools import DevicePool, NodePools
+from stowplan.plugins.dynamic_resources.allocation.pruning import PATIENCE, DeviceDemand, Pruning, outlook
 from stowplan.plugins.dynamic_resources.allocation.requests import (
     MAX_DEVICES,
     AllocationError,
-    Wanted,
+    RequestedDevices,
     WantedClaim,
 )
 
@@ -64,15 +64,15 @@ class Search:
         self._pools = pools
         self._claims = claims
         self._deadline = deadline
-        self._picking = Picking(claims, allocated)
+        self._picking = AllocationState(claims, allocated)
         self.picked = self._picking.picked
         """For each claim, what was found."""
         self.chosen: dict[tuple[int, int], int] = {}
         """Which alternative was taken, by claim and request; the first where nothing is noted."""
-        self._demands: list[list[list[Demand]]] = []
+        self._demands: list[list[list[DeviceDemand]]] = []
         self._forgetful = [any(c.distinct_attribute for c in w.claim.spec.devices.constraints) for w in claims]
         self._steps = 0
-        self._outlook: Outlook | None = None
+        self._outlook: Pruning | None = None
 
     def run(self) -> bool:
         """Whether devices were found for everything. Raises AllocationError and SearchTimeoutError."""
@@ -100,15 +100,15 @@ class Search:
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise SearchTimeoutError
 
-    def _selects(self, wanted: Wanted, device: Device) -> bool:
+    def _selects(self, wanted: RequestedDevices, device: PublishedDevice) -> bool:
         """As the request has it. A selector may take its time, so that the clock is looked at before each."""
         self._check_time()
         return wanted.selects(device, self._node)
 
-    def _demand(self, claim: WantedClaim, wanted: Wanted) -> Demand:
+    def _demand(self, claim: WantedClaim, wanted: RequestedDevices) -> DeviceDemand:
         if not wanted.takes_all:
-            return Demand(wanted, wanted.spec.count, ())
-        every: list[tuple[Device, Pool]] = []
+            return DeviceDemand(wanted, wanted.spec.count, ())
+        every: list[tuple[PublishedDevice, DevicePool]] = []
         for pool in self._pools.pools:
             if pool.incomplete or pool.invalid:
                 state = "being updated" if pool.incomplete else "invalid"
@@ -119,7 +119,7 @@ class Search:
                 for device in pool.devices
                 if self._selects(wanted, device) and self._picking.has_capacity(wanted, device)
             ]
-        return Demand(wanted, len(every), every)
+        return DeviceDemand(wanted, len(every), every)
 
     def _fill(self, place: _Place, within_alternative: bool, start: int) -> bool:
         """Fill all places from this one on; `start` is the first device that may be tried."""
@@ -180,7 +180,7 @@ class Search:
             raise _TooManyError
         return False
 
-    def _take_all(self, place: _Place, demand: Demand, within_alternative: bool) -> bool:
+    def _take_all(self, place: _Place, demand: DeviceDemand, within_alternative: bool) -> bool:
         device, pool = demand.every[place.device]
         undo = self._picking.pick(place.claim, demand.wanted, device, pool, must=True)
         if undo is None:
@@ -193,7 +193,7 @@ class Search:
                 undo()
         return found
 
-    def _take_next(self, place: _Place, demand: Demand, within_alternative: bool, start: int) -> bool:
+    def _take_next(self, place: _Place, demand: DeviceDemand, within_alternative: bool, start: int) -> bool:
         wanted, picking = demand.wanted, self._picking
         candidates = self._pools.candidates
         if self._may_skip(place.claim) and not self._enough(place, demand, start):
@@ -224,7 +224,7 @@ class Search:
         and what they allow then is what upstream allows."""
         return not self._picking.picked[claim] or not self._forgetful[claim]
 
-    def _enough(self, place: _Place, demand: Demand, start: int) -> bool:
+    def _enough(self, place: _Place, demand: DeviceDemand, start: int) -> bool:
         """Whether there are as many devices left to try as are needed: without them every choice fails in the end.
 
         A device about which a selector fails counts, so that the search comes to it and tells.

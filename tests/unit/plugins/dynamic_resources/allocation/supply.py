@@ -9,8 +9,8 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Store
 from stowplan.framework import NodeInfo
-from stowplan.framework.node import ResourceReader
-from stowplan.plugins.dynamic_resources.allocation import AllocatedState, Allocator, Failure
+from stowplan.framework.node_info import ResourceReader
+from stowplan.plugins.dynamic_resources.allocation import AllocatedState, AllocationFailure, Allocator
 
 Json = dict[str, Any]
 
@@ -70,13 +70,15 @@ class Supply:
         for item in slices:
             self.slices.put(codec.convert(api.ResourceSlice, item))
 
-    def allocate(self, *claims: Json, on: NodeInfo | None = None) -> tuple[api.AllocationResult, ...] | Failure | None:
+    def allocate(
+        self, *claims: Json, on: NodeInfo | None = None
+    ) -> tuple[api.AllocationResult, ...] | AllocationFailure | None:
         return self.allocator.allocate(on or node(), [codec.convert(api.ResourceClaim, item) for item in claims])
 
     def devices(self, *claims: Json, on: NodeInfo | None = None) -> list[str] | str | None:
         """The names of the devices, "request:device"; or the failure."""
         found = self.allocate(*claims, on=on)
-        if found is None or isinstance(found, Failure):
+        if found is None or isinstance(found, AllocationFailure):
             return found.text if found is not None else None
         return [f"{item.request}:{item.device}" for result in found for item in result.devices.results]
 

@@ -1,7 +1,7 @@
 import pytest
 from tests.unit.plugins.dynamic_resources.allocation.supply import Json, Supply, claim, device, exactly, slice_
 
-from stowplan.plugins.dynamic_resources.allocation import Failure
+from stowplan.plugins.dynamic_resources.allocation import AllocationFailure
 
 STEPS = {"default": "10Gi", "validRange": {"min": "5Gi", "max": "20Gi", "step": "5Gi"}}
 VALUES = {"default": "8Gi", "validValues": ["8Gi", "16Gi"]}
@@ -22,7 +22,7 @@ def wanting(*amounts: str | None) -> Json:
 
 def taken(supply: Supply, *amounts: str | None) -> list[object] | None:
     found = supply.allocate(wanting(*amounts))
-    assert not isinstance(found, Failure)
+    assert not isinstance(found, AllocationFailure)
     return None if found is None else [item.consumed_capacity["memory"] for item in found[0].devices.results]
 
 

@@ -1,7 +1,7 @@
 from tests.unit.plugins.dynamic_resources.allocation.supply import Supply, claim, device, exactly, node, slice_
 
 from stowplan import api
-from stowplan.plugins.dynamic_resources.allocation import Failure
+from stowplan.plugins.dynamic_resources.allocation import AllocationFailure
 
 
 def opaque(mode: str) -> dict[str, object]:
@@ -81,4 +81,6 @@ def test_the_nodes_that_can_reach_what_was_allocated() -> None:
 def test_a_selector_of_several_terms_is_more_than_an_allocation_can_say() -> None:
     two = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}] * 2}
     answer = Supply(slice_("s", device("a"), nodeSelector=two)).allocate(claim(exactly()), on=node(zone="z"))
-    assert answer == Failure("create NodeSelector for claim c: unsupported ResourceSlice.NodeSelector with 2 terms")
+    assert answer == AllocationFailure(
+        "create NodeSelector for claim c: unsupported ResourceSlice.NodeSelector with 2 terms"
+    )

@@ -1,7 +1,7 @@
 import pytest
 from tests.unit.plugins.dynamic_resources.allocation.supply import Json, Supply, claim, device, exactly, slice_
 
-from stowplan.plugins.dynamic_resources.allocation import Failure, search
+from stowplan.plugins.dynamic_resources.allocation import AllocationFailure, search
 
 FOUR = slice_("s", *(device(name, size=size) for name, size in zip("abcd", (1, 2, 1, 2), strict=True)))
 SMALL, LARGE = 'device.attributes["d"].size == 1', 'device.attributes["d"].size == 2'
@@ -62,7 +62,7 @@ def test_what_is_found(claims: list[Json], found: list[str] | None) -> None:
 )
 def test_claims_that_are_in_error(asked: Json, text: str) -> None:
     bad = {"selectors": [{"cel": {"expression": "device.attributes['d'].nothing == 1"}}]}
-    assert Supply(FOUR, bad=bad).allocate(claim(asked)) == Failure(text)
+    assert Supply(FOUR, bad=bad).allocate(claim(asked)) == AllocationFailure(text)
 
 
 def test_an_error_is_told_only_if_the_search_comes_to_it() -> None:
@@ -101,10 +101,12 @@ def test_a_search_that_takes_too_long_is_broken_off(monkeypatch: pytest.MonkeyPa
     now = iter(range(10**6))
     monkeypatch.setattr(search.time, "monotonic", lambda: next(now))
     answer = Supply(FOUR).allocate(claim(exactly(4), exactly(1)))
-    assert answer is None or isinstance(answer, Failure)
+    assert answer is None or isinstance(answer, AllocationFailure)
     many = slice_("s", *(device(f"d{i}", size=i % 3) for i in range(20)))
     hard = claim(*(exactly(3) for _ in range(6)), exactly(4, "device.attributes['d'].size == 0"), name="x")
-    assert Supply(many).allocate(hard) == Failure("node n: timed out trying to allocate devices", timed_out=True)
+    assert Supply(many).allocate(hard) == AllocationFailure(
+        "node n: timed out trying to allocate devices", timed_out=True
+    )
 
 
 def test_many_claims_do_not_exhaust_the_stack() -> None:
@@ -119,6 +121,6 @@ def test_selectors_that_take_their_time_are_broken_off_as_well(monkeypatch: pyte
     now = iter(range(10**6))
     monkeypatch.setattr(search.time, "monotonic", lambda: next(now))
     many = slice_("s", *(device(f"d{i}", size=2) for i in range(20)))
-    timed_out = Failure("node n: timed out trying to allocate devices", timed_out=True)
+    timed_out = AllocationFailure("node n: timed out trying to allocate devices", timed_out=True)
     assert Supply(many).allocate(claim(exactly(1, SMALL))) == timed_out
     assert Supply(many).allocate(claim(exactly("All", SMALL))) == timed_out

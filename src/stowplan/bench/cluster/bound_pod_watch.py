@@ -1,0 +1,154 @@
+"""Counts pods as they are bound, at as little cost to the machine as can be."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+from typing import Generic, TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+from stowplan.testing import NotInTimeError, SurroundingsError
+
+T = TypeVar("T")
+
+_ADDED = b'{"type":"ADDED"'
+_REQUEST = (
+    "GET {path}?watch=true&resourceVersion={version}&fieldSelector=spec.nodeName%21%3D HTTP/1.0\r\n"
+    "Host: {host}\r\n"
+    "Authorization: Bearer {token}\r\n"
+    "Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1\r\n\r\n"
+)
+_VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
+_SILENCE = 0.2
+
+
+class FrameCounter:
+    """Counts the frames of a watch in a stream of bytes, whatever its pieces are."""
+
+    def __init__(self) -> None:
+        self.frames = 0
+        self.added = 0
+        self._last = b""
+        self._rest = b""
+
+    def feed(self, piece: bytes) -> None:
+        *whole, self._rest = (self._rest + piece).split(b"\n")
+        self.frames += len(whole)
+        self.added += sum(frame.startswith(_ADDED) for frame in whole)
+        self._last = whole[-1] if whole else self._last
+
+    def cut(self) -> str:
+        """The stream has ended, maybe within a frame: the version to go on behind, if it told any."""
+        found, self._last, self._rest = _VERSION.search(self._last), b"", b""
+        return found[1].decode() if found else ""
+
+
+class BoundPodWatch(Generic[T]):
+    """Watches pods that have a node, without their specs, from a version on. A thread of its own reads the watch.
+
+    A server ends the watch of who cannot keep up with it, which is taken up again where it broke off.
+    What `probe` says is kept of two moments: when the first frame came, whatever it told, and when the last of
+    `expected` pods was bound.
+    """
+
+    def __init__(self, path: str, version: str, expected: int, probe: Callable[[], T]) -> None:
+        self._path = path
+        self._version = version
+        self._expected = expected
+        self._probe = probe
+        self._counter = FrameCounter()
+        self._over = threading.Event()
+        self._closing = False
+        self._problem = ""
+        self._first: T | None = None
+        self._last: T | None = None
+
+    @property
+    def bound(self) -> int:
+        return self._counter.added
+
+    def open(self, url: str, tls: ssl.SSLContext, token: str) -> None:
+        """Begin to watch; what happens from now on is counted."""
+        self._connect = partial(self._connect_to, urlsplit(url), tls, token)
+        self._stream = self._connect(self._version)
+        self._thread = threading.Thread(target=self._read, name="tally", daemon=True)
+        self._thread.start()
+
+    def wait(self, timeout: float, alive: Callable[[], bool]) -> tuple[T, T]:
+        """Wait until all expected pods are bound; what `probe` said. Raises NotInTime."""
+        deadline = monotonic() + timeout
+        while not self._over.wait(0.5):
+            if not alive():
+                raise SurroundingsError(f"the scheduler ended after {self.bound:,} of {self._expected:,} pods")
+            if monotonic() > deadline:
+                raise NotInTimeError(f"{self.bound:,} of {self._expected:,} pods were bound in {timeout:g} s")
+        if self._first is None or self._last is None:
+            raise SurroundingsError(f"watch of {self._path}: {self._problem}")
+        return self._first, self._last
+
+    def close(self) -> None:
+        self._closing = True
+        self._thread.join()
+        self._stream.close()
+
+    def _connect_to(self, parts: SplitResult, tls: ssl.SSLContext, token: str, version: str) -> ssl.SSLSocket:
+        host, port = parts.hostname or "", parts.port or 443
+        stream = tls.wrap_socket(socket.create_connection((host, port)), server_hostname=host)
+        request = _REQUEST.format(path=self._path, version=version, host=f"{host}:{port}", token=token)
+        try:
+            stream.sendall(request.encode())
+            self._begin(stream)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+    def _begin(self, stream: ssl.SSLSocket) -> None:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            piece = stream.recv(4096)
+            if not piece:
+                raise SurroundingsError(f"watch of {self._path}: no proper reply")
+            head += piece
+        head, _, body = head.partition(b"\r\n\r\n")
+        line = head.splitlines()[0].decode(errors="replace")
+        if line.split()[1:2] != ["200"]:
+            raise SurroundingsError(f"watch of {self._path}: {line}")
+        stream.settimeout(_SILENCE)
+        self._take(body)
+
+    def _read(self) -> None:
+        try:
+            while not self._closing:
+                self._read_some()
+        except (OSError, SurroundingsError) as error:
+            self._problem = str(error)
+            self._over.set()
+
+    def _read_some(self) -> None:
+        try:
+            piece = self._stream.recv(1 << 16)
+        except TimeoutError:
+            return
+        if piece:
+            self._take(piece)
+            return
+        version = self._counter.cut()
+        if not version:
+            raise SurroundingsError("the server ended it")
+        self._stream.close()
+        self._stream = self._connect(version)
+
+    def _take(self, piece: bytes) -> None:
+        counter = self._counter
+        counter.feed(piece)
+        if self._first is None and counter.frames:
+            self._first = self._probe()
+        if self._last is None and counter.added >= self._expected:
+            self._last = self._probe()
+            self._over.set()

@@ -1,0 +1,129 @@
+"""The most that any scheduler can do on this machine: bind and tell, decide nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from itertools import cycle
+from typing import NamedTuple
+
+from stowplan.cluster import bodies, messages, protobuf
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.errors import ApiError, ClusterError
+from stowplan.cluster.write_client import CONNECTIONS, Writer, WriteRequest
+
+CONTROLLER = "ceiling"
+
+
+class PodKey(NamedTuple):
+    """Which pod to bind."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+class UpperBoundClient(NamedTuple):
+    """What it took to bind all pods, and to have all their events written."""
+
+    pods: int
+    seconds: float
+    cpu_seconds: float
+    """Of this process."""
+
+    @property
+    def per_second(self) -> float:
+        return self.pods / self.seconds
+
+    @property
+    def cpu_us_per_pod(self) -> float:
+        return self.cpu_seconds / self.pods * 1e6
+
+
+async def measure_ceiling(
+    connection: Connection, pods: Sequence[PodKey], node_names: Sequence[str], connections: int = CONNECTIONS
+) -> UpperBoundClient:
+    """Bind pods to nodes round robin, an event each. Raises ClusterError if the server refuses any of it."""
+    run = _Run(Writer(connection, connections=connections), len(pods))
+    wall, cpu = time.perf_counter(), time.process_time()
+    for pod, node_name in zip(pods, cycle(node_names), strict=False):
+        run.writer.submit(_Binding(run, pod, node_name))
+    try:
+        await run.done
+        return UpperBoundClient(len(pods), time.perf_counter() - wall, time.process_time() - cpu)
+    finally:
+        await run.writer.drain(0)
+
+
+class _Run:
+    def __init__(self, writer: Writer, pods: int) -> None:
+        self.writer = writer
+        self.left = pods
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.common = messages.reporter(CONTROLLER, CONTROLLER, "Normal", "Scheduled", "Binding")
+
+    def fail(self, error: ClusterError) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+class _Step(WriteRequest):
+    """A request that is not expected to fail."""
+
+    __slots__ = ("_run",)
+    _run: _Run
+
+    accept = protobuf.MEDIA_TYPE
+
+    def __init__(self, run: _Run, path: bytes, body: bytes) -> None:
+        super().__init__(b"POST", path, body, protobuf.MEDIA_TYPE)
+        self._run = run
+
+    def replied(self, status: int, body: bytes) -> None:
+        if status < 300:
+            self.go_on()
+        else:
+            self._run.fail(ApiError.from_reply(status, body))
+
+    def lost(self, error: ClusterError, sent: bool) -> None:
+        self._run.fail(error)
+
+    def go_on(self) -> None:
+        raise NotImplementedError
+
+
+class _Binding(_Step):
+    __slots__ = ("_node_name", "_pod")
+
+    def __init__(self, run: _Run, pod: PodKey, node_name: str) -> None:
+        path = bodies.binding_path(pod.namespace, pod.name)
+        super().__init__(run, path, messages.binding(*pod, node_name=node_name))
+        self._pod = pod
+        self._node_name = node_name
+
+    def go_on(self) -> None:
+        self._run.writer.submit(_Event(self._run, self._pod, self._node_name))
+
+
+class _Event(_Step):
+    __slots__ = ()
+
+    def __init__(self, run: _Run, pod: PodKey, node_name: str) -> None:
+        namespace = pod.namespace.encode()
+        now = time.time()
+        fields = messages.event(
+            messages.event_name(pod.name, int(now * 1e9)),
+            namespace,
+            now,
+            messages.pod_reference(*pod, resource_version=""),
+            b"",
+            f"Successfully assigned {pod.namespace}/{pod.name} to {node_name}",
+            run.common,
+        )
+        super().__init__(run, bodies.events_path(namespace), messages.event_body(fields))
+
+    def go_on(self) -> None:
+        self._run.left -= 1
+        if not self._run.left and not self._run.done.done():
+            self._run.done.set_result(None)

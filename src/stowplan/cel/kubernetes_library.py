@@ -1,0 +1,148 @@
+"""Quantities and versions."""
+
+from __future__ import annotations
+
+import re
+
+from stowplan.api.quantity import MAX_INT64, QuantityError, parse
+from stowplan.cel.functions import Library, by_first
+from stowplan.cel.values import CelError, Quantity, Semver
+
+LIBRARY = Library()
+declare, overload = LIBRARY.declare, LIBRARY.overload
+
+_NANO = 10**9
+
+
+@overload("quantity(string) -> quantity", cost=by_first)
+def _quantity(text: str) -> Quantity:
+    if text != text.strip() or not text:
+        raise CelError(_EMPTY if not text else _NOT_A_QUANTITY)
+    try:
+        return Quantity(parse(text))
+    except QuantityError as error:
+        wrong = _NOT_A_QUANTITY if "regular expression" in str(error) else "unable to parse quantity's suffix"
+        raise CelError(wrong) from None
+
+
+_EMPTY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_NOT_A_QUANTITY = _EMPTY
+
+
+@overload("isQuantity(string) -> bool", cost=by_first)
+def _is_quantity(text: str) -> bool:
+    try:
+        _quantity(text)
+    except CelError:
+        return False
+    return True
+
+
+def _is_whole(value: Quantity) -> bool:
+    return value.amount % _NANO == 0 and -MAX_INT64 <= value.amount // _NANO <= MAX_INT64
+
+
+@overload("quantity::asInteger() -> int")
+def _as_integer(value: Quantity) -> int:
+    if not _is_whole(value):
+        raise CelError("cannot convert value to integer")
+    return value.amount // _NANO
+
+
+def _sign(value: int) -> int:
+    return int(value > 0) - int(value < 0)
+
+
+declare("sign(quantity) -> int", lambda value: _sign(value.amount))
+declare("quantity::isInteger() -> bool", _is_whole)
+declare("quantity::asApproximateFloat() -> double", lambda value: value.amount / _NANO)
+declare("quantity::isGreaterThan(quantity) -> bool", lambda a, b: a.amount > b.amount)
+declare("quantity::isLessThan(quantity) -> bool", lambda a, b: a.amount < b.amount)
+declare("quantity::compareTo(quantity) -> int", lambda a, b: _sign(a.amount - b.amount))
+declare("quantity::add(quantity) -> quantity", lambda a, b: Quantity(a.amount + b.amount))
+declare("quantity::add(int) -> quantity", lambda a, b: Quantity(a.amount + b * _NANO))
+declare("quantity::sub(quantity) -> quantity", lambda a, b: Quantity(a.amount - b.amount))
+declare("quantity::sub(int) -> quantity", lambda a, b: Quantity(a.amount - b * _NANO))
+
+_PART = re.compile(r"[0-9A-Za-z-]+", re.ASCII)
+
+
+def parse_semver(text: str) -> Semver:
+    """A version in its strict form; fails with CelError."""
+    if not text:
+        raise CelError("Version string empty")
+    parts = text.split(".", 2)
+    if len(parts) != 3:
+        raise CelError("No Major.Minor.Patch elements found")
+    patch, plus, build = parts[2].partition("+")
+    patch, minus, prerelease = patch.partition("-")
+    names = ("major", "minor", "patch")
+    numbers = [_number(part, name) for part, name in zip((*parts[:2], patch), names, strict=True)]
+    identifiers = tuple(prerelease.split(".")) if minus else ()
+    for identifier in identifiers:
+        _check_identifier(identifier)
+    for identifier in build.split(".") if plus else ():
+        if not identifier:
+            raise CelError("Build meta data is empty")
+        if not _PART.fullmatch(identifier):
+            raise CelError(f'Invalid character(s) found in build meta data "{identifier}"')
+    return Semver((numbers[0], numbers[1], numbers[2]), identifiers)
+
+
+def _number(part: str, name: str) -> int:
+    if not (part.isascii() and part.isdigit()):
+        raise CelError(f'Invalid character(s) found in {name} number "{part}"')
+    if len(part) > 1 and part.startswith("0"):
+        raise CelError(f'{name.capitalize()} number must not contain leading zeroes "{part}"')
+    return int(part)
+
+
+def _check_identifier(identifier: str) -> None:
+    if not identifier:
+        raise CelError("Prerelease is empty")
+    if not _PART.fullmatch(identifier):
+        raise CelError(f'Invalid character(s) found in prerelease "{identifier}"')
+    if identifier.isdigit() and len(identifier) > 1 and identifier.startswith("0"):
+        raise CelError(f'Numeric PreRelease version must not contain leading zeroes "{identifier}"')
+
+
+@overload("semver(string) -> semver", "semver(string, bool) -> semver", cost=by_first)
+def _semver(text: str, normalize: bool = False) -> Semver:
+    return parse_semver(_normalized(text) if normalize else text)
+
+
+@overload("isSemver(string) -> bool", "isSemver(string, bool) -> bool", cost=by_first)
+def _is_semver(text: str, normalize: bool = False) -> bool:
+    try:
+        _semver(text, normalize)
+    except CelError:
+        return False
+    return True
+
+
+def _normalized(text: str) -> str:
+    """Without a leading v and leading zeroes, and with all three numbers."""
+    parts = [_without_zeroes(part) for part in text.removeprefix("v").split(".", 2)]
+    if len(parts) < 3 and any(c in parts[-1] for c in "+-"):
+        raise CelError("short version cannot contain PreRelease/Build meta data")
+    return ".".join(parts + ["0"] * (3 - len(parts)))
+
+
+def _without_zeroes(part: str) -> str:
+    if len(part) < 2:
+        return part
+    bare = part.lstrip("0")
+    return bare if bare and bare[0].isdigit() else "0" + bare
+
+
+def _compare(a: Semver, b: Semver) -> int:
+    one, other = a.key(), b.key()
+    return int(one > other) - int(one < other)
+
+
+declare("semver::compareTo(semver) -> int", _compare)
+declare("semver::isGreaterThan(semver) -> bool", lambda a, b: _compare(a, b) > 0)
+declare("semver::isLessThan(semver) -> bool", lambda a, b: _compare(a, b) < 0)
+declare("semver::major() -> int", lambda value: value.numbers[0])
+declare("semver::minor() -> int", lambda value: value.numbers[1])
+declare("semver::patch() -> int", lambda value: value.numbers[2])

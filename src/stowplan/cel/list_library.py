@@ -1,0 +1,197 @@
+"""More functions on lists, sets, and optionals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cmp_to_key, reduce
+from itertools import pairwise
+from typing import Any
+
+from stowplan.cel.functions import Library, by_list
+from stowplan.cel.values import (
+    NONE,
+    CelError,
+    DurationValue,
+    Optional,
+    UInt,
+    checked_int,
+    checked_uint,
+    compare,
+    equal,
+    size,
+)
+
+LIBRARY = Library()
+declare, overload = LIBRARY.declare, LIBRARY.overload
+
+_COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
+_SUMMABLE = ("int", "uint", "double", "duration")
+_LONGEST = 1_000_000
+"""No list longer than this could be paid for."""
+
+_MOST_VALUES = 48
+"""How many values an attribute may have."""
+
+
+def _made(factor: float, count: int) -> int:
+    """What it costs to make a list."""
+    return int(count * factor) + 11
+
+
+def _self_compare(args: Sequence[Any], _: Any) -> int:
+    items = args[0]
+    text = bool(items) and isinstance(items[0], (str, bytes))
+    return _made(2.1 if text else 2.0, len(items) ** 2)
+
+
+def _by_output(_: Sequence[Any], result: Any) -> int:
+    return _made(1, len(result))
+
+
+def _extreme(name: str, sign: int) -> Any:
+    def pick(items: list[Any]) -> Any:
+        if not items:
+            raise CelError(f"{name} called on empty list")
+        return reduce(lambda best, item: item if compare(best, item) == sign else best, items)
+
+    return pick
+
+
+def _is_sorted(items: list[Any]) -> bool:
+    return all(compare(one, other) <= 0 for one, other in pairwise(items))
+
+
+def _sum(items: list[Any]) -> Any:
+    if items and isinstance(items[0], DurationValue):
+        return DurationValue(checked_int(sum(item.nanos for item in items)))
+    total = sum(items)
+    if isinstance(total, float):
+        return total
+    return checked_uint(total) if items and isinstance(items[0], UInt) else checked_int(total)
+
+
+def _sort(items: list[Any]) -> list[Any]:
+    if len({type(item) for item in items}) > 1:
+        raise CelError("list elements must have the same type")
+    return sorted(items, key=cmp_to_key(compare))
+
+
+for _kind in _COMPARABLE:
+    declare(f"list({_kind})::isSorted() -> bool", _is_sorted, by_list)
+    declare(f"list({_kind})::min() -> {_kind}", _extreme("min", 1), by_list)
+    declare(f"list({_kind})::max() -> {_kind}", _extreme("max", -1), by_list)
+    declare(f"list({_kind})::sort() -> list({_kind})", _sort, _self_compare)
+for _kind in _SUMMABLE:
+    declare(f"list({_kind})::sum() -> {_kind}", _sum, by_list)
+
+
+@overload("list(A)::indexOf(A) -> int", cost=by_list)
+def _index_of(items: list[Any], wanted: Any) -> int:
+    return next((i for i, item in enumerate(items) if equal(item, wanted)), -1)
+
+
+@overload("list(A)::lastIndexOf(A) -> int", cost=by_list)
+def _last_index_of(items: list[Any], wanted: Any) -> int:
+    return next((i for i in reversed(range(len(items))) if equal(items[i], wanted)), -1)
+
+
+@overload("list(T)::slice(int, int) -> list(T)", cost=_by_output)
+def _slice(items: list[Any], start: int, end: int) -> list[Any]:
+    told = f"cannot slice({start}, {end}),"
+    if start < 0 or end < 0:
+        raise CelError(f"{told} negative indexes not supported")
+    if start > end:
+        raise CelError(f"{told} start index must be less than or equal to end index")
+    if len(items) < end:
+        raise CelError(f"{told} list is length {len(items)}")
+    return items[start:end]
+
+
+def _by_depth(args: Sequence[Any], _: Any) -> int:
+    return _made(args[1] if len(args) > 1 else 1, len(args[0]))
+
+
+@overload("list(list(T))::flatten() -> list(T)", "list(dyn)::flatten(int) -> list(dyn)", cost=_by_depth)
+def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
+    if depth < 0:
+        raise CelError("level must be non-negative")
+    out: list[Any] = []
+    for item in items:
+        out += _flatten(item, depth - 1) if isinstance(item, list) and depth else [item]
+    return out
+
+
+@overload("lists.range(int) -> list(int)", cost=_by_output)
+def _range(count: int) -> list[int]:
+    # Made only as far as it matters: the cost of a longer one breaks the evaluation.
+    return list(range(min(count, _LONGEST)))
+
+
+declare("list(T)::reverse() -> list(T)", lambda items: items[::-1], _by_output)
+
+
+@overload("list(T)::distinct() -> list(T)", cost=_self_compare)
+def _distinct(items: list[Any]) -> list[Any]:
+    out: list[Any] = []
+    for item in items:
+        if not any(equal(item, known) for known in out):
+            out.append(item)
+    return out
+
+
+declare("list(V)::first() -> optional(V)", lambda items: Optional(True, items[0]) if items else NONE)
+declare("list(V)::last() -> optional(V)", lambda items: Optional(True, items[-1]) if items else NONE)
+
+
+def _contains_all(items: list[Any], others: list[Any]) -> bool:
+    return all(any(equal(other, item) for item in items) for other in others)
+
+
+def _pairs(factor: int) -> Any:
+    return lambda args, _: 1 + factor * size(args[0]) * size(args[1])
+
+
+declare("sets.contains(list(T), list(T)) -> bool", _contains_all, _pairs(1))
+declare(
+    "sets.intersects(list(T), list(T)) -> bool",
+    lambda one, other: any(any(equal(a, b) for b in other) for a in one),
+    _pairs(1),
+)
+declare(
+    "sets.equivalent(list(T), list(T)) -> bool",
+    lambda one, other: _contains_all(one, other) and _contains_all(other, one),
+    _pairs(2),
+)
+
+declare("optional.of(V) -> optional(V)", lambda value: Optional(True, value))
+declare("optional.none() -> optional(V)", lambda: NONE)
+declare("optional(V)::hasValue() -> bool", lambda value: value.present)
+
+
+@overload("optional.ofNonZeroValue(V) -> optional(V)")
+def _of_non_zero(value: Any) -> Optional:
+    empty = value is None or (isinstance(value, (bool, int, float, str, bytes, list, dict)) and not value)
+    return NONE if empty or value == DurationValue(0) else Optional(True, value)
+
+
+@overload("optional(V)::value() -> V")
+def _value(value: Optional) -> Any:
+    if not value.present:
+        raise CelError("optional.none() dereference")
+    return value.value
+
+
+declare("optional.unwrap(list(optional(V))) -> list(V)", lambda items: [i.value for i in items if i.present])
+declare("list(optional(V))::unwrapOpt() -> list(V)", lambda items: [i.value for i in items if i.present])
+
+
+@overload("dyn::includes(dyn) -> bool")
+def _includes(value: Any, wanted: Any) -> bool:
+    """Whether a value is, or a list has, what is wanted."""
+    if not isinstance(value, list):
+        return equal(value, wanted)
+    if any(equal(item, wanted) for item in value[:_MOST_VALUES]):
+        return True
+    if len(value) > _MOST_VALUES:
+        raise CelError(f"'includes' function cannot be applied to lists longer than {_MOST_VALUES} values")
+    return False

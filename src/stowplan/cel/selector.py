@@ -1,0 +1,132 @@
+"""Expressions, compiled once each, and what they say of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from stowplan.cel import (
+    format_library,
+    kubernetes_library,
+    list_library,
+    network_library,
+    standard_library,
+    string_library,
+    time_library,
+)
+from stowplan.cel.checker import Checker
+from stowplan.cel.device import FIELDS, DeviceValue
+from stowplan.cel.functions import Library, Overload
+from stowplan.cel.parser import parse
+from stowplan.cel.program import Evaluation, Step, plan
+from stowplan.cel.syntax import CompileError, display
+from stowplan.cel.types import ANY, BOOL, DEVICE, Type, parse_type, substitute
+from stowplan.cel.validation import Validator
+from stowplan.cel.values import CelError, CostExceededError, type_name
+
+_LIBRARIES: tuple[Library, ...] = tuple(
+    module.LIBRARY
+    for module in (
+        standard_library,
+        time_library,
+        kubernetes_library,
+        string_library,
+        list_library,
+        network_library,
+        format_library,
+    )
+)
+_TYPE_NAMES = (
+    *("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint", "null"),
+    *("list(dyn)", "map(dyn, dyn)", "optional(dyn)", "ip", "cidr"),
+)
+_CACHED = 4096
+_TOO_DEEP = "expression recursion limit exceeded: 250"
+
+
+def _functions() -> dict[str, Sequence[Overload]]:
+    together: dict[str, Sequence[Overload]] = {}
+    for library in _LIBRARIES:
+        for name, overloads in library.functions.items():
+            together[name] = (*together.get(name, ()), *overloads)
+    return together
+
+
+_FUNCTIONS = _functions()
+_TYPES = {kind.name: Type("type", (kind,)) for kind in map(parse_type, _TYPE_NAMES)}
+_SCOPE = {"device": DEVICE, **_TYPES}
+
+
+class DeviceSelectorProgram:
+    """A compiled expression, or the `error` that there is none. Compares by identity: equal texts are one object."""
+
+    __slots__ = ("_step", "error", "expression")
+
+    def __init__(self, expression: str) -> None:
+        self.expression = expression
+        self.error: str | None = None
+        """Why the expression cannot be used."""
+        self._step: Step | None = None
+        try:
+            self._step = _compile(expression)
+        except CompileError as error:
+            self.error = error.text
+        except RecursionError:
+            self.error = f"compilation failed: ERROR: <input>:1:1: {_TOO_DEEP}"
+
+    def matches(self, device: DeviceValue) -> bool | str:
+        """Whether the device is meant, or why that cannot be told."""
+        assert self._step is not None
+        if device.error is not None:
+            return device.error
+        try:
+            result = self._step(Evaluation(dict(device.variables)))
+        except CelError as error:
+            return str(error)
+        except CostExceededError:
+            return "operation cancelled: actual cost limit exceeded"
+        except RecursionError:
+            return _TOO_DEEP
+        if type(result) is bool:
+            return result
+        return f"CEL result of type {type_name(result)} could not be converted to bool: {_no_bool(result)}"
+
+
+def _no_bool(value: Any) -> str:
+    kind = type_name(value)
+    if kind == "string":
+        return "unsupported native conversion from string to 'bool'"
+    if "." not in kind:
+        return f"unsupported type conversion from '{kind}' to bool"
+    return f"type conversion error from '{kind.rpartition('.')[2]}' to 'bool'"
+
+
+@lru_cache(_CACHED)
+def compile_selector(expression: str) -> DeviceSelectorProgram:
+    """The selector of an expression."""
+    return DeviceSelectorProgram(expression)
+
+
+def _compile(expression: str) -> Step:
+    try:
+        tree = parse(expression)
+        checker = Checker(_FUNCTIONS, FIELDS)
+        found = checker.check(tree, _SCOPE)
+        errors = checker.errors
+        if not errors:
+            validator = Validator(checker.bound)
+            validator.validate(tree)
+            errors = validator.errors
+    except CompileError as error:
+        errors = [(error.text, error.at)]
+    if errors:
+        lines = "\n".join(display(expression, text, at) for text, at in sorted(errors, key=lambda e: e[1]))
+        raise CompileError(f"compilation failed: {lines}", 0)
+    output = substitute(checker.bound, found, free_as_dyn=True)
+    if output not in (BOOL, ANY):
+        raise CompileError(f"must evaluate to bool or the unknown type, not {output.declared()}", 0)
+    try:
+        return plan(tree, {name: name for name in _TYPES})
+    except CelError as error:
+        raise CompileError(f"program instantiation failed: {error}", 0) from None

@@ -1,0 +1,116 @@
+"""More functions on strings, and regular expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stowplan.cel.formatting import format_string
+from stowplan.cel.functions import (
+    Library,
+    by_first,
+    by_first_twice,
+    by_list,
+    by_regex,
+    by_result_twice,
+)
+from stowplan.cel.regex import Regex, compile_regex
+from stowplan.cel.values import CelError
+
+LIBRARY = Library()
+declare, overload = LIBRARY.declare, LIBRARY.overload
+
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
+_QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+
+declare("string::lowerAscii() -> string", lambda text: text.translate(_LOWER), by_first)
+declare("string::upperAscii() -> string", lambda text: text.translate(_UPPER), by_first)
+declare("string::trim() -> string", str.strip, by_first)
+declare("string::format(list(dyn)) -> string", format_string, by_first)
+
+
+@overload("string::charAt(int) -> string")
+def _char_at(text: str, at: int) -> str:
+    if not 0 <= at <= len(text):
+        raise CelError(f"index out of range: {at}")
+    return text[at : at + 1]
+
+
+@overload("string::indexOf(string) -> int", "string::indexOf(string, int) -> int", cost=by_list)
+def _index_of(text: str, part: str, start: int = 0) -> int:
+    if not part:
+        return start
+    if start < 0:
+        raise CelError(f"index out of range: {start}")
+    return text.find(part, start)
+
+
+@overload("string::lastIndexOf(string) -> int", "string::lastIndexOf(string, int) -> int", cost=by_list)
+def _last_index_of(text: str, part: str, start: int | None = None) -> int:
+    if not part:
+        return len(text) if start is None else start
+    if start is None:
+        return text.rfind(part)
+    if start < 0:
+        raise CelError(f"index out of range: {start}")
+    return -1 if start >= len(text) else text.rfind(part, 0, start + len(part))
+
+
+@overload(
+    "string::replace(string, string) -> string", "string::replace(string, string, int) -> string", cost=by_first_twice
+)
+def _replace(text: str, old: str, new: str, count: int = -1) -> str:
+    return text.replace(old, new, max(count, -1))
+
+
+@overload("string::split(string) -> list(string)", "string::split(string, int) -> list(string)", cost=by_first_twice)
+def _split(text: str, separator: str, count: int = -1) -> list[str]:
+    if count == 0:
+        return []
+    if not separator:
+        whole = list(text)
+        return whole if count < 0 or count >= len(whole) else [*whole[: count - 1], "".join(whole[count - 1 :])]
+    return text.split(separator, count - 1 if count > 0 else -1)
+
+
+@overload("string::substring(int) -> string", "string::substring(int, int) -> string", cost=by_first)
+def _substring(text: str, start: int, end: int | None = None) -> str:
+    last = len(text) if end is None else end
+    if end is not None and start > end:
+        raise CelError(f"invalid substring range. start: {start}, end: {end}")
+    for at in (start, last):
+        if not 0 <= at <= len(text):
+            raise CelError(f"index out of range: {at}")
+    return text[start:last]
+
+
+@overload("list(string)::join() -> string", "list(string)::join(string) -> string", cost=by_result_twice)
+def _join(items: list[Any], separator: str = "") -> str:
+    for item in items:
+        if not isinstance(item, str):
+            raise CelError(f"join: invalid input: {item}")
+    return separator.join(items)
+
+
+@overload("strings.quote(string) -> string", cost=by_first)
+def _quote(text: str) -> str:
+    escaped = "".join(_QUOTED.get(c, f"\\{c}" if c in '\\"' else c) for c in text)
+    return f'"{escaped}"'
+
+
+def _regex(pattern: str) -> Regex:
+    try:
+        return compile_regex(pattern)
+    except CelError as error:
+        raise CelError(f"Illegal regex: {error}") from None
+
+
+@overload("string::find(string) -> string", cost=by_regex)
+def _find(text: str, pattern: str) -> str:
+    found = _regex(pattern).search(text)
+    return "" if found is None else text[found[0] : found[1]]
+
+
+@overload("string::findAll(string) -> list(string)", "string::findAll(string, int) -> list(string)", cost=by_regex)
+def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
+    return [text[start:end] for start, end in _regex(pattern).spans(text, count)]

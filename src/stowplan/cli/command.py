@@ -1,0 +1,103 @@
+"""What several commands have in common: how they explain themselves, those that consist of others, those for files."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import click
+from click.shell_completion import CompletionItem
+
+_EXAMPLES = "\b\nExamples:"
+_FILENAME = ("-f", "--filename")
+
+
+class Command(click.Command):
+    """Shows its examples, and what follows them, at the bottom of its help, where one is when it has scrolled by."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        about, examples, rest = inspect.cleandoc(self.help or "").partition(_EXAMPLES)
+        self.help = about.rstrip()
+        self.epilog = examples + rest
+
+
+class Group(Command, click.Group):
+    """Says which subcommand was probably meant, where there is none of that name."""
+
+    command_class = Command
+
+    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """Each subcommand with the paragraph that opens its help."""
+        return [(name, (command.help or "").partition("\n\n")[0]) for name, command in sorted(self.commands.items())]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(self.summaries(ctx))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = [CompletionItem(name, help=about) for name, about in self.summaries(ctx)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [item for item in commands if item.value.startswith(incomplete)] + options
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        known = self.list_commands(ctx)
+        if name in known or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        raise click.UsageError(f"No such command '{name}'.{hint}", ctx)
+
+
+class CommandEntry(NamedTuple):
+    """Where a subcommand lives, and its line in the help, which is printed without importing it."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+class LazyGroup(Group):
+    """Has further subcommands, each of which is imported when it is run."""
+
+    def __init__(self, *args: Any, entries: dict[str, CommandEntry], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.entries = entries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *self.entries]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = self.entries.get(cmd_name)
+        if entry is None:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(importlib.import_module(entry.module), entry.attribute)
+        if ctx.resilient_parsing:
+            from stowplan.cli.completion import completable
+
+            return completable(command)
+        return command
+
+    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
+        return [*super().summaries(ctx), *((name, entry.help) for name, entry in self.entries.items())]
+
+
+class FileCommand(Command):
+    """Takes its files as arguments and, for those who are used to kubectl, also with -f before each."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[-1] in _FILENAME and not ctx.resilient_parsing:
+            raise click.BadOptionUsage(args[-1], f"Option '{args[-1]}' requires an argument.", ctx)
+        return super().parse_args(ctx, list(_without_flag(args)))
+
+
+def _without_flag(args: list[str]) -> Iterator[str]:
+    for arg in args:
+        if arg not in _FILENAME:
+            yield arg.removeprefix("--filename=")

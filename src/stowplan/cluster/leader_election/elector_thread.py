@@ -1,0 +1,119 @@
+"""Leader election on a thread of its own, so that nothing that keeps the scheduler busy costs it the lease."""
+
+import asyncio
+import logging
+import random
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+
+from stowplan.cluster.client import Client
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.leader_election.election_rules import ElectionRules
+from stowplan.cluster.leader_election.leader_elector import JITTER, LeaderElector
+from stowplan.cluster.leader_election.lease_lock import LeaseLock
+from stowplan.config.types import LeaderElection
+from stowplan.errors import ConfigError
+
+log = logging.getLogger("stowplan.cluster")
+
+TOLERATED_SECONDS = 20.0
+"""For how long a lease that we hold may be expired before we are told to be unhealthy, as in kube-scheduler."""
+
+
+def make_identity() -> str:
+    """A name for this process that no other has."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+class ElectorThread:
+    """Stands for election from `start` to `stop`. The callbacks are called on the elector's own thread.
+
+    `on_started` is called once we lead. `on_stopped` is called when that, or the try, is over, for whatever reason: we
+    do not stand again, as a scheduler that lost its lease had better start from scratch.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        settings: LeaderElection,
+        *,
+        on_started: Callable[[], None],
+        on_stopped: Callable[[], None],
+        identity: str = "",
+        component: str = "default-scheduler",
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+        rng: random.Random | None = None,
+        observe: Callable[[str, str, float, int, int], object] | None = None,
+    ) -> None:
+        self._observe = observe
+        if settings.renew_deadline.seconds <= JITTER * settings.retry_period.seconds:
+            raise ConfigError(f"leaderElection.renewDeadline: must be greater than retryPeriod times {JITTER}")
+        self._candidate = ElectionRules(identity or make_identity(), settings, clock=clock, wall=wall)
+        self._connection = connection
+        self._settings = settings
+        self._on_started = on_started
+        self._on_stopped = on_stopped
+        self._component = component
+        self._clock = clock
+        self._rng = rng or random.Random()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._running = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="leader-election", daemon=True)
+
+    def is_leader(self) -> bool:
+        """Whether a write is safe now. Cheap, from any thread, and right even if the elector's thread hangs."""
+        return self._candidate.is_leader()
+
+    def problem(self) -> str | None:
+        """What is wrong with a leader that neither renews its lease nor ends."""
+        if self._candidate.overdue() <= TOLERATED_SECONDS:
+            return None
+        return f"failed election to renew leadership on lease {self._settings.resource_name}"
+
+    def start(self) -> None:
+        self._thread.start()
+        self._running.wait()
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Lead no more, hand the lease on and end the thread, within the timeout if the API server allows."""
+        self._candidate.resign()
+        if self._thread.is_alive() and self._loop is not None and self._task is not None:
+            self._loop.call_soon_threadsafe(self._task.cancel)
+            self._thread.join(timeout)
+
+    def _work(self) -> None:
+        asyncio.run(self._stand())
+
+    async def _stand(self) -> None:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        self._running.set()
+        settings = self._settings
+        client = Client(self._connection, observe=self._observe)
+        lock = LeaseLock(
+            client,
+            settings.resource_namespace,
+            settings.resource_name,
+            component=self._component,
+            timeout=max(settings.renew_deadline.seconds / 2, 1.0),
+        )
+        campaign = LeaderElector(
+            self._candidate,
+            lock,
+            settings,
+            name=lock.name,
+            on_started=self._on_started,
+            on_stopped=self._on_stopped,
+            clock=self._clock,
+            rng=self._rng,
+        )
+        try:
+            await campaign.run()
+        except asyncio.CancelledError:
+            log.debug("Leader election was ended on request")
+        finally:
+            await client.close()

@@ -1,0 +1,149 @@
+"""The objects in replies: pages of a list, and the frames of a watch.
+
+Whole batches are decoded in one go into a kind's struct. Where one object does not fit it, the others must not suffer:
+then they are taken one by one, and the odd one is told and left out.
+"""
+
+import logging
+from collections.abc import Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from stowplan.api import codec
+from stowplan.api.kinds import Kind
+from stowplan.api.meta import Wire
+from stowplan.cluster.errors import ApiError, ApiStatus, ConnectionFailedError
+
+T = TypeVar("T")
+
+Item = tuple[Any, bytes | None]
+"""An object as its kind's struct, and all of its JSON where that is wanted."""
+
+LONGEST_FRAME = 64 << 20
+
+log = logging.getLogger("stowplan.cluster")
+
+
+class ListMeta(Wire, frozen=True, kw_only=True):
+    """What a list says of itself."""
+
+    resource_version: str = ""
+    continue_: str = msgspec.field(name="continue", default="")
+
+
+class ListOf(Wire, Generic[T], frozen=True, kw_only=True):
+    """A page of a list."""
+
+    metadata: ListMeta = ListMeta()
+    items: tuple[T, ...] = ()
+
+
+class FrameOf(Wire, Generic[T], frozen=True, kw_only=True):
+    """A frame of a watch."""
+
+    type: str
+    object: T
+
+
+class WatchEvent(NamedTuple):
+    """A frame that was understood: ADDED, MODIFIED, DELETED or BOOKMARK."""
+
+    type: str
+    item: Item
+
+
+class MalformedReplyError(ConnectionFailedError):
+    """Bytes that are no JSON of Kubernetes."""
+
+
+class Decoder:
+    """Decodes lists and frames of one kind."""
+
+    def __init__(self, kind: Kind, *, keep_objects: bool = False) -> None:
+        self._kind = kind
+        self._keep_objects = keep_objects
+        lists: Any = ListOf
+        frames: Any = FrameOf
+        self._list, self._frame = lists[kind.struct], frames[kind.struct]
+
+    def page(self, body: bytes) -> tuple[ListMeta, list[Item]]:
+        """A page of a list. Raises MalformedReply."""
+        meta, items = self._page(body)
+        if not meta.resource_version:
+            raise MalformedReplyError(f"malformed list of {self._kind.resource}: it has no resourceVersion")
+        return meta, items
+
+    def _page(self, body: bytes) -> tuple[ListMeta, list[Item]]:
+        if not self._keep_objects:
+            try:
+                page = codec.decode(self._list, body)
+                return page.metadata, [(item, None) for item in page.items]
+            except codec.DecodeError:
+                pass  # one by one, then
+        try:
+            raw = codec.decode(ListOf[msgspec.Raw], body)
+        except codec.DecodeError as error:
+            raise MalformedReplyError(f"malformed list of {self._kind.resource}: {error}") from error
+        return raw.metadata, [item for data in raw.items if (item := self._item(bytes(data))) is not None]
+
+    def frames(self, lines: list[bytes]) -> Iterator[WatchEvent]:
+        """The events in frames. Raises ApiError where the watch tells of an error, and MalformedReply."""
+        for line in lines:
+            event = self._event(line)
+            if event is not None:
+                yield event
+
+    def _event(self, line: bytes) -> WatchEvent | None:
+        if not self._keep_objects:
+            try:
+                frame = codec.decode(self._frame, line)
+                if frame.type != "ERROR":
+                    return WatchEvent(frame.type, (frame.object, None))
+            except codec.DecodeError:
+                pass  # an error frame, a malformed one, or an object that does not fit
+        try:
+            raw = codec.decode(FrameOf[msgspec.Raw], line)
+            if raw.type == "ERROR":
+                raise ApiError.from_status(codec.decode(ApiStatus, bytes(raw.object)))
+        except codec.DecodeError as error:
+            raise MalformedReplyError(f"malformed frame in the watch of {self._kind.resource}: {error}") from error
+        item = self._item(bytes(raw.object))
+        return None if item is None else WatchEvent(raw.type, item)
+
+    def _item(self, data: bytes) -> Item | None:
+        """One object; None, with a line in the log, if it does not fit the struct."""
+        try:
+            return codec.decode(self._kind.struct, data), data if self._keep_objects else None
+        except codec.DecodeError as error:
+            meta = codec.whole(data).get("metadata")
+            name = f"{meta.get('namespace', '')}/{meta.get('name')}" if isinstance(meta, dict) else "?"
+            log.warning("%s %s is left out, it cannot be read: %s", self._kind.name, name.lstrip("/"), error)
+            return None
+
+
+class FrameSplitter:
+    """Cuts a stream into lines, one frame each."""
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []
+        self._length = 0
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The lines that are complete with this piece. What is left over waits for the next one."""
+        end = piece.rfind(b"\n")
+        if end < 0:
+            self._keep(piece)
+            return []
+        complete = b"".join((*self._rest, piece[:end]))
+        self._rest.clear()
+        self._length = 0
+        self._keep(piece[end + 1 :])
+        return [line for line in complete.split(b"\n") if line]
+
+    def _keep(self, piece: bytes) -> None:
+        if piece:
+            self._rest.append(piece)
+            self._length += len(piece)
+            if self._length > LONGEST_FRAME:
+                raise MalformedReplyError(f"a frame of a watch is longer than {LONGEST_FRAME >> 20} MiB")

@@ -1,0 +1,96 @@
+"""What plugins said of the nodes of a request, made fit to be sent.
+
+The guard is here: every node that was asked about either passes or has a reason, none is named twice, none is added,
+and reasons name no node, since the scheduler counts nodes by equal reasons.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.framework import Code, DecisionRecord, Pod, Rejection, Status
+from stowplan.runtime.out_of_tree.plugin_runner import PASSES, NodeVerdicts
+
+log = logging.getLogger("stowplan.extender")
+
+_warned: set[str] = set()
+
+
+class NodeResults:
+    """Verdicts over the names of a request, which are all different."""
+
+    __slots__ = ("codes", "names", "statuses")
+
+    def __init__(self, names: Sequence[str], verdicts: NodeVerdicts) -> None:
+        self.names = names
+        self.codes: NDArray[np.int32] = verdicts.codes
+        self.statuses: Sequence[Status] = verdicts.statuses
+
+    @classmethod
+    def uniform(cls, names: Sequence[str], status: Status | None = None) -> NodeResults:
+        """The same for all nodes."""
+        codes = np.full(len(names), PASSES if status is None else 0, dtype=np.int32)
+        return cls(names, NodeVerdicts(codes, [] if status is None else [status]))
+
+    def passing(self) -> list[bool]:
+        """By position, whether the node passes."""
+        found: list[bool] = (self.codes == PASSES).tolist()
+        return found
+
+    def refusals(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Reasons by node: (where evictions might help, where nothing does)."""
+        failed: dict[str, str] = {}
+        hopeless: dict[str, str] = {}
+        for code in np.unique(self.codes[self.codes != PASSES]).tolist():
+            names = list(compress(self.names, (self.codes == code).tolist()))
+            status = self.statuses[code]
+            text = reason(status)
+            reasons = dict.fromkeys(names, text)
+            for name in filter(text.__contains__, names):
+                reasons[name] = _without_name(text, name, status.plugin)
+            (hopeless if status.code == Code.UnschedulableAndUnresolvable else failed).update(reasons)
+        return failed, hopeless
+
+    def record(self, pod: Pod) -> DecisionRecord:
+        rejected = {}
+        for position in np.flatnonzero(self.codes != PASSES).tolist():
+            status = self.statuses[self.codes[position]]
+            rejected[self.names[position]] = Rejection(status.code.name, status.plugin, status.reasons)
+        return DecisionRecord(
+            pod=pod.key,
+            uid=pod.uid,
+            scheduler_name=pod.spec.scheduler_name,
+            nodes=len(self.names),
+            rejected=rejected,
+            feasible=tuple(sorted(compress(self.names, self.passing()))),
+        )
+
+
+def reason(status: Status) -> str:
+    """A rejection as text that can be sent, and is never empty."""
+    text = printable(", ".join(str(part) for part in status.reasons))
+    return text or f"rejected by {status.plugin or 'the extender'}"
+
+
+def printable(text: str) -> str:
+    """The text without what JSON cannot carry."""
+    return text.encode(errors="replace").decode()
+
+
+def _without_name(text: str, name: str, plugin: str) -> str:
+    cleaned = re.sub(rf"(?<![\w.-])(?:node )?{re.escape(name)}(?![\w.-])", "node", text)
+    if cleaned != text and plugin not in _warned:
+        _warned.add(plugin)
+        log.warning(
+            'plugin "%s" names nodes in its reasons ("%s"): the scheduler counts nodes by equal reasons, '
+            'so "node" is sent instead',
+            plugin,
+            text,
+        )
+    return cleaned

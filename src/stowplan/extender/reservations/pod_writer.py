@@ -1,0 +1,206 @@
+"""What a plugin writes about pods: annotations, the Binding itself, and events for whoever looks at them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import time
+from collections.abc import Callable, Hashable, Mapping
+from math import inf
+from typing import Any, Protocol
+
+from stowplan import api, logs
+from stowplan.api import codec
+from stowplan.cluster import bodies, messages, protobuf
+from stowplan.cluster.client import Client
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.errors import ApiError, ClusterError
+from stowplan.framework import Status, Write, error
+
+log = logs.get(__name__)
+
+_CONFLICT, _SERVER_ERROR = 409, 500
+_ATTEMPTS = 3
+_PAUSE = 0.2
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+_UID = re.compile(r"[A-Za-z0-9._:-]*")
+_REPORTER, _ACTION = "stowplan-extender", "Scheduling"
+_REPEAT_AFTER, _MOST_SAID = 600.0, 4096
+
+
+class SomePod(Protocol):
+    """Anything that says which pod it is: all that a write has to know of it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def uid(self) -> str: ...
+
+
+class PodWriter:
+    """Writes to the cluster that the plugin serves. Every write holds for the pod of that uid alone, and may be
+    repeated. The methods answer None, or a Status that tells what went wrong, as extension points do.
+    """
+
+    def __init__(self, handle: Any) -> None:
+        """`handle` is the plugin's; a Connection does as well."""
+        self._source = handle
+        self._client: Client | None = None
+        self._events = _News()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def annotate(self, pod: SomePod, annotations: Mapping[str, str | None]) -> Status | None:
+        """Set annotations; None removes one. In a simulation the simulated pod gets them; where there is neither that
+        nor a cluster, nothing is written."""
+        if self._connection() is None:
+            start = getattr(self._source, "start", None)
+            if start is not None:
+                start(_annotate(pod, annotations))
+            return None
+        if refused := _odd_name(pod):
+            return error(f"annotating pod {pod.namespace}/{pod.name}: {refused}")
+        body = codec.encode({"metadata": {"uid": pod.uid, "annotations": dict(annotations)}})
+        try:
+            await self._at_server().request("PATCH", _path(pod), body, content_type=bodies.MERGE_PATCH.decode())
+        except ClusterError as problem:
+            return error(f"annotating pod {pod.namespace}/{pod.name}: {problem}")
+        return None
+
+    async def bind(self, pod: SomePod, node_name: str, annotations: Mapping[str, str] | None = None) -> Status | None:
+        """Bind a pod; one that is bound to that node already is a success. Annotations are written before it, and
+        removed again if the pod cannot be bound."""
+        if refused := _odd_name(pod, node_name):
+            return error(f"binding pod {pod.namespace}/{pod.name} to {node_name}: {refused}")
+        if annotations:
+            refusal = await self.annotate(pod, annotations)
+            if refusal is not None:
+                return refusal
+        failure = await self._bind(pod, node_name)
+        if failure is not None and annotations:
+            undone = await self.annotate(pod, dict.fromkeys(annotations))
+            if undone is not None:
+                log.warning("Annotations of a pod that was not bound stay", pod=f"{pod.namespace}/{pod.name}")
+        return failure
+
+    async def tell(self, pod: SomePod, reason: str, note: str, *, warning: bool = False) -> Status | None:
+        """Write an event that `kubectl describe pod` shows; `reason` is a word such as LicencesGone. The same one is
+        not repeated for ten minutes, however often the pod is tried. Without a cluster nothing is written."""
+        if self._connection() is None or not self._events.is_news((pod.uid or _path(pod), reason, note)):
+            return None
+        if refused := _odd_name(pod):
+            return error(f"telling of pod {pod.namespace}/{pod.name}: {refused}")
+        namespace, common = pod.namespace.encode(), self._reporter(reason, warning)
+        regarding = messages.pod_reference(pod.namespace, pod.name, pod.uid, "")
+        now = time.time()
+        name = messages.event_name(pod.name, int(now * 1e9))
+        body = messages.event_body(messages.event(name, namespace, now, regarding, b"", note, common))
+        try:
+            await self._post(bodies.events_path(namespace), body)
+        except ClusterError as problem:
+            return error(f"telling of pod {pod.namespace}/{pod.name}: {problem}")
+        return None
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _bind(self, pod: SomePod, node_name: str) -> Status | None:
+        path = bodies.binding_path(pod.namespace, pod.name)
+        body = messages.binding(pod.namespace, pod.name, pod.uid, node_name)
+        problem: ClusterError | None = None
+        for attempt in range(_ATTEMPTS):
+            try:
+                await self._post(path, body)
+                return None
+            except ClusterError as refusal:
+                problem = refusal
+            if isinstance(problem, ApiError) and problem.status < _SERVER_ERROR and problem.status != _CONFLICT:
+                break
+            # It may have happened all the same, now or by an earlier request.
+            where = await self._find(pod)
+            if where == node_name:
+                return None
+            if where or (isinstance(problem, ApiError) and problem.status == _CONFLICT):
+                break
+            if attempt + 1 < _ATTEMPTS:
+                await asyncio.sleep(_PAUSE * 2**attempt)
+        told = problem.message or str(problem) if isinstance(problem, ApiError) else str(problem)
+        return error(f"binding pod {pod.namespace}/{pod.name} to {node_name}: {told}")
+
+    async def _find(self, pod: SomePod) -> str:
+        """The node that the pod is on; empty if on none, if it is gone, or if nobody answers."""
+        try:
+            found = codec.decode(api.Pod, await self._at_server().get(_path(pod)))
+        except (ClusterError, codec.DecodeError):
+            return ""
+        return found.spec.node_name if not pod.uid or found.metadata.uid == pod.uid else ""
+
+    def _reporter(self, reason: str, warning: bool) -> bytes:
+        type_ = "Warning" if warning else "Normal"
+        return messages.reporter(_REPORTER, socket.gethostname(), type_, reason, _ACTION)
+
+    async def _post(self, path: bytes, message: bytes) -> None:
+        await self._at_server().request("POST", path.decode(), message, content_type=protobuf.MEDIA_TYPE.decode())
+
+    def _at_server(self) -> Client:
+        """A client belongs to the event loop that it is used on."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            connection = self._connection()
+            if connection is None:
+                raise NoCluster
+            self._client, self._loop = Client(connection), loop
+        return self._client
+
+    def _connection(self) -> Connection | None:
+        source = self._source
+        return source if isinstance(source, Connection) else getattr(source, "connection", None)
+
+
+class _News:
+    """What was said of late."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._said_at: dict[Hashable, float] = {}
+
+    def is_news(self, what: Hashable) -> bool:
+        """Whether it was not said before, or long ago; from now on it was."""
+        now = self._clock()
+        if now - self._said_at.get(what, -inf) < _REPEAT_AFTER:
+            return False
+        self._said_at.pop(what, None)
+        if len(self._said_at) >= _MOST_SAID:
+            del self._said_at[next(iter(self._said_at))]
+        self._said_at[what] = now
+        return True
+
+
+class NoCluster(ClusterError):
+    """There is nothing to write to."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no cluster to write to; name one by --kubeconfig")
+
+
+async def _annotate(pod: SomePod, annotations: Mapping[str, str | None]) -> None:
+    """As a request to whoever runs the engine."""
+    named = api.Pod(metadata=api.ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid))
+    await Write("patch", "Pod", named, {"metadata": {"annotations": dict(annotations)}})
+
+
+def _odd_name(pod: SomePod, *nodes: str) -> str:
+    """What is no name as Kubernetes gives them, in words; "" where all are. Names come with requests, and become part
+    of addresses and of JSON: nobody is to write something else, in our name, by way of them."""
+    odd = [name for name in (pod.namespace, pod.name, *nodes) if not _NAME.fullmatch(name)]
+    if not _UID.fullmatch(pod.uid):
+        odd.append(pod.uid)
+    return f"not a name: {odd[0]!r:.100}" if odd else ""
+
+
+def _path(pod: SomePod) -> str:
+    return bodies.pod_path(pod.namespace, pod.name).decode()

@@ -1,0 +1,154 @@
+"""The two faces of an extender: the port that schedulers ask, and the one that operators look at."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+import zlib
+from collections.abc import Callable
+from typing import Any, Literal
+from urllib.parse import parse_qs
+
+from stowplan import logs
+from stowplan.extender.server.client_access import Access
+from stowplan.extender.server.connection import too_large
+from stowplan.extender.server.http import HttpServer
+from stowplan.extender.server.messages import HttpRequest, RequestHead, Response, text
+from stowplan.extender.server.pages import OPEN, OperatorPages
+from stowplan.extender.server.request_handling import Answering, Refusal
+
+log = logs.get(__name__)
+
+Gzip = Literal["auto", "always", "never"]
+_WORTH_COMPRESSING = 64 * 1024
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class SchedulerPort(HttpServer):
+    """Answers the verbs, and pages where those have no port of their own."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        tls: ssl.SSLContext | None,
+        answering: Answering,
+        *,
+        access: Access,
+        pages: OperatorPages | None,
+        largest_body: int,
+        closed: Callable[[], str | None] = lambda: None,
+        gzip: Gzip = "auto",
+    ) -> None:
+        """`closed` says why no verb is answered for the time being."""
+        super().__init__(listener, tls, largest_body=largest_body)
+        self._answering = answering
+        self._access = access
+        self._closed = closed
+        self._pages = pages
+        self._gzip = gzip
+
+    def admit(self, head: RequestHead, certificate: Any) -> Response | None:
+        metrics = self._answering.metrics
+        if self._pages is not None and head.path in OPEN and head.length == 0:
+            return None
+        refused = self._access.refusal(certificate)
+        if refused is not None:
+            metrics.refused("unauthorized")
+            log.warning("A request was refused", path=head.path, why=refused[1])
+            return text(*refused)
+        found = self._answering.route(head.method, head.path)
+        if isinstance(found, Refusal):
+            if self._pages is not None and found.status == 404 and head.length == 0:
+                return None  # Perhaps there is such a page.
+            return self._turned_away(found, head)
+        why = self._closed()
+        if why is not None:
+            metrics.refused("not_ready")
+            return text(503, why)
+        if head.length > self.largest_body:
+            return self.outgrown(head)
+        return None
+
+    def outgrown(self, head: RequestHead) -> Response:
+        self._answering.metrics.refused("too_large")
+        response = too_large(max(0, head.length), self.largest_body)
+        log.warning("A request was refused", path=head.path, why=response.body.decode().strip())
+        return response
+
+    async def respond(self, request: HttpRequest) -> Response:
+        head = request.head
+        verb = self._answering.route(head.method, head.path)
+        if isinstance(verb, Refusal):
+            page = None if self._pages is None else found_page(self._pages, head)
+            return self._turned_away(verb, head) if page is None else page
+        self._answering.metrics.in_flight.add()
+        try:
+            answer = await self._answering.answer(verb, head.path, request.body, request.began, request.client)
+        finally:
+            self._answering.metrics.in_flight.add(-1)
+        response = Response(*answer)
+        if len(response.body) >= _WORTH_COMPRESSING and self._compresses(request):
+            return await asyncio.to_thread(compressed, response)
+        return response
+
+    def abandoned(self, head: RequestHead) -> None:
+        verb = self._answering.paths.find(head.path)
+        if verb is not None:
+            self._answering.metrics.abandoned(verb)
+
+    def _turned_away(self, refusal: Refusal, head: RequestHead) -> Response:
+        self._answering.metrics.refused(refusal.cause)
+        log.warning("A request was refused", path=head.path, why=refusal.text)
+        others = "" if self._pages is None else f"; pages: {self._pages.listing()}"
+        return text(refusal.status, refusal.text + (others if refusal.status == 404 else ""))
+
+    def _compresses(self, request: HttpRequest) -> bool:
+        """Every Go client offers gzip. On the way to the same machine it only costs time."""
+        if self._gzip == "never" or "gzip" not in request.head.headers.get("accept-encoding", ""):
+            return False
+        return self._gzip == "always" or not _is_loopback(request.client)
+
+
+class OperatorPort(HttpServer):
+    """Pages alone."""
+
+    def __init__(self, listener: socket.socket, pages: OperatorPages) -> None:
+        super().__init__(listener, None, largest_body=64 * 1024)
+        self._pages = pages
+
+    def admit(self, head: RequestHead, certificate: Any) -> Response | None:
+        return None if head.length == 0 else self.outgrown(head)
+
+    def outgrown(self, head: RequestHead) -> Response:
+        return text(405, "there are pages to read here, no more")
+
+    def abandoned(self, head: RequestHead) -> None:
+        """Who looks at a page is not missed."""
+
+    async def respond(self, request: HttpRequest) -> Response:
+        page = found_page(self._pages, request.head)
+        return page or text(404, f"there is no {request.head.path}; there are {self._pages.listing()}")
+
+
+def found_page(pages: OperatorPages, head: RequestHead) -> Response | None:
+    """A page as a response, None where there is none."""
+    if head.method not in ("GET", "HEAD"):
+        return None
+    page = pages.find(head.path, parse_qs(head.query, keep_blank_values=True))
+    return None if page is None else Response(page.status, page.content, page.content_type)
+
+
+def compressed(response: Response) -> Response:
+    """The same response in gzip's format; fast, since somebody waits."""
+    packer = zlib.compressobj(level=1, wbits=_GZIP)
+    body = packer.compress(response.body) + packer.flush()
+    return response._replace(body=body, headers={**response.headers, "Content-Encoding": "gzip"})
+
+
+def _is_loopback(client: str) -> bool:
+    try:
+        return not client or ipaddress.ip_address(client.partition("%")[0]).is_loopback
+    except ValueError:
+        return True  # A socket without an address is on this machine.

@@ -1,0 +1,27 @@
+"""Structured log lines in the formats of Kubernetes' components: klog text and JSON.
+
+Belongs here: the logger that every module uses, verbosity and `--vmodule`, both formats.
+Does not belong here: which event is logged in which words; the module that knows the event writes its line.
+May import: `errors`. Every other room may import this one.
+
+Upstream: k8s.io/klog/v2, k8s.io/component-base/logs.
+
+    log = logs.get(__name__)
+    log.warning("Watch ended", kind="Pod", err=problem)
+"""
+
+from stowplan.logs.format import ObjectRef, quote, ref
+from stowplan.logs.log import FORMATS, Log, LogOptions, configure, get, parse_vmodule, set_verbosity
+
+__all__ = [
+    "FORMATS",
+    "Log",
+    "LogOptions",
+    "ObjectRef",
+    "configure",
+    "get",
+    "parse_vmodule",
+    "quote",
+    "ref",
+    "set_verbosity",
+]

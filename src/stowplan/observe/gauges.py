@@ -1,0 +1,65 @@
+"""Gauges, read off an engine from another thread than the one it works on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+from stowplan.engine import Engine
+from stowplan.observe.metrics import GaugeSources
+from stowplan.observe.series import Reading
+
+T = TypeVar("T")
+
+_TRIES = 5
+
+_ON_ONE_THREAD = dict.fromkeys(("Filter", "Score", "InterPodAffinity", "PodTopologySpread"), 0)
+"""Steps of the cycle that kube-scheduler shares out among goroutines, and we do not."""
+
+
+class RetriedRead(Generic[T]):
+    """Reads what may change under one's eyes: looks again where it did, and in the end makes do with what was last."""
+
+    def __init__(self, read: Callable[[], T], at_first: T) -> None:
+        self._read = read
+        self._last = at_first
+
+    def __call__(self) -> T:
+        for _ in range(_TRIES):
+            try:
+                self._last = self._read()
+                break
+            except RuntimeError:  # A dict or a deque grew or shrank while it was walked through.
+                continue
+        return self._last
+
+
+def readings_of(engine: Engine) -> GaugeSources:
+    core = engine.core
+    queue, cluster = core.queue, core.cluster
+
+    def rejected() -> Reading:
+        """Pods count from the attempt that rejected them to the next one, wherever they wait."""
+        units = (*queue.unschedulable, *queue.gated, *queue.backoff, *queue.active)
+        return Counter[tuple[str, ...]](
+            (plugin, unit.pod.template.spec.scheduler_name)
+            for unit in units
+            for plugin in (*unit.unschedulable_plugins, *unit.pending_plugins)
+        )
+
+    return GaugeSources(
+        pending_pods=RetriedRead[Mapping[str, int]](queue.counts, {}),
+        cache_size=lambda: {
+            "nodes": len(cluster.nodes),
+            "pods": len(cluster.pods),
+            "assumed_pods": len(cluster.assumed),
+        },
+        unschedulable_pods=RetriedRead[Reading](rejected, {}),
+        inflight_events=lambda: {"PodPopped": len(list(queue.flying))},
+        goroutines=lambda: {
+            **_ON_ONE_THREAD,
+            "binding": len(core.attempts),
+            "DefaultPreemption": len(engine.preempting),
+        },
+    )

@@ -1,0 +1,138 @@
+"""What kube-scheduler says about its work, in its words and at its levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stowplan import api, logs
+from stowplan.framework import Pod, Status
+from stowplan.logs.format import ref
+from stowplan.queue import QueuedPod
+from stowplan.runtime import Decision
+
+log = logs.get(__name__)
+
+NO_NODES = "no nodes available to schedule pods"
+
+SLOW = 0.1
+"""A cycle that takes longer than so many seconds is worth a line at any level."""
+
+_HEARD = {
+    "UnschedulablePodAdd": (3, "Add event for unscheduled pod"),
+    "UnschedulablePodUpdate": (4, "Update event for unscheduled pod"),
+    "UnschedulablePodDelete": (3, "Delete event for unscheduled pod"),
+    "AssignedPodAdd": (3, "Add event for scheduled pod"),
+    "AssignedPodUpdate": (4, "Update event for scheduled pod"),
+    "AssignedPodDelete": (3, "Delete event for scheduled pod"),
+    "NodeAdd": (3, "Add event for node"),
+    "NodeDelete": (3, "Delete event for node"),
+}
+"""News that are worth a line, by the label of the event: from which level on, and in which words."""
+
+_QUEUES = {"active": "Active", "backoff": "Backoff", "unschedulable": "Unschedulable"}
+
+
+def heard(event: str, about: Any) -> None:
+    level, message = _HEARD.get(event, (0, ""))
+    if isinstance(about, Pod):
+        log.v(level, message, pod=ref(about))
+    elif message and about is not None:
+        log.v(level, message, node=about.metadata.name)
+
+
+def changed_node(node: api.Node) -> None:
+    log.v(4, "Update event for node", node=node.metadata.name)
+
+
+def attempting(unit: QueuedPod) -> None:
+    log.v(3, "Attempting to schedule pod", pod=ref(unit.pod))
+
+
+def decided(unit: QueuedPod, decision: Decision) -> None:
+    pod = ref(unit.pod)
+    if log.verbosity >= 10:
+        _scores(decision)
+    if decision.node_name:
+        return
+    if not decision.profile.post_filters:
+        log.v(3, "No PostFilter plugins are registered, so no preemption will be performed")
+    elif decision.error is None:
+        log.v(5, "Status after running PostFilter plugins for pod", pod=pod, status=decision.message)
+
+
+def binding(unit: QueuedPod, node_name: str) -> None:
+    log.v(3, "Attempting to bind pod to node", pod=ref(unit.pod), node=node_name)
+
+
+def slow(decision: Decision, seconds: float) -> None:
+    log.info(
+        "Trace: Scheduling",
+        pod=ref(decision.pod),
+        totalTime=f"{seconds * 1000:.0f}ms",
+        evaluatedNodes=decision.evaluated,
+        feasibleNodes=decision.feasible,
+    )
+
+
+def _scores(decision: Decision) -> None:
+    record = decision.record()
+    pod = ref(decision.pod)
+    for node, scores in record.scores.items():
+        for plugin, score in scores.items():
+            log.v(10, "Plugin scored node for pod", pod=pod, plugin=plugin, node=node, score=score.weighted)
+    for node, total in record.totals.items():
+        log.v(10, "Calculated node's final score for pod", pod=pod, node=node, score=total)
+
+
+def bound(unit: QueuedPod, node_name: str, evaluated: int, feasible: int) -> None:
+    pod = ref(unit.pod)
+    message = "Successfully bound pod to node"
+    log.v(2, message, pod=pod, node=node_name, evaluatedNodes=evaluated, feasibleNodes=feasible)
+    if unit.was_flushed:
+        log.v(
+            4,
+            "Pod scheduled after flush from unschedulablePods",
+            pod=pod,
+            unschedulablePlugins=sorted(unit.unschedulable_plugins),
+            pendingPlugins=sorted(unit.pending_plugins),
+        )
+
+
+def failed(unit: QueuedPod, status: Status) -> None:
+    pod = ref(unit.pod)
+    if status.message == NO_NODES:
+        log.v(2, "Unable to schedule pod; no nodes are registered to the cluster; waiting", pod=pod)
+    elif status.rejected:
+        log.v(2, "Unable to schedule pod; no fit; waiting", pod=pod, err=status.message)
+    else:
+        log.error(status.message, "Error scheduling pod; retrying", pod=pod)
+
+
+def entered(unit: QueuedPod, queue: str, event: str) -> None:
+    message = "Pod moved to an internal scheduling queue"
+    if event != "ScheduleAttemptFailure":
+        log.v(5, message, pod=ref(unit.pod), event=event, queue=_QUEUES[queue])
+        return
+    log.v(
+        3,
+        message,
+        pod=ref(unit.pod),
+        event=event,
+        queue=_QUEUES[queue],
+        unschedulablePlugins=sorted(unit.unschedulable_plugins | unit.pending_plugins),
+    )
+
+
+def preempting(preemptor: Pod, node_name: str, victims: int) -> None:
+    log.v(2, "the target node for the preemption is determined", node=node_name, pod=ref(preemptor))
+    message = "Start the preemption asynchronously"
+    log.v(2, message, preemptor=ref(preemptor), node=node_name, numVictims=victims, numVictimsToDelete=victims)
+
+
+def preempted(preemptor: Pod, victim: Pod, node_name: str) -> None:
+    message = "Preemptor Pod preempted victim Pod"
+    log.v(2, message, preemptor=ref(preemptor), victim=ref(victim), node=node_name)
+
+
+def preemption_over(preemptor: Pod, node_name: str, result: str) -> None:
+    log.v(2, "Async Preemption finished completely", preemptor=ref(preemptor), node=node_name, result=result)

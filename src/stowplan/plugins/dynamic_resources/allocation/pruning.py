@@ -1,0 +1,167 @@
+"""Seeing early that a search is in vain, so that hopeless choices are not tried in all their combinations.
+
+The definition is the plain search; nothing here changes what it finds. Two means: a state that failed once fails again,
+and what is left to fill must be possible at least if constraints, counters and capacity did not matter, which is a
+question of matching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from stowplan import api
+from stowplan.framework import NodeInfo
+from stowplan.plugins.dynamic_resources.allocation.allocation_state import AllocationState
+from stowplan.plugins.dynamic_resources.allocation.devices import Attribute, PublishedDevice
+from stowplan.plugins.dynamic_resources.allocation.pools import DevicePool
+from stowplan.plugins.dynamic_resources.allocation.requests import AllocationError, RequestedDevices, WantedClaim
+
+PATIENCE = 300
+"""How many steps of plain search are taken before it is worth looking ahead."""
+
+
+class DeviceDemand(NamedTuple):
+    """How many devices an alternative takes on a node, and which they must be where it takes all."""
+
+    wanted: RequestedDevices
+    number: int
+    every: Sequence[tuple[PublishedDevice, DevicePool]]
+
+
+class Need(NamedTuple):
+    """Devices that one request cannot do without."""
+
+    claim: int
+    request: int
+    wanted: RequestedDevices
+    number: int
+    devices: Sequence[PublishedDevice]
+    alike: tuple[str, ...] = ()
+    """Attributes in which all of them must agree."""
+
+    def usable(self, free: Sequence[PublishedDevice]) -> list[PublishedDevice]:
+        """Those of some devices of which as many as needed agree."""
+        if not self.alike:
+            return list(free)
+        groups: dict[tuple[Attribute | None, ...], list[PublishedDevice]] = {}
+        for device in free:
+            values = tuple(device.attribute(name) for name in self.alike)
+            if None not in values:
+                groups.setdefault(values, []).append(device)
+        return [device for group in groups.values() if len(group) >= self.number for device in group]
+
+
+class Pruning:
+    """What can be told about the rest of a search from where it stands, always at the beginning of a request."""
+
+    def __init__(self, picking: AllocationState, needs: Sequence[Need]) -> None:
+        self._picking = picking
+        self._needs = needs
+        self._failed: set[Hashable] = set()
+
+    def key(self, claim: int, request: int) -> Hashable:
+        """Everything that decides how the search goes on."""
+        return claim, request, self._picking.fingerprint(claim)
+
+    def is_hopeless(self, key: Hashable, claim: int, request: int) -> bool:
+        """Whether there is no point in going on. False does not mean that there is."""
+        if key in self._failed:
+            return True
+        if self._can_match([need for need in self._needs if (need.claim, need.request) >= (claim, request)]):
+            return False
+        self._failed.add(key)
+        return True
+
+    def note_failure(self, key: Hashable) -> None:
+        self._failed.add(key)
+
+    def _can_match(self, needs: Sequence[Need]) -> bool:
+        """Whether all needs could be met side by side, each device serving one of them unless it may serve many."""
+        edges: list[list[PublishedDevice]] = []
+        for need in needs:
+            free = need.usable([d for d in need.devices if not self._picking.in_use(need.claim, need.wanted, d)])
+            if len(free) < need.number:
+                return False
+            edges.append([] if need.wanted.admin else [d for d in free if not d.shared])
+        serving: dict[PublishedDevice, int] = {}
+        for number, need in enumerate(needs):
+            sharing = 0 if need.wanted.admin else sum(d.shared for d in need.devices)
+            missing = 0 if need.wanted.admin else need.number - sharing
+            for _ in range(missing):
+                if not _augment(number, edges, serving, set()):
+                    return False
+        return True
+
+
+def _augment(
+    number: int, edges: list[list[PublishedDevice]], serving: dict[PublishedDevice, int], seen: set[PublishedDevice]
+) -> bool:
+    """Find a device for a need, moving other needs to other devices if it must be."""
+    for device in edges[number]:
+        if device in seen:
+            continue
+        seen.add(device)
+        other = serving.get(device)
+        if other is None or (other != number and _augment(other, edges, serving, seen)):
+            serving[device] = number
+            return True
+    return False
+
+
+def outlook(
+    claims: Sequence[WantedClaim],
+    demands: Sequence[Sequence[Sequence[DeviceDemand]]],
+    candidates: Sequence[tuple[PublishedDevice, DevicePool]],
+    node: NodeInfo,
+    picking: AllocationState,
+) -> Pruning:
+    """An outlook for a search; `demands` are those of the alternatives of each request of each claim.
+
+    Where a selector fails for some device, or all devices are asked for under a constraint, the plain search might come
+    to an error that must be told: what has to be filled from there on is left out of account.
+    """
+    needs: list[Need] = []
+    try:
+        for claim, requests in enumerate(demands):
+            constrained = bool(claims[claim].claim.spec.devices.constraints)
+            for request, alternatives in enumerate(requests):
+                if constrained and any(demand.wanted.takes_all for demand in alternatives):
+                    return Pruning(picking, needs)
+                found = [_need(claim, request, demand, candidates, node, picking) for demand in alternatives]
+                # Of several alternatives one is taken, nobody knows which.
+                devices = dict.fromkeys(device for need in found for device in need.devices)
+                least = min(need.number for need in found)
+                alike = () if len(found) > 1 else _alike(claims[claim].claim, found[0].wanted)
+                needs.append(Need(claim, request, found[0].wanted, least, tuple(devices), alike))
+    except AllocationError:
+        pass
+    return Pruning(picking, needs)
+
+
+def _alike(claim: api.ResourceClaim, wanted: RequestedDevices) -> tuple[str, ...]:
+    """The attributes in which constraints want the devices of a request to agree."""
+    return tuple(
+        constraint.match_attribute
+        for constraint in claim.spec.devices.constraints
+        if constraint.match_attribute is not None
+        and (not constraint.requests or {wanted.base, wanted.full_name} & set(constraint.requests))
+    )
+
+
+def _need(
+    claim: int,
+    request: int,
+    demand: DeviceDemand,
+    candidates: Sequence[tuple[PublishedDevice, DevicePool]],
+    node: NodeInfo,
+    picking: AllocationState,
+) -> Need:
+    wanted = demand.wanted
+    if wanted.takes_all:
+        # All devices are at least one.
+        number, devices = max(demand.number, 1), [device for device, _ in demand.every]
+    else:
+        number, devices = demand.number, [device for device, _ in candidates if wanted.selects(device, node)]
+    fitting = [d for d in devices if wanted.tolerates(d) and picking.might_have_capacity(wanted, d)]
+    return Need(claim, request, wanted, number, fitting)

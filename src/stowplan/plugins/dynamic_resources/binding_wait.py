@@ -1,0 +1,88 @@
+"""Waiting until the devices of a pod that is about to be bound are ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stowplan import api
+from stowplan.framework import EmitEvent, Handle, Pod, Sleep, Status
+from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker
+from stowplan.plugins.dynamic_resources.binding_conditions import readiness, timed_out
+from stowplan.plugins.dynamic_resources.claims import key
+from stowplan.plugins.dynamic_resources.extended_resources import is_written
+from stowplan.plugins.dynamic_resources.reasons import failure
+from stowplan.plugins.dynamic_resources.reserve import ClaimReservation
+
+LOOK_EVERY = 5.0
+"""Seconds between two looks at whether devices are ready."""
+
+_OUTCOMES = {"device binding timeout": "timeout", "device binding failed": "failure"}
+"""What the waiting came to, by how its message begins; all else is an error."""
+
+
+class Readiness:
+    """Looks at claims, and says how that went in an event and in metrics."""
+
+    def __init__(self, tracker: ClaimTracker, handle: Handle, timeout: float, clock: Callable[[], float]) -> None:
+        self._tracker = tracker
+        self._handle = handle
+        self._timeout = timeout
+        self._clock = clock
+
+    async def wait(self, reservation: ClaimReservation, pod: Pod, node_name: str) -> Status | None:
+        if not any(_has_conditions(item.claim) for item in reservation.claims):
+            return None
+        note = f"waiting for binding conditions for device on node {node_name}"
+        self._handle.emit(EmitEvent(pod, "Normal", "BindingConditionsPending", "Scheduling", note))
+        began = self._clock()
+        status = await self._until_ready(reservation)
+        self._measure(reservation, status, self._clock() - began)
+        return status
+
+    async def _until_ready(self, reservation: ClaimReservation) -> Status | None:
+        """Until the devices are ready, one failed, or their time is up."""
+        waited = 0.0
+        while waited < self._timeout:
+            ready = self._ready(reservation)
+            if isinstance(ready, Status):
+                return ready
+            if ready:
+                return None
+            await Sleep(min(LOOK_EVERY, self._timeout - waited))
+            waited += LOOK_EVERY
+        return failure("device binding timeout: context deadline exceeded")
+
+    def _measure(self, reservation: ClaimReservation, status: Status | None, seconds: float) -> None:
+        message = "" if status is None else status.message
+        failed = next((told for text, told in _OUTCOMES.items() if message.startswith(text)), "error")
+        outcome = "success" if status is None else failed
+        for item in reservation.claims:
+            allocation = item.claim.status.allocation
+            for result in () if allocation is None else allocation.devices.results:
+                labels = (self._handle.profile_name, result.driver, outcome)
+                self._handle.measured("dra_bindingconditions_wait_duration_seconds", labels, seconds)
+                if result.binding_conditions:
+                    self._handle.measured("dra_bindingconditions_allocations_total", labels)
+
+    def _ready(self, reservation: ClaimReservation) -> bool | Status:
+        """Whether all devices are; an error once that cannot be any more."""
+        for item in reservation.claims:
+            if not is_written(item.claim):
+                continue
+            metadata = item.claim.metadata
+            claim = self._tracker.get(metadata.name, metadata.namespace)
+            if claim is None:
+                return failure(f'could not find ResourceClaim "{key(item.claim)}"')
+            item.claim = claim
+            ready = readiness(claim)
+            if isinstance(ready, Status):
+                return ready
+            if not ready:
+                late = timed_out(claim, self._timeout, self._clock())
+                return failure(f"device binding timeout: claim={metadata.name}") if late else False
+        return True
+
+
+def _has_conditions(claim: api.ResourceClaim) -> bool:
+    allocation = claim.status.allocation
+    return allocation is not None and any(result.binding_conditions for result in allocation.devices.results)

@@ -1,0 +1,169 @@
+"""PreBind: writes into the claims what Reserve gave them and who uses them, then waits for their devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.framework import CancelledError, Failure, Handle, Pod, Sleep, Status, Write
+from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker
+from stowplan.plugins.dynamic_resources.binding_wait import Readiness
+from stowplan.plugins.dynamic_resources.claim_writes import (
+    FINALIZER,
+    KIND,
+    UNSETTLED,
+    patch_status,
+    read,
+    repeatedly,
+    set_finalizers,
+    within,
+)
+from stowplan.plugins.dynamic_resources.claims import is_reserved_for, key
+from stowplan.plugins.dynamic_resources.extended_resources import is_written
+from stowplan.plugins.dynamic_resources.reasons import failure
+from stowplan.plugins.dynamic_resources.reserve import ClaimReservation, ReservedClaim
+
+_FIRST_LOOK, _LONGEST_LOOK, _LAST_LOOK = 0.01, 1.0, 120.0
+"""Seconds, between looks and in all, until a claim that was made here is told of by a watch."""
+
+_SETTLE_EVERY = 1.0
+
+
+class ClaimWriter:
+    """The API side of a reservation. Claims are changed in part: fields that nobody here reads stay."""
+
+    def __init__(self, tracker: ClaimTracker, handle: Handle, timeout: float, clock: Callable[[], float]) -> None:
+        self._tracker = tracker
+        self._handle = handle
+        self._clock = clock
+        self._readiness = Readiness(tracker, handle, timeout, clock)
+
+    async def carry_out(self, reservation: ClaimReservation, pod: Pod, node_name: str) -> Status | None:
+        for item in reservation.claims:
+            if not is_reserved_for(item.claim, pod):
+                problem = await self._bind(item, reservation, pod)
+                if problem is not None:
+                    return failure(problem.message)
+        return await self._readiness.wait(reservation, pod, node_name)
+
+    async def _bind(self, item: ReservedClaim, reservation: ClaimReservation, pod: Pod) -> Failure | None:
+        if item.special and item.allocation is None and not item.claim.spec.devices.requests:
+            return None
+        try:
+            problem = await self._write(item, pod)
+        except CancelledError:
+            self._unsettle(item, pod)
+            raise
+        if problem is not None and problem.reason in UNSETTLED:
+            self._unsettle(item, pod)
+        elif problem is None:
+            await self._make_known(item)
+        if not item.unsettled:
+            self._tracker.land(item.begun)
+        if problem is None and item.special:
+            problem = await _tell_pod(pod, item.claim, reservation)
+        return problem
+
+    async def _write(self, item: ReservedClaim, pod: Pod) -> Failure | None:
+        """Make the claim if it is not there yet, give it its devices, and reserve it."""
+        if item.special and not is_written(item.claim):
+            made = await Write("create", KIND, _to_create(item.claim))
+            outcome = "failure" if isinstance(made, Failure) else "success"
+            self._handle.measured("resourceclaim_creates_total", (outcome,))
+            if isinstance(made, Failure):
+                return within(made, f"create claim for extended resources {item.claim.metadata.namespace}/")
+            item.claim = made
+
+        async def change(claim: api.ResourceClaim) -> Any:
+            return await self._reserve(claim, item.allocation, pod)
+
+        after_conflict = f"get updated claim {key(item.claim)} after conflict"
+        outcome = await repeatedly(item.claim, change, after_conflict)
+        if isinstance(outcome, Failure):
+            return outcome
+        item.claim = outcome
+        return None
+
+    async def _reserve(self, claim: api.ResourceClaim, allocation: api.AllocationResult | None, pod: Pod) -> Any:
+        name = key(claim)
+        if claim.metadata.deletion_timestamp is not None:
+            return Failure(f"claim {name} got deleted in the meantime")
+        if is_reserved_for(claim, pod) and claim.status.allocation is not None:
+            return claim  # It was written after all; only the answer got lost.
+        if allocation is not None and claim.status.allocation is not None:
+            return Failure(f"claim {name} got allocated elsewhere in the meantime")
+        if allocation is None and claim.status.allocation is None:
+            return Failure(f"claim {name} got deallocated elsewhere in the meantime")
+        if allocation is not None and FINALIZER not in claim.metadata.finalizers:
+            protected = await set_finalizers(claim, [*claim.metadata.finalizers, FINALIZER])
+            if isinstance(protected, Failure):
+                return within(protected, f"add finalizer to claim {name}")
+            claim = protected
+        outcome = await patch_status(claim, self._changes(claim, allocation, pod))
+        if isinstance(outcome, Failure):
+            what = "reservation" if allocation is None else "allocation and reservation"
+            return within(outcome, f"add {what} to claim {name}")
+        return outcome
+
+    def _changes(self, claim: api.ResourceClaim, allocation: api.AllocationResult | None, pod: Pod) -> dict[str, Any]:
+        consumer = api.ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
+        changes: dict[str, Any] = {"reservedFor": codec.builtins((*claim.status.reserved_for, consumer))}
+        now = datetime.fromtimestamp(int(self._clock()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if allocation is not None:
+            changes["allocation"] = {"allocationTimestamp": now, **codec.builtins(allocation)}
+        elif claim.status.allocation is not None and claim.status.allocation.allocation_timestamp is None:
+            changes["allocation"] = {"allocationTimestamp": now}
+        return changes
+
+    async def _make_known(self, item: ReservedClaim) -> None:
+        """Let those who come next see the claim as it is stored, before it stops being in flight."""
+        known = self._tracker.assume(item.claim)
+        waited, pause = 0.0, _FIRST_LOOK
+        while item.special and not known and waited < _LAST_LOOK:
+            await Sleep(pause)
+            waited += pause
+            pause = min(2 * pause, _LONGEST_LOOK)
+            seen = self._tracker.get(item.claim.metadata.name, item.claim.metadata.namespace)
+            known = seen is not None and (self._tracker.assume(item.claim) or seen.status.allocation is not None)
+
+    def _unsettle(self, item: ReservedClaim, pod: Pod) -> None:
+        item.unsettled = item.allocation is not None
+        if item.unsettled:
+            self._handle.start(self._settle(item, pod))
+
+    async def _settle(self, item: ReservedClaim, pod: Pod) -> None:
+        """Find out whether a claim was written. Its devices are nobody else's until then."""
+        latest: Any = Failure("")
+        while isinstance(latest, Failure) and latest.reason != "NotFound" and is_written(item.claim):
+            await Sleep(_SETTLE_EVERY)
+            latest = await read(item.claim)
+        if not isinstance(latest, Failure):
+            self._tracker.assume(latest)
+        self._tracker.land(item.begun)
+        item.unsettled = False
+        self._handle.activate({pod.key: pod})
+
+
+def _to_create(claim: api.ResourceClaim) -> api.ResourceClaim:
+    return replace(claim, metadata=replace(claim.metadata, name="", uid=""), status=api.ResourceClaimStatus())
+
+
+async def _tell_pod(pod: Pod, claim: api.ResourceClaim, reservation: ClaimReservation) -> Failure | None:
+    """The pod's status says which claim serves its extended resources."""
+    if not reservation.mappings:
+        told = f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus"
+        return Failure(told)
+    status = api.PodExtendedResourceClaimStatus(
+        request_mappings=reservation.mappings, resource_claim_name=claim.metadata.name
+    )
+    item = api.Pod(metadata=api.ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid))
+    changes = {"status": {"extendedResourceClaimStatus": codec.builtins(status)}}
+    outcome = await Write("patch", "Pod", item, changes, subresource="status")
+    if isinstance(outcome, Failure):
+        return within(outcome, f"update pod {pod.key} ExtendedResourceClaimStatus")
+    return None

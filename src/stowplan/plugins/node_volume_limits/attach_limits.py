@@ -1,0 +1,105 @@
+"""The limits of nodes, and how much nodes have attached at most: what spares most of them an exact count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan import api
+from stowplan.cache import Cluster
+from stowplan.framework import Mask, NodeInfo
+from stowplan.plugins.node_volume_limits.attachable import attachable_volumes
+
+UNLIMITED = 1 << 40
+UNSURE = 1 << 32
+"""What a volume counts as that may turn out to be an error, so that its node is looked at."""
+
+
+class AttachLimits:
+    """Limits of nodes by driver, and columns of upper bounds to compare them with.
+
+    Counting exactly means looking up every claim on a node. But what a node can have at most follows from its pods'
+    specs and the number of attachments, is kept from change to change, and is far below the limit nearly everywhere.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._nodes = cluster.nodes
+        self._csi_nodes = cluster.stores.of(api.CSINode)
+        self._attachments = cluster.stores.of(api.VolumeAttachment)
+        self._limits: dict[str, dict[str, int]] = {}
+        self._limits_version = -1
+        self._columns: dict[str, NDArray[np.int64]] = {}
+        self._columns_version: tuple[int, int] | None = None
+        self._used: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._used_position = 0
+        self._attached: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._attached_version: tuple[int, int] | None = None
+
+    def limits(self) -> Mapping[str, Mapping[str, int]]:
+        """The limits by driver of every node that has a CSINode, by the node's name."""
+        if self._limits_version != self._csi_nodes.version:
+            self._limits_version = self._csi_nodes.version
+            self._limits = {csi_node.metadata.name: limits_of(csi_node) for csi_node in self._csi_nodes}
+        return self._limits
+
+    def doubtful(self, new: Mapping[str, int]) -> Mask:
+        """Nodes, by slot, that may not have room for so many new volumes by driver, or that are in disorder."""
+        bound = self._used_at_most() + self._attached_at_most()
+        doubt: Mask = bound >= UNSURE
+        columns = self._limit_columns()
+        for driver in new.keys() & columns.keys():
+            doubt |= bound + new[driver] > columns[driver]
+        return doubt
+
+    def _limit_columns(self) -> dict[str, NDArray[np.int64]]:
+        version = self._csi_nodes.version, self._nodes.membership
+        if self._columns_version != version:
+            self._columns_version = version
+            self._columns = {}
+            for name, limits in self.limits().items():
+                slot = self._nodes.slot_of.get(name)
+                for driver, limit in limits.items() if slot is not None else ():
+                    if driver not in self._columns:
+                        self._columns[driver] = np.full(self._nodes.capacity, UNLIMITED, dtype=np.int64)
+                    self._columns[driver][slot] = limit
+        return self._columns
+
+    def _used_at_most(self) -> NDArray[np.int64]:
+        """By the pods on each node."""
+        nodes = self._nodes
+        changed = nodes.log.since(self._used_position)
+        slots = range(nodes.high) if changed is None else set(changed)
+        self._used_position = nodes.log.position
+        if len(self._used) < nodes.capacity:
+            self._used = np.concatenate([self._used, np.zeros(nodes.capacity - len(self._used), dtype=np.int64)])
+        for slot in slots:
+            info = nodes.infos[slot]
+            self._used[slot] = 0 if info is None else _used_by_pods(info)
+        return self._used
+
+    def _attached_at_most(self) -> NDArray[np.int64]:
+        version = self._attachments.version, self._nodes.membership
+        if self._attached_version != version:
+            self._attached_version = version
+            slots = [self._nodes.slot_of.get(attachment.spec.node_name) for attachment in self._attachments]
+            known = np.array([slot for slot in slots if slot is not None], dtype=np.intp)
+            self._attached = np.bincount(known, minlength=self._nodes.capacity).astype(np.int64)
+        return self._attached
+
+
+def limits_of(csi_node: api.CSINode) -> dict[str, int]:
+    """How many volumes of each driver with a limit the node can take."""
+    counts = {d.name: d.allocatable.count for d in csi_node.spec.drivers if d.allocatable is not None}
+    return {driver: count for driver, count in counts.items() if count is not None}
+
+
+def _used_by_pods(info: NodeInfo) -> int:
+    """Only claims by name are sure to be no error when they are looked up."""
+    used = 0
+    for pod in info.pods.values():
+        for volume in attachable_volumes(pod.template):
+            source = volume.persistent_volume_claim
+            used += 1 if source is not None and source.claim_name else UNSURE
+    return used

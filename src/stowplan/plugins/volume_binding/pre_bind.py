@@ -1,0 +1,149 @@
+"""PreBind: writes what was decided about a pod's volumes, and waits until the volumes are there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.cache import Cluster, key_of
+from stowplan.cache.volumes import (
+    SELECTED_NODE,
+    TranslationError,
+    affinity_of,
+    compile_affinity,
+    migration_of,
+    not_found,
+)
+from stowplan.errors import StowplanError
+from stowplan.framework import Failure, NodeInfo, Pod, Sleep, Status, Write
+from stowplan.plugins.volume_binding.binder import Binder, VolumeDecision
+from stowplan.plugins.volume_binding.claims import is_bound
+from stowplan.plugins.volume_binding.migration import translate_affinity
+from stowplan.plugins.volume_binding.reasons import failure
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks at whether the volumes are bound."""
+
+
+class BindingError(StowplanError):
+    """The volumes will not be bound as decided; the text is kube-scheduler's."""
+
+
+class VolumeWriter:
+    """The API side of a decision. Volumes and claims are changed in part: fields that nobody here reads stay."""
+
+    def __init__(self, cluster: Cluster, binder: Binder, timeout: float) -> None:
+        self._cluster = cluster
+        self._binder = binder
+        self._timeout = timeout
+        self._volumes = cluster.stores.of(api.PersistentVolume)
+        self._claims = cluster.stores.of(api.PersistentVolumeClaim)
+
+    async def carry_out(self, pod: Pod, node_name: str, decision: VolumeDecision) -> Status | None:
+        written = await self._write(decision)
+        if isinstance(written, Failure):
+            return failure(written.message)
+        waited = 0.0
+        while waited < self._timeout:
+            await Sleep(LOOK_EVERY)
+            waited += LOOK_EVERY
+            try:
+                if self._is_done(pod, node_name, written):
+                    return None
+            except BindingError as problem:
+                return failure(f"binding volumes: {problem}")
+        return failure("binding volumes: context deadline exceeded")
+
+    async def _write(self, decision: VolumeDecision) -> VolumeDecision | Failure:
+        """First volumes, then claims; the same decision with the objects as they are stored then."""
+        bindings = []
+        for claim, volume in decision.bindings:
+            stored = await Write("patch", "PersistentVolume", volume, _claiming(volume))
+            if isinstance(stored, Failure):
+                return stored
+            bindings.append((claim, stored))
+        provisions = []
+        for claim in decision.provisions:
+            annotation = {SELECTED_NODE: claim.metadata.annotations[SELECTED_NODE]}
+            stored = await Write("patch", "PersistentVolumeClaim", claim, {"metadata": {"annotations": annotation}})
+            if isinstance(stored, Failure):
+                return stored
+            provisions.append(stored)
+        return VolumeDecision(tuple(bindings), tuple(provisions))
+
+    def _is_done(self, pod: Pod, node_name: str, written: VolumeDecision) -> bool:
+        node = self._cluster.nodes.get(node_name)
+        if node is None:
+            raise BindingError(f'failed to get node "{node_name}": node "{node_name}" not found')
+        if pod.uid not in self._cluster.pods:
+            raise BindingError(f'pod does not exist any more: pod "{pod.name}" not found')
+        bound = all(self._is_bound(node, claim, volume) for claim, volume in written.bindings)
+        return bound and all(self._is_provisioned(node, claim) for claim in written.provisions)
+
+    def _is_bound(self, node: NodeInfo, claim: api.PersistentVolumeClaim, written: api.PersistentVolume) -> bool:
+        volume = self._volumes.get(written.metadata.name)
+        if volume is None:
+            raise BindingError(f"failed to check binding: {not_found('persistentvolumes', written.metadata.name)}")
+        stored = self._stored(claim, "failed to check binding")
+        if _older(volume, written):
+            return False
+        try:
+            self._check_affinity(volume, node)
+        except TranslationError as problem:
+            raise BindingError(f"failed to translate pv to csi: {problem}") from problem
+        ref = volume.spec.claim_ref
+        if ref is None or not ref.uid:
+            raise BindingError(f'ClaimRef got reset for pv "{volume.metadata.name}"')
+        return is_bound(stored)
+
+    def _is_provisioned(self, node: NodeInfo, written: api.PersistentVolumeClaim) -> bool:
+        claim = self._stored(written, "failed to check provisioning pvc")
+        if _older(claim, written):
+            return False
+        name = claim.metadata.name
+        if not claim.metadata.annotations:
+            raise BindingError(f'selectedNode annotation reset for PVC "{name}"')
+        if claim.metadata.annotations.get(SELECTED_NODE) != node.name:
+            raise BindingError(f'provisioning failed for PVC "{name}"')
+        if claim.spec.volume_name:
+            volume = self._volumes.get(claim.spec.volume_name)
+            if volume is None:
+                return False
+            try:
+                self._check_affinity(volume, node)
+            except TranslationError as problem:
+                raise BindingError(str(problem)) from problem
+        return is_bound(claim)
+
+    def _stored(self, claim: api.PersistentVolumeClaim, context: str) -> api.PersistentVolumeClaim:
+        stored = self._claims.get(claim.metadata.name, claim.metadata.namespace)
+        if stored is None:
+            raise BindingError(f"{context}: {not_found('persistentvolumeclaims', key_of(claim.metadata))}")
+        return stored
+
+    def _check_affinity(self, volume: api.PersistentVolume, node: NodeInfo) -> None:
+        """The volume must be reachable from the node, or the pod would wait there for ever."""
+        affinity = affinity_of(volume)
+        migration = migration_of(volume.spec)
+        if migration is not None and migration.complete and self._binder.migrated(migration.plugin, node):
+            translated = translate_affinity(volume, migration)
+            affinity = None if translated is None else compile_affinity(translated)
+        if affinity is not None and not affinity.matches(node.labels, node.name):
+            mismatch = f'pv "{volume.metadata.name}" node affinity doesn\'t match node "{node.name}"'
+            raise BindingError(f"{mismatch}: no matching NodeSelectorTerms")
+
+
+def _claiming(volume: api.PersistentVolume) -> dict[str, Any]:
+    """What makes a volume that of the claim it now refers to."""
+    ref = volume.spec.claim_ref
+    return {
+        "metadata": {"annotations": dict(volume.metadata.annotations)},
+        "spec": {"claimRef": None if ref is None else codec.builtins(ref)},
+    }
+
+
+def _older(seen: api.PersistentVolume | api.PersistentVolumeClaim, written: Any) -> bool:
+    """Whether the watch has not told yet of what was written."""
+    versions = seen.metadata.resource_version, written.metadata.resource_version
+    return all(version.isdigit() for version in versions) and int(versions[0]) < int(versions[1])

@@ -1,0 +1,187 @@
+"""What became of one pod: light where it fits, told in full on request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stowplan.framework import (
+    CandidateRecord,
+    CycleState,
+    DecisionRecord,
+    FunnelStage,
+    PluginScore,
+    Pod,
+    PreemptionRecord,
+    Rejection,
+    Slots,
+    Status,
+)
+from stowplan.runtime.decide.diagnosis import Diagnosis
+from stowplan.runtime.decide.fit_error import fit_error
+from stowplan.runtime.points.cycle_error import CycleError
+from stowplan.runtime.points.post_filter import PostFilterRound, run_post_filters
+from stowplan.runtime.preemption import Preemption
+from stowplan.runtime.profile.handle import Evictions
+
+if TYPE_CHECKING:
+    from stowplan.runtime.profile.profile import Profile
+
+
+class Decision:
+    """Where a pod goes: a node, or "" with the reason in `message` and perhaps the evictions that would help.
+
+    `record()` tells all of it. For a pod that fits it is worked out then, so call it before the cluster changes.
+    """
+
+    __slots__ = (
+        "error",
+        "evaluated",
+        "feasible",
+        "message",
+        "node_name",
+        "nominated_node_name",
+        "pod",
+        "preemption",
+        "profile",
+        "state",
+        "survey",
+    )
+
+    def __init__(
+        self, profile: Profile, pod: Pod, node_name: str, feasible: int, evaluated: int, state: CycleState
+    ) -> None:
+        self.profile = profile
+        self.pod = pod
+        self.node_name = node_name
+        self.feasible = feasible
+        """How many nodes would do."""
+        self.evaluated = evaluated
+        """How many nodes were looked at."""
+        self.message = ""
+        self.error: Status | None = None
+        self.preemption: Preemption | None = None
+        self.nominated_node_name: str | None = None
+        """The node that PostFilter proposes for a later attempt; "" clears a nomination, None leaves it as it is."""
+        self.state = state
+        """What the plugins of the cycle told each other, for the points that are still to come."""
+        self.survey: Diagnosis | None = None
+
+    @classmethod
+    def of(cls, survey: Diagnosis) -> Decision:
+        """What follows from a survey."""
+        if not len(survey.feasible):
+            return cls.unschedulable(survey, run_post_filters(survey))
+        profile = survey.profile
+        if profile.sampler is not None:
+            survey.sample(profile.sampler)
+        # A node that is alone needs no scores.
+        slot = int(survey.feasible[0] if len(survey.feasible) == 1 else best_slots(survey.score())[0])
+        info = profile.cluster.nodes.infos[slot]
+        assert info is not None
+        evaluated = survey.evaluated or len(survey.examined)
+        decision = cls(profile, survey.pod, info.name, len(survey.feasible), evaluated, survey.state)
+        decision.survey = survey
+        return decision
+
+    @classmethod
+    def unschedulable(cls, survey: Diagnosis, said: PostFilterRound) -> Decision:
+        """No node is left; PostFilter has been run."""
+        decision = cls(survey.profile, survey.pod, "", 0, len(survey.examined), survey.state)
+        decision.survey = survey
+        decision.message = fit_error(survey, said.message)
+        if said.result is not None:
+            decision.nominated_node_name = said.result.nominated_node_name
+        if isinstance(said.result, Evictions):
+            decision.preemption = said.result.preemption
+        return decision
+
+    @classmethod
+    def failed(cls, profile: Profile, pod: Pod, failure: CycleError) -> Decision:
+        decision = cls(profile, pod, "", 0, 0, CycleState())
+        decision.error = failure.status
+        decision.message = failure.status.message
+        return decision
+
+    @classmethod
+    def broken(cls, profile: Profile, pod: Pod, text: str) -> Decision:
+        """No decision, for a reason that is nobody's verdict."""
+        return cls.failed(profile, pod, CycleError(text))
+
+    def record(self, attempt: int = 1) -> DecisionRecord:
+        """The whole story as plain data."""
+        told: dict[str, Any] = {"attempt": attempt, "node": self.node_name, "message": self.message}
+        if self.error is not None:
+            return DecisionRecord(pod=self.pod.key, uid=self.pod.uid, error=self.message, **told)
+        survey = self.survey or Diagnosis(self.profile, self.pod).run()
+        if len(survey.feasible) and not survey.scores:
+            survey.score()
+        return record_of(survey, self.preemption, **told)
+
+
+def best_slots(survey: Diagnosis) -> Slots:
+    """The feasible nodes with the highest total, the one that is chosen first."""
+    best = survey.feasible[survey.total == survey.total.max()]
+    ranks = survey.profile.ties.noise[best]
+    order: Slots = best[np.lexsort((best, -ranks))]
+    return order
+
+
+def rejection(status: Status) -> Rejection:
+    return Rejection(code=status.code.name, plugin=status.plugin, reasons=status.reasons)
+
+
+def record_of(survey: Diagnosis, preemption: Preemption | None, **told: Any) -> DecisionRecord:
+    """A survey as plain data; `told` are further fields of the record."""
+    infos = survey.profile.cluster.nodes.infos
+    names = {slot: info.name for slot in survey.examined.tolist() if (info := infos[slot]) is not None}
+    pre = survey.pre_filtered
+    # The pod's own nominated node may have been looked at although PreFilter left it out.
+    rejected = [info for slot in np.flatnonzero(survey.verdicts >= 0).tolist() if (info := infos[slot]) is not None]
+    statuses = ((info.name, survey.status_of(info.slot)) for info in rejected)
+    if len(survey.total):
+        told["totals"], told["scores"] = _scores(survey, names)
+        tied = best_slots(survey).tolist()
+        told["tied"] = tuple(names[slot] for slot in tied) if len(tied) > 1 else ()
+    return DecisionRecord(
+        pod=survey.pod.key,
+        uid=survey.pod.uid,
+        scheduler_name=survey.profile.name,
+        nodes=len(survey.profile.cluster.nodes),
+        pre_filter=None if pre.status is None else rejection(pre.status),
+        pre_filter_nodes=None if pre.names is None or pre.status is not None else tuple(sorted(pre.names)),
+        funnel=tuple(FunnelStage(stage.plugin, stage.remaining) for stage in survey.funnel()),
+        rejected={name: rejection(status) for name, status in statuses if status is not None},
+        feasible=tuple(sorted(names[slot] for slot in survey.feasible.tolist())),
+        preemption=None if preemption is None else preemption_record(preemption),
+        **told,
+    )
+
+
+def _scores(survey: Diagnosis, names: dict[int, str]) -> tuple[dict[str, int], dict[str, dict[str, PluginScore]]]:
+    totals = {}
+    scores: dict[str, dict[str, PluginScore]] = {}
+    for position, slot in enumerate(survey.feasible.tolist()):
+        totals[names[slot]] = int(survey.total[position])
+        scores[names[slot]] = {
+            plugin.plugin: PluginScore(
+                raw=plugin.raw[position].item(),
+                normalized=int(plugin.normalized[position]),
+                weighted=plugin.weight * int(plugin.normalized[position]),
+            )
+            for plugin in survey.scores
+        }
+    return totals, scores
+
+
+def preemption_record(preemption: Preemption) -> PreemptionRecord:
+    return PreemptionRecord(
+        candidates=tuple(
+            CandidateRecord(c.info.name, tuple(victim.key for victim in c.victims), c.violations)
+            for c in sorted(preemption.candidates, key=lambda c: c.info.name)
+        ),
+        tied=tuple(sorted(c.info.name for c in preemption.tied)),
+        chosen=preemption.node_name,
+        message=preemption.message,
+    )

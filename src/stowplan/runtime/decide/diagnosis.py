@@ -1,0 +1,326 @@
+"""The plain pass: every plugin asked about every node, nothing cached, all answers kept.
+
+Explanations, diagnoses of pods that fit nowhere, and checks of the fast path are all made from a survey.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Scores, Slots, Status
+from stowplan.runtime.decide.filtering import (
+    NO_OBJECTION,
+    OutOfTreeAnswers,
+    PreFiltered,
+    absent_status,
+    filter_node,
+    run_pre_filters,
+)
+from stowplan.runtime.decide.nominated_pods import NominatedPodsFilter
+from stowplan.runtime.decide.scoring import PluginScores, score_nodes
+from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
+from stowplan.runtime.points.cycle_error import CycleError, failed_at
+
+if TYPE_CHECKING:
+    from stowplan.framework import Plugin
+    from stowplan.runtime.decide.sampling import Sampler
+    from stowplan.runtime.profile.profile import Profile
+
+FEW = 16
+"""Up to so many nodes the plain-int form is cheaper than the vector form."""
+
+
+EXTENDER = "Extender"
+"""Who is said to have rejected a pod where extenders did."""
+
+
+def no_nodes() -> CycleError:
+    return CycleError("no nodes available to schedule pods", code=Code.UnschedulableAndUnresolvable)
+
+
+class FunnelStep(NamedTuple):
+    """One step of the funnel: who filtered, and how many nodes were left after it."""
+
+    plugin: str
+    remaining: int
+
+
+class Diagnosis:
+    """All that the plugins of a profile say about a pod, node by node."""
+
+    def __init__(self, profile: Profile, pod: Pod, *, plain: bool = False) -> None:
+        self.profile = profile
+        self.pod = pod
+        self.plain = plain
+        """Whether what follows, such as the search for victims, is to be made without anything remembered, too."""
+        self.state = CycleState()
+        self.pre_filtered: PreFiltered = NO_OBJECTION
+        self.statuses: list[Status] = []
+        self.verdicts: NDArray[np.intp] = np.full(profile.cluster.nodes.high, -1, dtype=np.intp)
+        """By slot: -1 passes or was not looked at, else an index into `statuses`."""
+        self.examined: Slots = np.zeros(0, dtype=np.intp)
+        self.feasible: Slots = np.zeros(0, dtype=np.intp)
+        self.scores: list[PluginScores] = []
+        self.total: Scores = np.zeros(0, dtype=np.int64)
+        """By position in `feasible`."""
+        self._known: dict[Status, int] = {}
+        self._answers: OutOfTreeAnswers = {}
+        self.on_nominated_node = False
+        """Whether the pod's nominated node alone was looked at, and passed."""
+        self.left_out_by_extenders = False
+        self.evaluated = 0
+        """How many nodes were looked at, where a search stopped early; else 0."""
+
+    @property
+    def absent(self) -> Status | None:
+        """What nodes get that were not looked at one by one."""
+        if self.pre_filtered.status is not None:
+            return self.pre_filtered.status
+        if self.pre_filtered.names is not None:
+            return absent_status(self.pre_filtered.restricting)
+        return None
+
+    def run(self) -> Diagnosis:
+        """PreFilter and Filter; scores are made apart, since many callers stop here."""
+        nodes = self.profile.cluster.nodes
+        if not len(nodes):
+            raise no_nodes()
+        self.pre_filtered = run_pre_filters(self.profile.pre_filters, self.state, self.pod, nodes.everything())
+        return self._examine()
+
+    def resume(self, state: CycleState, pre_filtered: PreFiltered, answers: OutOfTreeAnswers) -> Diagnosis:
+        """As `run`, where PreFilter was run already, and perhaps some filters: users' plugins are asked but once.
+
+        `state` must know the plugins that have nothing to say; those after the one that refused the pod never ran.
+        """
+        self.state = state
+        self.pre_filtered = pre_filtered
+        self._answers = answers
+        refusal = pre_filtered.status
+        if refusal is not None and refusal.code == Code.UnschedulableAndUnresolvable:
+            order = [plugin.name for plugin in self.profile.pre_filters]
+            refusing = {refusal.plugin, *pre_filtered.restricting}
+            last = max((i for i, name in enumerate(order) if name in refusing), default=len(order))
+            state.skip_filter.difference_update(order[last + 1 :])
+        return self._examine()
+
+    def _examine(self) -> Diagnosis:
+        if self.pre_filtered.status is not None:
+            return self
+        if self.pod.nominated_node_name and self._try_nominated():
+            self.on_nominated_node = True
+            return self
+        return self.look_everywhere()
+
+    def look_everywhere(self) -> Diagnosis:
+        """Filter all nodes that PreFilter left."""
+        nodes = self.profile.cluster.nodes
+        if self.on_nominated_node:
+            # Refused since, by somebody who will be asked again.
+            self.verdicts[self.examined] = -1
+            self.on_nominated_node = False
+        candidates = nodes.everything()
+        if self.pre_filtered.names is not None:
+            slots = sorted(nodes.slot_of[name] for name in self.pre_filtered.names if name in nodes.slot_of)
+            candidates = nodes.subset(np.array(slots, dtype=np.intp))
+        self.examined = candidates.slots()
+        if len(self.examined) <= FEW and not self._answers:
+            self._filter_one_by_one()
+        else:
+            self._filter_vectors(candidates)
+            self._recheck_nominated()
+        self.feasible = self.examined[self.verdicts[self.examined] < 0]
+        return self
+
+    def funnel(self) -> list[FunnelStep]:
+        """How many nodes were left after each step that rejected any."""
+        remaining = len(self.profile.cluster.nodes)
+        stages = []
+        if self.pre_filtered is not NO_OBJECTION:
+            remaining = len(self.examined)
+            stages.append(FunnelStep("PreFilter", remaining))
+        rejected: Counter[str] = Counter()
+        for status, count in zip(self.statuses, np.bincount(self.verdicts[self.verdicts >= 0]).tolist(), strict=False):
+            rejected[status.plugin] += count
+        for plugin in self.profile.filters:
+            if rejected[plugin.name]:
+                remaining -= rejected[plugin.name]
+                stages.append(FunnelStep(plugin.name, remaining))
+        return stages
+
+    def rejectors(self) -> tuple[set[str], set[str]]:
+        """The plugins that refused the pod or a node: (those an event may change the mind of, those that wait for
+        something outside and are heard at once)."""
+        statuses = list(self.statuses)
+        if self.pre_filtered.status is not None:
+            statuses.append(self.pre_filtered.status)
+        pending = {status.plugin for status in statuses if status.code == Code.Pending}
+        others = {status.plugin for status in statuses if status.code != Code.Pending} | self.pre_filtered.restricting
+        if self.left_out_by_extenders:
+            others.add(EXTENDER)
+        return others - {""}, pending - {""}
+
+    def sample(self, sampler: Sampler) -> None:
+        """Keep only those feasible nodes that a search which stops early would have found."""
+        if len(self.feasible) > 1:
+            self.feasible, self.evaluated = sampler.pick(self.feasible, len(self.examined))
+
+    def score(self) -> Diagnosis:
+        self.scores, self.total = score_nodes(self.profile, self.state, self.pod, self.feasible)
+        return self
+
+    def status_of(self, slot: int) -> Status | None:
+        verdict = int(self.verdicts[slot])
+        return None if verdict < 0 else self.statuses[verdict]
+
+    def node_statuses(self) -> Mapping[str, Status]:
+        return NodeStatuses(self)
+
+    def reject(self, slot: int, status: Status) -> None:
+        self.verdicts[slot] = self._index(status)
+
+    def _index(self, status: Status) -> int:
+        index = self._known.get(status)
+        if index is None:
+            index = self._known[status] = len(self.statuses)
+            self.statuses.append(status)
+        return index
+
+    def _try_nominated(self) -> bool:
+        info = self.profile.cluster.nodes.get(self.pod.nominated_node_name)
+        if info is None:
+            return False
+        status = filter_node(self.profile, self.state, self.pod, info)
+        self.examined = np.array([info.slot], dtype=np.intp)
+        if status is None:
+            self.feasible = self.examined
+            return True
+        self.reject(info.slot, status)
+        return False
+
+    def _filter_one_by_one(self) -> None:
+        for slot in self.examined.tolist():
+            info = self.profile.cluster.nodes.infos[slot]
+            status = filter_node(self.profile, self.state, self.pod, info) if info is not None else None
+            if status is not None:
+                self.reject(slot, status)
+
+    def _filter_vectors(self, candidates: Nodes) -> None:
+        open_ = np.ones(len(candidates), dtype=np.bool_)
+        if candidates.holes is not None:
+            open_[candidates.holes] = False
+        remaining = candidates.meant
+        verdicts = np.full(len(candidates), -1, dtype=np.intp)
+        for plugin in self.profile.filters:
+            if plugin.name in self.state.skip_filter or not remaining:
+                continue
+            remaining -= self._ask(plugin, candidates, open_, verdicts)
+        self.verdicts[candidates.index] = verdicts
+
+    def _ask(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_], verdicts: NDArray[np.intp]) -> int:
+        """Record a plugin's rejections among the nodes still open, merging reasons; how many there were."""
+        groups: list[tuple[Mask, list[Status]]] = []
+        rejected = np.zeros(len(nodes), dtype=np.bool_)
+        for mask, status in self._answers_of(plugin, nodes, open_):
+            hit = mask & open_
+            if not hit.any():
+                continue
+            if (hit & rejected).any():
+                groups = [part for group in groups for part in _split(*group, hit, status)]
+                hit &= ~rejected
+            groups.append((hit, [status]))
+            rejected |= hit
+        for mask, parts in groups:
+            if mask.any():
+                verdicts[mask] = self._rejection(plugin, _merge(parts))
+        open_ &= ~rejected
+        return int(np.count_nonzero(rejected))
+
+    def _rejection(self, plugin: Plugin, status: Status) -> int:
+        """Where the status is kept; one that is no rejection breaks the cycle."""
+        status = status.with_plugin(plugin.name)
+        if not status.rejected:
+            raise failed_at("filter", plugin.name, status.message)
+        return self._index(status)
+
+    def _answers_of(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_]) -> list[tuple[Mask, Status]]:
+        """A plugin's rejections as masks over the nodes. A user's plugin is asked about open nodes only, each once."""
+        if not isinstance(plugin, OutOfTreePlugin):
+            return list(plugin.filter_nodes(self.state, self.pod, nodes))
+        table = self.profile.cluster.nodes
+        segments = [self._answers[plugin.name]] if plugin.name in self._answers else []
+        unasked = np.zeros(table.high, dtype=np.bool_)
+        unasked[nodes.slots_at(np.flatnonzero(open_))] = True
+        for asked, _ in segments:
+            unasked[asked.slots()] = False
+        if unasked.any():
+            more = table.subset(np.flatnonzero(unasked))
+            segments.append((more, list(plugin.filter_nodes(self.state, self.pod, more))))
+        position_of = np.zeros(table.high, dtype=np.intp)
+        position_of[nodes.index] = np.arange(len(nodes))
+        widened = []
+        for asked, answers in segments:
+            for mask, status in answers:
+                whole = np.zeros(len(nodes), dtype=np.bool_)
+                whole[position_of[asked.slots()[mask]]] = True
+                widened.append((whole, status))
+        return widened
+
+    def _recheck_nominated(self) -> None:
+        """Nodes with nominated pods are judged with those pods on them as well."""
+        if not self.profile.nominator.by_node:
+            return
+        crowd = NominatedPodsFilter(self.profile, self.state, self.pod, remember=not self.plain)
+        examined = set(self.examined.tolist())
+        for info in crowd.infos():
+            crowded, status = crowd.judge(info) if info.slot in examined else (False, None)
+            if crowded:
+                self.verdicts[info.slot] = -1
+                if status is not None:
+                    self.reject(info.slot, status)
+
+
+def _split(known: Mask, parts: list[Status], hit: Mask, status: Status) -> Iterator[tuple[Mask, list[Status]]]:
+    """A group of nodes with the same reasons, some of which get one more."""
+    both = known & hit
+    if both.any():
+        yield both, [*parts, status]
+        yield known & ~both, parts
+    else:
+        yield known, parts
+
+
+def _merge(parts: list[Status]) -> Status:
+    if len(parts) == 1:
+        return parts[0]
+    hopeless = any(part.code == Code.UnschedulableAndUnresolvable for part in parts)
+    code = Code.UnschedulableAndUnresolvable if hopeless else parts[0].code
+    return Status(code, *(reason for part in parts for reason in part.reasons), plugin=parts[0].plugin)
+
+
+class NodeStatuses(Mapping[str, Status]):
+    """Statuses of rejected nodes by name; nodes that PreFilter left out get the status that they share."""
+
+    def __init__(self, survey: Diagnosis) -> None:
+        self.survey = survey
+
+    def __getitem__(self, name: str) -> Status:
+        slot = self.survey.profile.cluster.nodes.slot_of[name]
+        status = self.survey.status_of(slot) or self.survey.absent
+        if status is None:
+            raise KeyError(name)
+        return status
+
+    def __iter__(self) -> Iterator[str]:
+        infos: list[NodeInfo | None] = self.survey.profile.cluster.nodes.infos
+        for info in infos:
+            if info is not None and (self.survey.verdicts[info.slot] >= 0 or self.survey.absent is not None):
+                yield info.name
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -1,0 +1,149 @@
+"""Running PreFilter and Filter: which nodes remain for a pod, and what became of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Status, implements
+from stowplan.runtime.decide.what_if import WhatIf
+from stowplan.runtime.points.cycle_error import failed_at
+
+if TYPE_CHECKING:
+    from stowplan.framework import Plugin
+    from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
+    from stowplan.runtime.profile.profile import Profile
+
+OutOfTreeAnswers = dict[str, tuple[Nodes, list[tuple[Mask, Status]]]]
+"""Filter answers of users' plugins by name, with the nodes that they were asked about: they are asked but once."""
+
+
+class PreFiltered(NamedTuple):
+    """What the PreFilter plugins said together."""
+
+    status: Status | None
+    """Why no node needs to be looked at, or None."""
+    names: frozenset[str] | None
+    """The only nodes that may be looked at, or None for all."""
+    restricting: frozenset[str]
+    """The plugins that named nodes."""
+
+
+NO_OBJECTION = PreFiltered(None, None, frozenset())
+
+
+def run_pre_filters(plugins: Iterable[Plugin], state: CycleState, pod: Pod, nodes: Nodes) -> PreFiltered:
+    """A resolvable rejection is remembered while later plugins still run, so that preemption finds all their state."""
+    rejection: Status | None = None
+    names: frozenset[str] | None = None
+    restricting: list[str] = []
+    for plugin in plugins:
+        answer = plugin.pre_filter(state, pod, nodes)
+        if answer is None:
+            continue
+        if isinstance(answer, Status):
+            if answer.code == Code.Skip:
+                state.skip_filter.add(plugin.name)
+            elif answer.code == Code.UnschedulableAndUnresolvable:
+                return PreFiltered(answer.with_plugin(plugin.name), None, frozenset())
+            elif answer.code == Code.Unschedulable:
+                rejection = answer.with_plugin(plugin.name)
+            elif answer.code != Code.Success:
+                raise failed_at("preFilter", plugin.name, answer.message)
+            continue
+        restricting.append(plugin.name)
+        names = frozenset(answer) if names is None else names & frozenset(answer)
+        if not names:
+            return PreFiltered(_no_common_node(restricting), names, frozenset(restricting))
+    if rejection is None and names is None:
+        return NO_OBJECTION
+    return PreFiltered(rejection, names, frozenset(restricting))
+
+
+def _no_common_node(plugins: list[str]) -> Status:
+    if len(plugins) == 1:
+        text = f"node(s) didn't satisfy plugin {plugins[0]}"
+    else:
+        text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}] simultaneously"
+    return Status(Code.UnschedulableAndUnresolvable, text)
+
+
+def absent_status(restricting: Iterable[str]) -> Status:
+    """What nodes get that PreFilter left out."""
+    names = " ".join(sorted(restricting))
+    return Status(Code.UnschedulableAndUnresolvable, f"node(s) didn't satisfy plugin(s) [{names}]")
+
+
+def run_filters(plugins: Iterable[Plugin], state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+    """The first rejection of one node, or None; anything that is neither breaks the cycle."""
+    skipped = state.skip_filter
+    for plugin in plugins:
+        if plugin.name in skipped:
+            continue
+        status = plugin.filter(state, pod, info)
+        if status is not None and status.code:
+            if not status.rejected:
+                raise failed_at("filter", plugin.name, status.message)
+            return status.with_plugin(plugin.name)
+    return None
+
+
+def nominated_rivals(profile: Profile, pod: Pod, info: NodeInfo) -> list[Pod]:
+    """Pods nominated to the node that must find room there as well: others of at least the same priority."""
+    return [
+        other
+        for other in profile.nominator.on_node(info.name)
+        if other.priority >= pod.priority and other.uid != pod.uid
+    ]
+
+
+def filter_node(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+    """All filters on one node, with nominated pods counted as if they were there, and without them.
+
+    The pod must fit both ways: nominated pods may never arrive, and some filters are satisfied by their presence.
+    """
+    rivals = nominated_rivals(profile, pod, info)
+    if rivals:
+        with WhatIf(profile, state, pod) as supposed:
+            for rival in rivals:
+                supposed.add(rival, info)
+            status = run_filters(profile.filters, supposed.state, pod, info)
+        if status is not None:
+            return status
+    return run_filters(profile.filters, state, pod, info)
+
+
+def passing_nodes(plugin: Plugin, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
+    """The nodes that a plugin does not reject; an error about any of them breaks the cycle."""
+    if implements(type(plugin), "passing_nodes"):
+        return plugin.passing_nodes(state, pod, nodes)
+    passing: Mask = np.ones(len(nodes), dtype=np.bool_)
+    for mask, status in plugin.filter_nodes(state, pod, nodes):
+        if not status.rejected and mask.any():
+            raise failed_at("filter", plugin.name, status.message)
+        passing &= ~mask
+    return passing
+
+
+def filter_out_of_tree(
+    profile: Profile,
+    plugin: OutOfTreePlugin,
+    state: CycleState,
+    pod: Pod,
+    nodes: Nodes,
+    open_: Mask,
+    answers: OutOfTreeAnswers,
+) -> Mask:
+    """Ask a user's plugin about those of the nodes that are still open, and about no others; which stay open."""
+    positions = np.flatnonzero(open_)
+    asked = profile.cluster.nodes.subset(nodes.slots_at(positions))
+    given = list(plugin.filter_nodes(state, pod, asked))
+    answers[plugin.name] = (asked, given)
+    passing = open_.copy()
+    for mask, status in given:
+        if not status.rejected and mask.any():
+            raise failed_at("filter", plugin.name, status.message)
+        passing[positions[mask]] = False
+    return passing

@@ -1,0 +1,328 @@
+"""The fast pass: what was found out about a template is kept, and only what changed is asked again.
+
+For each template a plan holds, by slot, whether the node passes and what it scores, as far as that depends on the node
+alone; the next pod of the template pays for the nodes that changed since, one argmax, and whatever plugins look at
+more than one node at a time. `Survey` is the definition of what must come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Slots, Status
+from stowplan.runtime.decide.filtering import passing_nodes
+from stowplan.runtime.decide.normalize import Raw
+from stowplan.runtime.decide.plan_parts import Ints, Normalized, Ranks, TokenFilter, passes_filter, score_of
+from stowplan.runtime.decide.scoring import Summed, run_pre_scores
+from stowplan.runtime.decide.shared_answers import NodePlugins
+from stowplan.runtime.decide.ties import TIE_BITS
+
+if TYPE_CHECKING:
+    from stowplan.runtime.profile.profile import Profile
+
+FEW = 16
+"""Up to so many changed nodes the plain-int form is cheaper than the vector form."""
+
+
+class Plan:
+    """Everything remembered about the pods of one template in one profile."""
+
+    def __init__(self, profile: Profile, pod: Pod) -> None:
+        self.profile = profile
+        self.table = profile.cluster.nodes
+        self._restless: set[str] = set()
+        self._shape = shape = profile.shape.of(pod.template)
+        self._inert = set(shape.unconcerned)
+        self.plain = self._settle_pre_filter(pod)
+        """Whether such pods are better judged without a plan, because PreFilter names the few nodes to look at."""
+        node_filters = [p for p in shape.node_filters if p.name not in self._inert]
+        # What a plan touches in a cycle it shares with other plans where it can (as empty tuples are): a thousand plans
+        # by turns fall out of the processor's caches, and then each list costs as much as the work on it.
+        self._pod_filters = shape.pod_filters
+        if not self._inert.isdisjoint([p.name for p in shape.pod_filters]):
+            self._pod_filters = [p for p in shape.pod_filters if p.name not in self._inert]
+        self.folded = frozenset(p.name for p in (*node_filters, *self._pod_filters))
+        """The filters whose answers are part of the ranks."""
+        unscored = self._settle_pre_score(pod)
+        self._node_plugins = NodePlugins(
+            node_filters,
+            [s for s in shape.node_scorers if s.plugin.name not in unscored],
+            [s for s in shape.normalized_scorers if s.plugin.name not in unscored],
+        )
+        self._pod_scorers, self._pod_scores = shape.pod_scorers, shape.pod_scores
+        if not unscored.isdisjoint([s.plugin.name for s in shape.pod_scorers]):
+            self._pod_scorers = [s for s in shape.pod_scorers if s.plugin.name not in unscored]
+            self._pod_scores = Summed(self._pod_scorers)
+        self._slot_filters: list[Callable[[int], Status | None]] | None = None
+        self.rules_version = -1
+        self._size = -1
+        self._node_position = self._position = 0
+        self._feasible_nodes: Nodes | None = None
+        self.normalized: tuple[Normalized, ...] = ()
+        self.used = 0
+        """When a pod was decided by the plan last, for its keeper."""
+
+    def _settle_pre_filter(self, pod: Pod) -> bool:
+        """PreFilter of plugins that look at the template alone, once for all its pods."""
+        scratch = CycleState()
+        for plugin in self._shape.constant_pre_filters:
+            answer = plugin.pre_filter(scratch, pod, self.table.everything())
+            if isinstance(answer, Status) and answer.code == Code.Skip:
+                self._inert.add(plugin.name)
+            elif answer is not None:
+                return True
+        return False
+
+    def _settle_pre_score(self, pod: Pod) -> set[str]:
+        """The same for PreScore: the plugins that do not score such pods."""
+        scratch = CycleState()
+        run_pre_scores(self._shape.constant_pre_scores, scratch, pod, self.table.everything())
+        return scratch.skip_score
+
+    def _bind_slots(self, pod: Pod) -> list[Callable[[int], Status | None]]:
+        """Plugins bound to the template, for the nodes that change one at a time."""
+        template = pod.template
+        checks = [(p.slot_filter(template), p) for p in self._pod_filters]
+        scorers = [(s.plugin.slot_scorer(template), s) for s in self._pod_scorers]
+        self._unbound_filters = [p for check, p in checks if check is None]
+        self._slot_scorers = [(score, s.weight) for score, s in scorers if score is not None]
+        self._unbound_scorers = [s for score, s in scorers if score is None]
+        self._slot_filters = [check for check, _ in checks if check is not None]
+        return self._slot_filters
+
+    def apply_rules(self, pod: Pod) -> None:
+        """Find out which plugins of cluster scope have something to say about such pods at present."""
+        shape = self._shape
+        self.rules_version = self.profile.cluster.selection.rules_version
+        self.skipped = self._inert | {p.name for p in shape.cluster_plugins if p.idle_filter(pod)}
+        self.pre_filters = tuple([p for p in shape.cycle_pre_filters if p.name not in self.skipped])
+        filters = [p for p in shape.cluster_filters if p.name not in self.skipped]
+        calm = [p for p in filters if p.name not in self._restless and p.filter_token(pod) is not None]
+        self.token_filters = tuple([TokenFilter(p, pod.template) for p in calm])
+        self.live_filters = tuple([p for p in filters if p not in calm])
+        bound = {part.plugin.name for part in self.token_filters if part.check is not None}
+        self._calm = all(p.name in bound for p in self.pre_filters)
+        unscored = {p.name for p in shape.cluster_plugins if p.idle_score(pod)}
+        self.live_scorers = tuple([s for s in shape.other_scorers if s.plugin.name not in unscored])
+        self.pre_scores = tuple([p for p in shape.cycle_pre_scores if p.name not in unscored])
+        self._size = -1
+
+    def totals(self, nodes: Nodes) -> Ints:
+        """What the nodes score by all that is remembered, less what is normalised over all feasible ones."""
+        index = nodes.index
+        earned: Ints = ((self.key[index] - self._offset[index]) >> TIE_BITS).astype(np.int64)
+        return earned if self._node_score is None else earned + self._node_score[index]
+
+    def nodes_allowed(self, allowed: Mask | None) -> Nodes:
+        """The feasible nodes, less those that are not allowed. The same object while nothing about it changes."""
+        if allowed is not None:
+            return self.table.where(self.ok & allowed)
+        if self._feasible_nodes is None:
+            self._feasible_nodes = self.table.where(self.ok)
+        return self._feasible_nodes
+
+    def undisturbed(self, pod: Pod) -> bool:
+        """Whether nothing happened since the last pod but changes of a few nodes that can be judged by themselves.
+
+        PreFilter need not be run then: it would find what it found before. Where nobody has one, nodes may be many.
+        """
+        table = self.table
+        if (
+            not self._calm
+            or self._size != table.high
+            or self._node_position != table.node_log.position
+            or (self.pre_filters and table.log.position - self._position > FEW)
+        ):
+            return False
+        for part in self.token_filters:  # noqa: SIM110 (a generator would cost as much as the rest of this)
+            if not part.holds(pod):
+                return False
+        return True
+
+    def sync(self, state: CycleState, pod: Pod, *, undisturbed: bool) -> None:
+        """Take in every change of the cluster since the last pod of the template."""
+        try:
+            self._catch_up(state, pod, undisturbed)
+        except Exception:
+            self._size = -1  # what was taken in by half is made anew
+            raise
+
+    def _catch_up(self, state: CycleState, pod: Pod, undisturbed: bool) -> None:
+        table = self.table
+        if not undisturbed:
+            if self._size != table.high or self._node_position != table.node_log.position:
+                self._rebuild(state, pod)
+                return
+            if self.token_filters:
+                self._check_tokens(state, pod)
+        log = table.log
+        behind = log.position - self._position
+        recent = log.since(self._position) if behind <= FEW else None
+        if recent is None:
+            self._update_many(state, pod)
+            return
+        self._position += behind
+        for slot in set(recent) if behind > 1 else recent:
+            info = table.infos[slot]
+            if info is not None:
+                self._update_one(state, pod, slot, info)
+
+    def _rebuild(self, state: CycleState, pod: Pod) -> None:
+        """Everything anew, since nodes came, went or changed."""
+        table = self.table
+        size = self._size = table.high
+        self._node_position, self._position = table.node_log.position, table.log.position
+        view = self.profile.static_answers.view(self._node_plugins, state, pod)
+        self._node_ok, self._node_score = view.ok, view.score
+        self._openings = view.open
+        # Where the node object rules out most nodes it pays to walk the others alone.
+        self._open: Slots | None = view.slots if view.open * 2 < size else None
+        self.normalized = tuple([Normalized(*part) for part in view.normalized])
+        earned = self._judge_all(state, pod)
+        for part in self.token_filters:
+            part.forget()
+            part.refresh(state, pod, table.everything(), size)
+        self._combine(earned, self._all_ok())
+
+    def _judge_all(self, state: CycleState, pod: Pod) -> Ranks:
+        """What each node's pods earn it. Nodes that the node object rules out are not looked at until it changes."""
+        open_ = self._open
+        if open_ is None:
+            self._pods_ok, scores = self._judge(state, pod, self.table.everything())
+            return scores.astype(self.profile.rank_type)
+        self._pods_ok = np.zeros(self._size, dtype=np.bool_)
+        earned: Ranks = np.zeros(self._size, dtype=self.profile.rank_type)
+        self._pods_ok[open_], earned[open_] = self._judge(state, pod, self.table.subset(open_, fleeting=True))
+        return earned
+
+    def _judge(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Mask, Raw]:
+        """Filters and scores that depend on a node and its pods, for some nodes."""
+        passing: Mask | None = None
+        for plugin in self._pod_filters:
+            mask = passing_nodes(plugin, state, pod, nodes)
+            passing = mask if passing is None else passing & mask
+        earned = self._pod_scores.total(state, pod, nodes)
+        if passing is None:
+            passing = np.ones(len(nodes), dtype=np.bool_)
+        return passing, np.zeros(len(nodes), dtype=np.int64) if earned is None else earned
+
+    def _check_tokens(self, state: CycleState, pod: Pod) -> None:
+        stale = False
+        for part in self.token_filters:
+            stale |= part.refresh(state, pod, self.table.everything(), self._size)
+        if stale:
+            restless = {part.plugin.name for part in self.token_filters if part.restless}
+            if restless:
+                self._restless |= restless
+                self.rules_version = -1
+            ok = self._all_ok()
+            self._combine(self._earned(state, pod, ok), ok)
+
+    def _all_ok(self) -> Mask:
+        """Feasibility of all slots from its parts."""
+        ok = self._node_ok & self._pods_ok
+        for part in self.token_filters:
+            ok &= part.ok
+        return ok
+
+    def _combine(self, earned: Ranks, ok: Mask) -> None:
+        """Ranks of all slots from their parts."""
+        self.ok = ok
+        self.feasible = int(np.count_nonzero(ok))
+        # Added to what a node's pods earn it, in ranks: all that does not depend on them. One more makes it positive.
+        offset: Ints = np.ones(self._size, dtype=np.int64)
+        if self._node_score is not None:
+            offset += self._node_score
+        for scorer in self.normalized:
+            offset += scorer.spread(ok)
+        offset <<= TIE_BITS
+        offset += self.profile.ties.noise[: self._size]
+        self._offset: Ranks = offset.astype(self.profile.rank_type)
+        self.key: Ranks = earned << TIE_BITS
+        self.key += self._offset
+        self.key *= ok
+        self._feasible_nodes = None
+
+    def _earned(self, state: CycleState, pod: Pod, ok: Mask) -> Ranks:
+        """What the pods on each of these nodes earn it: the ranks tell where there is one, the others are asked for."""
+        earned: Ranks = (self.key - self._offset) >> TIE_BITS
+        missing = np.flatnonzero(ok & (self.key == 0))
+        if len(missing):
+            earned[missing] = self._judge(state, pod, self.table.subset(missing, fleeting=True))[1]
+        return earned
+
+    def _update_many(self, state: CycleState, pod: Pod) -> None:
+        changed = self._changed_nodes()
+        nodes = self.table.subset(changed, fleeting=True)
+        ok, earned = self._judge(state, pod, nodes)
+        if self.token_filters:
+            self._pods_ok[changed] = ok
+            for part in self.token_filters:
+                part.update(state, pod, nodes)
+                ok = ok & part.ok.take(changed)
+        ranks: Ranks = earned.astype(self.key.dtype, copy=False) << TIE_BITS
+        ranks += self._offset.take(changed)
+        rejects = b"\0" in ok.tobytes()  # the quickest way to see whether any of so few is false
+        if rejects:
+            ranks *= ok
+        self.key[changed] = ranks
+        if rejects or self.feasible < self._openings:
+            flipped = (self.ok.take(changed) != ok).nonzero()[0]
+            if len(flipped):
+                self._flip(state, pod, changed[flipped], ok[flipped])
+
+    def _changed_nodes(self) -> Slots:
+        """Nodes that changed since the last pod, less those that the node object rules out."""
+        log, position = self.table.log, self._position
+        self._position = log.position
+        if self._open is not None:
+            return self._open.take((log.changed.take(self._open) >= position).nonzero()[0])
+        changed = log.changed[: self._size] >= position
+        changed &= self._node_ok
+        return changed.nonzero()[0]
+
+    def _update_one(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> None:
+        if not self._node_ok.item(slot):
+            return
+        ok = True
+        for check in self._bind_slots(pod) if self._slot_filters is None else self._slot_filters:
+            if check(slot) is not None:
+                ok = False
+                break
+        for plugin in self._unbound_filters:
+            ok = ok and passes_filter(plugin, state, pod, info)
+        if self.token_filters:
+            self._pods_ok[slot] = ok
+        for part in self.token_filters:
+            ok = part.update_one(state, pod, info) and ok
+        rank = (self._earned_by(state, pod, slot, info) << TIE_BITS) + self._offset.item(slot) if ok else 0
+        self.key[slot] = rank
+        if ok == self.ok.item(slot):
+            return
+        if self.normalized:
+            self._flip(state, pod, np.array([slot]), np.array([ok]))
+        else:
+            self.ok[slot] = ok
+            self.feasible += 1 if ok else -1
+            self._feasible_nodes = None
+
+    def _earned_by(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> int:
+        """What the pods on a node earn it."""
+        earned = 0
+        for score, weight in self._slot_scorers:
+            earned += weight * score(slot)
+        for plugin, weight in self._unbound_scorers:
+            earned += weight * score_of(plugin, state, pod, info)
+        return earned
+
+    def _flip(self, state: CycleState, pod: Pod, slots: NDArray[np.intp], joins: Mask) -> None:
+        """Nodes became feasible or stopped being so; where that moves what is normalised, all is combined anew."""
+        self.ok[slots] = joins
+        self.feasible += 2 * int(np.count_nonzero(joins)) - len(slots)
+        self._feasible_nodes = None
+        if self.normalized and any(scorer.moved_by(slots, joins) for scorer in self.normalized):
+            self._combine(self._earned(state, pod, self.ok), self.ok)

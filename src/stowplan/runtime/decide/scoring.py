@@ -1,0 +1,108 @@
+"""Running PreScore, Score and normalisation over the feasible nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stowplan.framework import Code, CycleState, Nodes, Pod, Scores, ScoringTeam, Slots, implements
+from stowplan.runtime.decide.normalize import NORMALIZERS, Raw
+from stowplan.runtime.points.cycle_error import failed_at
+
+if TYPE_CHECKING:
+    from stowplan.framework import Plugin
+    from stowplan.runtime.decide.plan_parts import Weighted
+    from stowplan.runtime.profile.profile import Profile
+
+
+class PluginScores(NamedTuple):
+    """One plugin's scores of the feasible nodes."""
+
+    plugin: str
+    weight: int
+    raw: Raw
+    normalized: Scores
+
+
+class Summed:
+    """Plugins without normalisation whose scores are added up: those of one team by one call."""
+
+    def __init__(self, scorers: Iterable[Weighted]) -> None:
+        self._scorers = list(scorers)
+        teams: dict[int, _Team] = {}
+        self._alone = []
+        for scorer in self._scorers:
+            found = scorer.plugin.scoring_team()
+            if found is None:
+                self._alone.append(scorer)
+            else:
+                team = teams.setdefault(id(found[0]), _Team(found[0], {}, []))
+                team.weights[found[1]] = scorer.weight
+                team.members.append(scorer)
+        self._teams = list(teams.values())
+
+    def total(self, state: CycleState, pod: Pod, nodes: Nodes) -> Raw | None:
+        """The weighted sum; None where there is nobody to ask."""
+        total: Raw | None = None
+        alone = self._alone
+        for team, weights, members in self._teams:
+            scores = team.total(pod.template, nodes, weights)
+            if scores is None:
+                alone = [*alone, *members]
+            else:
+                total = scores if total is None else total + scores
+        for plugin, weight in alone:
+            total = weighted_sum(total, weight, plugin.score_nodes(state, pod, nodes))
+        return total
+
+
+class _Team(NamedTuple):
+    team: ScoringTeam
+    weights: dict[str, int]
+    """By part."""
+    members: list[Weighted]
+
+
+def weighted_sum(total: Raw | None, weight: int, scores: Raw) -> Raw:
+    weighted = scores if weight == 1 else weight * scores
+    return weighted if total is None else total + weighted
+
+
+def score_nodes(profile: Profile, state: CycleState, pod: Pod, feasible: Slots) -> tuple[list[PluginScores], Scores]:
+    """The scores plugin by plugin, and their weighted sum, by position in `feasible`."""
+    nodes = profile.cluster.nodes.subset(feasible)
+    run_pre_scores(profile.pre_scores, state, pod, nodes)
+    total: Scores = np.zeros(len(feasible), dtype=np.int64)
+    scores = []
+    for plugin, weight in profile.scorers:
+        if plugin.name in state.skip_score:
+            continue
+        raw = plugin.score_nodes(state, pod, nodes)
+        normalized = normalize(plugin, state, pod, raw, nodes)
+        scores.append(PluginScores(plugin.name, weight, raw, normalized))
+        total += weight * normalized
+    return scores, total
+
+
+def run_pre_scores(plugins: Iterable[Plugin], state: CycleState, pod: Pod, nodes: Nodes) -> None:
+    """PreScore of these plugins: `state` learns which of them do not score the pod."""
+    for plugin in plugins:
+        if plugin.name in state.skip_score:
+            continue
+        status = plugin.pre_score(state, pod, nodes)
+        if status is None or status.code == Code.Success:
+            continue
+        if status.code != Code.Skip:
+            raise failed_at("preScore", plugin.name, status.message)
+        state.skip_score.add(plugin.name)
+
+
+def normalize(plugin: Plugin, state: CycleState, pod: Pod, raw: Raw, nodes: Nodes) -> Scores:
+    """The plugin's scores in 0..100, by its own method or by the ready one that it names."""
+    if plugin.normalize is not None:
+        return NORMALIZERS[plugin.normalize](raw, *nodes.extremes(raw))
+    if implements(type(plugin), "normalize_nodes"):
+        return plugin.normalize_nodes(state, pod, raw, nodes)
+    return raw

@@ -1,0 +1,192 @@
+"""Answers that depend on the node object alone, shared by all templates that look alike to the plugins."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.cache import NodeTable
+from stowplan.framework import CycleState, Mask, Nodes, Plugin, Pod, PodTemplate, Scores, Slots
+from stowplan.runtime.decide.filtering import passing_nodes
+from stowplan.runtime.decide.normalize import Raw
+from stowplan.runtime.decide.plan_parts import Ranks, Weighted
+from stowplan.runtime.decide.ties import TIE_BITS
+
+Compute = Callable[[Nodes], NDArray[Any]]
+T = TypeVar("T")
+
+_KEPT = 512
+
+
+class _Kept(Generic[T]):
+    """The values asked for most recently, with the time they are of.
+
+    A value is kept from the second time on that it is asked for: what a single template reads is not worth the memory.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Hashable, tuple[int, T]] = OrderedDict()
+        self._asked: OrderedDict[int, None] = OrderedDict()
+        """Hashes of keys, since those of nested tuples take long to make. Two keys in one do no harm."""
+
+    def get(self, key: Hashable) -> tuple[int, T] | None:
+        known = self._known.get(key)
+        if known is not None:
+            self._known.move_to_end(key)
+        return known
+
+    def asked_before(self, key: Hashable) -> bool:
+        """Whether the value is worth keeping; the next time it will be."""
+        number = hash(key)
+        if number in self._asked:
+            return True
+        self._asked[number] = None
+        if len(self._asked) > _KEPT:
+            self._asked.popitem(last=False)
+        return False
+
+    def put(self, key: Hashable, position: int, value: T) -> None:
+        self._known[key] = (position, value)
+        if len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+
+    def clear(self) -> None:
+        self._known.clear()
+        self._asked.clear()
+
+
+class RawScores(NamedTuple):
+    """What a plugin scores all nodes, to be normalised over the feasible ones."""
+
+    plugin: Plugin
+    weight: int
+    raw: Raw
+
+
+class NodePlugins(NamedTuple):
+    """Plugins of node scope that have a say about a pod."""
+
+    filters: Sequence[Plugin]
+    scorers: Sequence[Weighted]
+    normalized: Sequence[Weighted]
+    """Those whose scores are normalised over the feasible nodes by one of the ready normalisers."""
+
+    def question(self, template: PodTemplate) -> Hashable:
+        """Equal where all of them would say the same: who is asked, and what they read of the template."""
+        scoring = [plugin for plugin, _ in (*self.scorers, *self.normalized)]
+        asked = dict.fromkeys((*self.filters, *scoring))
+        signatures = [plugin.signature(template) for plugin in asked]
+        return (*self.filters, len(self.scorers), *scoring, *signatures)
+
+
+class NodeView:
+    """What the node objects alone decide about pods of a template, by slot. Nothing of it is written to."""
+
+    __slots__ = ("_ranks", "_slots", "normalized", "ok", "open", "score")
+
+    def __init__(self, ok: Mask, score: Scores | None, normalized: list[RawScores]) -> None:
+        self.ok = ok
+        """The nodes that pass."""
+        self.open = int(np.count_nonzero(ok))
+        """How many these are."""
+        self.score = score
+        """The sum of weighted scores, as far as they need no normalising; None is zero for all."""
+        self.normalized = normalized
+        """Those of the other scores that differ between nodes."""
+        self._slots: Slots | None = None
+        self._ranks: Ranks | None = None
+
+    @property
+    def slots(self) -> Slots:
+        """The nodes that pass, one after another."""
+        if self._slots is None:
+            self._slots = np.flatnonzero(self.ok)
+        return self._slots
+
+    def ranks(self, noise: Scores, kind: type[np.signedinteger[Any]]) -> Ranks:
+        """The score with the noise that breaks ties below it."""
+        if self._ranks is None:
+            ranks = noise[: len(self.ok)]
+            if self.score is not None:
+                ranks = (self.score << TIE_BITS) + ranks
+            self._ranks = ranks.astype(kind)
+        return self._ranks
+
+
+class SharedNodeAnswers:
+    """Vectors by (plugin, what it reads of the template), brought up to date for the nodes that changed."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self._vectors: _Kept[NDArray[Any]] = _Kept()
+        self._views: _Kept[NodeView] = _Kept()
+
+    def get(self, key: Hashable, compute: Compute) -> NDArray[Any]:
+        """The plugin's vector over all slots in use. Never written to by callers."""
+        position = self._nodes.node_log.position
+        known = self._vectors.get(key)
+        if known is not None and known[0] == position:
+            return known[1]
+        vector = self._compute(known, compute)
+        if known is not None or self._vectors.asked_before(key):
+            self._vectors.put(key, position, vector)
+        return vector
+
+    def view(self, plugins: NodePlugins, state: CycleState, pod: Pod) -> NodeView:
+        """What these plugins of node scope say together."""
+        view = self.known_view(plugins, state, pod)
+        return self._make_view(plugins, state, pod) if view is None else view
+
+    def known_view(self, plugins: NodePlugins, state: CycleState, pod: Pod) -> NodeView | None:
+        """The same; None the first time, when it is not known whether the answer will be of use again."""
+        template, position = pod.template, self._nodes.node_log.position
+        key = plugins.question(template)
+        known = self._views.get(key)
+        if known is not None and known[0] == position:
+            return known[1]
+        if known is None and not self._views.asked_before(key):
+            return None
+        view = self._make_view(plugins, state, pod)
+        self._views.put(key, position, view)
+        return view
+
+    def clear(self) -> None:
+        self._vectors.clear()
+        self._views.clear()
+
+    def _make_view(self, plugins: NodePlugins, state: CycleState, pod: Pod) -> NodeView:
+        alive = self._nodes.alive[: self._nodes.high]
+        ok = alive.copy()
+        for plugin in plugins.filters:
+            key = (plugin, "filter", plugin.signature(pod.template))
+            ok &= self.get(key, partial(passing_nodes, plugin, state, pod))
+        score: Scores | None = None
+        for plugin, weight in plugins.scorers:
+            weighted = weight * self._scores(plugin, state, pod)
+            score = weighted if score is None else score + weighted
+        differing = []
+        everyone = self._nodes.everything().holes is None
+        for plugin, weight in plugins.normalized:
+            raw = self._scores(plugin, state, pod)
+            meant = raw if everyone else raw[alive]
+            if len(meant) and meant.min() != meant.max():
+                differing.append(RawScores(plugin, weight, raw))
+        return NodeView(ok, score, differing)
+
+    def _scores(self, plugin: Plugin, state: CycleState, pod: Pod) -> Raw:
+        key = (plugin, "score", plugin.signature(pod.template))
+        return self.get(key, partial(plugin.score_nodes, state, pod))
+
+    def _compute(self, known: tuple[int, NDArray[Any]] | None, compute: Compute) -> NDArray[Any]:
+        nodes = self._nodes
+        if known is None or len(known[1]) != nodes.high:
+            return compute(nodes.everything())
+        changed = nodes.node_log.changed_since(known[0])
+        vector = known[1].copy()
+        vector[changed] = compute(nodes.subset(changed))
+        return vector

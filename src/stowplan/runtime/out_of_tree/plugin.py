@@ -1,0 +1,386 @@
+"""Plugins that are not ours: called with care, checked, and given a vector form.
+
+A plugin that raises or answers nonsense fails that pod's attempt with an error that names it; it never gets further.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.framework import (
+    ALL_EVENTS,
+    Call,
+    ClusterEventWithHint,
+    Code,
+    CycleState,
+    Failure,
+    Mask,
+    NodeInfo,
+    Nodes,
+    Plugin,
+    Pod,
+    PodTemplate,
+    PostFilterResult,
+    QueuedPodInfo,
+    Scores,
+    Status,
+    error,
+    implements,
+)
+from stowplan.framework.safe_text import raised, shown
+from stowplan.runtime.decide.normalize import Raw
+from stowplan.runtime.out_of_tree.numbers import BEYOND_64_BITS, LARGEST, real
+from stowplan.runtime.out_of_tree.template_only_pod import TemplateOnlyPod
+from stowplan.runtime.points.cycle_error import CycleError, failed_at
+
+T = TypeVar("T")
+log = logging.getLogger("stowplan.plugins")
+
+_IN_FRACTIONS = ("min-max", "reverse")
+_PLAIN = (float, int)
+
+
+class OutOfTreePlugin(Plugin):
+    """The runtime's side of a user's plugin."""
+
+    def __init__(self, inner: Plugin, on_uncacheable: Callable[[], None]) -> None:
+        super().__init__(inner.args, inner.handle)
+        self.inner = inner
+        self.name = inner.name  # type: ignore[misc]
+        self.scope = inner.scope  # type: ignore[misc]
+        self.normalize = inner.normalize  # type: ignore[misc]
+        self.parallel_pre_bind = inner.parallel_pre_bind  # type: ignore[misc]
+        self.reads = inner.reads  # type: ignore[misc]
+        self._on_uncacheable = on_uncacheable
+        kind = type(inner)
+        self.has_filter_nodes = implements(kind, "filter_nodes")
+        self.has_score_nodes = implements(kind, "score_nodes")
+        self.has_pre_score = implements(kind, "pre_score")
+        self.has_normalize_nodes = implements(kind, "normalize_nodes")
+        self.has_normalize_score = implements(kind, "normalize_score")
+        self.raw_type: type[np.generic] = np.float64 if self.normalize in _IN_FRACTIONS else np.int64
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        return self._status(self._call("pre_enqueue", self.inner.pre_enqueue, pod))
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | Iterable[str] | None:
+        answer = self._call("pre_filter", self.inner.pre_filter, state, pod, nodes)
+        if answer is None or isinstance(answer, Status):
+            return self._status(answer)
+        if isinstance(answer, str) or not isinstance(answer, Iterable):
+            return self._nonsense("pre_filter", answer, "a Status, node names or None")
+        # It may be a generator, which runs only now.
+        names: Status | frozenset[str] = self._call("pre_filter", lambda: frozenset(map(str, answer)))
+        return names
+
+    def add_pod(self, state: CycleState, pod: Pod, added: Pod, node: NodeInfo) -> Status | None:
+        return self._status(self._call("add_pod", self.inner.add_pod, state, pod, added, node))
+
+    def remove_pod(self, state: CycleState, pod: Pod, removed: Pod, node: NodeInfo) -> Status | None:
+        return self._status(self._call("remove_pod", self.inner.remove_pod, state, pod, removed, node))
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        if self.has_filter_nodes and not implements(type(self.inner), "filter"):
+            return self._first(self.filter_nodes(state, pod, _only(node)))
+        return self._status(self._call("filter", self.inner.filter, state, self._guarded(pod), node))
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        if self.has_filter_nodes:
+            yield from self._vector_filter(state, pod, nodes)
+            return
+        masks: dict[Status, Mask] = {}
+        guarded, ask = self._guarded(pod), self.inner.filter
+        for position, info in nodes.infos():
+            # As `_call` does it, without the cost of a call for each node.
+            try:
+                answer = ask(state, guarded, info)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:
+                answer = self._raised("filter", problem)
+            if answer is None:
+                continue
+            status = self._status(answer)
+            if status is not None and status.code:
+                mask = masks.get(status)
+                if mask is None:
+                    mask = masks[status] = np.zeros(len(nodes), dtype=np.bool_)
+                mask[position] = True
+        for status, mask in masks.items():
+            yield mask, status
+
+    def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
+        answer = self._call("less", self.inner.less, a, b)
+        return answer if isinstance(answer, bool) else False
+
+    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+        answer = self._call("events_to_register", lambda: tuple(self.inner.events_to_register()))
+        return ALL_EVENTS if isinstance(answer, Status) else answer
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return self._status(self._call("reserve", self.inner.reserve, state, pod, node_name))
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        self._call("unreserve", self.inner.unreserve, state, pod, node_name)
+
+    async def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return await self._call_outside("permit", self.inner.permit, state, pod, node_name)
+
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return self._status(self._call("pre_bind_pre_flight", self.inner.pre_bind_pre_flight, state, pod, node_name))
+
+    async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return await self._call_outside("pre_bind", self.inner.pre_bind, state, pod, node_name)
+
+    async def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return await self._call_outside("bind", self.inner.bind, state, pod, node_name)
+
+    async def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        await self._call_outside("post_bind", self.inner.post_bind, state, pod, node_name)
+
+    def post_filter(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> Status | PostFilterResult | None:
+        answer = self._call("post_filter", self.inner.post_filter, state, pod, statuses)
+        if not isinstance(answer, PostFilterResult):
+            return self._status(answer)
+        status = self._status(answer.status)
+        return answer if status is answer.status else PostFilterResult(answer.nominated_node_name, status)
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        return self._status(self._call("pre_score", self.inner.pre_score, state, pod, nodes))
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float | Status:
+        if self.has_score_nodes and not implements(type(self.inner), "score"):
+            return float(self.score_nodes(state, pod, _only(node))[0])
+        return self._checked(self._call("score", self.inner.score, state, self._guarded(pod), node))
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Raw:
+        raw: Raw = np.zeros(len(nodes), dtype=self.raw_type)
+        if self.has_score_nodes:
+            given = self._vector(
+                self._call("score_nodes", self.inner.score_nodes, state, self._guarded(pod), nodes), nodes
+            )
+            for position, _ in nodes.infos():
+                raw[position] = self._checked(given[position])
+            return raw
+        guarded = self._guarded(pod)
+        for position, info in nodes.infos():
+            raw[position] = self._checked(self._call("score", self.inner.score, state, guarded, info))
+        return raw
+
+    def normalize_nodes(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
+        if self.has_normalize_nodes:
+            answer = self._call("normalize_nodes", self.inner.normalize_nodes, state, pod, scores, nodes)
+            return self._normalized_vector(answer, nodes)
+        if self.has_normalize_score:
+            return self._normalized_by_name(state, pod, scores, nodes)
+        return scores  # They were looked at one by one as they were given.
+
+    def _normalized_vector(self, answer: object, nodes: Nodes) -> Scores:
+        if isinstance(answer, Status):
+            raise self._failed("normalize", answer)
+        if not isinstance(answer, np.ndarray) or answer.shape != (len(nodes),):
+            raise self._failed("normalize", self._not_a_vector("normalize_nodes", answer, nodes))
+        if answer.dtype.kind in "biuf" and bool(((answer >= 0) & (answer <= 100)).all()):
+            return answer.astype(np.int64)
+        values = answer.tolist()
+        normalized: Scores = np.zeros(len(nodes), dtype=np.int64)
+        for position, _ in nodes.infos():
+            normalized[position] = self._percentage("normalize_nodes", values[position])
+        return normalized
+
+    def _normalized_by_name(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
+        by_name: dict[str, Any] = {info.name: int(scores[position]) for position, info in nodes.infos()}
+        status = self._status(self._call("normalize_score", self.inner.normalize_score, state, pod, by_name))
+        if status is not None and status.code:
+            raise self._failed("normalize", status)
+        normalized: Scores = np.zeros(len(nodes), dtype=np.int64)
+        for position, info in nodes.infos():
+            if info.name not in by_name:
+                raise self._failed("normalize", error(f"normalize_score left no score for node {info.name}"))
+            normalized[position] = self._percentage("normalize_score", by_name[info.name])
+        return normalized
+
+    def _percentage(self, point: str, value: object) -> int:
+        number = real(value)
+        if number is None:
+            raise self._failed("normalize", self._nonsense(point, value, "numbers"))
+        if not 0 <= number <= 100:
+            raise failed_at("weigh", self.name, number)
+        return int(number)
+
+    def signature(self, template: PodTemplate) -> Hashable:
+        answer: Hashable = self._call("signature", _hashable, self.inner.signature, template)
+        return template if isinstance(answer, Status) else answer
+
+    def concerns(self, template: PodTemplate) -> bool:
+        answer = self._call("concerns", self.inner.concerns, template)
+        return answer if isinstance(answer, bool) else True
+
+    def filter_token(self, pod: Pod) -> Hashable | None:
+        answer: Hashable = self._call("filter_token", self.inner.filter_token, pod)
+        return None if isinstance(answer, Status) else answer
+
+    def _call(self, point: str, method: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return method(*args)
+        except KeyboardInterrupt:  # The plugin's own cannot be told from the user's.
+            raise
+        except BaseException as problem:  # No task of ours is cancelled in the middle of a plain function.
+            return self._raised(point, problem)
+
+    def _raised(self, point: str, problem: BaseException) -> Status:
+        text = f"{point} {raised(problem)}"
+        log.warning('plugin "%s": %s', self.name, text, exc_info=problem if log.isEnabledFor(logging.DEBUG) else None)
+        return error(text)
+
+    async def _call_outside(self, point: str, method: Callable[..., Any], *args: Any) -> Status | None:
+        """Call a method that may block or be a coroutine, where that holds up nobody else."""
+        answer = await Call(self.name, point, partial(method, *args))
+        if isinstance(answer, Failure):
+            log.warning('plugin "%s": %s %s', self.name, point, answer.message)
+            return error(f"{point} {answer.message}")
+        return self._status(answer)
+
+    def _status(self, answer: object) -> Status | None:
+        if answer is None:
+            return None
+        if not isinstance(answer, Status):
+            return self._nonsense("it", answer, "a Status or None")
+        return self._vetted(answer)
+
+    def _vetted(self, status: Status) -> Status:
+        """A status that can be put into words."""
+        if type(status.code) is not Code:
+            try:
+                status = Status(Code(status.code), *status.reasons, plugin=status.plugin, timeout=status.timeout)
+            except ValueError:
+                return error(f"it returned a Status with the code {shown(status.code)}, expected one of Code")
+        reasons: tuple[object, ...] = status.reasons
+        for reason in reasons:
+            if not isinstance(reason, str):
+                return error(f"it gave {shown(reason)} as a reason, expected a string")
+        return status
+
+    def _nonsense(self, point: str, answer: object, expected: str) -> Status:
+        return error(f"{point} returned {shown(answer)}, expected {expected}")
+
+    def _not_a_vector(self, point: str, answer: object, nodes: Nodes) -> Status:
+        return self._nonsense(point, answer, f"a vector of {len(nodes)} scores")
+
+    def _failed(self, point: str, status: Status) -> CycleError:
+        return failed_at(point, self.name, self._vetted(status).message)
+
+    def _vector(self, answer: object, nodes: Nodes) -> list[Any]:
+        """Scores as they were given for many nodes at once, or the end of the cycle."""
+        if isinstance(answer, Status):
+            raise self._failed("score", answer)
+        given = _array(answer)
+        if given.shape != (len(nodes),):
+            raise self._failed("score", self._not_a_vector("score_nodes", answer, nodes))
+        scores: list[Any] = given.tolist()
+        return scores
+
+    def _checked(self, answer: Any) -> float:
+        """A score as a number that the normaliser can use, or the end of the cycle."""
+        number = answer if type(answer) in _PLAIN else self._number(answer)
+        if self.inner.score_range is not None:
+            number = self._mapped(number, self.inner.score_range)
+        if not -LARGEST <= number <= LARGEST:
+            raise self._failed("score", self._nonsense("score", answer, "a number"))
+        if self.normalize not in _IN_FRACTIONS:
+            number = int(number)
+            if 0 <= number <= 100:
+                return number
+            own = self.has_normalize_nodes or self.has_normalize_score
+            if not own and (number < 0 or self.normalize is None):
+                raise failed_at("weigh", self.name, number)
+        if not -BEYOND_64_BITS <= number < BEYOND_64_BITS:
+            raise self._failed("score", self._nonsense("score", answer, "a number of at most 64 bits"))
+        return number
+
+    def _number(self, answer: object) -> float:
+        if isinstance(answer, Status):
+            raise self._failed("score", answer)
+        number = None if isinstance(answer, bool) else real(answer)
+        if number is None:
+            raise self._failed("score", self._nonsense("score", answer, "a number"))
+        return number
+
+    def _mapped(self, number: float, score_range: tuple[float, float]) -> float:
+        try:
+            low, high = score_range
+            return 100 * (number - low) / (high - low)
+        except Exception as problem:
+            text = f"score returned {shown(number)}, which cannot be mapped from score_range {shown(score_range)}"
+            raise self._failed("score", error(text)) from problem
+
+    def _guarded(self, pod: Pod) -> Pod:
+        return pod if self.scope == "cluster" else TemplateOnlyPod(pod, self._noticed)
+
+    def _noticed(self, attribute: str) -> None:
+        """The plugin read what differs from pod to pod: what it said of one pod must not be used for another."""
+        if self.scope != "cluster":
+            log.warning(
+                'plugin "%s" declares scope "%s" but reads pod.%s, which is not part of the template: '
+                "its answers are no longer cached",
+                self.name,
+                self.scope,
+                attribute,
+            )
+            self.scope = "cluster"  # type: ignore[misc]
+            self._on_uncacheable()
+
+    def _vector_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        answers = self._call(
+            "filter_nodes", lambda *a: list(self.inner.filter_nodes(*a)), state, self._guarded(pod), nodes
+        )
+        if isinstance(answers, Status):
+            yield np.ones(len(nodes), dtype=np.bool_), answers
+            return
+        for answer in answers:
+            yield self._rejection(answer, nodes)
+
+    def _rejection(self, answer: object, nodes: Nodes) -> tuple[Mask, Status]:
+        match answer:
+            case (given, Status() as status):
+                mask = _array(given, np.bool_)
+                if mask.shape == (len(nodes),):
+                    return mask, self._vetted(status)
+        expected = "pairs of a mask over the nodes and a Status"
+        return np.ones(len(nodes), dtype=np.bool_), self._nonsense("filter_nodes", answer, expected)
+
+    @staticmethod
+    def _first(answers: Iterable[tuple[Mask, Status]]) -> Status | None:
+        found = [status for mask, status in answers if mask[0]]
+        if not found:
+            return None
+        hopeless = any(status.code == Code.UnschedulableAndUnresolvable for status in found)
+        code = Code.UnschedulableAndUnresolvable if hopeless else found[0].code
+        return Status(code, *(reason for status in found for reason in status.reasons))
+
+
+def _only(node: NodeInfo) -> Nodes:
+    slots = np.array([node.slot], dtype=np.intp)
+    return Nodes(slots, 1, {node.slot: node})  # type: ignore[arg-type]
+
+
+def _hashable(method: Callable[[PodTemplate], Hashable], template: PodTemplate) -> Hashable:
+    answer = method(template)
+    hash(answer)
+    return answer
+
+
+def _array(given: object, dtype: type[np.generic] | None = None) -> NDArray[Any]:
+    """What a plugin gave for many nodes; without any dimension where no vector can be made of it."""
+    try:
+        return np.asarray(given, dtype=dtype)
+    except Exception:  # Lists of unequal length, among others.
+        return np.zeros(())

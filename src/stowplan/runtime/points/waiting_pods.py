@@ -1,0 +1,112 @@
+"""Pods that Permit plugins hold back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from threading import Lock
+
+from stowplan.framework import Code, Pod, Request, Status
+
+Defer = Callable[[Callable[[], None]], None]
+"""Does something at once, or later where it is safe."""
+
+
+def at_once(action: Callable[[], None]) -> None:
+    action()
+
+
+LONGEST_WAIT = 15 * 60.0
+"""Seconds; a plugin that asks for more gets this."""
+
+REMOVED = "removed"
+"""What a pod is rejected with that goes away while it waits."""
+
+
+class PermitVerdict(Request):
+    """Awaited by the binding cycle of a waiting pod: answered with None once all plugins allow it, else a Status."""
+
+    __slots__ = ("waiting",)
+
+    def __init__(self, waiting: WaitingPodEntry) -> None:
+        self.waiting = waiting
+
+
+class WaitingPodEntry:
+    """A pod with the plugins that still hold it back. The first verdict counts, later ones change nothing.
+
+    Plugins may give theirs from any thread; what follows from it happens where `defer` lets it.
+    """
+
+    __slots__ = ("_defer", "_lock", "_on_verdict", "_pending", "_verdict", "pod")
+
+    def __init__(self, pod: Pod, plugins: Collection[str], defer: Defer = at_once) -> None:
+        self.pod = pod
+        self._defer = defer
+        self._lock = Lock()
+        self._pending = dict.fromkeys(plugins)
+        self._verdict: tuple[Status | None] | None = None
+        self._on_verdict: list[Callable[[Status | None], None]] = []
+
+    @property
+    def pending_plugins(self) -> list[str]:
+        return list(self._pending)
+
+    @property
+    def settled(self) -> bool:
+        return self._verdict is not None
+
+    def allow(self, plugin: str) -> None:
+        self._pending.pop(plugin, None)
+        if not self._pending:
+            self._settle(None)
+
+    def reject(self, plugin: str, reason: str) -> bool:
+        return self._settle(Status(Code.Unschedulable, reason, plugin=plugin))
+
+    def preempt(self, plugin: str, reason: str) -> bool:
+        """Unlike a rejection this is no fault of the pod's: it is tried again after a pause."""
+        return self._settle(Status(Code.Error, reason, plugin=plugin))
+
+    def when_settled(self, callback: Callable[[Status | None], None]) -> None:
+        """Call back with the verdict, at once where there is one."""
+        if self._verdict is None:
+            self._on_verdict.append(callback)
+        else:
+            callback(self._verdict[0])
+
+    def _settle(self, verdict: Status | None) -> bool:
+        with self._lock:
+            if self._verdict is not None:
+                return False
+            self._verdict = (verdict,)
+        self._defer(partial(self._tell, verdict))
+        return True
+
+    def _tell(self, verdict: Status | None) -> None:
+        for callback in self._on_verdict:
+            callback(verdict)
+
+
+class WaitingPods:
+    """All waiting pods of a scheduler, by uid."""
+
+    def __init__(self, defer: Defer = at_once) -> None:
+        self._defer = defer
+        self._entries: dict[str, WaitingPodEntry] = {}
+
+    def add(self, pod: Pod, plugins: Collection[str]) -> WaitingPodEntry:
+        entry = self._entries[pod.uid] = WaitingPodEntry(pod, plugins, self._defer)
+        return entry
+
+    def get(self, uid: str) -> WaitingPodEntry | None:
+        return self._entries.get(uid)
+
+    def remove(self, uid: str) -> None:
+        self._entries.pop(uid, None)
+
+    def __iter__(self) -> Iterator[WaitingPodEntry]:
+        return iter(list(self._entries.values()))
+
+    def __len__(self) -> int:
+        return len(self._entries)

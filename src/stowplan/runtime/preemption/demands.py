@@ -1,0 +1,130 @@
+"""Pods to which nothing about other pods matters but the room that they leave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stowplan.framework import CycleState, Demand, Mask, Pod, Slots
+from stowplan.runtime.decide.filtering import nominated_rivals, run_filters
+from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
+from stowplan.runtime.points.cycle_error import CycleError
+from stowplan.runtime.preemption.dry_run import NO_VICTIMS, PreemptionCandidate, PreemptionCandidates
+from stowplan.runtime.preemption.dry_run_many import Arithmetic, Cleared, candidate_of
+from stowplan.runtime.preemption.kept_dry_runs import way_to_clear
+from stowplan.runtime.preemption.victim_table import Ints, Roster, requested
+
+if TYPE_CHECKING:
+    from stowplan.framework import Plugin
+    from stowplan.runtime.profile.profile import Profile
+
+
+def demands_of(profile: Profile, state: CycleState, pod: Pod) -> tuple[Demand, ...] | None:
+    """All that the pod's filters ask of the pods on a node, as amounts; None where they ask for more than that."""
+    skipped, template = state.skip_filter, pod.template
+    if any(plugin.name not in skipped for plugin in profile.extensions):
+        return None
+    found: tuple[Demand, ...] = ()
+    for plugin in profile.filters:
+        if plugin.name in skipped or plugin.scope == "node" or not plugin.concerns(template):
+            continue
+        if plugin.scope == "cluster":
+            if not plugin.idle_filter(pod):
+                return None
+            continue
+        demands = plugin.demands(template)
+        if demands is None:
+            return None
+        found += demands
+    return found or None
+
+
+class Room:
+    """What one pod needs, compared with what nodes would have without their potential victims."""
+
+    def __init__(self, profile: Profile, state: CycleState, pod: Pod, demands: tuple[Demand, ...]) -> None:
+        self._profile = profile
+        self._state = state
+        self._pod = pod
+        self._demands = demands
+        self._roster = Roster.of(profile, pod.priority)
+        self._way = way_to_clear(self._roster, demands)
+        skipped = state.skip_filter
+        static = [
+            p for p in profile.filters if p.scope == "node" and p.name not in skipped and p.concerns(pod.template)
+        ]
+        self._open = self._open_nodes([plugin for plugin in static if not isinstance(plugin, OutOfTreePlugin)])
+        self.authored = [plugin for plugin in static if isinstance(plugin, OutOfTreePlugin)]
+        """Filters of users that do not look at pods."""
+        self._nominated = self._nominated_amounts()
+
+    def clear(self, slots: Slots) -> Cleared:
+        """Those of the nodes where evictions make room."""
+        cleared = self._way.clear(slots[self._open[slots]], self._nominated)
+        if self.authored and len(cleared.slots):
+            return cleared.where(np.array([self._accepted(slot) for slot in cleared.slots.tolist()]))
+        return cleared
+
+    def candidates(self, cleared: Cleared) -> PreemptionCandidates:
+        """The nodes as candidates. They are put together later, when the cluster may have changed."""
+        rows = tuple(map(self._roster.rows.__getitem__, cleared.slots.tolist()))
+
+        def make(position: int) -> PreemptionCandidate:
+            row = rows[position]
+            assert row is not None
+            return candidate_of(row, np.flatnonzero(cleared.victims[:, position]).tolist())
+
+        return PreemptionCandidates(range(len(rows)), make)
+
+    def reasons(self, slots: Slots) -> tuple[Counter[str], Slots]:
+        """Why nodes cannot be cleared, as far as it is for lack of room or victims; and the nodes where it is not."""
+        counts: Counter[str] = Counter()
+        spare = Arithmetic(self._roster, self._demands).spare(slots, self._nominated)
+        empty = self._roster.count[slots] == 0
+        judged = self._open[slots] & ~empty
+        short = np.zeros(len(slots), dtype=np.bool_)
+        for demand, left in zip(self._demands, spare, strict=True):
+            lacking = judged & (left < 0)
+            counts[demand.reason] += int(np.count_nonzero(lacking))
+            short |= lacking
+        counts[NO_VICTIMS.message] += int(np.count_nonzero(empty))
+        return counts, slots[~empty & ~short]
+
+    def _open_nodes(self, filters: list[Plugin]) -> Mask:
+        """By slot: which nodes pass filters that do not look at pods."""
+        profile, pod = self._profile, self._pod
+        mask = profile.cluster.nodes.alive[: profile.cluster.nodes.high].copy()
+        for plugin in filters:
+            key = (plugin, "filter", plugin.signature(pod.template))
+            mask &= profile.static_answers.get(key, partial(plugin.passing_nodes, self._state, pod))
+        return mask
+
+    def _accepted(self, slot: int) -> bool:
+        """Whether users' plugins accept a node. Each is asked about no more nodes than kube-scheduler would ask it."""
+        info = self._profile.cluster.nodes.infos[slot]
+        assert info is not None
+        try:
+            return run_filters(self.authored, self._state, self._pod, info) is None
+        except CycleError:
+            return False
+
+    def _nominated_amounts(self) -> Ints | None:
+        """[demand, slot]: what pods nominated to nodes will take; they have to find room as well."""
+        table = self._profile.cluster.nodes
+        demands = self._demands
+        slots: list[int] = []
+        rivals: list[Pod] = []
+        for name in self._profile.nominator.by_node:
+            info = table.get(name)
+            for rival in nominated_rivals(self._profile, self._pod, info) if info is not None else ():
+                slots.append(table.slot_of[name])
+                rivals.append(rival)
+        if not rivals:
+            return None
+        amounts: Ints = np.zeros((len(demands), table.high), dtype=np.int64)
+        for row, demand in zip(amounts, demands, strict=True):
+            np.add.at(row, slots, requested(rivals, demand.resource))
+        return amounts

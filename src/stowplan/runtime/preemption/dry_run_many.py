@@ -1,0 +1,136 @@
+"""The dry run of many nodes at once, in numbers.
+
+Where the filters that look at pods come down to amounts that must be left, who can stay is arithmetic, the same on all
+nodes, and each step of it is made for all of them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.framework import Demand, Mask, Slots
+from stowplan.runtime.preemption.dry_run import PreemptionCandidate, in_order
+from stowplan.runtime.preemption.select_candidate import CRITERIA, Costs
+from stowplan.runtime.preemption.victim_table import AMOUNTS, Ints, Roster, Row, requested
+from stowplan.runtime.preemption.victims import NOT_STARTED
+
+
+class Cleared(NamedTuple):
+    """Nodes where evictions make room."""
+
+    slots: Slots
+    victims: NDArray[np.bool_]
+    """[place in the node's row of the roster, position in `slots`]: who has to go."""
+    costs: Costs
+
+    def head(self, count: int) -> Cleared:
+        """The first of them."""
+        return Cleared(self.slots[:count], self.victims[:, :count], self.costs[:, :count])
+
+    def where(self, mask: Mask) -> Cleared:
+        """Those for which the mask holds."""
+        return Cleared(self.slots[mask], self.victims.compress(mask, axis=1), self.costs.compress(mask, axis=1))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Cleared]) -> Cleared:
+        """All of them, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        width = max(len(part.victims) for part in parts)
+        victims = [np.pad(part.victims, ((0, width - len(part.victims)), (0, 0))) for part in parts]
+        slots, costs = [part.slots for part in parts], [part.costs for part in parts]
+        return cls(np.concatenate(slots), np.concatenate(victims, axis=1), np.concatenate(costs, axis=1))
+
+
+class Arithmetic:
+    """The dry run for pods of one priority with the same demands."""
+
+    def __init__(self, roster: Roster, demands: tuple[Demand, ...]) -> None:
+        self.roster = roster
+        self._demands = demands
+        self._resources = roster.cover([demand.resource for demand in demands])
+
+    def spare(self, slots: Slots, nominated: Ints | None) -> list[Ints]:
+        """By demand: what nodes would have left beside the new pod if all potential victims were gone.
+
+        `nominated` is what pods nominated to the nodes will take, [demand, slot].
+        """
+        self.roster.refresh(slots)
+        free = [self.roster.free[i].take(slots) for i in self._resources]
+        for i, demand in enumerate(self._demands):
+            free[i] -= demand.amount if nominated is None else demand.amount + nominated[i].take(slots)
+        return free
+
+    def clear(self, slots: Slots, nominated: Ints | None) -> Cleared:
+        """Those of the nodes that can be cleared."""
+        spare = self.spare(slots, nominated)
+        fits = spare[0] >= 0
+        for left in spare[1:]:
+            fits &= left >= 0
+        if not fits.all():
+            slots, spare = slots[fits], [left[fits] for left in spare]
+        facts, width = self.roster.facts, int(self.roster.count[slots].max(initial=0))
+        amounts = [facts[AMOUNTS + i, :width].take(slots, axis=1) for i in self._resources]
+        victims = ~_reprieve(amounts, spare)
+        some = victims.any(axis=0)
+        if not some.all():
+            slots, victims = slots[some], victims.compress(some, axis=1)
+        return Cleared(slots, victims, self._costs(slots, victims))
+
+    def clear_one(self, slot: int, nominated: Ints | None) -> tuple[Row, list[int]]:
+        """One node in plain ints, for when there are only a few; the places of the victims, if it can be cleared."""
+        row = self.roster.make_row(slot)
+        amounts = [requested(row.pods, demand.resource) for demand in self._demands]
+        spare = []
+        for i, demand in enumerate(self._demands):
+            offered, taken = self.roster.columns[demand.resource]
+            left = offered.values[slot] - taken.values[slot] + sum(amounts[i]) - demand.amount
+            spare.append(left if nominated is None else left - int(nominated[i, slot]))
+        victims: list[int] = []
+        if min(spare) < 0:
+            return row, victims
+        for place, wants in enumerate(zip(*amounts, strict=True)):
+            rest = [left - want for left, want in zip(spare, wants, strict=True)]
+            if min(rest) < 0:
+                victims.append(place)
+            else:
+                spare = rest
+        return row, victims
+
+    def _costs(self, slots: Slots, victims: NDArray[np.bool_]) -> Costs:
+        width = len(victims)
+        weights, start, protected = (self.roster.facts[i, :width].take(slots, axis=1) for i in range(AMOUNTS))
+        costs = np.empty((CRITERIA, len(slots)), dtype=np.int64)
+        if width:
+            weights *= victims
+            protected *= victims
+            protected.sum(axis=0, out=costs[0])
+            weights.max(axis=0, out=costs[1])
+            weights.sum(axis=0, out=costs[2])
+            victims.sum(axis=0, out=costs[3])
+            np.where(victims & (weights == costs[1]), -start, -NOT_STARTED).max(axis=0, out=costs[4])
+        return costs
+
+
+def candidate_of(row: Row, places: list[int]) -> PreemptionCandidate:
+    """A node and the pods at some places of its row, as whoever evicts them wants to see it."""
+    victims = [row.pods[place] for place in places]
+    violations = sum(place < row.protected for place in places)
+    return PreemptionCandidate(row.info, in_order(victims, 0 < row.protected < len(row.pods)), violations)
+
+
+def _reprieve(amounts: list[Ints], spare: list[Ints]) -> NDArray[np.bool_]:
+    """[place, position]: which pods can stay; each is asked in turn whether it fits beside those that stay so far."""
+    stays = np.ones(amounts[0].shape, dtype=np.bool_)
+    # Amounts of which there is enough for everybody decide nothing.
+    tight = [(amount, left) for amount, left in zip(amounts, spare, strict=True) if (amount.sum(axis=0) > left).any()]
+    for place, stay in enumerate(stays):
+        for amount, left in tight:
+            stay &= amount[place] <= left
+        for amount, left in tight:
+            left -= amount[place] * stay
+    return stays

@@ -1,0 +1,142 @@
+"""From a configuration to profiles."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import msgspec
+
+from stowplan.cache import Cluster
+from stowplan.config.expansion import expand_profiles
+from stowplan.config.types import KubeSchedulerConfiguration, Plugins
+from stowplan.config.types import Plugin as ConfiguredPlugin
+from stowplan.errors import ConfigError, PluginError
+from stowplan.framework import Handle, Plugin
+from stowplan.framework.extender import Extender
+from stowplan.plugins.base import InTreePlugin
+from stowplan.queue.nominator import Nominator
+from stowplan.runtime.decide.sampling import Rotation, Sampler
+from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
+from stowplan.runtime.points.implemented import METHODS, implements_point
+from stowplan.runtime.profile.handle import ProfileHandle
+from stowplan.runtime.profile.profile import Profile
+
+Factory = Callable[[Any, Handle], Plugin]
+Registry = Mapping[str, Factory]
+
+
+def build_profiles(
+    config: KubeSchedulerConfiguration,
+    registry: Registry,
+    cluster: Cluster,
+    nominator: Nominator,
+    rng: random.Random,
+    extenders: tuple[Extender, ...] = (),
+) -> dict[str, Profile]:
+    """Profiles by schedulerName; what kube-scheduler would not start with raises ConfigError.
+
+    Where there are extenders, fewer nodes are looked at by default: each is sent to them.
+    """
+    instances: dict[str, dict[str, Plugin]] = {}
+    handles: dict[str, ProfileHandle] = {}
+    for configured in config.profiles:
+        handle = handles[configured.scheduler_name] = ProfileHandle(configured.scheduler_name, cluster, nominator)
+        names = [name for name in _mentioned(configured.plugins) if name in registry]
+        instances[configured.scheduler_name] = {
+            name: instantiate(registry[name], name, configured.args(name), handle) for name in names
+        }
+
+    def implements(name: str, point: str) -> bool:
+        return any(name in plugins and implements_point(type(plugins[name]), point) for plugins in instances.values())
+
+    expanded = expand_profiles(config, implements, registry)
+    rotation = Rotation(cluster.nodes)
+    profiles = {}
+    for configured in config.profiles:
+        name = configured.scheduler_name
+        percentage = configured.percentage_of_nodes_to_score
+        if percentage is None:
+            percentage = config.percentage_of_nodes_to_score
+        samples = bool(percentage or extenders) and percentage < 100
+        sampler = Sampler(percentage, rotation) if samples else None
+        profiles[name] = _profile(name, expanded[name], instances[name], cluster, nominator, rng, sampler)
+        profiles[name].handle = handles[name]
+        profiles[name].extenders = extenders
+    return profiles
+
+
+def _profile(
+    name: str,
+    expanded: Mapping[str, Collection[Any]],
+    instances: Mapping[str, Plugin],
+    cluster: Cluster,
+    nominator: Nominator,
+    rng: random.Random,
+    sampler: Sampler | None,
+) -> Profile:
+    built: list[Profile] = []
+
+    def on_uncacheable() -> None:
+        for profile in built:
+            profile.forget_plans()
+
+    wrapped = {
+        key: plugin if isinstance(plugin, InTreePlugin) else OutOfTreePlugin(plugin, on_uncacheable)
+        for key, plugin in instances.items()
+    }
+    points = {point: tuple(wrapped[e.name] for e in expanded.get(point, ())) for point in METHODS}
+    weights = {enabled.name: enabled.weight for enabled in expanded["score"]}
+    built.append(Profile(name, cluster, nominator, points, weights, rng, sampler))
+    return built[0]
+
+
+def enable_everywhere(config: KubeSchedulerConfiguration, names: Collection[str]) -> KubeSchedulerConfiguration:
+    """Enable plugins that the configuration names nowhere at every point that they implement, in all profiles."""
+    profiles = []
+    for profile in config.profiles:
+        mentioned = _mentioned(profile.plugins)
+        new = tuple(ConfiguredPlugin(name=name) for name in names if name not in mentioned)
+        multi_point = profile.plugins.multi_point
+        multi_point = msgspec.structs.replace(multi_point, enabled=(*multi_point.enabled, *new))
+        plugins = msgspec.structs.replace(profile.plugins, multi_point=multi_point)
+        profiles.append(msgspec.structs.replace(profile, plugins=plugins))
+    return msgspec.structs.replace(config, profiles=tuple(profiles))
+
+
+def _mentioned(plugins: Plugins) -> dict[str, None]:
+    """Every plugin that any list enables, in the order of first mention."""
+    sets = [getattr(plugins, field) for field in plugins.__struct_fields__]
+    return dict.fromkeys(plugin.name for plugin_set in sets for plugin in plugin_set.enabled)
+
+
+def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugin:
+    """A plugin of its factory; whatever that raises is told with the plugin's name."""
+    try:
+        plugin = factory(_decode_args(factory, name, args), handle)
+    except (ConfigError, PluginError):
+        raise
+    except Exception as problem:
+        raise PluginError(f'initializing plugin "{name}": {type(problem).__name__}: {problem}') from problem
+    if not isinstance(plugin, Plugin):
+        raise PluginError(f'initializing plugin "{name}": the factory returned {plugin!r:.100}, which is no Plugin')
+    if not plugin.name:
+        plugin.name = name  # type: ignore[misc]
+    return plugin
+
+
+def _decode_args(factory: Factory, name: str, args: Any) -> Any:
+    """Args of a user's plugin as the struct that its class asks for, strictly."""
+    wanted = getattr(factory, "Args", None)
+    if wanted is None or isinstance(args, wanted):
+        return args
+    given = {} if args is None else dict(args)
+    known = {field.encode_name for field in msgspec.structs.fields(wanted)}
+    unknown = sorted(key for key in given if key not in known)
+    if unknown:
+        raise ConfigError(f'pluginConfig of "{name}": $.{unknown[0]}: unknown field')
+    try:
+        return msgspec.convert(given, wanted)
+    except msgspec.ValidationError as problem:
+        raise ConfigError(f'pluginConfig of "{name}": {problem}') from problem

@@ -1,0 +1,186 @@
+"""A profile: the plugins that judge pods of one schedulerName, bound to a cluster and ready to run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+from stowplan.cache import Cluster
+from stowplan.framework import Plugin, Pod, PodTemplate, StateNotFoundError, Status
+from stowplan.framework.extender import Extender, ExtenderVerb
+from stowplan.queue.nominator import Nominator
+from stowplan.runtime.decide import first, planned, with_extenders
+from stowplan.runtime.decide.decision import Decision
+from stowplan.runtime.decide.diagnosis import Diagnosis, no_nodes
+from stowplan.runtime.decide.plan import Plan
+from stowplan.runtime.decide.sampling import Sampler
+from stowplan.runtime.decide.shared_answers import SharedNodeAnswers
+from stowplan.runtime.decide.ties import Ties, rank_type
+from stowplan.runtime.decide.what_if import has_extensions
+from stowplan.runtime.points.binding_points import BindingPoints
+from stowplan.runtime.points.cycle_error import CycleError
+from stowplan.runtime.preemption.victims import Budgets
+from stowplan.runtime.profile.handle import ProfileHandle
+from stowplan.runtime.profile.plugins_by_scope import PluginsByScope
+
+_PLANS_KEPT = 1024
+_DECIDING: tuple[ExtenderVerb, ...] = ("filter", "prioritize", "preempt")
+
+
+class Profile:
+    """Plugins by extension point, in the order in which they run.
+
+    `decide` is the entry point of whoever schedules. It reads the cluster and changes nothing: applying the decision
+    (assume the pod, evict the victims) is the caller's, before the next one is made.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        cluster: Cluster,
+        nominator: Nominator,
+        points: Mapping[str, tuple[Plugin, ...]],
+        weights: Mapping[str, int],
+        rng: random.Random,
+        sampler: Sampler | None = None,
+    ) -> None:
+        self.name = name
+        self.cluster = cluster
+        self.nominator = nominator
+        self.rng = rng
+        self.sampler = sampler
+        """Present where the configuration asks for less than all nodes to be looked at."""
+        self.points = points
+        self.handle: ProfileHandle | None = None
+        """What its plugins ask things of; set where profiles are built from a configuration."""
+        self.extenders: tuple[Extender, ...] = ()
+        """Those to be asked, in this order."""
+        self.pre_enqueues = points["preEnqueue"]
+        self.pre_filters = points["preFilter"]
+        self.filters = points["filter"]
+        self.post_filters = points["postFilter"]
+        self.pre_scores = points["preScore"]
+        self.scorers = tuple((plugin, weights[plugin.name]) for plugin in points["score"])
+        self.extensions = tuple(plugin for plugin in self.pre_filters if has_extensions(plugin))
+        self.shape = PluginsByScope(self)
+        self.budgets = Budgets(cluster)
+        self.ties = Ties(cluster.nodes, rng)
+        self.rank_type = rank_type(weight for _, weight in self.scorers)
+        self.static_answers = SharedNodeAnswers(cluster.nodes)
+        self._plans: dict[PodTemplate, Plan] = {}
+        self._turn = 0
+        self._templates_version = 0
+        self._late_key, self._enqueue_key = (self, "late"), (self, "pre_enqueue")
+        self._epoch = 0
+        """Changes when all plans are forgotten. Templates derive (the epoch they were last seen in, their plan)."""
+
+    def pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
+        """Why the pod may not enter the queue, or None. The plugin named `first` is asked before all others."""
+        plugins: tuple[Plugin, ...] | None = pod.template.derived.get(self._enqueue_key)
+        if plugins is None:
+            plugins = tuple(plugin for plugin in self.pre_enqueues if plugin.concerns(pod.template))
+            pod.template.derived[self._enqueue_key] = plugins
+        if first:
+            plugins = tuple(sorted(plugins, key=lambda plugin: plugin.name != first))
+        for plugin in plugins:
+            status = plugin.pre_enqueue(pod)
+            if status is not None and status.code:
+                return status.with_plugin(plugin.name)
+        return None
+
+    def late_points(self, template: PodTemplate) -> BindingPoints:
+        """The plugins that have something to do once a node is chosen for a pod of the template."""
+        found: BindingPoints | None = template.derived.get(self._late_key)
+        if found is None:
+            found = template.derived[self._late_key] = BindingPoints.of(self, template)
+        return found
+
+    def decide(self, pod: Pod) -> Decision:
+        """Where the pod goes."""
+        decision = self._decide(pod)
+        if self.sampler is not None and not (decision.node_name and decision.node_name == pod.nominated_node_name):
+            self.sampler.rotation.advance(decision.evaluated)
+        return decision
+
+    def _decide(self, pod: Pod) -> Decision:
+        if self.cluster.templates.version:
+            self._renew_templates(pod)
+        if pod.nominated_node_name or pod.node_name:
+            return self._survey(pod, plain=False)
+        try:
+            if not len(self.cluster.nodes):
+                raise no_nodes()
+            epoch = self._epoch
+            seen = pod.template.derived.get(self)
+            if seen is None or seen[0] != epoch:
+                pod.template.derived[self] = (epoch, None)
+                decision = first.decide(self, pod)
+            else:
+                plan = seen[1] or self._plan(pod)
+                self._turn = plan.used = self._turn + 1
+                decision = self._survey(pod, plain=False) if plan.plain else planned.decide(self, plan, pod)
+        except (CycleError, StateNotFoundError):
+            # Perhaps about a node that kube-scheduler would not have come to: the plain pass has the last word.
+            return self._survey(pod, plain=False)
+        # A plugin may have been found out, while it was asked, to answer for this pod only.
+        return decision if epoch == self._epoch else self._survey(pod, plain=False)
+
+    def asks_extenders(self, pod: Pod) -> bool:
+        """Whether an extender has a say in where the pod goes; then `decide_with_extenders` is to be used."""
+        return any(
+            extender.is_interested(pod) and any(extender.serves(verb) for verb in _DECIDING)
+            for extender in self.extenders
+        )
+
+    async def decide_with_extenders(self, pod: Pod) -> Decision:
+        """Where the pod goes; suspends wherever an extender is asked. Nothing may change until it ends."""
+        if self.cluster.templates.version:
+            self._renew_templates(pod)
+        decision = await with_extenders.decide(self, pod)
+        if self.sampler is not None and not (decision.survey is not None and decision.survey.on_nominated_node):
+            self.sampler.rotation.advance(decision.evaluated)
+        return decision
+
+    def decide_afresh(self, pod: Pod) -> Decision:
+        """The same decision made without anything remembered from earlier ones."""
+        return self._survey(pod, plain=True)
+
+    def _survey(self, pod: Pod, *, plain: bool) -> Decision:
+        try:
+            return Decision.of(Diagnosis(self, pod, plain=plain).run())
+        except CycleError as failure:
+            return Decision.failed(self, pod, failure)
+        except StateNotFoundError as missing:
+            # The configuration runs a plugin at a point without the one before it that prepares its state.
+            return Decision.failed(self, pod, CycleError(str(missing)))
+
+    def _renew_templates(self, pod: Pod) -> None:
+        """Pods that wait may have been made before a label began to matter that their template leaves out."""
+        waiting = [pod]
+        if self._templates_version != self.cluster.templates.version:
+            self._templates_version = self.cluster.templates.version
+            waiting += [other for pods in self.nominator.by_node.values() for other in pods.values()]
+        for other in waiting:
+            if len(other.labels) != len(other.template.labels):
+                self.cluster.retemplate(other)
+
+    def forget_plans(self) -> None:
+        """Nothing remembered holds any longer."""
+        for template in self._plans:
+            del template.derived[self]
+        self._plans.clear()
+        self.static_answers.clear()
+        self.shape = PluginsByScope(self)
+        self._epoch += 1
+
+    def _plan(self, pod: Pod) -> Plan:
+        """A plan for the pod's template, whose second pod this is. When they get too many, the oldest are dropped."""
+        plan = Plan(self, pod)
+        plan.used = self._turn
+        pod.template.derived[self] = (self._epoch, plan)
+        self._plans[pod.template] = plan
+        if len(self._plans) > _PLANS_KEPT:
+            for template in sorted(self._plans, key=lambda template: self._plans[template].used)[: _PLANS_KEPT // 8]:
+                del self._plans[template]
+                template.derived[self] = (self._epoch, None)
+        return plan

@@ -1,0 +1,85 @@
+"""What a visitor may do: some paths are open to all, some groups may do anything, the rest the API server decides."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any, NamedTuple
+
+import msgspec
+
+from stowplan.config.options import AccessOptions
+from stowplan.observe.access_metrics import AccessMetrics
+from stowplan.serving.authn import UserInfo
+from stowplan.serving.reviews import ApiClient, Review, ReviewCache, ask
+
+_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_MASTERS = "system:masters"
+
+
+class Authorization(NamedTuple):
+    """Whether somebody may do something, and why not if that is known."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True, rename="camel"):
+    allowed: bool = False
+    denied: bool = False
+    reason: str = ""
+
+
+class _SubjectAccessReview(msgspec.Struct, frozen=True):
+    status: _Status = _Status()
+
+
+class Authorizer:
+    """Decides what visitors may do. Without a client, nobody may do what is not open to all."""
+
+    def __init__(self, client: ApiClient | None, options: AccessOptions, metrics: AccessMetrics) -> None:
+        self._client = client
+        self._options = options
+        self._metrics = metrics
+        self._open = frozenset(path for path in options.open_paths if not path.endswith("*"))
+        self._open_below = tuple(path[:-1] for path in options.open_paths if path.endswith("*"))
+        self._known = ReviewCache[bytes, Authorization]()
+        self._review = Review(_PATH, metrics.access_reviews, metrics.access_review_duration)
+
+    async def authorize(self, user: UserInfo, verb: str, path: str) -> Authorization:
+        """Raises StowplanError where the API server cannot be asked."""
+        began = monotonic()
+        result = "error"
+        try:
+            verdict = await self._decide(user, verb, path)
+            result = "allowed" if verdict.allowed else "no-opinion"
+        finally:
+            self._metrics.authorizations.series(result).add()
+            self._metrics.authorization_duration.series(result).observe(monotonic() - began)
+        return verdict
+
+    async def _decide(self, user: UserInfo, verb: str, path: str) -> Authorization:
+        if _MASTERS in user.groups or path in self._open or path.startswith(self._open_below):
+            return Authorization(True)
+        if self._client is None:
+            return Authorization(False)
+        spec = _spec(user, verb, path)
+        key = msgspec.json.encode(spec)
+        found = self._known.get(key)
+        if found is not None:
+            return found[0]
+        body = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "metadata": {"creationTimestamp": None},
+            "spec": spec,
+        }
+        status = (await ask(self._client, self._review, body, _SubjectAccessReview)).status
+        verdict = Authorization(status.allowed and not status.denied, status.reason)
+        self._known.put(key, verdict, self._options.allowed_ttl if verdict.allowed else self._options.denied_ttl)
+        return verdict
+
+
+def _spec(user: UserInfo, verb: str, path: str) -> dict[str, Any]:
+    spec: dict[str, Any] = {"user": user.name, "nonResourceAttributes": {"path": path, "verb": verb}}
+    optional = {"groups": list(user.groups), "uid": user.uid, "extra": dict(user.extra)}
+    return spec | {name: value for name, value in optional.items() if value}

@@ -1,0 +1,188 @@
+"""An API server in memory: objects, the changes that watches would tell, and what becomes of requests."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import count
+from typing import Any, NamedTuple, TypeVar, cast
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.cache.stores import ApiObject, Stores, key_of
+from stowplan.framework.instructions import EmitEvent, Instruction, Request
+from stowplan.simulator.api_writes import HANDLERS
+from stowplan.simulator.faults import Faults
+from stowplan.simulator.identity import make_uid, timestamp
+
+T = TypeVar("T", bound=ApiObject)
+
+_KEPT_EVENTS = 100_000
+
+
+class Change(NamedTuple):
+    """What a watch would tell: an object as it is now, or as it was last."""
+
+    item: Any
+    removed: bool = False
+
+
+class ApiServer:
+    """The state of the simulated cluster. All times are seconds since 1970 by the clock that was passed in."""
+
+    def __init__(self, clock: Callable[[], float], faults: Faults | None = None, *, grace: float = 0.0) -> None:
+        self.version = 0
+        """Counts changes, but for those that `put_status` makes: while it stands still, nothing moves."""
+        self.events: deque[EmitEvent] = deque(maxlen=_KEPT_EVENTS)
+        self.clock = clock
+        self._faults = faults
+        self._grace = grace
+        """Seconds that a pod which runs takes to end."""
+        self._stores = Stores()
+        self._changes: list[Change] = []
+        self._revision = 0
+        self._incarnations: dict[tuple[type, str], int] = {}
+        """How often names were in use before."""
+        self._dependents: dict[str, dict[type, dict[str, None]]] = {}
+        self._steps: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = count()
+        for loss in faults.node_losses if faults else ():
+            self.at(loss.at, partial(self.delete, api.Node(metadata=api.ObjectMeta(name=loss.name))))
+
+    def now(self) -> str:
+        """The time as it stands in objects."""
+        return timestamp(int(self.clock()))
+
+    def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
+        return self._stores.of(kind).get(name, namespace)
+
+    def all(self, kind: type[T]) -> Iterable[T]:
+        return self._stores.of(kind)
+
+    def count(self, kind: type[T]) -> int:
+        return len(self._stores.of(kind))
+
+    def dependents(self, owner_uid: str, kind: type[T]) -> dict[str, None]:
+        """The names of the objects of a kind that an object controls, in the order in which they were made."""
+        return self._dependents.get(owner_uid, _NO_KINDS).get(kind, _NO_NAMES)
+
+    def owner_of(self, item: ApiObject) -> Any:
+        """The object that controls this one; None where nothing does, or it is not here."""
+        reference = controller_of(item)
+        kind = None if reference is None else api.KINDS.get(reference.kind)
+        if reference is None or kind is None:
+            return None
+        owner: Any = self.get(kind.struct, reference.name, item.metadata.namespace if kind.namespaced else "")
+        return owner if owner is not None and owner.metadata.uid == reference.uid else None
+
+    def all_dependents(self, owner_uid: str) -> list[tuple[type[Any], str]]:
+        """Kinds and names of all objects that an object controls."""
+        return [(kind, name) for kind, names in self._dependents.get(owner_uid, _NO_KINDS).items() for name in names]
+
+    def put(self, item: T) -> T:
+        """Create or replace an object; uid and creation time are given to it where it has none."""
+        self.version += 1
+        return self._store(item)
+
+    def put_status(self, item: T) -> T:
+        """Replace a pod or a budget of which nothing but its status changed, which moves nothing else."""
+        return self._store(item)
+
+    def delete(self, item: ApiObject) -> None:
+        """Delete the object of this kind and name, if there is one; a pod that runs may take its time."""
+        found = self._stores.of(type(item)).get(item.metadata.name, item.metadata.namespace)
+        if found is None:
+            return
+        if not self._grace or not isinstance(found, api.Pod) or not found.spec.node_name:
+            self._remove(found)
+        elif found.metadata.deletion_timestamp is None:
+            gone_at = self.clock() + self._grace
+            ending = replace(found.metadata, deletion_timestamp=timestamp(int(gone_at)))
+            self.put(replace(found, metadata=ending))
+            self.at(gone_at, partial(self.finish, found))
+
+    def finish(self, item: ApiObject) -> None:
+        """Remove an object unless it has left already and another one has its name."""
+        found = self._stores.of(type(item)).get(item.metadata.name, item.metadata.namespace)
+        if found is not None and found.metadata.uid == item.metadata.uid:
+            self._remove(found)
+
+    def changes(self) -> list[Change]:
+        """What has changed since this was last called."""
+        drained, self._changes = self._changes, []
+        return drained
+
+    def execute(self, instruction: Instruction) -> Any:
+        """Do what the engine wants done: what came of it, a Failure, or a `Later` which of the two it will be."""
+        handle = HANDLERS[type(instruction)]
+        if self._faults is None or not isinstance(instruction, Request):
+            return handle(self, instruction)
+        return self._faults.carry_out(instruction, lambda request: handle(self, request))
+
+    def at(self, when: float, step: Callable[[], None]) -> None:
+        """Do something at a time to come."""
+        heapq.heappush(self._steps, (when, next(self._numbers), step))
+
+    def next_deadline(self) -> float | None:
+        """When `tick` has something to do."""
+        return self._steps[0][0] if self._steps else None
+
+    def tick(self) -> None:
+        """Do what is due by now."""
+        now = self.clock()
+        while self._steps and self._steps[0][0] <= now:
+            heapq.heappop(self._steps)[2]()
+
+    def _store(self, item: T) -> T:
+        metadata = item.metadata
+        store = self._stores.of(type(item))
+        old = store.get(metadata.name, metadata.namespace)
+        if old is not None and metadata.uid and metadata.uid != old.metadata.uid:
+            self._remove(old)
+            old = None
+        if old is None:
+            uid = metadata.uid or self._new_uid(item)
+            created = metadata.creation_timestamp or self.now()
+        else:
+            uid, created = old.metadata.uid, old.metadata.creation_timestamp
+        self._revision += 1
+        metadata = replace(metadata, uid=uid, creation_timestamp=created, resource_version=str(self._revision))
+        stored: T = replace(cast(Any, item), metadata=metadata)
+        store.put(stored)
+        if old is None:
+            self._note_owner(stored)
+        self._changes.append(Change(stored))
+        return stored
+
+    def _new_uid(self, item: ApiObject) -> str:
+        kind, key = type(item), key_of(item.metadata)
+        return make_uid(kind.__name__, key, self._incarnations.get((kind, key), 0))
+
+    def _remove(self, item: ApiObject) -> None:
+        kind, key = type(item), key_of(item.metadata)
+        self.version += 1
+        self._stores.of(kind).remove(key)
+        self._incarnations[kind, key] = self._incarnations.get((kind, key), 0) + 1
+        if (owner := controller_of(item)) is not None:
+            self._dependents.get(owner.uid, _NO_KINDS).get(kind, _NO_NAMES).pop(item.metadata.name, None)
+        self._changes.append(Change(item, removed=True))
+
+    def _note_owner(self, item: ApiObject) -> None:
+        if (owner := controller_of(item)) is not None:
+            kinds = self._dependents.setdefault(owner.uid, {})
+            kinds.setdefault(type(item), {})[item.metadata.name] = None
+
+
+_NO_KINDS: dict[type, dict[str, None]] = {}
+_NO_NAMES: dict[str, None] = {}
+
+
+def controller_of(item: ApiObject) -> api.OwnerReference | None:
+    """The one of its owners that looks after the object."""
+    for owner in item.metadata.owner_references:
+        if owner.controller:
+            return owner
+    return None

@@ -1,0 +1,124 @@
+"""Building the binaries of a control plane from Go modules.
+
+Each folder in `controlplane/` is a Go module that requires what is built, pinned by go.mod and checksummed by go.sum.
+They are package data, so that whoever installed Stowplan from a wheel can build as well. Kubernetes takes the modules
+of its staging area from folders of its own repository; here, go.mod replaces them by the versions that are published.
+"""
+
+import fcntl
+import os
+import subprocess
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from stowplan.testing.binaries import (
+    BUILDABLE,
+    ETCD_VERSION,
+    HELM_VERSION,
+    KUBERNETES_VERSION,
+    NEEDED,
+    cache_folder,
+    find,
+)
+from stowplan.testing.errors import UnavailableError
+from stowplan.testing.toolchain import Go, find_go
+
+MODULES = Path(__file__).parent / "controlplane"
+PROGRESS_EVERY = 15.0
+LAST_LINES = 15
+
+_MAJOR, _MINOR = KUBERNETES_VERSION.removeprefix("v").split(".")[:2]
+# Without a version from the linker the server calls itself v0.0.0-master, and clients complain; helm takes a cluster
+# that it does not see for one of years ago.
+_STAMPS = {
+    "k8s.io/component-base/version.gitVersion": KUBERNETES_VERSION,
+    "k8s.io/component-base/version.gitMajor": _MAJOR,
+    "k8s.io/component-base/version.gitMinor": _MINOR,
+    "helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor": _MAJOR,
+    "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor": _MINOR,
+}
+LINKER_FLAGS = " ".join(["-s -w", *(f"-X {name}={value}" for name, value in _STAMPS.items())])
+
+Report = Callable[[str], None]
+
+
+class Recipe(NamedTuple):
+    """What a binary is built from: a folder in `controlplane/`, a package that its go.mod requires, their version."""
+
+    module: str
+    package: str
+    version: str
+
+
+RECIPES = {
+    **{name: Recipe("kubernetes", f"k8s.io/kubernetes/cmd/{name}", KUBERNETES_VERSION) for name in BUILDABLE},
+    "etcd": Recipe("etcd", "go.etcd.io/etcd/server/v3", ETCD_VERSION),
+    "helm": Recipe("helm", "helm.sh/helm/v3/cmd/helm", HELM_VERSION),
+}
+
+
+def build(names: Iterable[str] = NEEDED, *, report: Report, env: Mapping[str, str] = os.environ) -> None:
+    """Build those that are nowhere to be found, into the cache folder. `report` is told of the progress, in lines."""
+    missing = [name for name in names if not find(name, env)]
+    if not missing:
+        return
+    go = find_go(MODULES / "kubernetes", env)
+    folder = cache_folder(env)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _only_builder(folder, report):
+        for name in missing:
+            if not find(name, env):
+                _build_one(name, go, folder, report, env)
+
+
+@contextmanager
+def _only_builder(folder: Path, report: Report) -> Iterator[None]:
+    """Keep others from building at the same time. The lock ends with the process, however that ends."""
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report("another process is building the control plane: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def command(name: str, go: Go, output: Path) -> list[str]:
+    """The command that builds one of them; `-v` makes it name the packages that it compiles."""
+    flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-v", "-ldflags", LINKER_FLAGS]
+    return [go.path, "build", *flags, "-o", str(output), RECIPES[name].package]
+
+
+def _build_one(name: str, go: Go, folder: Path, report: Report, env: Mapping[str, str]) -> None:
+    recipe = RECIPES[name]
+    report(f"{name}: building {recipe.version} with {go.version}; the first time takes minutes")
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{name}.") as workshop:
+        output = Path(workshop) / name
+        surroundings = {**env, "CGO_ENABLED": "0", "GOWORK": "off"}
+        _run(name, command(name, go, output), MODULES / recipe.module, surroundings, report)
+        target = folder / name
+        output.replace(target)
+    report(f"{name}: {target}, {target.stat().st_size >> 20} MiB, took {time.monotonic() - started:.0f} s")
+
+
+def _run(name: str, arguments: list[str], cwd: Path, env: Mapping[str, str], report: Report) -> None:
+    """Run the build and tell every now and then how far it is; should it fail, the error has its last lines."""
+    last: deque[str] = deque(maxlen=LAST_LINES)
+    started = told = time.monotonic()
+    with subprocess.Popen(
+        arguments, cwd=cwd, env=dict(env), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for count, line in enumerate(process.stderr, 1):
+            last.append(line.rstrip())
+            if time.monotonic() - told >= PROGRESS_EVERY:
+                told = time.monotonic()
+                report(f"{name}: {count} packages after {told - started:.0f} s")
+    if process.returncode:
+        raise UnavailableError("\n".join([f"{name}: go build failed with status {process.returncode}", *last]))

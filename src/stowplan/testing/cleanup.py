@@ -1,0 +1,95 @@
+"""Leaving a control plane as it was: what a namespace controller and a garbage collector would do, were there any."""
+
+from stowplan.testing.errors import RefusedError
+from stowplan.testing.kube_api import KubeApi
+from stowplan.testing.objects import JsonObject
+
+NAMESPACED = (
+    "Pod",
+    "PersistentVolumeClaim",
+    "ReplicationController",
+    "Service",
+    "apps/v1/ReplicaSet",
+    "apps/v1/StatefulSet",
+    "coordination.k8s.io/v1/Lease",
+    "policy/v1/PodDisruptionBudget",
+    "resource.k8s.io/v1/ResourceClaim",
+    "resource.k8s.io/v1/ResourceClaimTemplate",
+    "storage.k8s.io/v1/CSIStorageCapacity",
+)
+CLUSTER_WIDE = (
+    "Node",
+    "PersistentVolume",
+    "resource.k8s.io/v1/DeviceClass",
+    "resource.k8s.io/v1/ResourceSlice",
+    "scheduling.k8s.io/v1/PriorityClass",
+    "storage.k8s.io/v1/CSIDriver",
+    "storage.k8s.io/v1/CSINode",
+    "storage.k8s.io/v1/StorageClass",
+    "storage.k8s.io/v1/VolumeAttachment",
+)
+KEPT = frozenset({("Service", "kubernetes")})
+KEPT_PREFIX = {"Lease": "apiserver-", "PriorityClass": "system-"}
+"""The API server made these and would make them again."""
+
+
+def clear_cluster(api: KubeApi) -> None:
+    """Delete what schedulers look at and bring about, in all namespaces. The namespaces stay."""
+    for kind in (*NAMESPACED, *CLUSTER_WIDE):
+        clear(api, kind)
+
+
+def delete_namespace(api: KubeApi, namespace: str) -> None:
+    """Delete a namespace and what schedulers look at in it."""
+    for kind in NAMESPACED:
+        clear(api, kind, namespace)
+    gone = api.delete("Namespace", namespace)
+    gone["spec"]["finalizers"] = []
+    api.replace(gone, "finalize")
+
+
+def clear(api: KubeApi, kind: str, namespace: str = "") -> None:
+    """Delete all objects of a kind, in one namespace or in all; finalizers, for which nobody is there, are removed.
+
+    A kind that the server does not have has no objects.
+    """
+    try:
+        found = api.list(kind, namespace)
+    except RefusedError as problem:
+        if problem.status == 404:
+            return
+        raise
+    doomed = [obj for obj in found if not _is_kept(kind, obj)]
+    if len(doomed) == len(found):
+        for place in {obj["metadata"].get("namespace", "") for obj in doomed}:
+            _delete_all(api, api.path(kind, namespace=place))
+        doomed = [obj for obj in doomed if obj["metadata"].get("finalizers")]
+    for obj in doomed:
+        _delete(api, kind, obj)
+
+
+def _delete_all(api: KubeApi, path: str) -> None:
+    """Thousands of objects may be more than a slow server deletes in a minute, after which it gives up."""
+    while True:
+        try:
+            api.request("DELETE", path, {"gracePeriodSeconds": 0})
+            return
+        except RefusedError as problem:
+            if problem.status != 504:
+                raise
+
+
+def _delete(api: KubeApi, kind: str, obj: JsonObject) -> None:
+    meta = obj["metadata"]
+    try:
+        if meta.get("finalizers"):
+            api.patch(kind, meta["name"], {"metadata": {"finalizers": None}}, meta.get("namespace", ""))
+        api.delete(kind, meta["name"], meta.get("namespace", ""))
+    except RefusedError as problem:
+        if problem.status != 404:
+            raise
+
+
+def _is_kept(kind: str, obj: JsonObject) -> bool:
+    short, name = kind.rpartition("/")[2], obj["metadata"]["name"]
+    return (short, name) in KEPT or (short in KEPT_PREFIX and name.startswith(KEPT_PREFIX[short]))

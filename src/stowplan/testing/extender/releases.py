@@ -1,0 +1,98 @@
+"""The ages of kube-scheduler, by what an extender notices of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CURRENT, NEWER = "v1.36", "newer"
+
+
+@dataclass(frozen=True)
+class KubeSchedulerRelease:
+    """A release, standing for those around it. `minor` is that of its version."""
+
+    name: str
+    minor: int
+
+    @property
+    def lower_case(self) -> bool:
+        """Whether requests have lower-case keys; ever since they are spelt as in Go."""
+        return self.minor <= 5
+
+    @property
+    def version_in_path(self) -> bool:
+        """Whether `v1` stands between the prefix and the verb."""
+        return self.minor <= 5
+
+    @property
+    def trims_prefix(self) -> bool:
+        return self.minor >= 8
+
+    @property
+    def sends_names(self) -> bool:
+        """Whether nodeCacheCapable is known; before, nodes were always sent whole."""
+        return self.minor >= 6
+
+    @property
+    def looks_at_status(self) -> bool:
+        return self.minor >= 7
+
+    @property
+    def binds(self) -> bool:
+        return self.minor >= 7
+
+    @property
+    def preempts(self) -> bool:
+        return self.minor >= 11
+
+    @property
+    def refuses_unknown_names(self) -> bool:
+        """Before, a name that was not asked about was a nil pointer."""
+        return self.minor >= 16
+
+    @property
+    def scale(self) -> int:
+        """What scores are multiplied with besides the weight."""
+        return 10 if self.minor >= 17 else 1
+
+    @property
+    def knows_unresolvable(self) -> bool:
+        return self.minor >= 21
+
+    @property
+    def preempts_where_nothing_is_said(self) -> bool:
+        """Whether a node that stands in no list may be cleared by preemption."""
+        return self.minor <= 22
+
+    @property
+    def keeps_violations(self) -> bool:
+        """Whether NumPDBViolations of a reply counts."""
+        return self.minor >= 24
+
+    @property
+    def allows_no_victims(self) -> bool:
+        """Whether a node that can be had without evictions may be a candidate; such ones are sent, too."""
+        return self.minor >= 37
+
+    @property
+    def refuses_no_victims(self) -> bool:
+        """Before, an empty list of victims was an index out of range."""
+        return self.minor >= 22
+
+    def may_ignore(self, verb: str) -> bool:
+        """Whether `ignorable` helps where this verb fails."""
+        return self.minor >= {"filter": 11, "preempt": 11, "bind": 30}.get(verb, 0)
+
+
+ERAS: dict[str, KubeSchedulerRelease] = {
+    era.name: era
+    for era in (
+        KubeSchedulerRelease("v1.5", 5),
+        KubeSchedulerRelease("v1.10", 10),
+        KubeSchedulerRelease("v1.15", 15),
+        KubeSchedulerRelease("v1.20", 20),
+        KubeSchedulerRelease("v1.29", 29),
+        KubeSchedulerRelease(CURRENT, 36),
+        KubeSchedulerRelease(NEWER, 37),
+    )
+}

@@ -1,0 +1,32 @@
+import os
+
+import pytest
+from tests.unit.bench.cluster.samples import figures
+
+from stowplan.bench.cluster.run import Reading, median_of, rates
+
+
+def test_rates_end_with_the_last_write() -> None:
+    cores = os.cpu_count() or 1
+    first = Reading(at=100.0, cpu=1.0, plane_cpu=10.0, machine_cpu=50.0)
+    last = Reading(at=104.0, cpu=1.2, plane_cpu=12.0, machine_cpu=55.0)
+    end = Reading(at=105.0, cpu=1.5, plane_cpu=13.0, machine_cpu=55.5)
+    assert rates(1000, first, last, end) == pytest.approx(
+        {
+            "per_second": 200.0,
+            "binds_per_second": 250.0,
+            "cpu_us_per_pod": 500.0,
+            "control_plane_us_per_pod": 3000.0,
+            "others_cpu_share": 2.0 / 5.0 / cores,
+        }
+    )
+
+
+def test_one_pod_takes_some_time() -> None:
+    moment = Reading(1.0, 1.0, 1.0, 1.0)
+    assert rates(1, moment, moment, moment)["per_second"] == 20
+
+
+def test_the_median_of_each_figure() -> None:
+    rounds = [figures(per_second=rate, p50_us=p50) for rate, p50 in ((300.0, None), (100.0, 5.0), (200.0, 7.0))]
+    assert median_of(rounds) == figures(per_second=200.0, p50_us=6.0)

@@ -1,0 +1,32 @@
+"""Asking expressions about a device."""
+
+from __future__ import annotations
+
+from stowplan import api
+from stowplan.cel import DeviceValue, compile_selector
+
+DRIVER = "gpu.example.com"
+
+GPU = api.Device(
+    name="gpu-0",
+    attributes={
+        "model": api.DeviceAttribute(string_value="a100"),
+        "numa": api.DeviceAttribute(int_value=1),
+        "fast": api.DeviceAttribute(bool_value=True),
+        "slow": api.DeviceAttribute(bool_value=False),
+        "version": api.DeviceAttribute(version_value="1.2.3-rc.1"),
+        "dra.example.com/rack": api.DeviceAttribute(string_value="r7"),
+        "address": api.DeviceAttribute(string_value="10.0.0.5"),
+    },
+    capacity={
+        "memory": api.DeviceCapacity(value="40Gi"),
+        "lanes": api.DeviceCapacity(value="4"),
+        "half": api.DeviceCapacity(value="500m"),
+    },
+)
+
+
+def ask(expression: str, device: api.Device = GPU) -> bool | str:
+    """What an expression says of a device; a text is its error, of the compiler or of the evaluation."""
+    selector = compile_selector(expression.replace("GPU", f'device.attributes["{DRIVER}"]'))
+    return selector.matches(DeviceValue(DRIVER, device)) if selector.error is None else selector.error

@@ -1,0 +1,97 @@
+import pytest
+from tests.unit.cel.asking import GPU, ask
+
+from stowplan.cel import DeviceValue, compile_selector
+
+
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        ('device.driver == "gpu.example.com"', True),
+        ("device.allowMultipleAllocations", False),
+        ('GPU.model == "a100" && device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0', True),
+        ('device.attributes["dra.example.com"].rack == "r7"', True),
+        ("GPU.fast", True),
+        ("GPU.slow", False),
+        # A domain that is not there is an empty one, an attribute that is not there an error.
+        ('device.attributes["nowhere"].size() == 0', True),
+        ('"nowhere" in device.attributes', False),
+        ("has(device.attributes.nowhere)", True),
+        ("has(GPU.nothing)", False),
+        ("GPU.nothing == 1", "no such key: nothing"),
+        ("GPU.model.foo == 1", "no such key: foo"),
+    ],
+)
+def test_selectors_look_at_a_device(expression: str, answer: bool | str) -> None:
+    assert ask(expression) == answer
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        ("1", "must evaluate to bool or the unknown type, not int"),
+        ("null", "must evaluate to bool or the unknown type, not null_type"),
+        ("GPU", "must evaluate to bool or the unknown type, not map(string, google.protobuf.Any)"),
+        (
+            "nobody",
+            "compilation failed: ERROR: <input>:1:1: undeclared reference to 'nobody' (in container '')\n"
+            " | nobody\n | ^",
+        ),
+        (
+            "device.nothing",
+            "compilation failed: ERROR: <input>:1:7: undefined field 'nothing'\n | device.nothing\n | ......^",
+        ),
+        ('int("x") == 1', "program instantiation failed: type conversion error from 'string' to 'int'"),
+    ],
+)
+def test_compile_errors_are_told(expression: str, error: str) -> None:
+    assert ask(expression) == error
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("GPU.model", "unsupported native conversion from string to 'bool'"),
+        ("GPU.numa", "unsupported type conversion from 'int' to bool"),
+        ("GPU.version", "type conversion error from 'Semver' to 'bool'"),
+    ],
+)
+def test_an_attribute_that_is_no_bool_is_no_answer(expression: str, reason: str) -> None:
+    answer = ask(expression)
+    assert isinstance(answer, str)
+    assert answer.startswith("CEL result of type ")
+    assert answer.endswith(f"could not be converted to bool: {reason}")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))",
+        "lists.range(1000000000).size() == 1",
+        "lists.range(2000).sort().size() == 2000",
+    ],
+)
+def test_an_evaluation_that_costs_too_much_is_broken_off(expression: str) -> None:
+    assert ask(expression) == "operation cancelled: actual cost limit exceeded"
+
+
+def test_deep_nesting_is_an_error_not_a_crash() -> None:
+    answer = ask("(" * 5000 + "true" + ")" * 5000)
+    assert isinstance(answer, str)
+    assert "expression recursion limit exceeded: 250" in answer
+    assert ask("(" * 100 + "true" + ")" * 100) is True
+
+
+def test_a_long_chain_does_not_nest() -> None:
+    assert ask(" && ".join(['device.driver != ""'] * 2000)) is True
+
+
+def test_equal_expressions_are_compiled_once() -> None:
+    assert compile_selector("device.driver == 'a'") is compile_selector("device.driver == 'a'")
+
+
+def test_evaluations_leave_no_trace() -> None:
+    selector = compile_selector("[1, 2].exists(x, x == 2) && cel.bind(y, device.driver, y != '')")
+    device = DeviceValue("d", GPU)
+    assert [selector.matches(device) for _ in range(3)] == [True] * 3
+    assert device.variables.keys() == {"device"}

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from tests.builders import pod
+from tests.unit.cluster.lean_server import LeanServer, Received, ok, refusal, run, serving
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.cache import Cluster
+from stowplan.cluster.event_recorder import EventRecorder
+from stowplan.cluster.write_client import Writer
+from stowplan.framework import EmitEvent, Pod
+
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+NOW = 1767225600.0
+
+
+def make_pod(name: str, scheduler: str = "default-scheduler") -> Pod:
+    return Cluster().pod(codec.convert(api.Pod, pod(name, schedulerName=scheduler)))
+
+
+def failed(of: Pod, note: str = "no room", related: Pod | None = None) -> EmitEvent:
+    return EmitEvent(of, "Warning", "FailedScheduling", "Scheduling", note, related)
+
+
+def bound(of: Pod) -> EmitEvent:
+    return EmitEvent(of, "Normal", "Scheduled", "Binding", f"Successfully assigned {of.key} to n1")
+
+
+@asynccontextmanager
+async def recording(
+    answer: Callable[[Received], None] = ok, **more: Any
+) -> AsyncIterator[tuple[EventRecorder, LeanServer]]:
+    async with serving(answer) as server:
+        recorder = EventRecorder(
+            Writer(server.connection()), **{"hostname": "h1", "clock": lambda: NOW, "try_again_after": 0.01, **more}
+        )
+        yield recorder, server
+        await recorder.drain(1)
+
+
+def test_an_event_about_a_pod() -> None:
+    web = make_pod("web", "mine")
+
+    async def scene() -> None:
+        async with recording(version_of=lambda pod: f"of-{pod.name}") as (recorder, server):
+            recorder.emit(bound(web))
+            recorder.emit(EmitEvent(web, "Normal", "Preempted", "Preempting", "gone", make_pod("big"), "other"))
+            assert await recorder.drain(1)
+            assert server.asked == [f"POST {EVENTS}"] * 2
+            first, second = (each.json for each in server.received)
+            assert first["metadata"] == {"name": f"web.{int(NOW * 1e9):x}", "namespace": "default"}
+            assert second["metadata"]["name"] == f"web.{int(NOW * 1e9) + 1:x}"
+            assert (first["reportingController"], first["reportingInstance"]) == ("mine", "mine-h1")
+            assert (first["type"], first["reason"], first["action"]) == ("Normal", "Scheduled", "Binding")
+            assert first["note"] == "Successfully assigned default/web to n1"
+            assert first["regarding"]["resourceVersion"] == "of-web"
+            assert "related" not in first
+            assert second["related"]["name"] == "big"
+            assert second["reportingController"] == "other"
+
+    run(scene())
+
+
+def test_an_event_about_something_else() -> None:
+    lease = api.ObjectReference(kind="Lease", api_version="coordination.k8s.io/v1", namespace="kube-system", name="s")
+
+    async def scene() -> None:
+        async with recording() as (recorder, server):
+            recorder.record(lease, "mine", "LeaderElection", "x became leader")
+            assert await recorder.drain(1)
+            (received,) = server.received
+            assert received.path == "/apis/events.k8s.io/v1/namespaces/kube-system/events"
+            assert received.json["regarding"] == codec.builtins(lease)
+            assert received.json["action"] == "LeaderElection"
+
+    run(scene())
+
+
+def test_the_same_again_is_a_series() -> None:
+    web, other = make_pod("web"), make_pod("other")
+
+    async def scene() -> None:
+        async with recording() as (recorder, server):
+            for _ in range(4):
+                recorder.emit(failed(web))
+            recorder.emit(failed(other))
+            recorder.emit(failed(web, related=other))
+            while len(server.received) < 4:
+                await asyncio.sleep(0)
+            patch = next(each for each in server.received if each.method == "PATCH")
+            assert patch.path == f"{EVENTS}/{server.received[0].json['metadata']['name']}"
+            assert patch.headers["content-type"] == "application/strategic-merge-patch+json"
+            assert patch.json == {"series": {"count": 4, "lastObservedTime": "2026-01-01T00:00:00.000000Z"}}
+            for _ in range(3):
+                recorder.emit(failed(web))
+            recorder.emit(failed(other))
+            assert await recorder.drain(1)
+            assert [each.json["series"]["count"] for each in server.received[4:]] == [2]
+
+    run(scene())
+
+
+def test_a_pod_that_has_changed_begins_a_new_series() -> None:
+    web, versions = make_pod("web"), iter(["1", "2", "2"])
+
+    async def scene() -> None:
+        async with recording(version_of=lambda pod: next(versions)) as (recorder, server):
+            for _ in range(3):
+                recorder.emit(failed(web))
+            assert await recorder.drain(1)
+            assert [each.method for each in server.received] == ["POST", "POST", "PATCH"]
+
+    run(scene())
+
+
+def test_an_event_that_the_server_has_discarded_is_made_anew() -> None:
+    def answer(received: Received) -> None:
+        received.peer.reply(404 if received.method == "PATCH" else 201, refusal("NotFound"))
+
+    web = make_pod("web")
+
+    async def scene() -> None:
+        async with recording(answer) as (recorder, server):
+            recorder.emit(failed(web))
+            recorder.emit(failed(web))
+            assert await recorder.drain(1)
+            created, _, again = server.received
+            assert again.method == "POST"
+            assert again.json == {**created.json, "series": again.json["series"]}
+            assert again.json["series"]["count"] == 2
+
+    run(scene())
+
+
+@pytest.mark.parametrize("reason", ["Forbidden", "NotFound", "Invalid"])
+def test_what_the_server_refuses_is_dropped_with_one_line(reason: str, caplog: pytest.LogCaptureFixture) -> None:
+    codes = {"Forbidden": 403, "NotFound": 404, "Invalid": 422}
+    pods = [make_pod(f"web-{number}") for number in range(5)]
+
+    async def scene() -> None:
+        answer = lambda received: received.peer.reply(codes[reason], refusal(reason, "because"))  # noqa: E731
+        async with recording(answer) as (recorder, server):
+            for each in pods:
+                recorder.emit(failed(each))
+                recorder.emit(bound(each))
+            while len(server.received) < 10:
+                await asyncio.sleep(0)
+            await asyncio.sleep(0.02)
+            recorder.emit(failed(pods[0]))
+            assert await recorder.drain(1)
+            assert [each.method for each in server.received] == ["POST"] * 11
+
+    run(scene())
+    (line,) = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert f'path="{EVENTS}" reason="{reason}" err="because"' in line
+
+
+def test_what_is_lost_is_sent_again_and_may_have_arrived() -> None:
+    answers = iter(
+        [
+            lambda received: received.peer.transport.close(),
+            lambda received: received.peer.transport.close(),
+            lambda received: received.peer.reply(409, refusal("AlreadyExists")),
+        ]
+    )
+    web = make_pod("web")
+
+    async def scene() -> None:
+        async with recording(lambda received: next(answers, ok)(received)) as (recorder, server):
+            recorder.emit(failed(web))
+            recorder.emit(failed(web))
+            while len(server.received) < 4:
+                await asyncio.sleep(0.001)
+            assert await recorder.drain(1)
+            assert [each.method for each in server.received] == ["POST", "POST", "POST", "PATCH"]
+            assert len({each.body for each in server.received[:3]}) == 1
+
+    run(scene())
+
+
+def test_the_server_is_not_tried_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene() -> None:
+        hang_up = lambda received: received.peer.transport.close()  # noqa: E731
+        async with recording(hang_up, try_again_after=0.001) as (recorder, server):
+            recorder.emit(bound(make_pod("web")))
+            while len(server.received) < 12:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.05)
+            assert len(server.received) == 12
+
+    run(scene())
+    assert "retry limit exceeded" in caplog.text
+
+
+def test_the_oldest_make_room(caplog: pytest.LogCaptureFixture) -> None:
+    held: list[Received] = []
+    pods = [make_pod(f"web-{number}") for number in range(10)]
+
+    async def scene() -> None:
+        async with recording(held.append, at_once=2, most_waiting=3) as (recorder, server):
+            for each in pods:
+                recorder.emit(failed(each))
+            assert recorder.dropped == 5
+            while len(held) < 2:
+                await asyncio.sleep(0)
+            server.answer = ok
+            for received in held:
+                received.peer.reply(201)
+            assert await recorder.drain(1)
+            names = [each.json["regarding"]["name"] for each in server.received]
+            assert names == ["web-0", "web-1", "web-7", "web-8", "web-9"]
+
+    run(scene())
+    assert caplog.text.count("too many events wait") == 1
+
+
+def test_events_that_wait_for_a_server_that_is_gone_are_bounded_too() -> None:
+    pods = [make_pod(f"web-{number}") for number in range(6)]
+
+    async def scene() -> None:
+        async with recording(most_waiting=3, try_again_after=30.0) as (recorder, server):
+            await server.stop()
+            for each in pods[:3]:
+                recorder.emit(bound(each))
+            await asyncio.sleep(0.05)
+            for each in pods[3:]:
+                recorder.emit(bound(each))
+            assert recorder.dropped == 3
+
+    run(scene())

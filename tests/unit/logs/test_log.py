@@ -1,0 +1,138 @@
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from stowplan import logs
+from stowplan.logs.log import LogOptions, parse_vmodule
+
+
+class Streams:
+    def __init__(self) -> None:
+        self.out, self.err = io.StringIO(), io.StringIO()
+
+    def configure(self, **options: object) -> None:
+        logs.configure(LogOptions(**options), stdout=self.out, stderr=self.err)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def streams() -> Iterator[Streams]:
+    handlers, level = logging.getLogger().handlers[:], logging.getLogger("stowplan").level
+    yield Streams()
+    logs.configure(LogOptions())
+    logging.getLogger().handlers[:] = handlers
+    logging.getLogger("stowplan").setLevel(level)
+
+
+def test_only_what_is_wanted_is_said(streams: Streams) -> None:
+    streams.configure(verbosity=2)
+    log = logs.get("stowplan.some.module")
+    log.v(2, "loud enough", n=1)
+    log.v(3, "too quiet")
+    log.info("always")
+    assert [line.partition("] ")[2] for line in streams.err.getvalue().splitlines()] == [
+        '"loud enough" n=1',
+        '"always"',
+    ]
+
+
+def test_the_place_is_that_of_the_caller(streams: Streams) -> None:
+    streams.configure()
+    logs.get("x").info("here")
+    logs.get("x").error(None, "there")
+    assert streams.err.getvalue().count(" test_logs.py:") == 2
+
+
+@pytest.mark.parametrize(("say", "severity"), [("info", "I"), ("warning", "W")])
+def test_severities(streams: Streams, say: str, severity: str) -> None:
+    streams.configure()
+    getattr(logs.get("x"), say)("hello")
+    assert streams.err.getvalue().startswith(severity)
+
+
+def test_an_error_says_why(streams: Streams) -> None:
+    streams.configure()
+    logs.get("x").error(OSError("gone"), "Failed", file="f")
+    line = streams.err.getvalue()
+    assert line.startswith("E")
+    assert line.endswith('"Failed" err="gone" file="f"\n')
+
+
+@pytest.mark.parametrize(
+    ("rules", "name", "verbosity"),
+    [
+        ("narration=4", "stowplan.observe.log_lines", 4),
+        ("narr*=4", "stowplan.observe.log_lines", 4),
+        ("host=4", "stowplan.observe.log_lines", 1),
+        ("narration=0", "stowplan.observe.log_lines", 1),
+        ("stowplan/scheduler/*=5", "stowplan.observe.log_lines", 5),
+        ("other=9,narration=3", "stowplan.observe.log_lines", 3),
+    ],
+)
+def test_single_files_can_say_more(streams: Streams, rules: str, name: str, verbosity: int) -> None:
+    streams.configure(verbosity=1, vmodule=parse_vmodule(rules))
+    assert logs.get(name).verbosity == verbosity
+
+
+def test_the_level_can_change_while_running(streams: Streams) -> None:
+    streams.configure()
+    log = logs.get("x")
+    logs.set_verbosity(4)
+    assert (log.verbosity, logs.get("made later").verbosity) == (4, 4)
+
+
+def test_json(streams: Streams) -> None:
+    streams.configure(format="json")
+    logs.get("x").info("hello", n=1)
+    told = json.loads(streams.err.getvalue())
+    assert (told["msg"], told["n"], told["v"]) == ("hello", 1, 0)
+
+
+def test_streams_can_be_split(streams: Streams) -> None:
+    streams.configure(split_stream=True)
+    logs.get("x").info("fine")
+    logs.get("x").error(None, "not fine")
+    assert '"fine"' in streams.out.getvalue()
+    assert '"not fine"' in streams.err.getvalue()
+
+
+def test_pythons_own_logging_joins_in(streams: Streams) -> None:
+    streams.configure()
+    try:
+        raise ValueError("oops")
+    except ValueError:
+        logging.getLogger("stowplan.queue").exception("pod %s failed", "default/p")
+    text = streams.err.getvalue()
+    assert text.startswith("E")
+    assert "] pod default/p failed stacktrace=<\n" in text
+    assert "ValueError: oops" in text
+
+
+@pytest.mark.parametrize(("verbosity", "said"), [(0, ["info"]), (5, ["debug", "info"])])
+def test_how_much_of_pythons_own_logging(streams: Streams, verbosity: int, said: list[str]) -> None:
+    streams.configure(verbosity=verbosity)
+    log = logging.getLogger("stowplan.cluster")
+    log.debug("debug")
+    log.info("info")
+    assert [line.partition("] ")[2] for line in streams.err.getvalue().splitlines()] == said
+
+
+def test_configuring_twice_does_not_say_everything_twice(streams: Streams) -> None:
+    streams.configure()
+    streams.configure()
+    logging.getLogger("stowplan.queue").error("once")
+    assert streams.err.getvalue().count("once") == 1
+
+
+def test_a_reader_who_left_stops_nothing(streams: Streams) -> None:
+    streams.configure()
+    streams.err.close()
+    logs.get("x").info("into the void")
+
+
+@pytest.mark.parametrize("text", ["foo", "=3", "foo=x", "foo=-1"])
+def test_rules_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match=r"pattern=N|parsing verbosity"):
+        parse_vmodule(text)

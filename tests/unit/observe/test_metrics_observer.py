@@ -1,0 +1,318 @@
+"""Observers are called by hand here, so that the test says what took how long."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from tests.builders import node, pod
+from tests.unit.scheduler.stage import Stage
+
+from stowplan.framework import Code, Status
+from stowplan.queue import QueuedPod
+from stowplan.runtime import Decision
+
+PROFILE = "default-scheduler"
+
+
+def decision(stage: Stage, unit: QueuedPod) -> Decision:
+    return stage.host.core.profiles[PROFILE].decide(unit.pod)
+
+
+def attempt(stage: Stage, unit: QueuedPod, deciding: float = 0.002) -> Decision:
+    stage.instruments.attempting(unit)
+    made = decision(stage, unit)
+    stage.time[0] += deciding
+    stage.instruments.decided(unit, made)
+    return made
+
+
+def place(stage: Stage, unit: QueuedPod, deciding: float = 0.002, binding: float = 0.01) -> None:
+    made = attempt(stage, unit, deciding)
+    stage.time[0] += binding
+    stage.instruments.bound(unit, made.node_name)
+
+
+def unit(stage: Stage, name: str = "p", attempts: int = 1, **spec: Any) -> QueuedPod:
+    stage.host.put(pod(name, **spec))
+    found: QueuedPod = stage.host.unit(name)
+    found.attempts = attempts
+    found.initial_attempt_timestamp = stage.time[0]
+    return found
+
+
+@pytest.fixture
+def stage() -> Stage:
+    made = Stage(node("n1"), node("n2"))
+    made.time[0] = 1000.0
+    return made
+
+
+def test_a_bound_pod(stage: Stage) -> None:
+    place(stage, unit(stage))
+    told = stage.told
+    by_result = {"result": "scheduled", "profile": PROFILE}
+    assert told("scheduler_schedule_attempts_total", **by_result) == 1
+    assert told("scheduler_scheduling_attempt_duration_seconds_sum", **by_result) == pytest.approx(0.012)
+    assert told("scheduler_scheduling_algorithm_duration_seconds_sum") == pytest.approx(0.002)
+    assert told("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="1") == pytest.approx(0.012)
+    assert told("scheduler_pod_scheduling_attempts_count") == 1
+    assert told("scheduler_pod_scheduled_after_flush_total") == 0
+
+
+@pytest.mark.parametrize(
+    ("point", "status", "seconds"),
+    [
+        ("PreFilter", "Success", 0.0),
+        ("Filter", "Success", 0.002),
+        ("PreScore", "Success", 0.0),
+        ("Score", "Success", 0.0),
+        ("Reserve", "Success", 0.0),
+        ("Permit", "Success", 0.0),
+        ("PreBindPreFlight", "Skip", 0.0),
+        ("PreBind", "Success", 0.0),
+        ("Bind", "Success", 0.01),
+        ("PostBind", "Success", 0.0),
+    ],
+)
+def test_the_points_of_a_bound_pod(stage: Stage, point: str, status: str, seconds: float) -> None:
+    place(stage, unit(stage))
+    labels = {"extension_point": point, "status": status, "profile": PROFILE}
+    name = "scheduler_framework_extension_point_duration_seconds"
+    assert stage.told(f"{name}_count", **labels) == 1
+    assert stage.told(f"{name}_sum", **labels) == pytest.approx(seconds)
+
+
+def test_a_single_feasible_node_is_not_scored() -> None:
+    stage = Stage(node("n1"))
+    place(stage, unit(stage))
+    labels = {"extension_point": "Score", "status": "Success", "profile": PROFILE}
+    assert stage.told("scheduler_framework_extension_point_duration_seconds_count", **labels) is None
+    flushed = {"profile": PROFILE, "reason": "empty_list"}
+    assert stage.told("scheduler_batch_cache_flushed_total", **flushed) == 1
+
+
+def test_plugins_are_told_of_before_they_are_asked(stage: Stage) -> None:
+    labels = {"plugin": "NodePorts", "extension_point": "Filter", "profile": PROFILE}
+    assert stage.told("scheduler_plugin_evaluation_total", **labels) == 0
+
+
+def test_only_plugins_that_a_pod_concerns_are_asked(stage: Stage) -> None:
+    place(stage, unit(stage))
+
+    def asked(plugin: str, point: str) -> float | None:
+        labels = {"plugin": plugin, "extension_point": point, "profile": PROFILE}
+        return stage.told("scheduler_plugin_evaluation_total", **labels)
+
+    assert (asked("NodePorts", "PreFilter"), asked("NodePorts", "Filter")) == (1, 0)
+    assert (asked("NodeResourcesFit", "Filter"), asked("NodeResourcesFit", "Score")) == (2, 2)
+
+
+def test_one_cycle_in_ten_tells_of_its_plugins(stage: Stage) -> None:
+    for number in range(21):
+        place(stage, unit(stage, f"p{number}"))
+    labels = {"plugin": "NodeResourcesFit", "extension_point": "Filter", "status": "Success"}
+    assert stage.told("scheduler_plugin_execution_duration_seconds_count", **labels) == 3
+
+
+def test_an_unschedulable_pod(stage: Stage) -> None:
+    found = unit(stage, requests={"cpu": 100})
+    made = attempt(stage, found)
+    assert not made.node_name
+    stage.instruments.failed(found, Status(Code.Unschedulable, made.message))
+    told = stage.told
+    assert told("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
+    assert told("scheduler_preemption_attempts_total") == 1
+    labels = {"extension_point": "PostFilter", "status": "Unschedulable", "profile": PROFILE}
+    assert told("scheduler_framework_extension_point_duration_seconds_count", **labels) == 1
+    assert told("scheduler_pod_scheduling_attempts_count") == 0
+
+
+def test_an_error_while_deciding() -> None:
+    stage = Stage()
+    found = unit(stage)
+    made = attempt(stage, found)
+    assert made.error is not None
+    stage.instruments.failed(found, made.error)
+    assert stage.told("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
+
+
+def test_an_error_while_binding(stage: Stage) -> None:
+    found = unit(stage)
+    attempt(stage, found)
+    stage.instruments.failed(found, Status(Code.Error, "conflict"))
+    assert stage.told("scheduler_schedule_attempts_total", result="error", profile=PROFILE) == 1
+    labels = {"extension_point": "Filter", "status": "Success", "profile": PROFILE}
+    assert stage.told("scheduler_framework_extension_point_duration_seconds_count", **labels) == 1
+
+
+@pytest.mark.parametrize(("attempts", "label"), [(3, "3"), (14, "14"), (15, "15+"), (40, "15+")])
+def test_the_number_of_attempts(stage: Stage, attempts: int, label: str) -> None:
+    place(stage, unit(stage, attempts=attempts))
+    assert stage.told("scheduler_pod_scheduling_sli_duration_seconds_count", attempts=label) == 1
+
+
+def test_a_pod_that_was_flushed(stage: Stage) -> None:
+    found = unit(stage)
+    found.was_flushed = True
+    place(stage, found)
+    assert stage.told("scheduler_pod_scheduled_after_flush_total") == 1
+
+
+def test_arrivals_by_queue_and_event(stage: Stage) -> None:
+    found = unit(stage)
+    point = {"status": "Success", "profile": PROFILE}
+    name = "scheduler_framework_extension_point_duration_seconds_count"
+    asked = stage.told(name, extension_point="PreEnqueue", **point) or 0
+    signed = stage.told(name, extension_point="Sign", **point) or 0
+    for queue, event in (("active", "UnschedulablePodAdd"), ("active", "BackoffComplete"), ("backoff", "NodeAdd")):
+        stage.instruments.entered(found, queue, event)
+    for _ in range(2):
+        assert stage.told("scheduler_queue_incoming_pods_total", queue="backoff", event="NodeAdd") == 1
+        assert stage.told(name, extension_point="PreEnqueue", **point) == asked + 2
+        assert stage.told(name, extension_point="Sign", **point) == signed + 1
+
+
+def test_what_pre_enqueue_takes_is_told_of_its_plugins_in_equal_parts(stage: Stage) -> None:
+    stage.host.put(pod("p"))
+    stage.instruments.count()
+    plugins = {plugin.name for plugin in stage.host.core.profiles[PROFILE].pre_enqueues}
+    name = "scheduler_plugin_execution_duration_seconds"
+    stage.instruments.enqueued(stage.host.unit("p").pod, None, 0.006)
+    told = [labels for labels, _ in stage.all_told(f"{name}_sum")]
+    assert {labels["plugin"] for labels in told} == plugins
+    assert {(labels["extension_point"], labels["status"]) for labels in told} == {("PreEnqueue", "Success")}
+    assert sum(seconds for _, seconds in stage.all_told(f"{name}_sum")) == pytest.approx(0.006)
+    gate = Status(Code.UnschedulableAndUnresolvable, "gated", plugin="SchedulingGates")
+    stage.instruments.enqueued(stage.host.unit("p").pod, gate, 0.5)
+    labels = {"plugin": "SchedulingGates", "extension_point": "PreEnqueue", "status": gate.code.name}
+    assert stage.told(f"{name}_sum", **labels) == 0.5
+
+
+def test_one_pod_in_ten_is_timed_at_pre_enqueue_after_the_first() -> None:
+    stage = Stage()
+    for number in range(111):
+        stage.host.put(pod(f"p{number}"))
+    name = "scheduler_framework_extension_point_duration_seconds"
+    labels = {"extension_point": "PreEnqueue", "status": "Success", "profile": PROFILE}
+    timed = stage.instruments._enqueued
+    assert len(timed) == 102
+    timed[:] = [(PROFILE, None, 0.5) for _ in timed]
+    assert stage.told(f"{name}_sum", **labels) == pytest.approx(111 * 0.5)
+
+
+def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: Stage) -> None:
+    for number in range(11):
+        found = unit(stage, f"p{number}")
+        made = attempt(stage, found)
+        stage.time[0] += 0.004
+        stage.instruments.binding(found, made.node_name)
+        stage.instruments.bound(found, made.node_name)
+    labels = {"plugin": "VolumeBinding", "extension_point": "Reserve", "status": "Success"}
+    assert stage.told("scheduler_plugin_execution_duration_seconds_count", **labels) == 2
+    assert stage.told("scheduler_plugin_execution_duration_seconds_sum", **labels) == pytest.approx(0.002)
+
+
+def test_the_plugins_of_a_pod_that_is_held_up(stage: Stage) -> None:
+    found = unit(stage)
+    for point in ("Permit", "Bind", "Unreserve"):
+        stage.instruments.passed(found, point, None, 0.3)
+    refused = Status(Code.Unschedulable, "full", plugin="VolumeBinding")
+    stage.instruments.passed(found, "Reserve", refused, 0.2)
+    told = {
+        tuple(labels.values()): seconds
+        for labels, seconds in stage.all_told("scheduler_plugin_execution_duration_seconds_sum")
+    }
+    assert told[("Bind", "DefaultBinder", "Success")] == pytest.approx(0.3)
+    assert told[("Reserve", "VolumeBinding", "Unschedulable")] == pytest.approx(0.2)
+    assert not any("Permit" in labels for labels in told)
+
+
+def test_events_share_the_time_it_took_to_take_them_in(stage: Stage) -> None:
+    stage.instruments.count()
+    for event in ("PodGroupAdd", "PodGroupAdd", "PodGroupDelete"):
+        stage.instruments.heard(event)
+    stage.instruments.took_in(0.003)
+    assert stage.told("scheduler_event_handling_duration_seconds_sum", event="PodGroupAdd") == pytest.approx(0.002)
+    assert stage.told("scheduler_event_handling_duration_seconds_count", event="PodGroupDelete") == 1
+
+
+def test_rare_things(stage: Stage) -> None:
+    found = unit(stage)
+    stage.instruments.passed(found, "PreBind", Status(Code.Error, "x"), 0.3)
+    stage.instruments.waited(found, None, 2.0)
+    stage.instruments.hinted("NodeName", "NodeAdd", "Queue", 0.00002)
+    point = {"extension_point": "PreBind", "status": "Error", "profile": PROFILE}
+    assert stage.told("scheduler_framework_extension_point_duration_seconds_sum", **point) == pytest.approx(0.3)
+    assert stage.told("scheduler_permit_wait_duration_seconds_sum", result="Success") == 2.0
+    hint = {"plugin": "NodeName", "event": "NodeAdd", "hint": "Queue"}
+    assert stage.told("scheduler_queueing_hint_execution_duration_seconds_count", **hint) == 1
+
+
+def test_what_plugins_measure(stage: Stage) -> None:
+    labels = {"profile": PROFILE, "driver": "d", "status": "timeout"}
+    stage.instruments.measured("resourceclaim_creates_total", ("success",), 1.0)
+    for name, value in (("allocations_total", 1.0), ("wait_duration_seconds", 600.0)):
+        stage.instruments.measured(f"dra_bindingconditions_{name}", tuple(labels.values()), value)
+    assert stage.told("scheduler_resourceclaim_creates_total", status="success") == 1
+    assert stage.told("scheduler_dra_bindingconditions_allocations_total", **labels) == 1
+    assert stage.told("scheduler_dra_bindingconditions_wait_duration_seconds_sum", **labels) == 600
+
+
+@pytest.mark.parametrize(("failed", "result"), [(False, "success"), (True, "error")])
+def test_a_preemption(stage: Stage, failed: bool, result: str) -> None:
+    preemptor = unit(stage).pod
+    stage.instruments.preempting(preemptor, "n1", [preemptor, preemptor])
+    stage.time[0] += 1.5
+    stage.instruments.preemption_over(preemptor, "n1", failed)
+    assert stage.told("scheduler_preemption_victims_sum") == 2
+    assert stage.told("scheduler_preemption_goroutines_duration_seconds_sum", result=result) == 1.5
+    assert stage.told("scheduler_preemption_goroutines_execution_total", result=result) == 1
+
+
+def test_what_was_not_opened_is_not_counted(stage: Stage) -> None:
+    found = unit(stage)
+    stage.instruments.bound(found, "n1")
+    stage.instruments.failed(found, Status(Code.Error, "x"))
+    assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) is None
+
+
+def test_nothing_is_lost_or_doubled_while_somebody_scrapes(stage: Stage) -> None:
+    found = unit(stage)
+    made = decision(stage, found)
+    done = threading.Event()
+
+    def scrape() -> None:
+        while not done.is_set():
+            stage.metrics.registry.expose()
+
+    thread = threading.Thread(target=scrape)
+    thread.start()
+    for _ in range(5000):
+        stage.instruments.attempting(found)
+        stage.instruments.decided(found, made)
+        stage.instruments.bound(found, "n1")
+        stage.instruments.entered(found, "active", "PodGroupAdd")
+    done.set()
+    thread.join()
+    assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 5000
+    assert stage.told("scheduler_queue_incoming_pods_total", queue="active", event="PodGroupAdd") == 5000
+
+
+def test_endings_do_not_pile_up_where_nobody_scrapes(stage: Stage) -> None:
+    found = unit(stage)
+    made = decision(stage, found)
+    for _ in range(3000):
+        stage.instruments.decided(found, made)
+        stage.instruments.bound(found, "n1")
+    waiting = [len(each) for course in stage.instruments._courses.values() for each in course.endings.values()]
+    assert sum(waiting) < 1024
+
+
+def test_an_engine_that_works_tells_all_of_it() -> None:
+    stage = Stage(node("n1"), node("n2"), pod("p"), pod("big", requests={"cpu": 100}))
+    stage.host.schedule()
+    assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 1
+    assert stage.told("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
+    assert stage.told("scheduler_pending_pods", queue="unschedulable") == 1

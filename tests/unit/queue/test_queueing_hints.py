@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.queue.fakes import NODE_ADD, NODE_LABEL, PV_ADD, make_pod
+
+from stowplan.framework import ALL_EVENTS, Action, ClusterEvent, EventResource, Pod, QueueingHint, on
+from stowplan.queue import HintTable, QueuedPod, QueueingStrategy
+from stowplan.queue.cluster_events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT
+
+NODE_TAINT = ClusterEvent(EventResource.Node, Action.UpdateNodeTaint)
+Skip, AfterBackoff, Immediately = QueueingStrategy.Skip, QueueingStrategy.AfterBackoff, QueueingStrategy.Immediately
+
+
+def never(pod: Pod, old: Any, new: Any) -> QueueingHint:
+    return QueueingHint.QueueSkip
+
+
+def broken(pod: Pod, old: Any, new: Any) -> QueueingHint:
+    raise KeyError(new)
+
+
+TABLE = HintTable(
+    {
+        "Always": (on(EventResource.Node, Action.Add),),
+        "Never": (on(EventResource.Node, Action.Add | Action.UpdateNodeTaint, never),),
+        "Broken": (on(EventResource.Node, Action.Add, broken),),
+        "Twice": (on(EventResource.Node, Action.Add, never), on(EventResource.Node, Action.All)),
+    }
+)
+
+
+def unit(*rejectors: str, pending: tuple[str, ...] = ()) -> QueuedPod:
+    return QueuedPod(make_pod("p"), 0.0, unschedulable_plugins=set(rejectors), pending_plugins=set(pending))
+
+
+@pytest.mark.parametrize(
+    ("rejectors", "pending", "strategy"),
+    [
+        ((), (), AfterBackoff),
+        (("Always",), (), AfterBackoff),
+        (("Never",), (), Skip),
+        (("Unknown",), (), Skip),
+        (("Never", "Always"), (), AfterBackoff),
+        (("Broken",), (), AfterBackoff),
+        (("Twice",), (), AfterBackoff),
+        ((), ("Always",), Immediately),
+        ((), ("Never",), Skip),
+        (("Always",), ("Never",), AfterBackoff),
+        (("Never",), ("Always",), Immediately),
+        (("Always",), ("Twice",), Immediately),
+        (("Always",), ("Broken",), Immediately),
+    ],
+)
+def test_strategies(rejectors: tuple[str, ...], pending: tuple[str, ...], strategy: QueueingStrategy) -> None:
+    assert TABLE.worth_retrying(unit(*rejectors, pending=pending), NODE_ADD, None, None) is strategy
+
+
+@pytest.mark.parametrize(
+    ("event", "new", "strategy"),
+    [
+        (UNSCHEDULABLE_TIMEOUT, None, AfterBackoff),
+        (FORCE_ACTIVATE, make_pod("p"), AfterBackoff),
+        (FORCE_ACTIVATE, make_pod("q"), Skip),
+        (FORCE_ACTIVATE, "no pod", Skip),
+    ],
+)
+def test_wildcards_are_for_all_or_for_one_pod(event: ClusterEvent, new: Any, strategy: QueueingStrategy) -> None:
+    assert TABLE.worth_retrying(unit("Never", pending=("Always",)), event, None, new) is strategy
+
+
+def test_a_hint_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    TABLE.worth_retrying(unit("Broken"), NODE_ADD, None, "node")
+    assert 'plugin "Broken": the queueing hint for pod default/p failed' in caplog.text
+
+
+def test_plugins_are_asked_in_order_and_no_longer_than_needed() -> None:
+    asked: list[str] = []
+
+    def asking(name: str, hint: QueueingHint) -> Any:
+        def ask(pod: Pod, old: Any, new: Any) -> QueueingHint:
+            asked.append(name)
+            return hint
+
+        return (on(EventResource.Node, Action.Add, ask),)
+
+    answers = {"a": QueueingHint.QueueSkip, "b": QueueingHint.Queue, "c": QueueingHint.Queue, "d": QueueingHint.Queue}
+    table = HintTable({name: asking(name, hint) for name, hint in answers.items()})
+    table.worth_retrying(unit("d", "c", "b", "a"), NODE_ADD, None, None)
+    assert asked == ["a", "b"]
+    asked.clear()
+    table.worth_retrying(unit("d", "c", "b", "a", pending=("d",)), NODE_ADD, None, None)
+    assert asked == ["a", "b", "d"]
+
+
+@pytest.mark.parametrize(
+    ("registered", "heard"),
+    [
+        ((on(EventResource.Node, Action.Add),), True),
+        ((on(EventResource.Node, Action.Add, never),), True),
+        ((on(EventResource.Node, Action.Add | Action.UpdateNodeLabel),), True),
+        ((on(EventResource.Node, Action.UpdateNodeLabel),), False),
+        ((on(EventResource.Pod, Action.Add),), False),
+        ((), False),
+    ],
+)
+def test_who_hears_of_new_nodes_hears_of_taints(registered: Any, heard: bool) -> None:
+    table = HintTable({"Plugin": registered})
+    assert table.hears("Plugin", NODE_TAINT) is heard
+    expected = AfterBackoff if heard else Skip
+    assert table.worth_retrying(unit("Plugin"), NODE_TAINT, None, None) is expected
+
+
+def test_who_asks_for_taints_keeps_the_own_hint() -> None:
+    separate = (on(EventResource.Node, Action.Add), on(EventResource.Node, Action.UpdateNodeTaint, never))
+    table = HintTable({"Plugin": separate})
+    assert table.worth_retrying(unit("Never"), NODE_TAINT, None, None) is Skip
+    assert table.worth_retrying(unit("Plugin"), NODE_TAINT, None, None) is Skip
+    assert TABLE.worth_retrying(unit("Never"), NODE_TAINT, None, None) is Skip
+
+
+def test_listeners() -> None:
+    assert [name for name, _ in TABLE.listeners(NODE_ADD)] == ["Always", "Never", "Broken", "Twice", "Twice"]
+    assert [name for name, _ in TABLE.listeners(NODE_LABEL)] == ["Twice"]
+    assert TABLE.listeners(PV_ADD) == ()
+    assert not TABLE.hears("Always", PV_ADD)
+
+
+@pytest.mark.parametrize("resource", [registered.event.resource for registered in ALL_EVENTS])
+@pytest.mark.parametrize("action", [Action.Add, Action.Update, Action.Delete])
+def test_whoever_does_not_say_what_matters_is_woken_by_all_the_usual_events(resource: str, action: Action) -> None:
+    table = HintTable({"Extender": ALL_EVENTS})
+    assert table.worth_retrying(unit("Extender"), ClusterEvent(resource, action), None, None) is AfterBackoff

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from math import inf
+
+from tests.unit.queue.fakes import make_pod, names
+
+from stowplan.queue.queued_pod_info import QueuedPod
+from stowplan.queue.unschedulable_pods import UnschedulablePods
+
+
+def unit(name: str, *rejectors: str, at: float = 0.0, pending: tuple[str, ...] = ()) -> QueuedPod:
+    return QueuedPod(make_pod(name), at, unschedulable_plugins=set(rejectors), pending_plugins=set(pending))
+
+
+def pool_of(*units: QueuedPod) -> UnschedulablePods:
+    pool = UnschedulablePods()
+    for item in units:
+        pool.put(item)
+    return pool
+
+
+def test_found_by_who_rejected_them() -> None:
+    pool = pool_of(unit("a", "X"), unit("b", "X", "Y"), unit("c", "Y", pending=("Z", "Y")), unit("d", "W"))
+    assert names(pool.rejected_by(["X"])) == ["a", "b"]
+    assert names(pool.rejected_by(["X", "Y"])) == ["a", "b", "c"]
+    assert names(pool.rejected_by(["Z", "nobody"])) == ["c"]
+    assert (len(pool), names(pool)) == (4, ["a", "b", "c", "d"])
+
+
+def test_what_leaves_is_not_found() -> None:
+    a, b = unit("a", "X", "Y"), unit("b", "X")
+    pool = pool_of(a, b)
+    pool.discard(a)
+    assert (a.place, b.place) == (None, pool)
+    assert names(pool.rejected_by(["X", "Y"])) == ["b"]
+    pool.discard(b)
+    assert (len(pool), pool._by_rejector, pool._rejectors) == (0, {}, {})
+
+
+def test_rejectors_may_change_in_place() -> None:
+    a = unit("a", "X")
+    pool = pool_of(a, unit("b", "X"))
+    a.unschedulable_plugins = {"Y"}
+    pool.put(a)
+    assert names(pool.rejected_by(["X"])) == ["b"]
+    assert names(pool.rejected_by(["Y"])) == ["a"]
+    assert names(pool) == ["a", "b"]
+
+
+def test_flushing_marks_who_waited_too_long() -> None:
+    a, b, c = (unit(name, "X", at=at) for name, at in [("a", 10.0), ("b", 20.0), ("c", 5.0)])
+    pool = pool_of(a, b, c)
+    assert pool.waiting_since == 5.0
+    c.flush_timestamp = 21.0
+    assert pool.flush(30.0, now=50.0) == [a]
+    assert (a.was_flushed, a.flush_timestamp, b.was_flushed, c.was_flushed) == (True, 50.0, False, False)
+    assert pool.waiting_since == 20.0
+    assert pool.flush(30.0, now=52.0) == [b, c]
+
+
+def test_an_empty_pool_waits_for_nothing() -> None:
+    a = unit("a", "X", at=3.0)
+    pool = pool_of(a)
+    pool.discard(a)
+    assert pool.waiting_since == inf
+    assert pool.flush(30.0, now=50.0) == []

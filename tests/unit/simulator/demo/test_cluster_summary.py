@@ -1,0 +1,37 @@
+import pytest
+
+from stowplan.simulator.demo.cluster_summary import ClusterSummary, devices_taken
+from stowplan.simulator.demo.scenario import load_scenario
+from stowplan.simulator.demo.scenario_run import ScenarioRun
+from stowplan.simulator.simulation import EPOCH
+
+
+@pytest.fixture(scope="module")
+def stage() -> ScenarioRun:
+    stage = ScenarioRun(load_scenario(), 30, 0)
+    while stage.simulation.step() or stage.simulation.advance(EPOCH + 16.0):
+        pass
+    return stage
+
+
+def test_it_counts_what_is_there(stage: ScenarioRun) -> None:
+    glimpse = ClusterSummary.of(stage, 5.0)
+    core = stage.simulation.engine.core
+    assert sum(len(fills) for zone in glimpse.zones for fills in zone.pools.values()) == glimpse.nodes == 30
+    assert glimpse.pods == len(core.cluster.pods) == glimpse.placed
+    assert glimpse.queues == core.queue.counts()
+    assert glimpse.queues["gated"] > 0
+    assert sum(count for _, count in glimpse.reasons) == glimpse.queues["unschedulable"]
+    assert (glimpse.rate, glimpse.evicted) == (5.0, 0)
+
+
+def test_a_node_is_as_full_as_its_scarcest_resource(stage: ScenarioRun) -> None:
+    nodes = stage.simulation.engine.core.cluster.nodes
+    glimpse, devices = ClusterSummary.of(stage, 0.0), devices_taken(stage.simulation.world)
+    for zone in glimpse.zones:
+        infos = [info for info in nodes if info.labels["topology.kubernetes.io/zone"] == zone.name]
+        gpu = [info for info in infos if info.labels["example.com/pool"] == "gpu"]
+        for fill, info in zip(zone.pools.get("gpu", []), gpu, strict=True):
+            assert 1.0 >= fill >= devices[info.name] > 0.0
+        cpu = sum(info.requested["cpu"] for info in infos) / sum(info.allocatable["cpu"] for info in infos)
+        assert zone.cpu == pytest.approx(cpu)
