@@ -1,12 +1,14 @@
-"""A webhook that kube-scheduler calls, and the way to call those of others.
+"""Scheduler extenders: serving the webhook that kube-scheduler calls, and calling the extenders of others.
 
-Belongs here: the extender protocol of every release (`wire`), answering it with plugins (`handlers`) or with plain
-functions (`app`), serving it (`server`), a cache of the cluster for requests that carry names only (`mirror`),
-reservations and binding (`holding`), calling other people's extenders (`client`). Does not belong here: the scheduling
-loop, and how command lines are read. May import `cluster`, `runtime` and what is below them.
+Belongs here: the extender protocol of every release (`wire`), answering it with plugins (`handlers`) or plain functions
+(`app`), serving it (`server`), the informer cache for requests that carry node names only (`informer_cache`),
+reservations and binding (`reservations`), and the client side (`client`). Does not belong here: the scheduling loop,
+and reading command lines. May import `serving`, `observe`, `cluster`, `runtime` and the rooms below them.
 
-The names here are for extenders made of functions, and for plugins that hold something for a pod until it is bound.
-They are imported when the first of them is asked for.
+The names exported here are for extenders made of functions, and for plugins that reserve something for a pod until it
+is bound. They are imported on first use.
+
+Upstream: k8s.io/kube-scheduler/extender/v1 (protocol), pkg/scheduler/extender.go (client)
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stowplan.extender.app import App, bind, filter, preempt, prioritize, run
     from stowplan.extender.deadline import remaining
-    from stowplan.extender.handlers.policy import PodSelection
+    from stowplan.extender.handlers.policy import PodSelection as Selector
     from stowplan.extender.reservations import PodWriter, Reservations
 else:
 
@@ -23,7 +25,8 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_ELSEWHERE[name]}"), name)
+        module, _, attribute = _ELSEWHERE[name].partition(":")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), attribute or name)
         return value
 
     def __dir__() -> list[str]:
@@ -32,16 +35,16 @@ else:
 
 _ELSEWHERE = {
     **dict.fromkeys(("App", "bind", "filter", "preempt", "prioritize", "run"), "app"),
-    **dict.fromkeys(("PodWriter", "Reservations"), "holding"),
-    "PodSelection": "handlers.policy",
-    "remaining": "budget",
+    **dict.fromkeys(("PodWriter", "Reservations"), "reservations"),
+    "Selector": "handlers.policy:PodSelection",
+    "remaining": "deadline",
 }
 
 __all__ = [
     "App",
-    "PodSelection",
     "PodWriter",
     "Reservations",
+    "Selector",
     "bind",
     "filter",
     "preempt",

@@ -11,8 +11,9 @@ from aiohttp import web
 
 from stowplan import logs
 from stowplan.config.conversion import InsecureAddress, InsecureServing
+from stowplan.config.serving_options import ServingOptions
 from stowplan.errors import ConfigError
-from stowplan.serving import ServingOptions, listen
+from stowplan.serving.listening import listen
 from stowplan.serving.pages import NOT_FOUND, Page, PageRequest, Pages
 
 log = logs.get(__name__)

@@ -20,9 +20,10 @@ from stowplan.cluster.errors import ClusterError
 from stowplan.config.options import AccessOptions, ServingOptions
 from stowplan.errors import ConfigError, StowplanError
 from stowplan.observe.access_metrics import AccessMetrics
-from stowplan.serving import ServerTLS, listen
 from stowplan.serving.access_control import AccessControl
 from stowplan.serving.authn import look_up_client_authorities
+from stowplan.serving.certificates import ServerTLS
+from stowplan.serving.listening import listen
 from stowplan.serving.pages import Page, PageRequest, Pages, status_page
 from stowplan.serving.reviews import ApiClient
 

@@ -14,7 +14,7 @@ except ImportError:
     ) from None
 
 
-class TestKeyPair(NamedTuple):
+class IssuedKeyPair(NamedTuple):
     """A certificate and its private key, in files."""
 
     certificate: Path
@@ -36,18 +36,18 @@ class Authority:
         trustme.CA().private_key_pem.write_to_path(path)
         return path
 
-    def server(self, name: str, hosts: Sequence[str] = ("127.0.0.1", "localhost")) -> TestKeyPair:
+    def server(self, name: str, hosts: Sequence[str] = ("127.0.0.1", "localhost")) -> IssuedKeyPair:
         """What a server shows to its clients."""
         return self._write(name, self._authority.issue_cert(*hosts))
 
-    def client(self, user: str, group: str = "") -> TestKeyPair:
+    def client(self, user: str, group: str = "") -> IssuedKeyPair:
         """What logs a user in. The API server reads the name from CN and the group, one at most, from O."""
         # Go refuses a certificate whose list of alternative names is there and empty.
         leaf = self._authority.issue_cert("client.invalid", common_name=user, organization_name=group or None)
         return self._write(user.replace(":", "-"), leaf)
 
-    def _write(self, name: str, leaf: trustme.LeafCert) -> TestKeyPair:
-        pair = TestKeyPair(self._folder / f"{name}.crt", self._folder / f"{name}.key")
+    def _write(self, name: str, leaf: trustme.LeafCert) -> IssuedKeyPair:
+        pair = IssuedKeyPair(self._folder / f"{name}.crt", self._folder / f"{name}.key")
         pair.certificate.write_bytes(b"".join(pem.bytes() for pem in leaf.cert_chain_pems))
         leaf.private_key_pem.write_to_path(pair.key)
         return pair

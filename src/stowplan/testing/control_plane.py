@@ -9,7 +9,7 @@ from typing import Self
 
 from stowplan.testing import api_server
 from stowplan.testing.binaries import require
-from stowplan.testing.certificates import Authority, TestKeyPair
+from stowplan.testing.certificates import Authority, IssuedKeyPair
 from stowplan.testing.errors import ProcessFailedError, SurroundingsError
 from stowplan.testing.kube_api import KubeApi
 from stowplan.testing.kubeconfig import kubeconfig_text
@@ -89,7 +89,7 @@ class ControlPlane:
         """The API server as this user sees it; `server` is another way to it, such as through a proxy."""
         return KubeApi(server or self.url, self.tls(), token=user.token, timeout=timeout)
 
-    def client_with_certificate(self, pair: TestKeyPair) -> KubeApi:
+    def client_with_certificate(self, pair: IssuedKeyPair) -> KubeApi:
         """The API server as the owner of this certificate sees it."""
         tls = self.tls()
         tls.load_cert_chain(pair.certificate, pair.key)

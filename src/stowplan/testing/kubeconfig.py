@@ -5,12 +5,12 @@ from pathlib import Path
 
 import yaml
 
-from stowplan.testing.certificates import TestKeyPair
+from stowplan.testing.certificates import IssuedKeyPair
 from stowplan.testing.users import User
 
 
 def kubeconfig_text(
-    server: str, authority: Path, user: User, pair: TestKeyPair | None = None, namespace: str = ""
+    server: str, authority: Path, user: User, pair: IssuedKeyPair | None = None, namespace: str = ""
 ) -> str:
     """A kubeconfig of one context that needs no other file: the user logs in with `pair`, or else with the token."""
     login = {"token": user.token}

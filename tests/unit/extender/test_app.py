@@ -14,7 +14,7 @@ from tests.unit.extender.handlers.scene import encode, full, named, told
 import stowplan.extender
 from stowplan import reject_forever
 from stowplan.errors import PluginError
-from stowplan.extender import App, PodSelection
+from stowplan.extender import App, Selector
 from stowplan.extender.handlers import Handlers, OperatorPolicy
 
 
@@ -89,7 +89,7 @@ def test_nonsense_is_an_error_that_names_the_function(given: Any) -> None:
 def test_a_selector_says_for_which_pods() -> None:
     app = App()
 
-    @app.filter(selector=PodSelection(namespaces=("other",)))
+    @app.filter(selector=Selector(namespaces=("other",)))
     def nothing(pod: Any, nodes: Any) -> Any:
         return False
 

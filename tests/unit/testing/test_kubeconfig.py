@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stowplan.testing.certificates import TestKeyPair
+from stowplan.testing.certificates import IssuedKeyPair
 from stowplan.testing.kubeconfig import kubeconfig_text
 from stowplan.testing.users import User
 
@@ -33,7 +33,7 @@ def test_login_by_token(files: list[Path]) -> None:
 
 
 def test_login_by_certificate(files: list[Path]) -> None:
-    config = yaml.safe_load(kubeconfig_text("https://127.0.0.1:1", files[0], USER, TestKeyPair(files[1], files[2])))
+    config = yaml.safe_load(kubeconfig_text("https://127.0.0.1:1", files[0], USER, IssuedKeyPair(files[1], files[2])))
     (user,) = config["users"]
     assert {key: b64decode(value) for key, value in user["user"].items()} == {
         "client-certificate-data": b"me.crt",

@@ -10,7 +10,7 @@ from stowplan.cluster.kubeconfig.credentials import StoredCredentials
 from stowplan.extender.informer_cache import InformerCache, InformerReflectors, reflectors
 
 
-class Feed:
+class Reflector:
     """Tells of one node, and then waits or fails."""
 
     made: list[tuple[str, dict[str, Any]]]
@@ -33,8 +33,8 @@ class Feed:
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_what_feeds_tell_gets_into_the_mirror(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
-    Feed.made, Feed.fails = [], fails
-    monkeypatch.setattr(reflectors, "Feed", Feed)
+    Reflector.made, Reflector.fails = [], fails
+    monkeypatch.setattr(reflectors, "Reflector", Reflector)
     kinds = ("Node", "PersistentVolumeClaim", "Pod")
     mirror = InformerCache(kinds)
 
@@ -51,7 +51,7 @@ def test_what_feeds_tell_gets_into_the_mirror(monkeypatch: pytest.MonkeyPatch, f
     assert (problem == "the feed of persistentvolumeclaims ended: RuntimeError('a bug')") == fails
     assert [info.name for info in mirror.cluster.nodes] == ["n2"]
     assert mirror.synced
-    options = dict(Feed.made)
+    options = dict(Reflector.made)
     assert list(options) == ["PersistentVolumeClaim", "Node", "Pod"]
     assert [options[kind]["required"] for kind in options] == [False, True, True]
     assert [options[kind]["keep_objects"] for kind in options] == [False, True, True]

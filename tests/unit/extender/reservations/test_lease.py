@@ -10,10 +10,10 @@ from stowplan.extender.reservations import HoldingLease, lease
 from stowplan.testing import wait_until
 
 
-class Elector:
+class ElectorThread:
     """Leads from `win` to `lose`."""
 
-    made: list["Elector"]
+    made: list["ElectorThread"]
 
     def __init__(
         self,
@@ -46,13 +46,13 @@ class Elector:
 
 
 @pytest.fixture
-def electors(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Elector]]:
-    Elector.made = []
-    monkeypatch.setattr(lease, "Elector", Elector)
-    return Elector.made
+def electors(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ElectorThread]]:
+    ElectorThread.made = []
+    monkeypatch.setattr(lease, "ElectorThread", ElectorThread)
+    return ElectorThread.made
 
 
-def test_it_stands_again_after_a_loss(electors: list[Elector]) -> None:
+def test_it_stands_again_after_a_loss(electors: list[ElectorThread]) -> None:
     losses: list[bool] = []
     holder = HoldingLease(None, LeaderElection(), on_lost=lambda: losses.append(True))  # type: ignore[arg-type]
     assert not holder.holds()
