@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 from tests.builders import only, profile_config
-from tests.engine_host import Host, configured
+from tests.builders.engine_host import Host, configured
 from tests.property.engine_vocabulary import NODE_NAMES, TAINT, node_of, object_of, pod_of
 from tests.property.gatekeeper import Gatekeeper
 from tests.property.volume_controller import reconcile

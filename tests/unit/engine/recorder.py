@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tests.builders import Json, only, profile_config
-from tests.engine_host import Host
+from tests.builders.engine_host import Host
 
 from stowplan.framework import (
     Call,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.builders import ZONE, node, pod
-from tests.engine_host import Host, make
+from tests.builders import ZONE, make, node, pod
+from tests.builders.engine_host import Host
 
 from stowplan.framework import Bind, ClusterEvent
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.engine_host import REFUSED, Host
+from tests.builders.engine_host import REFUSED, Host
 from tests.unit.engine.recorder import Recorded, Recorder, configuration, recorder
 
 from stowplan.config import IN_TREE_PLUGINS, from_builtins

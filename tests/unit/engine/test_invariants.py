@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.builders import HOSTNAME, away, container, node, pod, term
-from tests.engine_host import Host
+from tests.builders.engine_host import Host
 from tests.extenders import FakeExtender
 from tests.unit.engine.recorder import Recorded
 

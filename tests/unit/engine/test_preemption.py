@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.builders import node, pod
-from tests.engine_host import Host
+from tests.builders.engine_host import Host
 from tests.unit.engine.recorder import Recorded
 
 from stowplan.framework import Evict, Failure, PatchStatus, wait

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.engine_host import NOW, Host
+from tests.builders.engine_host import NOW, Host
 
 from stowplan.engine.requeue import LONGEST_NOTE, Failed
 from stowplan.framework import Code, EmitEvent, PatchStatus, Status

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.engine_host import Host
+from tests.builders.engine_host import Host
 
 from stowplan.engine import Observer
 from stowplan.framework import Bind, Pod, Status

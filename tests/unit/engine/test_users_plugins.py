@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.builders import node, pod
-from tests.engine_host import Host
+from tests.builders.engine_host import Host
 from tests.unit.engine.recorder import Recorded, Recorder, configuration
 
 from stowplan.framework import Code, CycleState, Pod, PodTemplate, PostFilterResult, Status, error, reject, skip, wait

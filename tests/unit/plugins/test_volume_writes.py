@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import node, pod
-from tests.engine_host import Host, make
+from tests.builders import make, node, pod
+from tests.builders.engine_host import Host
 
 from stowplan import api
 from stowplan.framework import Bind, Failure, Write

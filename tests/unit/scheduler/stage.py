@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
-from tests.engine_host import Host
+from tests.builders.engine_host import Host
 
 from stowplan.observe.gauges import readings_of
 from stowplan.observe.metrics import SchedulerMetrics

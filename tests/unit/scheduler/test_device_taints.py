@@ -4,8 +4,7 @@ from functools import cached_property
 from typing import Any
 
 import pytest
-from tests.builders import node
-from tests.engine_host import make
+from tests.builders import make, node
 from tests.unit.plugins.dynamic_resources.devices import CLASS, DRIVER, Devices, claim, devices, using
 
 from stowplan import api

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.engine_host import NOW, Host
+from tests.builders.engine_host import NOW, Host
 
 from stowplan.config.flags import parse
 from stowplan.config.options import ServingOptions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.builders import Json, pod
-from tests.engine_host import Host, make
+from tests.builders import Json, make, pod
+from tests.builders.engine_host import Host
 
 from stowplan import api
 from stowplan.framework import Write

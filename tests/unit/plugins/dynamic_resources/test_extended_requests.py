@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.builders import World, pod
-from tests.engine_host import make
+from tests.builders import World, make, pod
 
 from stowplan import api
 from stowplan.plugins.dynamic_resources.extended_requests import requests_for

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import node, pod
-from tests.engine_host import make
+from tests.builders import make, node, pod
 from tests.unit.plugins.dynamic_resources.devices import CLASS, FINALIZER, Devices, allocated, claim, devices, using
 
 from stowplan import api

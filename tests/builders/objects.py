@@ -1,26 +1,13 @@
-"""Terse JSON objects for tests, and a cluster with a profile to ask about them.
-
-Builders give plain JSON, as an API server stores it, so that the same object serves a `World`, a case for `evaluate`,
-and whoever wants to change it first.
-"""
+"""JSON of API objects, as an API server stores it, and the typed objects made from it."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stowplan import api
 from stowplan.api import codec
 from stowplan.api.kinds import KINDS
-from stowplan.cache import Cluster
-from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
-from stowplan.evaluation.case import Case
-from stowplan.framework import Pod
-from stowplan.plugins.registry import REGISTRY
-from stowplan.queue.nominator import Nominator
-from stowplan.runtime import Decision, Factory, Profile, build_profiles, enable_everywhere
-from stowplan.runtime.decide.diagnosis import Diagnosis
 
 Json = dict[str, Any]
 
@@ -29,12 +16,14 @@ ZONE = "topology.kubernetes.io/zone"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SCHEDULER = "default-scheduler"
+METADATA = ("labels", "annotations", "uid", "deletionTimestamp", "generateName")
+"""Keywords of `make` that are fields of the metadata."""
 
 
 def node(
     name: str, cpu: str | int = "4", memory: str | int = "8Gi", pods: int = 110, *, zone: str = "", **more: Any
 ) -> Json:
-    """`labels`, `annotations`, `taints`, `unschedulable`, `images` and `extra` (allocatable) are understood as well."""
+    """A node. `labels`, `annotations`, `images`, `status` and `extra` (allocatable) are merged; the rest is spec."""
     labels = {HOSTNAME: name, **({ZONE: zone} if zone else {}), **more.pop("labels", {})}
     metadata = {"name": name, "labels": labels, "annotations": more.pop("annotations", {})}
     allocatable = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods), **more.pop("extra", {})}
@@ -49,7 +38,7 @@ def container(name: str = "c", image: str = "app:1", ports: Iterable[Json] = (),
 
 
 def pod(name: str, on: str = "", *, namespace: str = "default", labels: Json | None = None, **spec: Any) -> Json:
-    """A pod, running if a node is given. `requests`, `nominated`, `status` and `metadata` are no fields of a spec."""
+    """A pod, bound if `on` names a node. `requests`, `nominated`, `status`, `metadata` are merged; the rest is spec."""
     requests, nominated, status = spec.pop("requests", {}), spec.pop("nominated", ""), spec.pop("status", {})
     metadata = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "labels": labels or {}}
     spec = {
@@ -127,83 +116,15 @@ def only(point: str, *names: str) -> Json:
     return {point: {"disabled": [{"name": "*"}], "enabled": [{"name": name} for name in names]}}
 
 
-class World:
-    """A cluster, nominated pods, and profiles over them."""
+def typed(item: Json) -> Any:
+    """The `api.Pod` or `api.Node` that a pod's or node's JSON describes."""
+    return codec.convert(api.Pod if "containers" in item["spec"] else api.Node, item)
 
-    def __init__(
-        self,
-        nodes: Iterable[Json] = (),
-        pods: Iterable[Json] = (),
-        *,
-        config: Json | None = None,
-        plugins: Mapping[str, Factory] | None = None,
-        seed: int = 0,
-    ) -> None:
-        factories: dict[str, Any] = dict(plugins or {})
-        self.cluster = Cluster(keep_objects=any(getattr(f, "needs_objects", False) for f in factories.values()))
-        self.nominator = Nominator()
-        self.rng = random.Random(seed)
-        settings = default_configuration()
-        if config is not None:
-            settings = from_builtins(config, "config", frozenset(IN_TREE_PLUGINS) | frozenset(factories))
-        settings = enable_everywhere(settings, factories)
-        self.profiles = build_profiles(settings, {**REGISTRY, **factories}, self.cluster, self.nominator, self.rng)
-        for item in nodes:
-            self.put_node(item)
-        for item in pods:
-            self.add_pod(item)
 
-    @classmethod
-    def of_case(cls, case: Case, seed: int = 0) -> tuple[World, Pod]:
-        """The cluster of a case, in the order in which an API server would list it, and the pending pod."""
-        world = cls(config=case.config, seed=seed)
-        for item in case.lookups():
-            world.cluster.put(item)
-        for item in sorted(case.nodes, key=lambda item: item.metadata.name):
-            world.cluster.put_node(item)
-        for item in case.running():
-            world.cluster.add_pod(world.cluster.pod(item))
-        for item in case.nominated_pods:
-            world.nominator.add(world.cluster.pod(item))
-        return world, world.cluster.pod(case.pod)
-
-    @property
-    def profile(self) -> Profile:
-        return next(iter(self.profiles.values()))
-
-    def plugin(self, name: str) -> Any:
-        """The plugin of that name, wherever the profile runs it."""
-        return next(p for plugins in self.profile.points.values() for p in plugins if p.name == name)
-
-    def put_node(self, item: Json) -> None:
-        self.cluster.put_node(codec.convert(api.Node, item), item if self.cluster.keep_objects else None)
-
-    def put(self, kind: str, **fields: Any) -> None:
-        """Any object but a node or a pod; `name` and `namespace` go to its metadata."""
-        metadata = {key: fields.pop(key) for key in ("name", "namespace", "labels", "annotations") if key in fields}
-        metadata |= fields.pop("metadata", {})
-        self.cluster.put(codec.convert(KINDS[kind].struct, {"metadata": metadata, **fields}))  # type: ignore[arg-type]
-
-    def pod(self, item: Json) -> Pod:
-        """A pod that counts nowhere yet."""
-        return self.cluster.pod(codec.convert(api.Pod, item), item if self.cluster.keep_objects else None)
-
-    def add_pod(self, item: Json) -> Pod:
-        made = self.pod(item)
-        self.cluster.add_pod(made)
-        return made
-
-    def nominate(self, item: Json) -> Pod:
-        made = self.pod(item)
-        self.nominator.add(made)
-        return made
-
-    def decide(self, item: Json | Pod) -> Decision:
-        return self.profile.decide(item if isinstance(item, Pod) else self.pod(item))
-
-    def afresh(self, item: Json | Pod) -> Decision:
-        return self.profile.decide_afresh(item if isinstance(item, Pod) else self.pod(item))
-
-    def survey(self, item: Json | Pod) -> Diagnosis:
-        survey = Diagnosis(self.profile, item if isinstance(item, Pod) else self.pod(item)).run()
-        return survey.score() if len(survey.feasible) else survey
+def make(kind: str, name: str, namespace: str = "", **fields: Any) -> Any:
+    """A typed object of any kind. Metadata: `METADATA`, `owner` (the controller) and the fields of `metadata`."""
+    metadata = {"name": name, "namespace": namespace, **{key: fields.pop(key) for key in METADATA if key in fields}}
+    if "owner" in fields:
+        metadata["ownerReferences"] = [{**fields.pop("owner"), "controller": True}]
+    metadata |= fields.pop("metadata", {})
+    return codec.convert(KINDS[kind].struct, {"metadata": metadata, **fields})  # type: ignore[type-var]

@@ -10,11 +10,9 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.builders import Json
+from tests.builders.objects import Json, typed
 
 from stowplan import api
-from stowplan.api import codec
-from stowplan.api.kinds import KINDS
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine import Engine, Observer
@@ -69,12 +67,12 @@ class Host:
     def put(self, *items: Any) -> None:
         """Objects, or the JSON of pods and nodes, appear or change; the engine is told at once."""
         for item in items:
-            self.world.put(_converted(item) if isinstance(item, dict) else item)
+            self.world.put(typed(item) if isinstance(item, dict) else item)
         self.tell()
 
     def delete(self, *items: Any) -> None:
         for item in items:
-            self.world.delete(_converted(item) if isinstance(item, dict) else item)
+            self.world.delete(typed(item) if isinstance(item, dict) else item)
         self.tell()
 
     def tell(self) -> None:
@@ -183,16 +181,6 @@ class Host:
     @property
     def assumed(self) -> set[str]:
         return {self.core.cluster.pods[uid].name for uid in self.core.cluster.assumed}
-
-
-def make(kind: str, name: str, namespace: str = "", **fields: Any) -> Any:
-    """Any object but a pod or a node; `metadata` is added to."""
-    metadata = {"name": name, "namespace": namespace, **fields.pop("metadata", {})}
-    return codec.convert(KINDS[kind].struct, {"metadata": metadata, **fields})  # type: ignore[type-var]
-
-
-def _converted(item: Json) -> Any:
-    return codec.convert(api.Pod if "containers" in item["spec"] else api.Node, item)
 
 
 def _name(instruction: Instruction) -> str:
