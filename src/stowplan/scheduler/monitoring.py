@@ -28,7 +28,7 @@ from stowplan.observe.metrics_observer import MetricsObserver
 from stowplan.observe.registry import MetricRegistry
 from stowplan.observe.rest_client_metrics import RequestMetrics
 from stowplan.observe.sli_metrics import HealthMetrics
-from stowplan.serving import Clients, InsecureServer, Pages, SecureServer, Sources
+from stowplan.serving import Clients, ComponentPages, InsecureServer, SecureServer, Sources, listen_insecurely
 
 log = logs.get(__name__)
 
@@ -81,8 +81,8 @@ class Monitor:
     def start(self) -> None:
         """Begin to serve, if that is wanted at all. Raises ConfigError."""
         options = self._options
-        pages = Pages(self._sources())
-        self._plain = InsecureServer(options.plain_http, pages)
+        pages = ComponentPages(self._sources())
+        self._plain = InsecureServer(listen_insecurely(options.plain_http, pages))
         self._plain.start()
         if options.serving.port == 0:
             return

@@ -1,18 +1,36 @@
-"""Serving HTTP: sockets, certificates, authentication, authorization, and the pages of a scheduler.
+"""Serving HTTP: sockets, certificates, authentication, authorization, and pages for operators.
 
 Belongs here: listening sockets, TLS contexts that reload their files, self-signed certificates, TokenReview and
-SubjectAccessReview, the secure and the insecure server, health, metrics and z-pages.
-Does not belong here: the contents of the pages, which come from `observe` and from the process that serves them.
-May import: `cluster`, `observe`, `config` and the rooms below them.
+SubjectAccessReview, the secure and the insecure server, and the pages that every component serves.
+Does not belong here: contents of pages, which come from `observe` and from the process; the extender's verbs.
+May import: `observe`, `engine`, `cluster`, `config` and the rooms below them.
 
-Upstream: k8s.io/apiserver (authentication, authorization, secure serving), k8s.io/component-base/zpages.
+A process registers its pages in a `Pages`: `add(path, handler)`, `add_health(page)`, `add_metrics(path, registry)`.
+The scheduler passes `ComponentPages` to a `SecureServer`; `InsecureServer({listener: pages})` serves any `Pages`
+without TLS and authentication. `Pages.not_found` can be overridden.
+
+Upstream: k8s.io/apiserver (authentication, authorization, secure serving), k8s.io/component-base/zpages
 """
 
 from stowplan.config.serving_options import ServingOptions
 from stowplan.serving.certificates import ServerTLS
-from stowplan.serving.insecure_server import InsecureServer
+from stowplan.serving.component_pages import ComponentPages, Sources
+from stowplan.serving.insecure_server import InsecureServer, listen_insecurely
 from stowplan.serving.listening import listen
-from stowplan.serving.pages import Pages, Sources
+from stowplan.serving.pages import Page, PageRequest, Pages
 from stowplan.serving.secure_server import Clients, SecureServer
 
-__all__ = ["Clients", "InsecureServer", "Pages", "SecureServer", "ServerTLS", "ServingOptions", "Sources", "listen"]
+__all__ = [
+    "Clients",
+    "ComponentPages",
+    "InsecureServer",
+    "Page",
+    "PageRequest",
+    "Pages",
+    "SecureServer",
+    "ServerTLS",
+    "ServingOptions",
+    "Sources",
+    "listen",
+    "listen_insecurely",
+]

@@ -1,36 +1,22 @@
-"""What a scheduler serves: health, metrics, and what it was started with."""
+"""Pages of a process: path → page. The servers of this room serve any `Pages`."""
 
 from __future__ import annotations
 
-import platform
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from stowplan import logs
-from stowplan._version import KUBERNETES_VERSION
-from stowplan.observe.component_metrics import process_start_time
 from stowplan.observe.health import HealthPage, HealthReply
 from stowplan.observe.registry import CONTENT_TYPE, MetricRegistry
-from stowplan.observe.sli_metrics import HealthMetrics
-from stowplan.serving.content_negotiation import NotAcceptableError, choose, encode
 
-COMPONENT = "kube-scheduler"
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
-
-_WARNING = (
-    "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees "
-    "and is for debugging purposes only."
-)
-_SHOWN_PATHS = ("/configz", "/flagz", "/healthz", "/livez", "/metrics", "/readyz")
+NO_SNIFFING = {"X-Content-Type-Options": "nosniff"}
 
 
 class PageRequest(NamedTuple):
-    """What of a request matters here."""
+    """The parts of an HTTP request that pages read."""
 
     method: str
     path: str
@@ -40,7 +26,7 @@ class PageRequest(NamedTuple):
 
 
 class Page(NamedTuple):
-    """An answer."""
+    """An HTTP response."""
 
     status: int
     content: bytes
@@ -48,11 +34,13 @@ class Page(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-NOT_FOUND = Page(404, b"404 page not found\n", headers={"X-Content-Type-Options": "nosniff"})
+PageHandler: TypeAlias = Callable[[PageRequest], Page]
+
+NOT_FOUND = Page(404, b"404 page not found\n", headers=NO_SNIFFING)
 
 
 def status_page(code: int, reason: str, message: str, **more: Any) -> Page:
-    """A refusal as the API server writes it."""
+    """An error as a `Status` object, as the API server writes it."""
     status = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -63,124 +51,84 @@ def status_page(code: int, reason: str, message: str, **more: Any) -> Page:
         **more,
         "code": code,
     }
-    return Page(code, msgspec.json.encode(status), JSON, {"X-Content-Type-Options": "nosniff"})
+    return Page(code, msgspec.json.encode(status), JSON, NO_SNIFFING)
 
 
-@dataclass
-class Sources:
-    """Where the pages get their content from. All of it is called on the server's thread, and must not wait."""
-
-    metrics: MetricRegistry
-    health: HealthMetrics
-    health_pages: tuple[HealthPage, ...]
-    configuration: Mapping[str, Any]
-    """The effective KubeSchedulerConfiguration as plain data."""
-    flags: Mapping[str, str]
-    resources: Callable[[], bytes] = lambda: b""
-    """The metrics of pods, empty where another replica leads."""
-    profiling: bool = True
-    gates: Mapping[str, bool] = field(default_factory=dict)
+def health_reply(reply: HealthReply) -> Page:
+    return Page(reply.status, reply.text.encode(), headers=NO_SNIFFING)
 
 
 class Pages:
-    """Finds the page for a path."""
+    """Registered pages by path.
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
-        self._started = process_start_time()
-        self._pages: dict[str, Callable[[PageRequest], Page]] = {
-            "/metrics": lambda request: self._metrics(request, sources.metrics),
-            "/metrics/slis": lambda request: self._metrics(request, sources.health.registry),
-            "/metrics/resources": lambda request: self._text(sources.resources(), CONTENT_TYPE),
-            "/configz": self._configz,
-        }
-        for page in sources.health_pages:
-            self._add_health(page)
-        if sources.gates.get("ComponentStatusz", True):
-            self._pages["/statusz"] = self._statusz
-        if sources.gates.get("ComponentFlagz", True):
-            self._pages["/flagz"] = self._flagz
-        if sources.profiling:
-            self._pages["/debug/flags/v"] = _set_verbosity
+    A process creates one, registers a handler per path with `add`, and passes it to a `SecureServer` or an
+    `InsecureServer`. Handlers run on the server's thread and must not block; with `blocking` they run on a thread pool.
+    """
 
-    def answer(self, request: PageRequest) -> Page:
-        page = self._pages.get(request.path)
-        return NOT_FOUND if page is None else page(request)
+    def __init__(self) -> None:
+        self._handlers: dict[str, PageHandler] = {}
+        self._prefixes: dict[str, PageHandler] = {}
+        self._blocking: set[PageHandler] = set()
 
-    def _add_health(self, page: HealthPage) -> None:
+    @property
+    def paths(self) -> list[str]:
+        """The exact paths, sorted."""
+        return sorted(self._handlers)
+
+    def add(self, path: str, handler: PageHandler, *, blocking: bool = False) -> None:
+        """Serve a path. A path that ends in a slash stands for every path below it that has no page of its own."""
+        (self._prefixes if path.endswith("/") else self._handlers)[path] = handler
+        if blocking:
+            self._blocking.add(handler)
+
+    def add_health(self, page: HealthPage) -> None:
+        """Serve a health page with its query parameters `verbose` and `exclude`, and each check at a path below."""
+
         def whole(request: PageRequest) -> Page:
             exclude = request.query.get("exclude", ())
-            reply = page.report(verbose="verbose" in request.query, exclude=exclude)
-            return _replied(reply)
+            return health_reply(page.report(verbose="verbose" in request.query, exclude=exclude))
 
         def single(request: PageRequest) -> Page:
             reply = page.one(request.path.rpartition("/")[2])
-            return NOT_FOUND if reply is None else _replied(reply)
+            return NOT_FOUND if reply is None else health_reply(reply)
 
-        self._pages[f"/{page.name}"] = whole
+        self.add(f"/{page.name}", whole)
         for check in page.checks:
-            self._pages[f"/{page.name}/{check.name}"] = single
+            self.add(f"/{page.name}/{check.name}", single)
 
-    def _metrics(self, request: PageRequest, registry: MetricRegistry) -> Page:
-        if request.method == "DELETE":
-            registry.reset()
-            return Page(200, b"metrics reset\n")
-        return self._text(registry.expose(), CONTENT_TYPE)
+    def add_metrics(self, path: str, registry: MetricRegistry, headers: Mapping[str, str] | None = None) -> None:
+        """Serve a registry in Prometheus' text format; DELETE resets it."""
 
-    def _text(self, content: bytes, content_type: str) -> Page:
-        return Page(200, content, content_type, {"Process-Start-Time-Unix": str(int(self._started))})
+        def metrics(request: PageRequest) -> Page:
+            if request.method == "DELETE":
+                registry.reset()
+                return Page(200, b"metrics reset\n")
+            return Page(200, registry.expose(), CONTENT_TYPE, headers or {})
 
-    def _configz(self, request: PageRequest) -> Page:
-        content = msgspec.json.encode({"componentconfig": self._sources.configuration})
-        return Page(200, content, JSON, {"X-Content-Type-Options": "nosniff"})
+        # Formatting the series of a large cluster must not delay a health probe.
+        self.add(path, metrics, blocking=True)
 
-    def _statusz(self, request: PageRequest) -> Page:
-        binary = KUBERNETES_VERSION.removeprefix("v")
-        uptime = max(int(time.time() - self._started), 0)
-        facts = {
-            "startTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._started)),
-            "uptimeSeconds": uptime,
-            "goVersion": f"python{platform.python_version()}",
-            "binaryVersion": binary,
-            "emulationVersion": binary.rpartition(".")[0],
-            "paths": _SHOWN_PATHS,
-        }
-        text = (
-            f"\nStarted: {time.strftime('%a %b %e %H:%M:%S %Z %Y', time.localtime(self._started))}\n"
-            f"Up: {uptime // 3600} hr {uptime // 60 % 60:02} min {uptime % 60:02} sec\n"
-            f"Go version: {facts['goVersion']}\n"
-            f"Binary version: {binary}\n"
-            f"Emulation version: {facts['emulationVersion']}\n"
-            f"Paths: {' '.join(_SHOWN_PATHS)}\n"
-        )
-        return _zpage(request, "Statusz", facts, text)
+    def only(self, paths: Iterable[str]) -> Pages:
+        """The same pages, restricted to some exact paths."""
+        chosen = Pages()
+        chosen._handlers = {path: self._handlers[path] for path in paths if path in self._handlers}
+        chosen._blocking = self._blocking
+        return chosen
 
-    def _flagz(self, request: PageRequest) -> Page:
-        text = "".join(f"{name}={value}\n" for name, value in sorted(self._sources.flags.items()))
-        return _zpage(request, "Flagz", {"flags": dict(self._sources.flags)}, text)
+    def find(self, path: str) -> PageHandler | None:
+        """The handler of a path, None if there is none."""
+        found = self._handlers.get(path)
+        if found is None:
+            found = next((handler for prefix, handler in self._prefixes.items() if path.startswith(prefix)), None)
+        return found
 
+    def is_blocking(self, handler: PageHandler) -> bool:
+        return handler in self._blocking
 
-def _zpage(request: PageRequest, kind: str, facts: Mapping[str, Any], text: str) -> Page:
-    """For people as text, for programs as an object of the version that they ask for."""
-    try:
-        chosen = choose(request.accept, kind)
-    except NotAcceptableError as refusal:
-        return status_page(406, "NotAcceptableError", str(refusal))
-    if chosen is None:
-        return Page(200, f"\n{COMPONENT} {kind.lower()}\n{_WARNING}\n{text}".encode())
-    head = {"kind": kind, "apiVersion": f"config.k8s.io/{chosen.version}", "metadata": {"name": COMPONENT}}
-    return Page(200, encode(chosen, {**head, **facts}), chosen.content_type, chosen.headers)
+    def not_found(self, request: PageRequest) -> Page:
+        """The response for a path without a page."""
+        return NOT_FOUND
 
-
-def _replied(reply: HealthReply) -> Page:
-    return Page(reply.status, reply.text.encode(), headers={"X-Content-Type-Options": "nosniff"})
-
-
-def _set_verbosity(request: PageRequest) -> Page:
-    if request.method != "PUT":
-        return Page(406, b"unsupported http method\n", "text/plain")
-    text = request.body.decode(errors="replace").strip()
-    if not text.isdecimal():
-        return Page(400, f'strconv.ParseUint: parsing "{text}": invalid syntax\n'.encode(), "text/plain")
-    logs.set_verbosity(int(text))
-    return Page(200, f"successfully set klog.logging.verbosity to {text}\n".encode(), "text/plain")
+    def answer(self, request: PageRequest) -> Page:
+        handler = self.find(request.path)
+        return self.not_found(request) if handler is None else handler(request)

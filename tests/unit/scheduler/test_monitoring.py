@@ -13,7 +13,7 @@ from stowplan.config.flags import parse
 from stowplan.config.options import ServingOptions
 from stowplan.engine import Engine
 from stowplan.scheduler.monitoring import Monitor
-from stowplan.serving import Pages, secure_server
+from stowplan.serving import ComponentPages, secure_server
 from stowplan.serving.listening import listen
 from stowplan.serving.pages import PageRequest
 
@@ -46,7 +46,7 @@ class Watched:
 
     def answer(self, path: str) -> str:
         """What the pages would say, without a server."""
-        return Pages(self.monitor._sources()).answer(PageRequest("GET", path)).content.decode()
+        return ComponentPages(self.monitor._sources()).answer(PageRequest("GET", path)).content.decode()
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import asyncio
 import json
 
-from tests.unit.scheduler.serving.fakes import RIGHTS, TOKENS, FakeClient, review_rights, review_tokens
+from tests.unit.serving.fakes import RIGHTS, TOKENS, FakeClient, review_rights, review_tokens
 
 from stowplan.cluster.errors import ApiError
 from stowplan.config.options import AccessOptions

@@ -2,7 +2,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.unit.scheduler.serving.fakes import TOKENS, FakeClient, review_tokens
+from tests.unit.serving.fakes import TOKENS, FakeClient, review_tokens
 
 from stowplan.cluster.errors import ApiError
 from stowplan.observe.access_metrics import AccessMetrics

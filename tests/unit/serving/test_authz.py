@@ -1,7 +1,7 @@
 import asyncio
 
 import pytest
-from tests.unit.scheduler.serving.fakes import RIGHTS, FakeClient, review_rights
+from tests.unit.serving.fakes import RIGHTS, FakeClient, review_rights
 
 from stowplan.cluster.errors import ApiError
 from stowplan.config.options import AccessOptions

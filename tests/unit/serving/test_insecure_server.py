@@ -13,7 +13,7 @@ from stowplan.errors import ConfigError
 from stowplan.observe.health import HealthCheck, HealthPage
 from stowplan.observe.registry import MetricRegistry
 from stowplan.observe.sli_metrics import HealthMetrics
-from stowplan.serving import InsecureServer, Pages, Sources
+from stowplan.serving import ComponentPages, InsecureServer, Pages, Sources, listen_insecurely
 
 
 def free() -> InsecureAddress:
@@ -24,7 +24,7 @@ def free() -> InsecureAddress:
 def pages(problem: str | None = None) -> Pages:
     health = HealthMetrics()
     page = HealthPage("healthz", [HealthCheck("it", lambda: problem)], health.told)
-    return Pages(Sources(MetricRegistry(), health, (page,), {}, {}))
+    return ComponentPages(Sources(MetricRegistry(), health, (page,), {}, {}))
 
 
 def visit(address: InsecureAddress, path: str, method: str = "GET") -> int:
@@ -45,7 +45,7 @@ def servers() -> Iterator[list[InsecureServer]]:
 
 
 def start(servers: list[InsecureServer], wanted: InsecureServing, problem: str | None = None) -> InsecureServer:
-    server = InsecureServer(wanted, pages(problem))
+    server = InsecureServer(listen_insecurely(wanted, pages(problem)))
     servers.append(server)
     server.start()
     return server
@@ -72,8 +72,8 @@ def test_ill_health_is_told(servers: list[InsecureServer]) -> None:
     assert visit(address, "/healthz") == 500
 
 
-def test_nothing_is_served_where_nothing_is_wanted(servers: list[InsecureServer]) -> None:
-    assert not start(servers, InsecureServing()).addresses
+def test_nothing_is_served_where_nothing_is_wanted() -> None:
+    assert listen_insecurely(InsecureServing(), pages()) == {}
 
 
 def test_a_port_in_use_matters_only_if_somebody_asked_for_it(
@@ -90,7 +90,7 @@ def test_a_port_in_use_matters_only_if_somebody_asked_for_it(
 
 def test_after_stop_the_port_is_free() -> None:
     address = free()
-    server = InsecureServer(InsecureServing(address), pages())
+    server = InsecureServer(listen_insecurely(InsecureServing(address), pages()))
     server.start()
     assert visit(address, "/healthz") == 200
     server.stop()

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.scheduler.serving.fakes import TOKENS, FakeClient
+from tests.unit.serving.fakes import TOKENS, FakeClient
 
 from stowplan.cluster.errors import ApiError, ClusterError, ConnectionFailedError
 from stowplan.observe.access_metrics import AccessMetrics

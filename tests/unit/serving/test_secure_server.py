@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 import trustme
-from tests.unit.scheduler.serving.fakes import RIGHTS, TOKENS, FakeClient, review_rights, review_tokens
-from tests.unit.scheduler.serving.test_pages import sources
+from tests.unit.serving.fakes import RIGHTS, TOKENS, FakeClient, review_rights, review_tokens
+from tests.unit.serving.test_component_pages import sources
 
 from stowplan.cluster.errors import ApiError
 from stowplan.config.options import AccessOptions, ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.observe.access_metrics import AccessMetrics
-from stowplan.serving import Clients, Pages, SecureServer, Sources
+from stowplan.serving import Clients, ComponentPages, SecureServer, Sources
 
 AUTHORITIES = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 
@@ -44,7 +44,7 @@ def make(
     return SecureServer(
         serving,
         access or AccessOptions(),
-        Pages(served),
+        ComponentPages(served),
         AccessMetrics(served.metrics),
         lambda: Clients(client, client),
     )
@@ -158,8 +158,8 @@ class SilentClient(FakeClient):
 
 @pytest.mark.parametrize("tolerate", [True, False])
 def test_authorities_are_not_waited_for_without_end(tolerate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.serving.secure_server._FIRST_LOOK_SECONDS", 0.05)
-    monkeypatch.setattr("stowplan.serving.secure_server._LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("stowplan.serving.secure_server._FIRST_LOOKUP_SECONDS", 0.05)
+    monkeypatch.setattr("stowplan.serving.secure_server._LOOKUP_SECONDS", 0.05)
     server = make(AccessOptions(tolerate_lookup_failure=tolerate), client=SilentClient())
     if tolerate:
         with running(server):
@@ -173,7 +173,7 @@ def test_a_port_in_use_is_an_error_at_once() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         serving = ServingOptions(address="127.0.0.1", port=taken.getsockname()[1])
         content = sources()
-        server = SecureServer(serving, AccessOptions(), Pages(content), AccessMetrics(content.metrics))
+        server = SecureServer(serving, AccessOptions(), ComponentPages(content), AccessMetrics(content.metrics))
         with pytest.raises(ConfigError, match="address already in use"):
             server.start()
 
@@ -184,7 +184,7 @@ def test_stopping_twice_or_before_the_start_does_no_harm() -> None:
     server.start()
     server.stop()
     server.stop()
-    assert not [thread for thread in threading.enumerate() if thread.name == "serving"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "secure"]
 
 
 def test_slow_metrics_do_not_hold_up_health() -> None:

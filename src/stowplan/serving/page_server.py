@@ -1,0 +1,114 @@
+"""Serving `Pages` through aiohttp, on an event loop on a thread of its own.
+
+Handlers of pages never wait for the scheduling loop, so health and metrics are served while a plugin blocks that loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import parse_qs
+
+from aiohttp import web
+
+from stowplan.errors import ConfigError, StowplanError
+from stowplan.serving.pages import Page, PageRequest, Pages, status_page
+
+SHUTDOWN_SECONDS = 0.5
+"""For requests in progress at the end. A longer one waits for an API server that does not answer."""
+
+_MAX_BODY_BYTES = 64 * 1024
+_COMPRESS_FROM_BYTES = 4096
+_IDLE_SECONDS = 90.0
+_LINGERING_SECONDS = 1.0
+_TOO_LARGE = status_page(413, "RequestEntityTooLarge", "Request body is too large")
+
+Respond = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+async def read_page(pages: Pages, request: web.BaseRequest) -> Page:
+    """Run the handler of the request's path."""
+    body = b""
+    if request.can_read_body:
+        body = await request.content.read(_MAX_BODY_BYTES)
+        if not request.content.at_eof():
+            return _TOO_LARGE
+    query = parse_qs(request.query_string, keep_blank_values=True)
+    asked = PageRequest(request.method, request.path, query, request.headers.get("Accept", ""), body)
+    handler = pages.find(asked.path)
+    if handler is None:
+        return pages.not_found(asked)
+    return await asyncio.to_thread(handler, asked) if pages.is_blocking(handler) else handler(asked)
+
+
+def page_response(page: Page, headers: Mapping[str, str]) -> web.Response:
+    response = web.Response(
+        body=page.content, status=page.status, headers={**headers, "Content-Type": page.content_type, **page.headers}
+    )
+    if len(page.content) > _COMPRESS_FROM_BYTES:
+        response.enable_compression()
+    return response
+
+
+@asynccontextmanager
+async def serve(listener: socket.socket, respond: Respond, tls: ssl.SSLContext | None = None) -> AsyncIterator[None]:
+    """Serve HTTP on a listening socket and the running event loop."""
+    server = web.Server(respond, access_log=None, keepalive_timeout=_IDLE_SECONDS, lingering_time=_LINGERING_SECONDS)
+    runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS)
+    await runner.setup()
+    try:
+        await web.SockSite(runner, listener, ssl_context=tls).start()
+        yield
+    finally:
+        await runner.cleanup()
+
+
+class PageServer:
+    """A server thread. A subclass listens in `start` and serves in `_serve`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        self._started = threading.Event()
+        self._problem: StowplanError | None = None
+        self._thread: threading.Thread | None = None
+
+    def stop(self) -> None:
+        """Close the socket, finish requests in progress, and wait for that."""
+        if self._thread is None or self._loop is None or self._stopping is None:
+            return
+        with suppress(RuntimeError):  # The loop may have ended by itself.
+            self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join(2 * SHUTDOWN_SECONDS)
+
+    def _start_thread(self) -> None:
+        """Raises the StowplanError with which `_serve` ended before it called `_ready`."""
+        self._thread = threading.Thread(target=asyncio.run, args=(self._run(),), name=self._name, daemon=True)
+        self._thread.start()
+        self._started.wait()
+        if self._problem is not None:
+            raise self._problem
+
+    def _ready(self) -> None:
+        """`_serve` calls this when the server accepts requests."""
+        self._started.set()
+
+    async def _run(self) -> None:
+        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            await self._serve(self._stopping)
+        except StowplanError as problem:
+            self._problem = problem
+        except Exception as bug:
+            self._problem = ConfigError(f"failed to start {self._name} server: {type(bug).__name__}: {bug}")
+            raise
+        finally:
+            self._started.set()
+
+    async def _serve(self, stopping: asyncio.Event) -> None:
+        raise NotImplementedError
