@@ -95,6 +95,6 @@ class World:
     def afresh(self, item: Json | Pod) -> Decision:
         return self.profile.decide_afresh(item if isinstance(item, Pod) else self.pod(item))
 
-    def survey(self, item: Json | Pod) -> Diagnosis:
+    def diagnosis(self, item: Json | Pod) -> Diagnosis:
         diagnosis = Diagnosis(self.profile, item if isinstance(item, Pod) else self.pod(item)).run()
         return diagnosis.score() if len(diagnosis.feasible) else diagnosis

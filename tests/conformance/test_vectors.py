@@ -161,8 +161,8 @@ def test_spread_over_a_single_candidate() -> None:
 def test_spread_filter(more: Json, passes: dict[str, bool]) -> None:
     nodes = [node(f"n{i}", zone="z1" if i < 3 else "z2") for i in range(5)]
     world = World(nodes, [pod(f"r{i}", f"n{i}", labels={"app": "a"}) for i in range(5)])
-    survey = world.survey(pod("p", labels={"app": "a"}, topologySpreadConstraints=[spread(**more)]))
-    assert {info.labels[ZONE]: survey.status_of(info.slot) is None for info in world.cluster.nodes} == passes
+    diagnosis = world.diagnosis(pod("p", labels={"app": "a"}, topologySpreadConstraints=[spread(**more)]))
+    assert {info.labels[ZONE]: diagnosis.status_of(info.slot) is None for info in world.cluster.nodes} == passes
 
 
 @pytest.mark.parametrize(
@@ -290,5 +290,5 @@ def test_preemption_spares_the_protected() -> None:
     assert decision.preemption.node_name == "n2"
     assert [candidate.violations for candidate in decision.preemption.candidates] in ([1, 0, 0], [0, 1, 0], [0, 0, 1])
     assert decision.message == "0/3 nodes are available: 3 Insufficient cpu."
-    statuses = world.survey(pod("p", priority=10, requests={"cpu": 3})).node_statuses()
+    statuses = world.diagnosis(pod("p", priority=10, requests={"cpu": 3})).node_statuses()
     assert {status.code for status in statuses.values()} == {Code.Unschedulable}

@@ -168,7 +168,7 @@ def test_nothing_is_given_away_twice(seed: int) -> None:
 
 @quick
 @given(seeds)
-def test_decisions_are_those_of_a_plain_survey(seed: int) -> None:
+def test_decisions_are_those_of_a_plain_diagnosis(seed: int) -> None:
     world, pod = world_of(DeviceCases(seed).case())
     lots = world.rng.getstate()
     fast = world.decide(pod)

@@ -91,5 +91,5 @@ def test_verdicts(nodes: list[int], walked: list[Step], config: int, asked: list
 
 def verdict(walk: Walk, pod: Pod) -> dict[str, object]:
     """What is said of every node; not which of equal nodes is named first."""
-    told = msgspec.structs.asdict(record_of(walk.world.survey(pod), None))
+    told = msgspec.structs.asdict(record_of(walk.world.diagnosis(pod), None))
     return {**told, "tied": sorted(told["tied"]), "funnel": None}

@@ -138,17 +138,17 @@ class Story:
         """Several of a kind; between one and the next, little happens."""
         shape, priority = self.random.choice(self._preemptors), self.random.choice((7, 50, 50))
         for _ in range(self.random.randint(1, 6)):
-            survey = Diagnosis(self.world.profile, self.world.pod(pod(self.name("w"), **shape, priority=priority)))
+            diagnosis = Diagnosis(self.world.profile, self.world.pod(pod(self.name("w"), **shape, priority=priority)))
             with suppress(CycleError):
-                survey.run()
-            slots = promising_nodes(survey)
-            demands = demands_of(self.world.profile, survey.state, survey.pod)
+                diagnosis.run()
+            slots = promising_nodes(diagnosis)
+            demands = demands_of(self.world.profile, diagnosis.state, diagnosis.pod)
             if demands is None:
                 assert len(self.world.cluster.stores.of(api.DeviceClass)), "nothing else needs more than amounts"
             elif len(slots):
                 slots = np.roll(slots, self.random.randrange(len(slots)))
                 enough = self.random.randint(1, len(slots))
-                fast, exact = together(survey, demands, slots, enough), one_by_one(survey, slots, enough)
+                fast, exact = together(diagnosis, demands, slots, enough), one_by_one(diagnosis, slots, enough)
                 assert essence(fast) == essence(exact)
                 self.random.choice(SMALL_EVENTS)(self)
 

@@ -97,8 +97,8 @@ def _broken(profile: Profile, pod: Pod, bug: Exception) -> Decision:
 def _failed(decision: Decision) -> Failed:
     if decision.error is not None:
         return Failed(decision.error, decision.message)
-    assert decision.survey is not None
-    unschedulable, pending = decision.survey.rejectors()
+    assert decision.diagnosis is not None
+    unschedulable, pending = decision.diagnosis.rejectors()
     nominate = decision.nominated_node_name if decision.profile.post_filters else ""
     return Failed(
         Status(Code.Unschedulable, decision.message),

@@ -114,16 +114,16 @@ def judge(profile: Profile, pod: Pod) -> DecisionRecord:
     gated = profile.pre_enqueue(pod)
     if gated is not None:
         return DecisionRecord(pod=pod.key, uid=pod.uid, scheduler_name=profile.name, pre_enqueue=rejection(gated))
-    survey = Diagnosis(profile, pod).run()
-    if len(survey.feasible):
-        return record_of(survey.score(), None)
-    message = fit_error(survey)
+    diagnosis = Diagnosis(profile, pod).run()
+    if len(diagnosis.feasible):
+        return record_of(diagnosis.score(), None)
+    message = fit_error(diagnosis)
     if not any(plugin.name == "DefaultPreemption" for plugin in profile.post_filters):
-        return record_of(survey, None, message=message)
-    reason = eligibility(survey)
+        return record_of(diagnosis, None, message=message)
+    reason = eligibility(diagnosis)
     if reason:
-        return record_of(survey, None, message=f"{message} | not eligible: {reason}")
-    return record_of(survey, search(survey, None), message=message)
+        return record_of(diagnosis, None, message=f"{message} | not eligible: {reason}")
+    return record_of(diagnosis, search(diagnosis, None), message=message)
 
 
 def _load(case: Case, cluster: Cluster, whole: dict[str, Any] | None) -> tuple[Pod, list[Pod]]:

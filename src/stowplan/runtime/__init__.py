@@ -1,8 +1,9 @@
 """Running plugins: configuration in, decisions out.
 
-Belongs here: building profiles, one runner for each shape of extension point, the plain pass over all nodes (`survey`)
-and the fast one that remembers (`plan`), host selection, nominated pods, the preemption search, care with plugins that
-are not ours. Does not belong here: queues, binding, I/O, any rule about pods and nodes. May import everything below.
+Belongs here: profiles (`profile`), the pipeline of a decision (`decide`), runners of the other extension points
+(`points`), the preemption search (`preemption`), the wrapper around out-of-tree plugins (`out_of_tree`).
+Does not belong here: queues, binding, I/O, single rules about pods and nodes.
+May import: `plugins`, `queue`, `cache`, `config`, `framework`, `api`.
 """
 
 from stowplan.runtime.decide.decision import Decision

@@ -53,8 +53,8 @@ def _fits_on(core: EngineState, profile: Profile, unit: QueuedPod) -> tuple[str,
     if len(pod.labels) != len(pod.template.labels):
         core.cluster.retemplate(pod)
     try:
-        survey = Diagnosis(profile, pod, plain=True).run()
+        diagnosis = Diagnosis(profile, pod, plain=True).run()
     except CycleError:
         return ()
     infos = core.cluster.nodes.infos
-    return tuple(info.name for slot in survey.feasible.tolist() if (info := infos[slot]) is not None)
+    return tuple(info.name for slot in diagnosis.feasible.tolist() if (info := infos[slot]) is not None)

@@ -36,6 +36,7 @@ class Decision:
     """
 
     __slots__ = (
+        "diagnosis",
         "error",
         "evaluated",
         "feasible",
@@ -46,7 +47,6 @@ class Decision:
         "preemption",
         "profile",
         "state",
-        "survey",
     )
 
     def __init__(
@@ -66,31 +66,31 @@ class Decision:
         """The node that PostFilter proposes for a later attempt; "" clears a nomination, None leaves it as it is."""
         self.state = state
         """What the plugins of the cycle told each other, for the points that are still to come."""
-        self.survey: Diagnosis | None = None
+        self.diagnosis: Diagnosis | None = None
 
     @classmethod
-    def of(cls, survey: Diagnosis) -> Decision:
-        """What follows from a survey."""
-        if not len(survey.feasible):
-            return cls.unschedulable(survey, run_post_filters(survey))
-        profile = survey.profile
+    def of(cls, diagnosis: Diagnosis) -> Decision:
+        """What follows from a diagnosis."""
+        if not len(diagnosis.feasible):
+            return cls.unschedulable(diagnosis, run_post_filters(diagnosis))
+        profile = diagnosis.profile
         if profile.sampler is not None:
-            survey.sample(profile.sampler)
+            diagnosis.sample(profile.sampler)
         # A node that is alone needs no scores.
-        slot = int(survey.feasible[0] if len(survey.feasible) == 1 else best_slots(survey.score())[0])
+        slot = int(diagnosis.feasible[0] if len(diagnosis.feasible) == 1 else best_slots(diagnosis.score())[0])
         info = profile.cluster.nodes.infos[slot]
         assert info is not None
-        evaluated = survey.evaluated or len(survey.examined)
-        decision = cls(profile, survey.pod, info.name, len(survey.feasible), evaluated, survey.state)
-        decision.survey = survey
+        evaluated = diagnosis.evaluated or len(diagnosis.examined)
+        decision = cls(profile, diagnosis.pod, info.name, len(diagnosis.feasible), evaluated, diagnosis.state)
+        decision.diagnosis = diagnosis
         return decision
 
     @classmethod
-    def unschedulable(cls, survey: Diagnosis, said: PostFilterRound) -> Decision:
+    def unschedulable(cls, diagnosis: Diagnosis, said: PostFilterRound) -> Decision:
         """No node is left; PostFilter has been run."""
-        decision = cls(survey.profile, survey.pod, "", 0, len(survey.examined), survey.state)
-        decision.survey = survey
-        decision.message = fit_error(survey, said.message)
+        decision = cls(diagnosis.profile, diagnosis.pod, "", 0, len(diagnosis.examined), diagnosis.state)
+        decision.diagnosis = diagnosis
+        decision.message = fit_error(diagnosis, said.message)
         if said.result is not None:
             decision.nominated_node_name = said.result.nominated_node_name
         if isinstance(said.result, Evictions):
@@ -114,16 +114,16 @@ class Decision:
         told: dict[str, Any] = {"attempt": attempt, "node": self.node_name, "message": self.message}
         if self.error is not None:
             return DecisionRecord(pod=self.pod.key, uid=self.pod.uid, error=self.message, **told)
-        survey = self.survey or Diagnosis(self.profile, self.pod).run()
-        if len(survey.feasible) and not survey.scores:
-            survey.score()
-        return record_of(survey, self.preemption, **told)
+        diagnosis = self.diagnosis or Diagnosis(self.profile, self.pod).run()
+        if len(diagnosis.feasible) and not diagnosis.scores:
+            diagnosis.score()
+        return record_of(diagnosis, self.preemption, **told)
 
 
-def best_slots(survey: Diagnosis) -> Slots:
+def best_slots(diagnosis: Diagnosis) -> Slots:
     """The feasible nodes with the highest total, the one that is chosen first."""
-    best = survey.feasible[survey.total == survey.total.max()]
-    ranks = survey.profile.ties.noise[best]
+    best = diagnosis.feasible[diagnosis.total == diagnosis.total.max()]
+    ranks = diagnosis.profile.ties.noise[best]
     order: Slots = best[np.lexsort((best, -ranks))]
     return order
 
@@ -132,45 +132,45 @@ def rejection(status: Status) -> Rejection:
     return Rejection(code=status.code.name, plugin=status.plugin, reasons=status.reasons)
 
 
-def record_of(survey: Diagnosis, preemption: Preemption | None, **told: Any) -> DecisionRecord:
-    """A survey as plain data; `told` are further fields of the record."""
-    infos = survey.profile.cluster.nodes.infos
-    names = {slot: info.name for slot in survey.examined.tolist() if (info := infos[slot]) is not None}
-    pre = survey.pre_filtered
+def record_of(diagnosis: Diagnosis, preemption: Preemption | None, **told: Any) -> DecisionRecord:
+    """A diagnosis as plain data; `told` are further fields of the record."""
+    infos = diagnosis.profile.cluster.nodes.infos
+    names = {slot: info.name for slot in diagnosis.examined.tolist() if (info := infos[slot]) is not None}
+    pre = diagnosis.pre_filtered
     # The pod's own nominated node may have been looked at although PreFilter left it out.
-    rejected = [info for slot in np.flatnonzero(survey.verdicts >= 0).tolist() if (info := infos[slot]) is not None]
-    statuses = ((info.name, survey.status_of(info.slot)) for info in rejected)
-    if len(survey.total):
-        told["totals"], told["scores"] = _scores(survey, names)
-        tied = best_slots(survey).tolist()
+    rejected = [info for slot in np.flatnonzero(diagnosis.verdicts >= 0).tolist() if (info := infos[slot]) is not None]
+    statuses = ((info.name, diagnosis.status_of(info.slot)) for info in rejected)
+    if len(diagnosis.total):
+        told["totals"], told["scores"] = _scores(diagnosis, names)
+        tied = best_slots(diagnosis).tolist()
         told["tied"] = tuple(names[slot] for slot in tied) if len(tied) > 1 else ()
     return DecisionRecord(
-        pod=survey.pod.key,
-        uid=survey.pod.uid,
-        scheduler_name=survey.profile.name,
-        nodes=len(survey.profile.cluster.nodes),
+        pod=diagnosis.pod.key,
+        uid=diagnosis.pod.uid,
+        scheduler_name=diagnosis.profile.name,
+        nodes=len(diagnosis.profile.cluster.nodes),
         pre_filter=None if pre.status is None else rejection(pre.status),
         pre_filter_nodes=None if pre.names is None or pre.status is not None else tuple(sorted(pre.names)),
-        funnel=tuple(FunnelStage(stage.plugin, stage.remaining) for stage in survey.funnel()),
+        funnel=tuple(FunnelStage(stage.plugin, stage.remaining) for stage in diagnosis.funnel()),
         rejected={name: rejection(status) for name, status in statuses if status is not None},
-        feasible=tuple(sorted(names[slot] for slot in survey.feasible.tolist())),
+        feasible=tuple(sorted(names[slot] for slot in diagnosis.feasible.tolist())),
         preemption=None if preemption is None else preemption_record(preemption),
         **told,
     )
 
 
-def _scores(survey: Diagnosis, names: dict[int, str]) -> tuple[dict[str, int], dict[str, dict[str, PluginScore]]]:
+def _scores(diagnosis: Diagnosis, names: dict[int, str]) -> tuple[dict[str, int], dict[str, dict[str, PluginScore]]]:
     totals = {}
     scores: dict[str, dict[str, PluginScore]] = {}
-    for position, slot in enumerate(survey.feasible.tolist()):
-        totals[names[slot]] = int(survey.total[position])
+    for position, slot in enumerate(diagnosis.feasible.tolist()):
+        totals[names[slot]] = int(diagnosis.total[position])
         scores[names[slot]] = {
             plugin.plugin: PluginScore(
                 raw=plugin.raw[position].item(),
                 normalized=int(plugin.normalized[position]),
                 weighted=plugin.weight * int(plugin.normalized[position]),
             )
-            for plugin in survey.scores
+            for plugin in diagnosis.scores
         }
     return totals, scores
 

@@ -1,6 +1,6 @@
 """The plain pass: every plugin asked about every node, nothing cached, all answers kept.
 
-Explanations, diagnoses of pods that fit nowhere, and checks of the fast path are all made from a survey.
+Explanations, diagnoses of pods that fit nowhere, and checks of the fast path are all made from a diagnosis.
 """
 
 from __future__ import annotations
@@ -306,20 +306,20 @@ def _merge(parts: list[Status]) -> Status:
 class NodeStatuses(Mapping[str, Status]):
     """Statuses of rejected nodes by name; nodes that PreFilter left out get the status that they share."""
 
-    def __init__(self, survey: Diagnosis) -> None:
-        self.survey = survey
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        self.diagnosis = diagnosis
 
     def __getitem__(self, name: str) -> Status:
-        slot = self.survey.profile.cluster.nodes.slot_of[name]
-        status = self.survey.status_of(slot) or self.survey.absent
+        slot = self.diagnosis.profile.cluster.nodes.slot_of[name]
+        status = self.diagnosis.status_of(slot) or self.diagnosis.absent
         if status is None:
             raise KeyError(name)
         return status
 
     def __iter__(self) -> Iterator[str]:
-        infos: list[NodeInfo | None] = self.survey.profile.cluster.nodes.infos
+        infos: list[NodeInfo | None] = self.diagnosis.profile.cluster.nodes.infos
         for info in infos:
-            if info is not None and (self.survey.verdicts[info.slot] >= 0 or self.survey.absent is not None):
+            if info is not None and (self.diagnosis.verdicts[info.slot] >= 0 or self.diagnosis.absent is not None):
                 yield info.name
 
     def __len__(self) -> int:

@@ -23,9 +23,9 @@ log = logging.getLogger("stowplan.extenders")
 NO_CANDIDATE = Status(Code.Unschedulable, "preemption: no candidate node for preemption", plugin="DefaultPreemption")
 
 
-async def narrowed(survey: Diagnosis, found: Evictions) -> Evictions | Status:
+async def narrowed(diagnosis: Diagnosis, found: Evictions) -> Evictions | Status:
     """The evictions that extenders agree to. They may drop nodes, name other victims, and other nodes as well."""
-    profile, pod = survey.profile, survey.pod
+    profile, pod = diagnosis.profile, diagnosis.pod
     nodes = profile.cluster.nodes
     asked = [extender for extender in profile.extenders if extender.serves("preempt") and extender.is_interested(pod)]
     if not asked:
@@ -48,7 +48,7 @@ async def narrowed(survey: Diagnosis, found: Evictions) -> Evictions | Status:
         offers = {name: eviction for name, eviction in claimed.items() if eviction.victims}
         if not offers:
             return NO_CANDIDATE
-    return _chosen(survey, nodes, offers)
+    return _chosen(diagnosis, nodes, offers)
 
 
 def _resolved(extender: Extender, nodes: NodeTable, name: str, claim: Claim) -> Eviction:
@@ -65,11 +65,11 @@ def _resolved(extender: Extender, nodes: NodeTable, name: str, claim: Claim) -> 
     return Eviction(tuple(info.pods[uid] for uid in dict.fromkeys(claim.uids)), claim.pdb_violations)
 
 
-def _chosen(survey: Diagnosis, nodes: NodeTable, offers: Mapping[str, Eviction]) -> Evictions:
+def _chosen(diagnosis: Diagnosis, nodes: NodeTable, offers: Mapping[str, Eviction]) -> Evictions:
     left = [
         PreemptionCandidate(info, offer.victims, offer.pdb_violations)
         for name, offer in offers.items()
         if (info := nodes.get(name)) is not None
     ]
     tied = [left[position] for position in best(costs_of(left))]
-    return Evictions(Preemption(left, tied, survey.profile.rng.choice(tied), ""))
+    return Evictions(Preemption(left, tied, diagnosis.profile.rng.choice(tied), ""))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def decide(profile: Profile, pod: Pod) -> Decision:
-    """The decision that a survey would come to."""
+    """The decision that a diagnosis would come to."""
     table = profile.cluster.nodes
     everything = table.everything()
     shape = profile.shape.of(pod.template)

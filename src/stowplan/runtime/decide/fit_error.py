@@ -15,29 +15,29 @@ def histogram(reasons: Mapping[str, int]) -> str:
     return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
 
 
-def fit_error(survey: Diagnosis, post_filter_message: str = "") -> str:
+def fit_error(diagnosis: Diagnosis, post_filter_message: str = "") -> str:
     """`0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s).`"""
-    total = len(survey.profile.cluster.nodes)
+    total = len(diagnosis.profile.cluster.nodes)
     text = f"0/{total} nodes are available:"
-    if survey.pre_filtered.status is not None:
-        text += f" {survey.pre_filtered.status.message}."
+    if diagnosis.pre_filtered.status is not None:
+        text += f" {diagnosis.pre_filtered.status.message}."
     else:
-        reasons = histogram(reason_counts(survey))
+        reasons = histogram(reason_counts(diagnosis))
         if reasons:
             text += f" {reasons}."
     return f"{text} {post_filter_message}" if post_filter_message else text
 
 
-def reason_counts(survey: Diagnosis) -> Counter[str]:
+def reason_counts(diagnosis: Diagnosis) -> Counter[str]:
     """How many nodes each reason was given for; nodes that were not looked at share the absent status."""
     counts: Counter[str] = Counter()
-    verdicts = survey.verdicts[survey.verdicts >= 0]
-    for index, count in enumerate(np.bincount(verdicts, minlength=len(survey.statuses)).tolist()):
-        for reason in survey.statuses[index].reasons:
+    verdicts = diagnosis.verdicts[diagnosis.verdicts >= 0]
+    for index, count in enumerate(np.bincount(verdicts, minlength=len(diagnosis.statuses)).tolist()):
+        for reason in diagnosis.statuses[index].reasons:
             counts[reason] += count
-    absent = survey.absent
+    absent = diagnosis.absent
     if absent is not None:
-        left_out = len(survey.profile.cluster.nodes) - len(verdicts)
+        left_out = len(diagnosis.profile.cluster.nodes) - len(verdicts)
         for reason in absent.reasons:
             counts[reason] += left_out
     return Counter({reason: count for reason, count in counts.items() if count})

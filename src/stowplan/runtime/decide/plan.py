@@ -2,7 +2,7 @@
 
 For each template a plan holds, by slot, whether the node passes and what it scores, as far as that depends on the node
 alone; the next pod of the template pays for the nodes that changed since, one argmax, and whatever plugins look at
-more than one node at a time. `Survey` is the definition of what must come out.
+more than one node at a time. `Diagnosis` is the definition of what must come out.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
-    """The decision that a survey would come to, by the shortest way there."""
+    """The decision that a diagnosis would come to, by the shortest way there."""
     if plan.rules_version != profile.cluster.selection.rules_version:
         plan.apply_rules(pod)
     state = CycleState()

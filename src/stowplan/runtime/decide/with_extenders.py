@@ -31,69 +31,69 @@ _HIGHEST = 1 << 48
 
 async def decide(profile: Profile, pod: Pod) -> Decision:
     try:
-        survey = Diagnosis(profile, pod).run()
-        await _filter_all(survey)
-        if not len(survey.feasible):
-            return Decision.unschedulable(survey, await _post_filter(survey))
-        if len(survey.feasible) > 1:
-            survey.score()
-            await _prioritize(survey)
-        slot = int(survey.feasible[0] if len(survey.feasible) == 1 else best_slots(survey)[0])
+        diagnosis = Diagnosis(profile, pod).run()
+        await _filter_all(diagnosis)
+        if not len(diagnosis.feasible):
+            return Decision.unschedulable(diagnosis, await _post_filter(diagnosis))
+        if len(diagnosis.feasible) > 1:
+            diagnosis.score()
+            await _prioritize(diagnosis)
+        slot = int(diagnosis.feasible[0] if len(diagnosis.feasible) == 1 else best_slots(diagnosis)[0])
     except CycleError as failure:
         return Decision.failed(profile, pod, failure)
     except StateNotFoundError as missing:
         return Decision.failed(profile, pod, CycleError(str(missing)))
     info = profile.cluster.nodes.infos[slot]
     assert info is not None
-    evaluated = survey.evaluated or len(survey.examined)
-    decision = Decision(profile, pod, info.name, len(survey.feasible), evaluated, survey.state)
-    decision.survey = survey
+    evaluated = diagnosis.evaluated or len(diagnosis.examined)
+    decision = Decision(profile, pod, info.name, len(diagnosis.feasible), evaluated, diagnosis.state)
+    decision.diagnosis = diagnosis
     return decision
 
 
-def _infos(survey: Diagnosis) -> list[NodeInfo]:
+def _infos(diagnosis: Diagnosis) -> list[NodeInfo]:
     """The feasible nodes."""
-    infos = survey.profile.cluster.nodes.infos
-    return [info for slot in survey.feasible.tolist() if (info := infos[slot]) is not None]
+    infos = diagnosis.profile.cluster.nodes.infos
+    return [info for slot in diagnosis.feasible.tolist() if (info := infos[slot]) is not None]
 
 
-async def _filter_all(survey: Diagnosis) -> None:
-    if survey.on_nominated_node:
+async def _filter_all(diagnosis: Diagnosis) -> None:
+    if diagnosis.on_nominated_node:
         try:
-            await _filter(survey)
+            await _filter(diagnosis)
         except CycleError as problem:
             # Whoever fails here may do better when asked about all nodes, and has the last word then.
-            log.error("pod %s: evaluation failed on nominated node: %s", survey.pod.key, problem)
-            survey.feasible = survey.feasible[:0]
-        if len(survey.feasible):
+            log.error("pod %s: evaluation failed on nominated node: %s", diagnosis.pod.key, problem)
+            diagnosis.feasible = diagnosis.feasible[:0]
+        if len(diagnosis.feasible):
             return
-        survey.left_out_by_extenders = False
-        survey.look_everywhere()
-    if survey.profile.sampler is not None:
-        _sample(survey)
-    await _filter(survey)
+        diagnosis.left_out_by_extenders = False
+        diagnosis.look_everywhere()
+    if diagnosis.profile.sampler is not None:
+        _sample(diagnosis)
+    await _filter(diagnosis)
 
 
-def _sample(survey: Diagnosis) -> None:
+def _sample(diagnosis: Diagnosis) -> None:
     """Keep what a search that stops early would have come to; what it would not have looked at is not held against
     the pod either."""
-    sampler = survey.profile.sampler
+    sampler = diagnosis.profile.sampler
     assert sampler is not None
-    survey.sample(sampler)
-    if survey.evaluated and survey.evaluated < len(survey.examined):
-        turns = sampler.rotation.turns(survey.examined)
-        survey.verdicts[survey.examined[turns >= survey.evaluated]] = -1
+    diagnosis.sample(sampler)
+    if diagnosis.evaluated and diagnosis.evaluated < len(diagnosis.examined):
+        turns = sampler.rotation.turns(diagnosis.examined)
+        diagnosis.verdicts[diagnosis.examined[turns >= diagnosis.evaluated]] = -1
 
 
-async def _filter(survey: Diagnosis) -> None:
+async def _filter(diagnosis: Diagnosis) -> None:
     """One extender after another, each about the nodes that those before it left."""
-    slot_of = survey.profile.cluster.nodes.slot_of
-    for extender in survey.profile.extenders:
-        if not len(survey.feasible):
+    slot_of = diagnosis.profile.cluster.nodes.slot_of
+    for extender in diagnosis.profile.extenders:
+        if not len(diagnosis.feasible):
             return
-        if not extender.is_interested(survey.pod) or not extender.serves("filter"):
+        if not extender.is_interested(diagnosis.pod) or not extender.serves("filter"):
             continue
-        answer: Filtered | Failure = await CallExtender(extender, "filter", survey.pod, _infos(survey))
+        answer: Filtered | Failure = await CallExtender(extender, "filter", diagnosis.pod, _infos(diagnosis))
         if isinstance(answer, Failure):
             if not extender.ignorable:
                 raise CycleError(answer.message)
@@ -103,27 +103,27 @@ async def _filter(survey: Diagnosis) -> None:
         refused |= _statuses(answer.unresolvable, Code.UnschedulableAndUnresolvable)
         for name, status in refused.items():
             if name in slot_of:
-                survey.reject(slot_of[name], status)
+                diagnosis.reject(slot_of[name], status)
         passing = np.sort(np.array([slot_of[name] for name in answer.passing], dtype=np.intp))
-        survey.left_out_by_extenders |= len(passing) != len(survey.feasible)
-        survey.feasible = passing
+        diagnosis.left_out_by_extenders |= len(passing) != len(diagnosis.feasible)
+        diagnosis.feasible = passing
 
 
 def _statuses(reasons: Mapping[str, str], code: Code) -> dict[str, Status]:
     return {name: Status(code, reason) for name, reason in reasons.items()}
 
 
-async def _prioritize(survey: Diagnosis) -> None:
+async def _prioritize(diagnosis: Diagnosis) -> None:
     """All extenders at once. One that fails gives no scores, and that is all."""
-    pod, infos = survey.pod, _infos(survey)
-    asked = [e for e in survey.profile.extenders if e.is_interested(pod) and e.serves("prioritize")]
+    pod, infos = diagnosis.pod, _infos(diagnosis)
+    asked = [e for e in diagnosis.profile.extenders if e.is_interested(pod) and e.serves("prioritize")]
     answers = await Together([_scores(extender, pod, infos) for extender in asked])
     for extender, answer in zip(asked, answers, strict=True):
         weight = extender.weight * _SCALE
         scores = [answer.get(info.name, 0) for info in infos]
-        survey.total += np.array([round(max(-_HIGHEST, min(_HIGHEST, score * weight))) for score in scores])
+        diagnosis.total += np.array([round(max(-_HIGHEST, min(_HIGHEST, score * weight))) for score in scores])
         told = np.array([round(max(-_HIGHEST, min(_HIGHEST, score))) for score in scores], dtype=np.int64)
-        survey.scores.append(PluginScores(extender.name, weight, told, told))
+        diagnosis.scores.append(PluginScores(extender.name, weight, told, told))
 
 
 async def _scores(extender: Extender, pod: Pod, infos: Sequence[NodeInfo]) -> Mapping[str, float]:
@@ -134,14 +134,14 @@ async def _scores(extender: Extender, pod: Pod, infos: Sequence[NodeInfo]) -> Ma
     return answer
 
 
-async def _post_filter(survey: Diagnosis) -> PostFilterRound:
+async def _post_filter(diagnosis: Diagnosis) -> PostFilterRound:
     """PostFilter, where extenders have a say about evictions."""
     said = PostFilterRound()
-    statuses = survey.node_statuses()
-    for plugin in survey.profile.post_filters:
-        answer = plugin.post_filter(survey.state, survey.pod, statuses)
+    statuses = diagnosis.node_statuses()
+    for plugin in diagnosis.profile.post_filters:
+        answer = plugin.post_filter(diagnosis.state, diagnosis.pod, statuses)
         if isinstance(answer, Evictions):
-            answer = await narrowed(survey, answer)
+            answer = await narrowed(diagnosis, answer)
         if said.ends_with(answer):
             break
     return said

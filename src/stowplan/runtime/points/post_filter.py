@@ -37,10 +37,10 @@ class PostFilterRound:
         return False
 
 
-def run_post_filters(survey: Diagnosis) -> PostFilterRound:
+def run_post_filters(diagnosis: Diagnosis) -> PostFilterRound:
     said = PostFilterRound()
-    statuses = survey.node_statuses()
-    for plugin in survey.profile.post_filters:
-        if said.ends_with(plugin.post_filter(survey.state, survey.pod, statuses)):
+    statuses = diagnosis.node_statuses()
+    for plugin in diagnosis.profile.post_filters:
+        if said.ends_with(plugin.post_filter(diagnosis.state, diagnosis.pod, statuses)):
             break
     return said

@@ -29,9 +29,9 @@ class CandidateSearch(NamedTuple):
     errors: Sequence[CycleError]
 
 
-def one_by_one(survey: Diagnosis, slots: Slots, enough: int) -> CandidateSearch:
+def one_by_one(diagnosis: Diagnosis, slots: Slots, enough: int) -> CandidateSearch:
     """The definition: each node judged by the filters themselves."""
-    infos = survey.profile.cluster.nodes.infos
+    infos = diagnosis.profile.cluster.nodes.infos
     candidates: list[PreemptionCandidate] = []
     failures: Counter[str] = Counter()
     errors: list[CycleError] = []
@@ -40,7 +40,7 @@ def one_by_one(survey: Diagnosis, slots: Slots, enough: int) -> CandidateSearch:
         info = infos[slot]
         assert info is not None
         try:
-            outcome = dry_run(survey.profile, survey.state, survey.pod, info)
+            outcome = dry_run(diagnosis.profile, diagnosis.state, diagnosis.pod, info)
         except CycleError as failure:
             errors.append(failure)
             continue
@@ -54,9 +54,9 @@ def one_by_one(survey: Diagnosis, slots: Slots, enough: int) -> CandidateSearch:
     return CandidateSearch(tuple(candidates), costs_of(candidates), failures, errors)
 
 
-def together(survey: Diagnosis, demands: tuple[Demand, ...], slots: Slots, enough: int) -> CandidateSearch:
+def together(diagnosis: Diagnosis, demands: tuple[Demand, ...], slots: Slots, enough: int) -> CandidateSearch:
     """The same, where all that matters is room."""
-    room = Room(survey.profile, survey.state, survey.pod, demands)
+    room = Room(diagnosis.profile, diagnosis.state, diagnosis.pod, demands)
     parts: list[Cleared] = []
     wanted = enough
     spotless = False
@@ -73,10 +73,10 @@ def together(survey: Diagnosis, demands: tuple[Demand, ...], slots: Slots, enoug
         wanted -= len(part.slots)
     cleared = Cleared.joined(parts)
     if not len(cleared.slots) and room.authored:
-        return one_by_one(survey, slots, enough)
+        return one_by_one(diagnosis, slots, enough)
     if not len(cleared.slots):
         failures, others = room.reasons(slots)
-        rest = one_by_one(survey, others, enough)
+        rest = one_by_one(diagnosis, others, enough)
         return rest._replace(failures=failures + rest.failures)
     return CandidateSearch(room.candidates(cleared), cleared.costs, Counter(), ())
 

@@ -43,33 +43,33 @@ class Preemption(NamedTuple):
         return () if self.chosen is None else self.chosen.victims
 
 
-def eligibility(survey: Diagnosis) -> str:
+def eligibility(diagnosis: Diagnosis) -> str:
     """Why the pod may not preempt others; empty where it may."""
-    pod = survey.pod
+    pod = diagnosis.pod
     if pod.spec.preemption_policy == "Never":
         return NEVER
     if not pod.nominated_node_name:
         return ""
-    info = survey.profile.cluster.nodes.get(pod.nominated_node_name)
+    info = diagnosis.profile.cluster.nodes.get(pod.nominated_node_name)
     if info is None:
         return ""
-    status = survey.status_of(info.slot) or survey.absent
+    status = diagnosis.status_of(info.slot) or diagnosis.absent
     if status is not None and status.code == Code.UnschedulableAndUnresolvable:
         return ""
     leaving = any(p.being_preempted and p.priority < pod.priority for p in info.pods.values())
     return TERMINATING if leaving else ""
 
 
-def search(survey: Diagnosis, limit: tuple[int, int] | None) -> Preemption:
+def search(diagnosis: Diagnosis, limit: tuple[int, int] | None) -> Preemption:
     """Dry-run nodes where preemption might help.
 
     `limit` is (percentage, absolute): how many candidates are enough, counted from a random node on; None looks at
     every node.
     """
-    profile = survey.profile
-    slots = promising_nodes(survey)
+    profile = diagnosis.profile
+    slots = promising_nodes(diagnosis)
     tried = enough = len(slots)
-    if all(priority >= survey.pod.priority for priority in profile.cluster.priorities):
+    if all(priority >= diagnosis.pod.priority for priority in profile.cluster.priorities):
         return Preemption(
             (), (), None, _no_candidates(profile, tried, Counter(dict.fromkeys(NO_VICTIMS.reasons, tried)))
         )
@@ -78,9 +78,9 @@ def search(survey: Diagnosis, limit: tuple[int, int] | None) -> Preemption:
         enough = min(tried, max(tried * limit[0] // 100, limit[1]))
         start = profile.rng.randrange(tried)
         slots = np.concatenate((slots[start:], slots[:start]))
-        if not survey.plain:
-            demands = demands_of(profile, survey.state, survey.pod)
-    found = one_by_one(survey, slots, enough) if demands is None else together(survey, demands, slots, enough)
+        if not diagnosis.plain:
+            demands = demands_of(profile, diagnosis.state, diagnosis.pod)
+    found = one_by_one(diagnosis, slots, enough) if demands is None else together(diagnosis, demands, slots, enough)
     if not found.candidates:
         if found.errors:
             raise found.errors[0]
@@ -90,13 +90,13 @@ def search(survey: Diagnosis, limit: tuple[int, int] | None) -> Preemption:
     return Preemption(found.candidates, PreemptionCandidates(tied, found.candidates.__getitem__), chosen, "")
 
 
-def promising_nodes(survey: Diagnosis) -> Slots:
+def promising_nodes(diagnosis: Diagnosis) -> Slots:
     """Nodes that rejected the pod in a way that evictions may cure."""
-    absent = survey.absent
-    curable = [status.code == Code.Unschedulable for status in survey.statuses]
+    absent = diagnosis.absent
+    curable = [status.code == Code.Unschedulable for status in diagnosis.statuses]
     # Where a slot has no verdict, -1 looks up the last entry.
     curable.append(absent is not None and absent.code == Code.Unschedulable)
-    mask = np.array(curable).take(survey.verdicts) & survey.profile.cluster.nodes.alive[: len(survey.verdicts)]
+    mask = np.array(curable).take(diagnosis.verdicts) & diagnosis.profile.cluster.nodes.alive[: len(diagnosis.verdicts)]
     return np.flatnonzero(mask)
 
 

@@ -83,10 +83,10 @@ class ProfileHandle:
     ) -> PostFilterResult | str:
         if not isinstance(statuses, NodeStatuses):
             return "not eligible outside a scheduling cycle."
-        reason = eligibility(statuses.survey)
+        reason = eligibility(statuses.diagnosis)
         if reason:
             return reason
-        preemption = search(statuses.survey, limit)
+        preemption = search(statuses.diagnosis, limit)
         if preemption.chosen is None:
             return PostFilterResult("", Status(Code.Unschedulable, preemption.message))
         return Evictions(preemption)

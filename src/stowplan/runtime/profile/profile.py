@@ -106,7 +106,7 @@ class Profile:
         if self.cluster.templates.version:
             self._renew_templates(pod)
         if pod.nominated_node_name or pod.node_name:
-            return self._survey(pod, plain=False)
+            return self._diagnose(pod, plain=False)
         try:
             if not len(self.cluster.nodes):
                 raise no_nodes()
@@ -118,12 +118,12 @@ class Profile:
             else:
                 plan = seen[1] or self._plan(pod)
                 self._turn = plan.used = self._turn + 1
-                decision = self._survey(pod, plain=False) if plan.plain else planned.decide(self, plan, pod)
+                decision = self._diagnose(pod, plain=False) if plan.plain else planned.decide(self, plan, pod)
         except (CycleError, StateNotFoundError):
             # Perhaps about a node that kube-scheduler would not have come to: the plain pass has the last word.
-            return self._survey(pod, plain=False)
+            return self._diagnose(pod, plain=False)
         # A plugin may have been found out, while it was asked, to answer for this pod only.
-        return decision if epoch == self._epoch else self._survey(pod, plain=False)
+        return decision if epoch == self._epoch else self._diagnose(pod, plain=False)
 
     def asks_extenders(self, pod: Pod) -> bool:
         """Whether an extender has a say in where the pod goes; then `decide_with_extenders` is to be used."""
@@ -137,15 +137,15 @@ class Profile:
         if self.cluster.templates.version:
             self._renew_templates(pod)
         decision = await with_extenders.decide(self, pod)
-        if self.sampler is not None and not (decision.survey is not None and decision.survey.on_nominated_node):
+        if self.sampler is not None and not (decision.diagnosis is not None and decision.diagnosis.on_nominated_node):
             self.sampler.rotation.advance(decision.evaluated)
         return decision
 
     def decide_afresh(self, pod: Pod) -> Decision:
         """The same decision made without anything remembered from earlier ones."""
-        return self._survey(pod, plain=True)
+        return self._diagnose(pod, plain=True)
 
-    def _survey(self, pod: Pod, *, plain: bool) -> Decision:
+    def _diagnose(self, pod: Pod, *, plain: bool) -> Decision:
         try:
             return Decision.of(Diagnosis(self, pod, plain=plain).run())
         except CycleError as failure:

@@ -1,4 +1,4 @@
-"""A closer look at decisions, for those who ask for one: it takes a survey of the nodes for every pod that fits."""
+"""A closer look at decisions, for those who ask for one: it takes a diagnosis of the nodes for every pod that fits."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def podium(decision: Decision, attempt: int) -> TopScores:
     if not decision.node_name or decision.feasible < 2:
         return TopScores()
     try:
-        survey = _surveyed(decision)
+        diagnosis = _diagnosed(decision)
     except CycleError:
         return TopScores()
     infos = decision.profile.cluster.nodes.infos
     totals = {
-        info.name: int(survey.total[position])
-        for position in _best(survey, 2).tolist()
-        if (info := infos[int(survey.feasible[position])]) is not None
+        info.name: int(diagnosis.total[position])
+        for position in _best(diagnosis, 2).tolist()
+        if (info := infos[int(diagnosis.feasible[position])]) is not None
     }
     score = totals.pop(decision.node_name, None)
-    if score is None or len(survey.feasible) != decision.feasible:
+    if score is None or len(diagnosis.feasible) != decision.feasible:
         # Only some of the nodes were looked at, and which ones cannot be told any more.
         return TopScores()
     return TopScores(score, *totals.popitem())
@@ -79,31 +79,31 @@ def _record(all_nodes: bool, decision: Decision, attempt: int) -> bytes:
 
 def _brief(decision: Decision, attempt: int) -> DecisionRecord:
     """The record without the nodes that were refused, and with the best of those that were not."""
-    whole = _surveyed(decision)
-    survey = copy.copy(whole)
-    survey.verdicts = np.full_like(whole.verdicts, -1)
+    whole = _diagnosed(decision)
+    diagnosis = copy.copy(whole)
+    diagnosis.verdicts = np.full_like(whole.verdicts, -1)
     if len(whole.total):
         best = np.sort(_best(whole, BEST_NODES))
-        survey.feasible, survey.total = whole.feasible[best], whole.total[best]
-        survey.scores = [
+        diagnosis.feasible, diagnosis.total = whole.feasible[best], whole.total[best]
+        diagnosis.scores = [
             PluginScores(each.plugin, each.weight, each.raw[best], each.normalized[best]) for each in whole.scores
         ]
-    survey.examined = survey.feasible
-    told = record_of(survey, decision.preemption, attempt=attempt, node=decision.node_name, message=decision.message)
+    diagnosis.examined = diagnosis.feasible
+    told = record_of(diagnosis, decision.preemption, attempt=attempt, node=decision.node_name, message=decision.message)
     return msgspec.structs.replace(told, funnel=tuple(FunnelStage(*stage) for stage in whole.funnel()))
 
 
-def _surveyed(decision: Decision) -> Diagnosis:
+def _diagnosed(decision: Decision) -> Diagnosis:
     """What all plugins said; made now where the decision took a shorter way."""
-    survey = decision.survey or Diagnosis(decision.profile, decision.pod).run()
-    if len(survey.feasible) > 1 and not survey.scores:
-        survey.score()
-    return survey
+    diagnosis = decision.diagnosis or Diagnosis(decision.profile, decision.pod).run()
+    if len(diagnosis.feasible) > 1 and not diagnosis.scores:
+        diagnosis.score()
+    return diagnosis
 
 
-def _best(survey: Diagnosis, count: int) -> NDArray[np.intp]:
+def _best(diagnosis: Diagnosis, count: int) -> NDArray[np.intp]:
     """The positions of the best nodes, the best one first; ties are broken as for the choice of a node."""
-    ranks = (survey.total << TIE_BITS) + survey.profile.ties.noise[survey.feasible]
+    ranks = (diagnosis.total << TIE_BITS) + diagnosis.profile.ties.noise[diagnosis.feasible]
     found = np.argpartition(-ranks, count)[:count] if len(ranks) > count else np.arange(len(ranks))
     best: NDArray[np.intp] = found[np.lexsort((found, -ranks[found]))]
     return best

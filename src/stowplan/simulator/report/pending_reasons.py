@@ -27,14 +27,14 @@ class PendingReasons(NamedTuple):
     """The one that most nodes were refused for."""
 
     @classmethod
-    def of(cls, survey: Diagnosis) -> PendingReasons | None:
-        """What a survey found out about nodes; None where the pod was refused before it came to them."""
-        if survey.pre_filtered.status is not None:
+    def of(cls, diagnosis: Diagnosis) -> PendingReasons | None:
+        """What a diagnosis found out about nodes; None where the pod was refused before it came to them."""
+        if diagnosis.pre_filtered.status is not None:
             return None
-        verdicts = survey.verdicts.astype(np.int32).tobytes()
-        counts = reason_counts(survey)
+        verdicts = diagnosis.verdicts.astype(np.int32).tobytes()
+        counts = reason_counts(diagnosis)
         main = min(counts, key=lambda reason: (-counts[reason], reason), default="")
-        return cls(tuple(survey.statuses), zlib.compress(verdicts, _FAST), survey.absent, main)
+        return cls(tuple(diagnosis.statuses), zlib.compress(verdicts, _FAST), diagnosis.absent, main)
 
     def nodes_by_reason(self, nodes: NodeTable) -> dict[str, list[str]]:
         """The names of the nodes for each reason, the most frequent one first; a node may have several."""

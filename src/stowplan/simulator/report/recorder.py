@@ -71,8 +71,8 @@ class RunRecorder(Observer):
         story.feasible, story.evaluated = decision.feasible, decision.evaluated
         story.diagnosis = None
         if not decision.node_name:
-            if decision.survey is not None:
-                story.diagnosis = PendingReasons.of(decision.survey)
+            if decision.diagnosis is not None:
+                story.diagnosis = PendingReasons.of(decision.diagnosis)
             if decision.preemption is not None and decision.preemption.chosen is not None:
                 for pod in (unit.pod, *decision.preemption.victims):
                     self._note_workload(pod)

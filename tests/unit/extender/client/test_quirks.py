@@ -105,8 +105,10 @@ def test_filter(quirk: str) -> None:
     say = reply if callable(reply) else lambda path, request: reply
     decision = decide(world(), pod("p"), say, node_cache_capable=cached)
     if isinstance(expected, set):
-        assert decision.survey is not None
-        names = {info.name for info in decision.profile.cluster.nodes if info.slot in decision.survey.feasible.tolist()}
+        assert decision.diagnosis is not None
+        names = {
+            info.name for info in decision.profile.cluster.nodes if info.slot in decision.diagnosis.feasible.tolist()
+        }
         assert names == expected
         assert decision.node_name in expected
     else:

@@ -27,13 +27,13 @@ class Overlapping(Plugin):
 @pytest.mark.parametrize("count", [4, 40])
 def test_reasons_are_merged_in_order(count: int) -> None:
     world = World([node(f"n{i}") for i in range(count)], plugins={"overlapping": Overlapping})
-    survey = world.survey(pod("p"))
+    diagnosis = world.diagnosis(pod("p"))
     hopeless, possible = Code.UnschedulableAndUnresolvable, Code.Unschedulable
-    assert survey.status_of(0) == Status(hopeless, "even", "threefold", "even, again", plugin="overlapping")
-    assert survey.status_of(2) == Status(possible, "even", "even, again", plugin="overlapping")
-    assert survey.status_of(3) == Status(hopeless, "threefold", plugin="overlapping")
-    assert survey.status_of(1) is None
-    assert [i % 6 in (1, 5) for i in range(count)] == [i in survey.feasible for i in range(count)]
+    assert diagnosis.status_of(0) == Status(hopeless, "even", "threefold", "even, again", plugin="overlapping")
+    assert diagnosis.status_of(2) == Status(possible, "even", "even, again", plugin="overlapping")
+    assert diagnosis.status_of(3) == Status(hopeless, "threefold", plugin="overlapping")
+    assert diagnosis.status_of(1) is None
+    assert [i % 6 in (1, 5) for i in range(count)] == [i in diagnosis.feasible for i in range(count)]
 
 
 @pytest.mark.parametrize("count", [5, 50])
@@ -41,7 +41,7 @@ def test_statuses_by_name(count: int) -> None:
     nodes = [node(f"n{i}", unschedulable=i == 0) for i in range(count)]
     world = World(nodes)
     world.cluster.remove_node("n3")
-    statuses = world.survey(pod("p")).node_statuses()
+    statuses = world.diagnosis(pod("p")).node_statuses()
     assert dict(statuses).keys() == {"n0"}
     assert len(statuses) == 1
     for name in ("n1", "n3", "elsewhere"):
@@ -51,7 +51,7 @@ def test_statuses_by_name(count: int) -> None:
 
 def test_nodes_that_were_left_out_share_a_status() -> None:
     world = World([node("a", unschedulable=True), node("b"), node("c")])
-    statuses = world.survey(pod("p", affinity=node_affinity(fields("a")))).node_statuses()
+    statuses = world.diagnosis(pod("p", affinity=node_affinity(fields("a")))).node_statuses()
     assert {name: status.plugin for name, status in statuses.items()} == {"a": "NodeUnschedulable", "b": "", "c": ""}
     assert statuses["b"].message == "node(s) didn't satisfy plugin(s) [NodeAffinity]"
 
@@ -60,13 +60,13 @@ def test_the_first_plugin_that_objects_gives_the_reason() -> None:
     taint = {"key": "k", "effect": "NoSchedule"}
     for count in (1, 30):
         world = World([node(f"n{i}", cpu=1, unschedulable=True, taints=[taint]) for i in range(count)])
-        survey = world.survey(pod("p", requests={"cpu": 2}))
-        assert {status.plugin for status in survey.node_statuses().values()} == {"NodeUnschedulable"}
+        diagnosis = world.diagnosis(pod("p", requests={"cpu": 2}))
+        assert {status.plugin for status in diagnosis.node_statuses().values()} == {"NodeUnschedulable"}
 
 
 def test_scores_of_feasible_nodes_alone() -> None:
     world = World([node("a"), node("b", unschedulable=True), node("c", cpu=64)])
-    survey = world.survey(pod("p", requests={"cpu": 1}))
-    assert survey.feasible.tolist() == [0, 2]
-    assert len(survey.total) == 2
-    assert survey.total.tolist() == sum(part.weight * part.normalized for part in survey.scores).tolist()  # type: ignore[union-attr]
+    diagnosis = world.diagnosis(pod("p", requests={"cpu": 1}))
+    assert diagnosis.feasible.tolist() == [0, 2]
+    assert len(diagnosis.total) == 2
+    assert diagnosis.total.tolist() == sum(part.weight * part.normalized for part in diagnosis.scores).tolist()  # type: ignore[union-attr]

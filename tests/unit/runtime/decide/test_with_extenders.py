@@ -51,8 +51,8 @@ def test_refusals_are_told_and_remembered_as_the_extenders() -> None:
     decision = decide(World([node("a"), node("b")]), pod("p"), hopeless)
     assert decision.node_name == ""
     assert decision.message.startswith("0/2 nodes are available: 1 broken, 1 busy.")
-    assert decision.survey is not None
-    assert decision.survey.rejectors() == ({"Extender"}, set())
+    assert decision.diagnosis is not None
+    assert decision.diagnosis.rejectors() == ({"Extender"}, set())
 
 
 def test_nobody_is_asked_who_is_not_interested_or_does_not_filter() -> None:

@@ -387,7 +387,7 @@ def test_scales(members: dict[str, Any], expected: list[int], nodes: int, scope:
     in_ = world(plugin(scope, **members), nodes)
     for i in range(3, nodes):
         in_.put_node(node(f"n{i}", unschedulable=True))
-    (found,) = [s for s in in_.survey(pod("p")).scores if s.plugin == "p"]
+    (found,) = [s for s in in_.diagnosis(pod("p")).scores if s.plugin == "p"]
     assert found.normalized.tolist() == expected
     assert len({(decision.node_name, decision.message) for decision in decisions(in_)}) == 1
 
@@ -437,10 +437,10 @@ def test_vector_form(scope: str, nodes: int) -> None:
     in_ = world(plugin(scope, Vectors), nodes)
     in_.put_node(node("n1", cpu=640, memory="1280Gi"))
     assert {decision.node_name for decision in decisions(in_)} == {"n1"}
-    survey = in_.survey(pod("p"))
+    diagnosis = in_.diagnosis(pod("p"))
     both = Status(Code.UnschedulableAndUnresolvable, "even", "third", plugin="p")
-    assert survey.status_of(0) == both
-    assert survey.status_of(2) == Status(Code.Unschedulable, "even", plugin="p")
+    assert diagnosis.status_of(0) == both
+    assert diagnosis.status_of(2) == Status(Code.Unschedulable, "even", plugin="p")
     for i in range(nodes):
         if i % 2 and i % 3:
             in_.put_node(node(f"n{i}", unschedulable=True))

@@ -41,8 +41,8 @@ class Picky(Plugin):
 
 
 def demands(world: World, item: dict[str, Any]) -> Any:
-    survey = world.survey(item)
-    return demands_of(world.profile, survey.state, survey.pod)
+    diagnosis = world.diagnosis(item)
+    return demands_of(world.profile, diagnosis.state, diagnosis.pod)
 
 
 def test_plain_pods_want_amounts() -> None:
@@ -82,10 +82,10 @@ def test_devices_may_serve_an_extended_resource() -> None:
 
 
 def room(world: World, **shape: Any) -> Room:
-    survey = world.survey(pod("w", **{**ONE, "priority": 10, **shape}))
-    wanted = demands_of(world.profile, survey.state, survey.pod)
+    diagnosis = world.diagnosis(pod("w", **{**ONE, "priority": 10, **shape}))
+    wanted = demands_of(world.profile, diagnosis.state, diagnosis.pod)
     assert wanted is not None
-    return Room(world.profile, survey.state, survey.pod, wanted)
+    return Room(world.profile, diagnosis.state, diagnosis.pod, wanted)
 
 
 def full(*nodes: dict[str, Any], **more: Any) -> World:

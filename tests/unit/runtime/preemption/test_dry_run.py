@@ -12,12 +12,12 @@ ONE = {"requests": {"cpu": "1"}}
 
 
 def ask(world: World, preemptor: dict[str, Any], on: str = "n") -> Any:
-    survey = world.survey(pod("w", **{"priority": 10, **preemptor}))
+    diagnosis = world.diagnosis(pod("w", **{"priority": 10, **preemptor}))
     info = world.cluster.nodes.get(on)
     assert info is not None
     before = (dict(info.pods), dict(info.requested))
     try:
-        return dry_run(world.profile, survey.state, survey.pod, info)
+        return dry_run(world.profile, diagnosis.state, diagnosis.pod, info)
     finally:
         assert (dict(info.pods), dict(info.requested)) == before, "all is as it was"
 

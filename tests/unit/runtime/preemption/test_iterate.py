@@ -24,11 +24,11 @@ class Lost(Plugin):
 
 def both(world: World, enough: int, **shape: Any) -> tuple[CandidateSearch, CandidateSearch]:
     """What is found one by one and together, from the third node on."""
-    survey = world.survey(pod("w", **{**ONE, "priority": 10, **shape}))
-    slots = np.roll(promising_nodes(survey), -2)
-    wanted = demands_of(world.profile, survey.state, survey.pod)
+    diagnosis = world.diagnosis(pod("w", **{**ONE, "priority": 10, **shape}))
+    slots = np.roll(promising_nodes(diagnosis), -2)
+    wanted = demands_of(world.profile, diagnosis.state, diagnosis.pod)
     assert wanted is not None
-    return one_by_one(survey, slots, enough), together(survey, wanted, slots, enough)
+    return one_by_one(diagnosis, slots, enough), together(diagnosis, wanted, slots, enough)
 
 
 def full(count: int, protected: tuple[int, ...] = (), **more: Any) -> World:
