@@ -12,7 +12,7 @@ from tests.deploy.rendered import DEPLOY, containers, file, find, pod_specs, rol
 from stowplan._version import __version__
 from stowplan.cli.extender import extender as extender_command
 from stowplan.config import load
-from stowplan.config.flags import parse
+from stowplan.config.flags.parsing import parse
 from stowplan.extender.server import configuration as extender_configuration
 from stowplan.extender.server.configuration import TLS, ExtenderServerConfiguration
 from stowplan.testing.objects import JsonObject

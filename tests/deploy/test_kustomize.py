@@ -11,7 +11,7 @@ from tests.deploy.rendered import DEPLOY, containers, file, find, pod_specs, rol
 from stowplan._version import KUBERNETES_VERSION, __version__
 from stowplan.cli.extender import extender as extender_command
 from stowplan.config import load
-from stowplan.config.flags import parse
+from stowplan.config.flags.parsing import parse
 
 
 def test_second_scheduler(overlay: Render) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stowplan.config.flags import parse
+from stowplan.config.flags.parsing import parse
 from stowplan.scheduler.monitoring import Monitor
 from stowplan.testing import (
     ADMIN,

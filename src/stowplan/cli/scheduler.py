@@ -50,7 +50,8 @@ def scheduler_command(*options: Option) -> SchedulerCommand:
 
 def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
     from stowplan.config import IN_TREE_PLUGINS
-    from stowplan.config.flags import parse, usage
+    from stowplan.config.flags.command_line import usage
+    from stowplan.config.flags.parsing import parse
     from stowplan.scheduler import process
     from stowplan.scheduler.policies import Policies
 

@@ -32,7 +32,7 @@ def _walk(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple
 
 def _help(path: tuple[str, ...], command: click.Command) -> str:
     if path == ("stowplan", "scheduler"):
-        from stowplan.config.flags import usage
+        from stowplan.config.flags.command_line import usage
 
         return usage().strip()
     context = click.Context(

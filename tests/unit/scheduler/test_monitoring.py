@@ -9,7 +9,7 @@ import pytest
 from tests.builders import node, pod
 from tests.builders.engine_host import NOW, Host
 
-from stowplan.config.flags import parse
+from stowplan.config.flags.parsing import parse
 from stowplan.config.options import ServingOptions
 from stowplan.engine import Engine
 from stowplan.scheduler.monitoring import Monitor

@@ -4,8 +4,3 @@ Belongs here: the table of flags and what becomes of each, reading their values 
 which of flag and configuration file has the say. Does not belong here: acting on any of it.
 May import: `options`, and what `scheduler` may.
 """
-
-from stowplan.config.flags.command_line import usage
-from stowplan.config.flags.parsing import parse
-
-__all__ = ["parse", "usage"]

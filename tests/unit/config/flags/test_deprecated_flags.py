@@ -8,7 +8,7 @@ from tests.eras import samples
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.config.args import InterPodAffinityArgs, NodeResourcesFitArgs
 from stowplan.config.conversion import InsecureAddress, InsecureServing
-from stowplan.config.flags import parse
+from stowplan.config.flags.parsing import parse
 from stowplan.config.flags.table import EARLIER
 from stowplan.config.options import Options
 from stowplan.errors import ConfigError

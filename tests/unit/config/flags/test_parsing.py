@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from stowplan.config import Duration, default_configuration
-from stowplan.config.flags import parse
+from stowplan.config.flags.parsing import parse
 from stowplan.errors import ConfigError
 
 OUTSIDE: dict[str, str] = {}
