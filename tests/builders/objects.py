@@ -21,10 +21,17 @@ METADATA = ("labels", "annotations", "uid", "deletionTimestamp", "generateName")
 
 
 def node(
-    name: str, cpu: str | int = "4", memory: str | int = "8Gi", pods: int = 110, *, zone: str = "", **more: Any
+    name: str,
+    cpu: str | int = "4",
+    memory: str | int = "8Gi",
+    pods: int = 110,
+    *,
+    zone: str = "",
+    hostname: bool = True,
+    **more: Any,
 ) -> Json:
     """A node. `labels`, `annotations`, `images`, `status` and `extra` (allocatable) are merged; the rest is spec."""
-    labels = {HOSTNAME: name, **({ZONE: zone} if zone else {}), **more.pop("labels", {})}
+    labels = {**({HOSTNAME: name} if hostname else {}), **({ZONE: zone} if zone else {}), **more.pop("labels", {})}
     metadata = {"name": name, "labels": labels, "annotations": more.pop("annotations", {})}
     allocatable = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods), **more.pop("extra", {})}
     status = {"allocatable": allocatable, "images": more.pop("images", []), **more.pop("status", {})}

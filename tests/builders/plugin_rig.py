@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
+from tests.builders.objects import node
 
 from stowplan import api
 from stowplan.api import codec
@@ -20,8 +21,8 @@ from stowplan.plugins.base import InTreePlugin
 
 P = TypeVar("P", bound=InTreePlugin)
 
-GONE = "gone"
-"""Name of a node that is added and removed again, which leaves an empty slot."""
+GONE = node("gone", zone="z1", labels={"disk": "ssd"})
+"""A node that is added and removed again, which leaves an empty slot."""
 
 
 class PluginRig(Generic[P]):
@@ -39,11 +40,11 @@ class PluginRig(Generic[P]):
         **args: Any,
     ) -> None:
         self.cluster = Cluster()
-        for item in (*nodes, {"metadata": {"name": GONE}}):
+        for item in (*nodes, GONE):
             self.put_node(item)
         for item in pods:
             self.add_pod(item)
-        self.cluster.remove_node(GONE)
+        self.cluster.remove_node("gone")
         for item in objects:
             self.cluster.put(item)
         settings = codec.convert(ARGS[plugin.name], args) if plugin.name in ARGS else None

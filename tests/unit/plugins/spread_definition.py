@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
-HOST = "kubernetes.io/hostname"
+from tests.builders import HOSTNAME, Json
+
 SKEWED = "node(s) didn't match pod topology spread constraints"
 UNLABELED = f"{SKEWED} (missing required label)"
-Json = dict[str, Any]
 
 
 def matches(selector: Json | None, labels: Json) -> bool:
@@ -37,7 +36,7 @@ def included(rule: Json, newcomer: Json, host: Json) -> bool:
         return False
     if rule.get("nodeTaintsPolicy") == "Honor":
         tolerated = {t["key"] for t in spec.get("tolerations", ())}
-        return all(taint["key"] in tolerated for taint in host["spec"]["taints"])
+        return all(taint["key"] in tolerated for taint in host["spec"].get("taints", ()))
     return True
 
 
@@ -104,7 +103,7 @@ def defined_scores(
         for rule, key in zip(rules, keys, strict=True):
             if key not in labels[name]:
                 continue
-            if key == HOST:
+            if key == HOSTNAME:
                 size, count = len(judged), counted(rule, newcomer, pods, name)
             else:
                 size = len({labels[other].get(key, "") for other in judged})

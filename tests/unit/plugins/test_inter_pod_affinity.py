@@ -5,121 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
+from tests.builders import HOSTNAME, PREFERRED, REQUIRED, ZONE, Json, away, make, near, node, pod, term
+from tests.builders.plugin_rig import PluginRig, message, queue_if
 
 from stowplan import api
-from stowplan.cache import Cluster
-from stowplan.config.args import InterPodAffinityArgs
-from stowplan.framework import Action, ClusterEvent, Code, CycleState, EventResource, Pod, QueueingHint, Status
+from stowplan.framework import Action, ClusterEvent, Code, CycleState, EventResource, QueueingHint, Status
 from stowplan.plugins.inter_pod_affinity import InterPodAffinity
 
-ZONE, HOST = "zone", "host"
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI = "node(s) didn't match pod anti-affinity rules"
 EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-NAMESPACES = {"ns": {"team": "x"}, "other": {"team": "y"}, "bare": {}}
-Json = dict[str, Any]
+NAMESPACES: dict[str, Json] = {"default": {"team": "x"}, "other": {"team": "y"}, "bare": {}}
+OBJECTS = [make("Namespace", name, labels=labels) for name, labels in NAMESPACES.items()]
 
 
-def node(name: str, **labels: str) -> Json:
-    return {"metadata": {"name": name, "labels": labels}}
-
-
-def pod(name: str, on: str = "", *, namespace: str = "ns", labels: Json | None = None, **affinity: Json) -> Json:
-    metadata = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "labels": labels or {}}
-    return {"metadata": metadata, "spec": {"nodeName": on, **({"affinity": affinity} if affinity else {})}}
-
-
-def term(key: str = ZONE, app: str | None = "a", **more: Any) -> Json:
-    return {"topologyKey": key, **({} if app is None else {"labelSelector": {"matchLabels": {"app": app}}}), **more}
-
-
-def weighted(weight: int, key: str = ZONE, app: str | None = "a", **more: Any) -> Json:
-    return {"weight": weight, "podAffinityTerm": term(key, app, **more)}
-
-
-def near(*required: Json, preferred: Iterable[Json] = ()) -> Json:
-    return {"podAffinity": {REQUIRED: list(required), PREFERRED: list(preferred)}}
-
-
-def away(*required: Json, preferred: Iterable[Json] = ()) -> Json:
-    return {"podAntiAffinity": {REQUIRED: list(required), PREFERRED: list(preferred)}}
-
-
-GONE = node("gone", zone="z1", host="gone")
-"""A node that came and went, and left an empty slot."""
-
-
-class World:
-    """A cluster, the plugin on it, and the JSON it was made from."""
-
-    def __init__(self, nodes: list[Json], pods: Iterable[Json] = (), **args: Any) -> None:
-        self.nodes, self.pods = nodes, list(pods)
-        self.cluster = Cluster()
-        for name, labels in NAMESPACES.items():
-            self.cluster.put(api.Namespace(metadata=api.ObjectMeta(name=name, labels=labels)))
-        for item in (*nodes, GONE):
-            self.cluster.put_node(msgspec.convert(item, api.Node))
-        for item in self.pods:
-            self.cluster.add_pod(self.pod(item))
-        self.cluster.remove_node("gone")
-        settings = msgspec.convert(args, InterPodAffinityArgs)
-        self.plugin = InterPodAffinity(settings, SimpleNamespace(cluster=self.cluster))
-
-    def pod(self, item: Json) -> Pod:
-        return self.cluster.pod(msgspec.convert(item, api.Pod))
-
-    def pre_filter(self, newcomer: Pod) -> CycleState | None:
-        state = CycleState()
-        status = self.plugin.pre_filter(state, newcomer, self.cluster.nodes.everything())
-        assert status is None or status.code == Code.Skip
-        return state if status is None else None
-
-    def verdicts(self, newcomer: Pod) -> dict[str, str]:
-        """Reasons by node, from both forms, which must agree."""
-        state = self.pre_filter(newcomer)
-        if state is None:
-            return {info.name: "" for info in self.cluster.nodes}
-        nodes = self.cluster.nodes.everything()
-        vector: dict[str, str] = {info.name: "" for _, info in nodes.infos()}
-        for mask, status in self.plugin.filter_nodes(state, newcomer, nodes):
-            for position, info in nodes.infos():
-                if mask[position]:
-                    assert vector[info.name] == "", "masks must not overlap"
-                    vector[info.name] = status.message
-        scalar = {info.name: _reason(self.plugin.filter(state, newcomer, info)) for info in self.cluster.nodes}
-        assert scalar == vector
-        return scalar
-
-    def scores(self, newcomer: Pod, feasible: list[str]) -> dict[str, tuple[int, int]] | None:
-        """(raw, final) by node, from both forms, which must agree."""
-        table = self.cluster.nodes
-        nodes = table.subset(np.array(sorted(table.slot_of[name] for name in feasible), dtype=np.intp))
-        state = CycleState()
-        status = self.plugin.pre_score(state, newcomer, nodes)
-        if status is not None:
-            assert status.code == Code.Skip
-            return None
-        raw = self.plugin.score_nodes(state, newcomer, nodes)
-        positions = {info.name: position for position, info in nodes.infos()}
-        one_by_one = {info.name: self.plugin.score(state, newcomer, info) for _, info in nodes.infos()}
-        assert one_by_one == {name: raw[position] for name, position in positions.items()}
-        before = dict(one_by_one)
-        final = self.plugin.normalize_nodes(state, newcomer, raw, nodes)
-        self.plugin.normalize_score(state, newcomer, one_by_one)
-        assert one_by_one == {name: final[position] for name, position in positions.items()}
-        return {name: (before[name], one_by_one[name]) for name in feasible}
-
-
-def _reason(status: Status | None) -> str:
-    return "" if status is None else status.message
+def rig_with(nodes: Iterable[Json] = (), pods: Iterable[Json] = (), **args: Any) -> PluginRig[InterPodAffinity]:
+    return PluginRig(InterPodAffinity, nodes, pods, OBJECTS, **args)
 
 
 # The definition, pod by pod, on plain JSON.
@@ -237,8 +142,8 @@ def random_nodes(random: Random) -> list[Json]:
     nodes = []
     for i in range(random.randint(1, 9)):
         labels = {ZONE: random.choice(["z1", "z2", "z3"])} if random.random() < 0.85 else {}
-        labels |= {HOST: "shared" if random.random() < 0.1 else f"n{i}"} if random.random() < 0.9 else {}
-        nodes.append(node(f"n{i}", **labels))
+        labels |= {HOSTNAME: "shared" if random.random() < 0.1 else f"n{i}"} if random.random() < 0.9 else {}
+        nodes.append(node(f"n{i}", hostname=False, labels=labels))
     return nodes
 
 
@@ -246,7 +151,7 @@ def random_term(random: Random) -> Json:
     selector: Json = {"matchLabels": {"app": random.choice("abc")}}
     if random.random() < 0.3:
         selector = random.choice([{}, {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]}])
-    found: Json = {"topologyKey": random.choice([ZONE, ZONE, HOST, "rack"])}
+    found: Json = {"topologyKey": random.choice([ZONE, ZONE, HOSTNAME, "rack"])}
     found |= {"labelSelector": selector} if random.random() < 0.93 else {}
     found |= {"namespaces": random.sample(list(NAMESPACES), random.randint(1, 2))} if random.random() < 0.25 else {}
     if random.random() < 0.25:
@@ -273,9 +178,9 @@ def random_affinity(random: Random, often: float) -> Json:
 
 
 def random_pod(random: Random, name: str, on: str, often: float) -> Json:
-    namespace = random.choice(["ns", "ns", "other", "bare"])
+    namespace = random.choice(["default", "default", "other", "bare"])
     labels = {"app": random.choice("abc")} if random.random() < 0.9 else {}
-    item = pod(name, on, namespace=namespace, labels=labels, **random_affinity(random, often))
+    item = pod(name, on, namespace=namespace, labels=labels, affinity=random_affinity(random, often))
     if on and random.random() < 0.1:
         item["metadata"]["deletionTimestamp"] = "2024-01-01T00:00:00Z"
     return item
@@ -290,69 +195,73 @@ def random_pods(random: Random, nodes: list[Json]) -> list[Json]:
 def test_filter_follows_the_definition(seed: int) -> None:
     random = Random(seed)
     nodes = random_nodes(random)
-    world = World(nodes, random_pods(random, nodes))
+    pods = random_pods(random, nodes)
+    rig = rig_with(nodes, pods)
     item = random_pod(random, "new", "", 0.6)
-    definition = Definition(item, nodes, world.pods)
-    newcomer = world.pod(item)
-    assert (world.pre_filter(newcomer) is None) == definition.skips
-    assert world.verdicts(newcomer) == {host["metadata"]["name"]: definition.verdict(host) for host in nodes}
+    definition = Definition(item, nodes, pods)
+    newcomer = rig.pod(item)
+    assert (rig.pre_filter(newcomer) is None) == definition.skips
+    assert rig.reasons(newcomer) == {host["metadata"]["name"]: definition.verdict(host) for host in nodes}
 
 
 @pytest.mark.parametrize("seed", range(120))
 def test_filter_follows_what_ifs(seed: int) -> None:
     random = Random(seed)
     nodes = random_nodes(random)
-    world = World(nodes, random_pods(random, nodes))
+    pods = random_pods(random, nodes)
+    rig = rig_with(nodes, pods)
     item = random_pod(random, "new", "", 0.8)
-    definition = Definition(item, nodes, world.pods)
-    newcomer = world.pod(item)
-    state = world.pre_filter(newcomer)
+    definition = Definition(item, nodes, pods)
+    newcomer = rig.pod(item)
+    state = rig.pre_filter(newcomer)
     if state is None:
         return
     host = random.choice(nodes)
-    info = world.cluster.nodes.get(host["metadata"]["name"])
+    info = rig.cluster.nodes.get(host["metadata"]["name"])
     assert info is not None
-    with world.cluster.what_if() as journal:
-        for other in [p for p in world.pods if p["spec"]["nodeName"] == info.name and random.random() < 0.7]:
-            journal.remove(world.cluster.pods[other["metadata"]["uid"]], info)
+    with rig.cluster.what_if() as journal:
+        for other in [p for p in pods if p["spec"]["nodeName"] == info.name and random.random() < 0.7]:
+            journal.remove(rig.cluster.pods[other["metadata"]["uid"]], info)
             definition.shift(other, host, -1)
         for i in range(random.randint(0, 2)):
             nominated = random_pod(random, f"nominated-{i}", "", 0.7)
-            journal.add(world.pod(nominated), info)
+            journal.add(rig.pod(nominated), info)
             definition.shift(nominated, host, 1)
-        assert _reason(world.plugin.filter(state, newcomer, info)) == definition.verdict(host)
-    afterwards = Definition(item, nodes, world.pods)
-    assert _reason(world.plugin.filter(state, newcomer, info)) == afterwards.verdict(host)
+        assert message(rig.plugin.filter(state, newcomer, info)) == definition.verdict(host)
+    afterwards = Definition(item, nodes, pods)
+    assert message(rig.plugin.filter(state, newcomer, info)) == afterwards.verdict(host)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_filter_stays_right_as_the_cluster_changes_and_tokens_keep_their_promise(seed: int) -> None:
     random = Random(seed)
     nodes = random_nodes(random)
-    world = World(nodes, random_pods(random, nodes))
+    pods = random_pods(random, nodes)
+    rig = rig_with(nodes, pods)
     item = random_pod(random, "new", "", 0.8)
-    newcomer = world.pod(item)
-    token, before = world.plugin.filter_token(newcomer), world.verdicts(newcomer)
+    newcomer = rig.pod(item)
+    token, before = rig.plugin.filter_token(newcomer), rig.reasons(newcomer)
     for step in range(20):
         changed = random.choice(nodes)["metadata"]["name"]
         if random.random() < 0.2:
-            replaced = {"metadata": {**random_nodes(random)[0]["metadata"], "name": changed}}
+            replaced = random_nodes(random)[0]
+            replaced["metadata"]["name"] = changed
             nodes[:] = [n for n in nodes if n["metadata"]["name"] != changed] + [replaced]
-            world.cluster.put_node(msgspec.convert(replaced, api.Node))
-        elif world.pods and random.random() < 0.3:
-            gone = world.pods.pop(random.randrange(len(world.pods)))
-            world.cluster.remove_pod(gone["metadata"]["uid"])
+            rig.put_node(replaced)
+        elif pods and random.random() < 0.3:
+            gone = pods.pop(random.randrange(len(pods)))
+            rig.cluster.remove_pod(gone["metadata"]["uid"])
             changed = gone["spec"]["nodeName"]
         else:
             came = random_pod(random, f"more-{step}", changed, 0.4)
-            world.pods.append(came)
-            world.cluster.add_pod(world.pod(came))
-        definition = Definition(item, nodes, world.pods)
-        now = world.verdicts(newcomer)
+            pods.append(came)
+            rig.add_pod(came)
+        definition = Definition(item, nodes, pods)
+        now = rig.reasons(newcomer)
         assert now == {host["metadata"]["name"]: definition.verdict(host) for host in nodes}
-        if world.plugin.filter_token(newcomer) == token:
+        if rig.plugin.filter_token(newcomer) == token:
             assert {n: v for n, v in now.items() if n != changed} == {n: v for n, v in before.items() if n != changed}
-        token, before = world.plugin.filter_token(newcomer), now
+        token, before = rig.plugin.filter_token(newcomer), now
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -361,14 +270,15 @@ def test_scores_follow_the_definition(seed: int) -> None:
     nodes = random_nodes(random)
     hard, own_only = random.choice([0, 1, 7]), random.random() < 0.3
     args = {"hardPodAffinityWeight": hard, "ignorePreferredTermsOfExistingPods": own_only}
-    world = World(nodes, random_pods(random, nodes), **args)
+    pods = random_pods(random, nodes)
+    rig = rig_with(nodes, pods, **args)
     item = random_pod(random, "new", "", 0.6)
-    raw = defined_raw_scores(item, nodes, world.pods, hard)
+    raw = defined_raw_scores(item, nodes, pods, hard)
     if own_only and not any(terms_of(item, side, PREFERRED) for side in ("podAffinity", "podAntiAffinity")):
         raw = None
     names = [host["metadata"]["name"] for host in nodes]
     feasible = sorted(random.sample(names, random.randint(1, len(names))))
-    found = world.scores(world.pod(item), feasible)
+    found = rig.scores(rig.pod(item), feasible)
     if raw is None:
         assert found is None
         return
@@ -388,28 +298,28 @@ def test_scores_follow_the_definition(seed: int) -> None:
     [([-5, 0, 5], [0, 50, 100]), ([4, 4], [0, 0]), ([1, 2, 4], [0, 33, 100]), ([0, 29, 100], [0, 28, 100])],
 )
 def test_normalising(raw: list[int], expected: list[int]) -> None:
-    world = World([node(f"n{i}") for i in range(len(raw))])
-    state, newcomer = CycleState(), world.pod(pod("new"))
-    nodes = world.cluster.nodes.subset(np.arange(len(raw)))
-    final = world.plugin.normalize_nodes(state, newcomer, np.array(raw, dtype=np.int64), nodes)
+    rig = rig_with([node(f"n{i}") for i in range(len(raw))])
+    state, newcomer = CycleState(), rig.pod(pod("new"))
+    nodes = rig.cluster.nodes.subset(np.arange(len(raw)))
+    final = rig.plugin.normalize_nodes(state, newcomer, np.array(raw, dtype=np.int64), nodes)
     by_name = {f"n{i}": value for i, value in enumerate(raw)}
-    world.plugin.normalize_score(state, newcomer, by_name)
+    rig.plugin.normalize_score(state, newcomer, by_name)
     assert final.tolist() == list(by_name.values()) == expected
 
 
 def test_statuses_say_whether_preemption_may_help() -> None:
-    nodes = [node("n1", zone="z1", host="n1"), node("n2", zone="z2", host="n2"), node("n3", zone="z3", host="n3")]
+    nodes = [node("n1", zone="z1"), node("n2", zone="z2"), node("n3", zone="z3")]
     pods = [
         pod("p1", "n1", labels={"app": "b"}),
-        pod("p2", "n2", labels={"app": "c"}, **away(term(HOST, "new"))),
+        pod("p2", "n2", labels={"app": "c"}, affinity=away(term(HOSTNAME, "new"))),
         pod("p3", "n2", labels={"app": "a"}),
         pod("p4", "n1", labels={"app": "a"}),
     ]
-    world = World(nodes, pods)
-    newcomer = world.pod(pod("new", labels={"app": "new"}, **near(term()), **away(term(HOST, "b"))))
-    state = world.pre_filter(newcomer)
+    rig = rig_with(nodes, pods)
+    newcomer = rig.pod(pod("new", labels={"app": "new"}, affinity=near(term()) | away(term(HOSTNAME, "b"))))
+    state = rig.pre_filter(newcomer)
     assert state is not None
-    found = {info.name: world.plugin.filter(state, newcomer, info) for info in world.cluster.nodes}
+    found = {info.name: rig.plugin.filter(state, newcomer, info) for info in rig.cluster.nodes}
     assert found == {
         "n1": Status(Code.Unschedulable, ANTI, plugin="InterPodAffinity"),
         "n2": Status(Code.Unschedulable, EXISTING, plugin="InterPodAffinity"),
@@ -422,69 +332,69 @@ def test_statuses_say_whether_preemption_may_help() -> None:
     [
         ([term(app="new")], [], {"n1": "", "n2": "", "n3": AFFINITY}),
         ([term(app="a")], [], {"n1": AFFINITY, "n2": AFFINITY, "n3": AFFINITY}),
-        ([term(app="new"), term(HOST, "a")], [], {"n1": AFFINITY, "n2": AFFINITY, "n3": AFFINITY}),
+        ([term(app="new"), term(HOSTNAME, "a")], [], {"n1": AFFINITY, "n2": AFFINITY, "n3": AFFINITY}),
         ([term(app="new")], [pod("p", "n1", labels={"app": "new"})], {"n1": "", "n2": AFFINITY, "n3": AFFINITY}),
         ([term(app="new")], [pod("p", "n3", labels={"app": "new"})], {"n1": "", "n2": "", "n3": AFFINITY}),
     ],
 )
 def test_first_of_its_kind(terms: list[Json], there: list[Json], expected: dict[str, str]) -> None:
-    nodes = [node("n1", zone="z1", host="n1"), node("n2", zone="z2", host="n2"), node("n3")]
-    world = World(nodes, there)
-    assert world.verdicts(world.pod(pod("new", labels={"app": "new"}, **near(*terms)))) == expected
+    nodes = [node("n1", zone="z1"), node("n2", zone="z2"), node("n3")]
+    rig = rig_with(nodes, there)
+    assert rig.reasons(rig.pod(pod("new", labels={"app": "new"}, affinity=near(*terms)))) == expected
 
 
 def test_token_tells_that_the_first_of_its_kind_came() -> None:
-    world = World([node("n1", host="n1"), node("n2", host="n2")])
-    newcomer = world.pod(pod("new", labels={"app": "new"}, **near(term(HOST, "new"))))
-    token = world.plugin.filter_token(newcomer)
-    world.cluster.add_pod(world.pod(pod("p", "n1", labels={"app": "new"})))
-    assert world.plugin.filter_token(newcomer) != token
+    rig = rig_with([node("n1"), node("n2")])
+    newcomer = rig.pod(pod("new", labels={"app": "new"}, affinity=near(term(HOSTNAME, "new"))))
+    token = rig.plugin.filter_token(newcomer)
+    rig.add_pod(pod("p", "n1", labels={"app": "new"}))
+    assert rig.plugin.filter_token(newcomer) != token
 
 
 def test_token_of_hostname_anti_affinity_survives_placements_and_what_ifs() -> None:
-    world = World([node(f"n{i}", host=f"n{i}", zone="z") for i in range(3)])
-    newcomer = world.pod(pod("new", labels={"app": "a"}, **away(term(HOST), term(ZONE, "b"))))
-    token = world.plugin.filter_token(newcomer)
-    world.cluster.add_pod(world.pod(pod("p", "n1", labels={"app": "a"}, **away(term(HOST), term(ZONE, "b")))))
-    renewed = world.plugin.filter_token(newcomer)
+    rig = rig_with([node(f"n{i}", zone="z") for i in range(3)])
+    newcomer = rig.pod(pod("new", labels={"app": "a"}, affinity=away(term(HOSTNAME), term(ZONE, "b"))))
+    token = rig.plugin.filter_token(newcomer)
+    rig.add_pod(pod("p", "n1", labels={"app": "a"}, affinity=away(term(HOSTNAME), term(ZONE, "b"))))
+    renewed = rig.plugin.filter_token(newcomer)
     assert renewed == token, "own terms are known already, for the newcomer carries them itself"
-    info = world.cluster.nodes.get("n2")
+    info = rig.cluster.nodes.get("n2")
     assert info is not None
-    with world.cluster.what_if() as journal:
-        journal.add(world.pod(pod("q", labels={"app": "b"})), info)
-        assert world.plugin.filter_token(newcomer) != token
-    assert world.plugin.filter_token(newcomer) == token
+    with rig.cluster.what_if() as journal:
+        journal.add(rig.pod(pod("q", labels={"app": "b"})), info)
+        assert rig.plugin.filter_token(newcomer) != token
+    assert rig.plugin.filter_token(newcomer) == token
 
 
 def test_namespaces_that_come_later_are_heard_of() -> None:
-    world = World([node("n1", zone="z1")], [pod("p", "n1", namespace="late", labels={"app": "a"})])
+    rig = rig_with([node("n1", zone="z1")], [pod("p", "n1", namespace="late", labels={"app": "a"})])
     selected = away(term(namespaceSelector={"matchLabels": {"team": "z"}}))
-    newcomer = world.pod(pod("new", **selected))
-    assert world.verdicts(newcomer) == {"n1": ""}
-    world.cluster.put(api.Namespace(metadata=api.ObjectMeta(name="late", labels={"team": "z"})))
-    assert world.verdicts(newcomer) == {"n1": ANTI}
+    newcomer = rig.pod(pod("new", affinity=selected))
+    assert rig.reasons(newcomer) == {"n1": ""}
+    rig.cluster.put(api.Namespace(metadata=api.ObjectMeta(name="late", labels={"team": "z"})))
+    assert rig.reasons(newcomer) == {"n1": ANTI}
 
 
 def test_malformed_terms_reject_the_pod_and_matter_to_nobody_else() -> None:
     bad = {"matchExpressions": [{"key": "app", "operator": "Near"}]}
     broken = away(term(), term(labelSelector=bad)) | near(term(labelSelector=bad))
-    world = World([node("n1", zone="z1")], [pod("p", "n1", **broken)])
-    newcomer = world.pod(pod("new", labels={"app": "a"}, **broken))
-    status = world.plugin.pre_filter(CycleState(), newcomer, world.cluster.nodes.everything())
+    rig = rig_with([node("n1", zone="z1")], [pod("p", "n1", affinity=broken)])
+    newcomer = rig.pod(pod("new", labels={"app": "a"}, affinity=broken))
+    status = rig.plugin.pre_filter(CycleState(), newcomer, rig.cluster.nodes.everything())
     why = '"Near" is not a valid label selector operator'
     assert status == Status(
         Code.UnschedulableAndUnresolvable,
         f"parsing pod: [requiredAffinityTerms: {why}, requiredAntiAffinityTerms: {why}]",
         plugin="InterPodAffinity",
     )
-    assert world.verdicts(world.pod(pod("plain", labels={"app": "a"}))) == {"n1": ""}
+    assert rig.reasons(rig.pod(pod("plain", labels={"app": "a"}))) == {"n1": ""}
 
 
 # Queueing hints.
 
 
 def test_events() -> None:
-    assert [registered.event for registered in World([]).plugin.events_to_register()] == [
+    assert [registered.event for registered in rig_with().plugin.events_to_register()] == [
         ClusterEvent(EventResource.Pod, Action.Add | Action.Delete | Action.UpdatePodLabel),
         ClusterEvent(EventResource.Node, Action.Add | Action.UpdateNodeLabel),
     ]
@@ -493,7 +403,7 @@ def test_events() -> None:
 A: Json = {"labels": {"app": "a"}}
 B: Json = {"labels": {"app": "b"}}
 AB: Json = {"labels": {"app": "a", "rev": "b"}}
-BOTH = away(term(), term(app=None, labelSelector={"matchLabels": {"rev": "b"}}))
+BOTH = away(term(), term(labelSelector={"matchLabels": {"rev": "b"}}))
 
 
 @pytest.mark.parametrize(
@@ -514,18 +424,15 @@ BOTH = away(term(), term(app=None, labelSelector={"matchLabels": {"rev": "b"}}))
         (away(term()), pod("p", "n1", **B), None, False),
         (BOTH, pod("p", "n1", **A), None, False),
         (BOTH, pod("p", "n1", **AB), None, True),
-        ({}, pod("p", "n1", **B, **away(term(app="new"))), None, True),
-        ({}, pod("p", **B, **away(term(app="new"))), None, False),
+        ({}, pod("p", "n1", **B, affinity=away(term(app="new"))), None, True),
+        ({}, pod("p", **B, affinity=away(term(app="new"))), None, False),
         ({}, pod("new", **A), pod("new", **B), True),
     ],
 )
 def test_hint_on_pods(affinity: Json, old: Json | None, new: Json | None, queued: bool) -> None:
-    world = World([])
-    rejected = world.pod(pod("new", labels={"app": "new"}, **affinity))
-    hint = next(iter(world.plugin.events_to_register())).hint
-    assert hint is not None
-    answer = hint(rejected, *(None if item is None else world.pod(item) for item in (old, new)))
-    assert answer is (QueueingHint.Queue if queued else QueueingHint.QueueSkip)
+    rig = rig_with()
+    rejected = rig.pod(pod("new", labels={"app": "new"}, affinity=affinity))
+    assert rig.hint(0, rejected, old, new) is queue_if(queued)
 
 
 @pytest.mark.parametrize(
@@ -536,7 +443,7 @@ def test_hint_on_pods(affinity: Json, old: Json | None, new: Json | None, queued
         (near(term()), node("n"), node("n", zone="z1"), True),
         (near(term()), node("n", zone="z1"), node("n", zone="z2"), True),
         (near(term()), node("n", zone="z1"), node("n"), False),
-        (near(term()), node("n", zone="z1"), node("n", zone="z1", more="x"), False),
+        (near(term()), node("n", zone="z1"), node("n", zone="z1", labels={"more": "x"}), False),
         (away(term()), None, node("n"), True),
         (away(term()), node("n"), node("n", zone="z1"), False),
         (away(term()), node("n", zone="z1"), node("n", zone="z2"), True),
@@ -545,22 +452,15 @@ def test_hint_on_pods(affinity: Json, old: Json | None, new: Json | None, queued
     ],
 )
 def test_hint_on_nodes(affinity: Json, old: Json | None, new: Json, queued: bool) -> None:
-    world = World([])
-    _, registered = world.plugin.events_to_register()
-    assert registered.hint is not None
-    before = None if old is None else msgspec.convert(old, api.Node)
-    answer = registered.hint(world.pod(pod("new", **affinity)), before, msgspec.convert(new, api.Node))
-    assert answer is (QueueingHint.Queue if queued else QueueingHint.QueueSkip)
+    rig = rig_with()
+    assert rig.hint(1, rig.pod(pod("new", affinity=affinity)), old, new) is queue_if(queued)
 
 
 @pytest.mark.parametrize("old", [None, pod("p", "n1", **B)])
 def test_hints_give_malformed_terms_another_chance(old: Json | None) -> None:
-    world = World([])
+    rig = rig_with()
     bad = away(term(labelSelector={"matchExpressions": [{"key": "app", "operator": "Near"}]}))
-    broken, sound = world.pod(pod("new", **bad)), world.pod(pod("sound"))
-    for_pods, for_nodes = (registered.hint for registered in world.plugin.events_to_register())
-    assert for_pods is not None
-    assert for_nodes is not None
-    assert for_nodes(broken, None, api.Node()) is QueueingHint.Queue
-    assert for_pods(broken, old and world.pod(old), world.pod(pod("q", "n1"))) is QueueingHint.Queue
-    assert for_pods(sound, world.pod(pod("p", "n1", **bad)), None) is QueueingHint.Queue
+    broken, sound = rig.pod(pod("new", affinity=bad)), rig.pod(pod("sound"))
+    assert rig.hint(1, broken, None, api.Node()) is QueueingHint.Queue
+    assert rig.hint(0, broken, old, pod("q", "n1")) is QueueingHint.Queue
+    assert rig.hint(0, sound, pod("p", "n1", affinity=bad), None) is QueueingHint.Queue
