@@ -1,10 +1,10 @@
-"""Thrift: pods take the cheapest node that they can pay for."""
+"""Thrift: rejects nodes above the pod's budget and prefers the cheapest."""
 
 from stowplan import CycleState, NodeInfo, Plugin, Pod, Status, reject
 
 
 class Thrift(Plugin):
-    """Reads two labels: what an hour costs on a node, and what a pod may spend."""
+    """Reads two labels: a node's price and a pod's budget, per hour."""
 
     name = "Thrift"
     scope = "node"

@@ -1,4 +1,4 @@
-"""Two questions about each node, from what the request says of it: may the pod go there, and how gladly."""
+"""Filters and scores nodes by two labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stowplan import CycleState, NodeInfo, Plugin, Pod, Status, reject
 
 
 class Landlord(Plugin):
-    """Pods stay off nodes that are about to be emptied, and prefer those that their owner recommends."""
+    """Rejects nodes that are about to be drained and prefers nodes with more stars."""
 
     name = "landlord"
     scope = "node"
@@ -16,9 +16,9 @@ class Landlord(Plugin):
 
     class Args(msgspec.Struct):
         leaving: str = "example.com/leaving"
-        """The label of nodes that are about to be emptied."""
+        """Label of nodes that are about to be drained."""
         stars: str = "example.com/stars"
-        """The label that says how good a node is, from 0 to 10."""
+        """Label with a node's rating, from 0 to 10."""
 
     args: Args
 

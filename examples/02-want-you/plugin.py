@@ -1,4 +1,4 @@
-"""Pods that want you get one node, and that node alone."""
+"""Pins pods with the label `want: you` to one node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stowplan import CycleState, NodeInfo, Plugin, Pod, Status, reject_forever
 
 
 class WantYou(Plugin):
-    """Pods labelled `want: you` may use one node only. Others may use none, unless the rule is the kinder one."""
+    """Allows pods labelled `want: you` on one node only, and other pods on no node unless `kinder` is set."""
 
     name = "want-you"
     scope = "node"
@@ -16,7 +16,7 @@ class WantYou(Plugin):
     class Args(msgspec.Struct):
         node: str = "10-9-101-66"
         kinder: bool = False
-        """Let pods without the label go where they like."""
+        """Allow pods without the label on every node."""
 
     args: Args
 

@@ -1,4 +1,4 @@
-"""The classic first plugin of the scheduling framework: it looks on at PreFilter, Filter and PreBind."""
+"""The classic first plugin of the scheduling framework: logs the calls of PreFilter, Filter and PreBind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ log.setLevel(logging.INFO)
 
 
 class SamplePlugin(Plugin):
-    """Accepts every pod and every node, and logs what it sees."""
+    """Accepts every pod and every node, and logs each call."""
 
     name = "sample-plugin"
     needs_objects = True  # PreBind logs the whole node
 
     class Args(msgspec.Struct):
-        """As `pluginConfig` spells them."""
+        """The plugin's `args` in `pluginConfig`."""
 
         favorite_color: str = ""
         favorite_number: int = 0

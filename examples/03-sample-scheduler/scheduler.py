@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A scheduler of one's own: kube-scheduler's flags and configuration, and one plugin more."""
+"""A scheduler with kube-scheduler's flags and configuration, and one additional plugin."""
 
 import sys
 

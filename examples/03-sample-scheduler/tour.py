@@ -1,6 +1,6 @@
-"""A plugin at every extension point. It tells in which order they ran, for each way that a pod can go.
+"""A plugin that implements every extension point and prints their order for each pod.
 
-A pod's label `tour` names the point at which it is refused; without the label it is bound.
+A pod's label `tour` names the point at which the pod is rejected; without the label it is bound.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Mapping
 from stowplan import CycleState, NodeInfo, Nodes, Plugin, Pod, Status, error, reject, skip, wait
 from stowplan.framework import Handle, QueuedPodInfo
 
-PATIENCE = 5.0
+PERMIT_TIMEOUT_SECONDS = 5.0
 
 
 class Tour(Plugin):
-    """Notes each step of a pod, and writes all of them down when the pod's way ends."""
+    """Records each step of a pod's attempt, and prints the steps when the attempt ends."""
 
     name = "tour"
 
     def __init__(self, args: object, handle: Handle) -> None:
         super().__init__(args, handle)
         self._steps: dict[str, list[str]] = {}
-        self._over: set[str] = set()
+        self._printed: set[str] = set()
 
     # Queue
     def pre_enqueue(self, pod: Pod) -> Status | None:
-        self._tell(pod)
+        self._print(pod)
         if (refusal := self._step(pod, "pre_enqueue")) is not None:
             self._end(pod)
         return refusal
@@ -73,7 +73,7 @@ class Tour(Plugin):
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         if pod.labels.get("tour") in ("hold", "forget"):
             self._step(pod, "permit says wait")
-            return wait(PATIENCE)
+            return wait(PERMIT_TIMEOUT_SECONDS)
         return self._step(pod, "permit")
 
     # Binding cycle
@@ -94,7 +94,7 @@ class Tour(Plugin):
                 waiting.allow(self.name)
 
     def _step(self, pod: Pod, point: str) -> Status | None:
-        """Whatever is asked once for each node, or pod, is one step."""
+        """Records one step per point, however many nodes or pods it is called for."""
         refuses = pod.labels.get("tour") == point
         step = f"{point} refuses" if refuses else point
         steps = self._steps.setdefault(pod.uid, [])
@@ -105,11 +105,11 @@ class Tour(Plugin):
         return error("out of order") if point in ("pre_bind", "bind") else reject(f"refused at {point}")
 
     def _end(self, pod: Pod) -> None:
-        """One way is enough: when the pod is retried, it goes much the same."""
-        self._tell(pod)
-        self._over.add(pod.uid)
+        """Prints the first attempt only; retries take the same steps."""
+        self._print(pod)
+        self._printed.add(pod.uid)
 
-    def _tell(self, pod: Pod) -> None:
+    def _print(self, pod: Pod) -> None:
         steps = self._steps.pop(pod.uid, [])
-        if steps and pod.uid not in self._over:
+        if steps and pod.uid not in self._printed:
             sys.stderr.write(f"{pod.name}: {', '.join(steps)}\n")

@@ -1,4 +1,4 @@
-"""A sample: luck decides, the same way each time that the same pod and node meet."""
+"""A placeholder rule: a hash of the names of pod and node decides."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from stowplan import CycleState, NodeInfo, Plugin, Pod, Status, reject
 
 
 def luck(pod: Pod, node: NodeInfo) -> int:
-    """From 0 to 10, out of the names."""
+    """A number from 0 to 10 computed from the two names."""
     return zlib.crc32(f"{pod.name}/{node.name}".encode()) % 11
 
 
 class Lucky(Plugin):
-    """A pod must have some luck with a node to go there, and goes where it has most."""
+    """Rejects nodes with luck 0 and prefers those with more."""
 
     name = "lucky"
     score_range = (0, 10)

@@ -1,6 +1,6 @@
-"""All of it on one machine, in a few seconds: etcd, kube-apiserver, kube-scheduler, the extender, nodes and pods.
+"""Runs etcd, kube-apiserver, kube-scheduler and the extender on this machine, and schedules four pods.
 
-`python -m stowplan.testing build` builds the binaries, once. Give the number of nodes, three unless given.
+`python -m stowplan.testing build` builds the binaries once. The argument is the number of nodes, 3 by default.
 """
 
 import subprocess
@@ -36,7 +36,7 @@ def main(nodes: int) -> None:
             sys.stdout.write(f"{each['metadata']['name']} -> {each['spec']['nodeName']}\n")
     calls = subprocess.run(["grep", "-o", 'verb="[a-z]*"', extender.log], capture_output=True, text=True, check=True)
     for verb in ("filter", "prioritize"):
-        sys.stdout.write(f"{verb} was asked {calls.stdout.count(verb)} times\n")
+        sys.stdout.write(f"{verb} was called {calls.stdout.count(verb)} times\n")
 
 
 def answers(url: str) -> bool:

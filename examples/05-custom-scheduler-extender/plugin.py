@@ -1,4 +1,4 @@
-"""Nodes belong to teams: who may use them, who is to use them first, and the binding itself."""
+"""Nodes belong to teams: filter, score and bind."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ log.setLevel(logging.INFO)
 
 
 class Teams(Plugin):
-    """A pod keeps off the nodes of other teams, and takes those of its own before those that are everybody's."""
+    """Rejects nodes of other teams, prefers nodes of the pod's team to shared nodes, and binds the pod."""
 
     name = "teams"
     scope = "node"
 
     class Args(msgspec.Struct):
         label: str = "example.com/team"
-        """Whose a pod or a node is; without it they are everybody's."""
+        """Label with the team of a pod or a node; a node without it is shared."""
 
     args: Args
 
@@ -36,7 +36,7 @@ class Teams(Plugin):
         return reject_forever("node(s) belong to another team")
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float:
-        """What has passed the filter and has an owner at all has the pod's."""
+        """A node that passed the filter and has the label belongs to the pod's team."""
         return 100 if self.args.label in node.labels else 0
 
     async def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:

@@ -1,4 +1,4 @@
-"""An extender that takes its time, to see what a scheduler does then."""
+"""A slow extender, to show what a scheduler does after a timeout."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from stowplan import CycleState, NodeInfo, Nodes, Plugin, Pod
 
 
 class Slow(Plugin):
-    """Prefers the node that the pod's label `example.com/prefer` names, and dawdles at the verb that its label
-    `example.com/slow` names."""
+    """Prefers the node in the pod's label `example.com/prefer`; sleeps in the verb in its label `example.com/slow`."""
 
     name = "slow"
 
@@ -21,14 +20,14 @@ class Slow(Plugin):
     args: Args
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
-        self.dawdle(pod, "filter")
+        self.sleep_in(pod, "filter")
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
-        self.dawdle(pod, "prioritize")
+        self.sleep_in(pod, "prioritize")
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float:
         return 100 if node.name == pod.labels.get("example.com/prefer") else 0
 
-    def dawdle(self, pod: Pod, verb: str) -> None:
+    def sleep_in(self, pod: Pod, verb: str) -> None:
         if pod.labels.get("example.com/slow") == verb:
             time.sleep(self.args.seconds)

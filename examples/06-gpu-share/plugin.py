@@ -1,4 +1,4 @@
-"""GPUs in slices: pods ask for some memory of a GPU, and several share one."""
+"""Shares GPUs by memory: pods request part of a GPU's memory, and several pods share a GPU."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ log.setLevel(logging.INFO)
 
 
 class Slice(NamedTuple):
-    """What a pod has of a GPU; the GPU is None where nobody knows which."""
+    """A pod's part of a GPU; `gpu` is None if the GPU is unknown."""
 
     gpu: int | None
     memory: int
 
 
 class GpuShare(Plugin):
-    """A pod needs one GPU with enough memory left. It gets the fullest that will do, and an annotation tells which.
+    """Places a pod on the fullest GPU with enough free memory, and records the GPU in an annotation.
 
-    The scheduler's own arithmetic knows a node's memory in total only: two GPUs with 4 left each are no place for a 6.
+    NodeResourcesFit counts a node's memory in total only: two GPUs with 4 free on each do not fit a pod of 6.
     """
 
     name = "GpuShare"
-    needs_objects = True  # The annotations of pods
+    needs_objects = True  # Reads annotations of pods
     score_range = (0, 1)
 
     class Args(msgspec.Struct):
         memory: str = "example.com/gpu-memory"
-        """The resource: nodes offer that of all their GPUs together, pods request some of one GPU."""
+        """Extended resource: a node's total of all its GPUs; a pod's request is from one GPU."""
         gpus: str = "example.com/gpus"
-        """The label of nodes that says how many GPUs, all of the same size, they have."""
+        """Label of nodes with the number of GPUs, all of the same size."""
         index: str = "example.com/gpu-index"
-        """The annotation of pods that says which GPU is theirs."""
+        """Annotation of pods with the index of the GPU."""
         assume_time: str = "example.com/gpu-assume-time"
-        """The annotation of pods that says when it was given to them."""
+        """Annotation of pods with the time of the assignment."""
 
     args: Args
 
@@ -79,7 +79,7 @@ class GpuShare(Plugin):
         return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float:
-        """The less would be left on the GPU, the better: large pods that come later need GPUs that are empty."""
+        """The less memory stays free on the GPU, the higher: later large pods need empty GPUs."""
         held = self.held.on(node)
         chosen = self.choose(pod, node, held)
         if chosen is None or chosen.gpu is None:
@@ -97,7 +97,7 @@ class GpuShare(Plugin):
         self.held.release(pod.uid)
 
     async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Whoever starts the pod's containers reads from the annotation which GPU to show them."""
+        """Writes the annotations; the device plugin reads the GPU from them."""
         held = self.held.of(pod.uid)
         if held is None:
             return reject("the GPU was given away, it took too long")
@@ -106,17 +106,17 @@ class GpuShare(Plugin):
         log.info("%s gets %d on GPU %s of %s", pod.key, held.value.memory, held.value.gpu, node_name)
         return await self.pods.annotate(pod, notes)
 
-    # What there is, what is taken, what is left
+    # Total, used and free memory
 
     def wanted(self, pod: Pod) -> int:
         return pod.template.requests.get(self.args.memory, 0)
 
     def count(self, node: NodeInfo) -> int:
-        told = node.labels.get(self.args.gpus, "")
-        return int(told) if told.isdecimal() else 0
+        value = node.labels.get(self.args.gpus, "")
+        return int(value) if value.isdecimal() else 0
 
     def size(self, node: NodeInfo) -> int:
-        """The memory of one GPU of the node."""
+        """Memory of one GPU of the node."""
         count = self.count(node)
         return node.allocatable.get(self.args.memory, 0) // count if count else 0
 
@@ -127,7 +127,7 @@ class GpuShare(Plugin):
         return Slice(min(fitting)[1], wanted) if fitting else None
 
     def left(self, pod: Pod, node: NodeInfo, held: Mapping[str, Slice]) -> list[int]:
-        """The memory that other pods leave of each GPU. One of whose GPU nobody knows might be on any."""
+        """Free memory of each GPU. A pod whose GPU is unknown is counted on each."""
         left = [self.size(node)] * self.count(node)
         for gpu, memory in self.taken(pod, node, held):
             for each in range(len(left)) if gpu is None else (gpu,):
@@ -135,11 +135,11 @@ class GpuShare(Plugin):
         return left
 
     def taken(self, pod: Pod, node: NodeInfo, held: Mapping[str, Slice]) -> Iterator[Slice]:
-        """What other pods were promised on the node, and what those have that are there."""
+        """Reservations of other pods for the node, and slices of the pods on it."""
         yield from (value for uid, value in held.items() if uid != pod.uid)
         count = self.count(node)
         for uid, other in node.pods.items():
             if uid not in held and uid != pod.uid and self.wanted(other):
-                told = (other.object["metadata"].get("annotations") or {}).get(self.args.index, "")
-                known = told.isdecimal() and int(told) < count
-                yield Slice(int(told) if known else None, self.wanted(other))
+                value = (other.object["metadata"].get("annotations") or {}).get(self.args.index, "")
+                known = value.isdecimal() and int(value) < count
+                yield Slice(int(value) if known else None, self.wanted(other))

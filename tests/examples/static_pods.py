@@ -1,4 +1,4 @@
-"""Runs what the manifests of examples describe, as processes on this machine."""
+"""Runs the containers of the examples' manifests as processes on this machine."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ from stowplan.testing import SCHEDULER, ControlPlane, Process
 from stowplan.testing.binaries import require
 
 MOUNTED = "/etc/kubernetes"
+SUPPORTED = "v1.36"
+
+
+def folder_of(release: str) -> str:
+    """The folder of an example that has the files for a release of Kubernetes."""
+    return release if release == SUPPORTED else f"configs-of-old-releases/{release}"
 
 
 class ExampleExtender(ExtenderProcess):
-    """The extender of an example, on a port of its own: the command with these flags."""
+    """The extender of an example on a free port, started with these flags."""
 
     def __init__(self, folder: Path, *flags: str, scheme: str = "http") -> None:
         super().__init__(folder, "extender", scheme=scheme)
@@ -27,10 +33,10 @@ class ExampleExtender(ExtenderProcess):
 
 
 class StaticPod:
-    """A scheduler's static pod: its files, its command, and its probe. Pods older than v1.23 run our scheduler.
+    """A scheduler's static pod: its files, its command, and its probe. Pods of old releases run `stowplan scheduler`.
 
-    Files are copied to a folder that stands for `/etc/kubernetes`; `changes` are made to their texts, since the
-    extender is on another port than they say.
+    Files are copied to a folder that stands for `/etc/kubernetes`; `changes` replaces parts of their texts, such as
+    the extender's port.
     """
 
     def __init__(self, source: Path, folder: Path, control_plane: ControlPlane, changes: Mapping[str, str]) -> None:
@@ -44,7 +50,7 @@ class StaticPod:
         name, *flags = self._container["command"]
         assert name == "kube-scheduler"
         own = [sys.executable, "-m", "stowplan", "scheduler"]
-        command = [str(require([name])[0])] if source.name == "v1.36" else own
+        command = [str(require([name])[0])] if source.name == SUPPORTED else own
         self.process = Process(f"{name} of {source.name}", [*command, *flags], folder / "log")
 
     @property
@@ -54,14 +60,14 @@ class StaticPod:
 
     @property
     def mounted(self) -> set[str]:
-        """The names of the mounted files; every mount has its volume."""
+        """Names of the mounted files. Asserts that every mount has its volume."""
         paths = {volume["name"]: volume["hostPath"]["path"] for volume in self._manifest["spec"]["volumes"]}
         mounts = {mount["name"]: mount["mountPath"] for mount in self._container["volumeMounts"]}
         assert mounts == paths
         return {Path(path).name for path in paths.values()}
 
     def is_alive(self) -> bool:
-        """What the kubelet's probe would say."""
+        """Result of the kubelet's liveness probe."""
         probe = self.probe
         url = f"{probe['scheme'].lower()}://{probe['host']}:{probe['port']}{probe['path']}"
         trusting = ssl._create_unverified_context()  # as the kubelet does
@@ -71,7 +77,7 @@ class StaticPod:
         except OSError:
             return False
 
-    # As the fixtures want to have it
+    # Interface that the fixtures expect
     @property
     def processes(self) -> list[Process]:
         return [self.process]

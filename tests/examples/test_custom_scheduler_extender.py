@@ -1,4 +1,4 @@
-"""An extender that filters, prioritizes and binds, over HTTP and HTTPS; timeouts; and a Policy of old."""
+"""An extender that filters, prioritizes and binds, over HTTP and HTTPS; its timeouts; and a Policy file of v1.10."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import yaml
 from tests.e2e.extending import failures, wait_for_failure
 from tests.examples.conftest import Start
-from tests.examples.static_pods import ExampleExtender, StaticPod
+from tests.examples.static_pods import ExampleExtender, StaticPod, folder_of
 
 from stowplan.testing import SCHEDULER, ControlPlane, KubeApi, Process, node, pod, wait_until
 
@@ -35,12 +35,12 @@ pytestmark = [
 
 
 def team_nodes() -> list[dict[str, Any]]:
-    """One of the red team, one of the blue team, one of nobody, which is the largest."""
+    """A node of the red team, one of the blue team, and a larger shared one."""
     return [node("ant", labels={TEAM: "red"}), node("bee", labels={TEAM: "blue"}), node("cow", cpu="32")]
 
 
 def manifest_flags(control_plane: ControlPlane) -> list[str]:
-    """What the extender's static pod says, but for the port, and with files where they are on this machine."""
+    """The flags of the extender's static pod without the port, with the paths of files on this machine."""
     manifest = yaml.safe_load((FOLDER / "v1.36" / "custom-scheduler-extender.yaml").read_text())
     command, *flags = manifest["spec"]["containers"][0]["args"]
     assert command == "extender"
@@ -76,10 +76,10 @@ def test_filter_prioritize_and_bind(
     kube_api.create_all([large, small])
     assert kube_api.wait_for_pods_bound(namespace, count=2) == {"r": "ant", "n": "cow"}
     wait_for_failure(kube_api, namespace, "large", "0/3 nodes are available: 3 Insufficient cpu.")
-    told = wait_for_failure(
+    message = wait_for_failure(
         kube_api, namespace, "small", "0/3 nodes are available: 1 node(s) belong to another team, 2 "
     )
-    assert "3 Preemption is not helpful for scheduling" in told
+    assert "3 Preemption is not helpful for scheduling" in message
     extender.wait_for_calls(f"{namespace}/r", ["filter", "prioritize", "bind"])
     extender.wait_for_calls(f"{namespace}/n", ["filter", "bind"])  # One node is left: nothing to prefer.
     log = extender.process.log.read_text()
@@ -96,7 +96,7 @@ def test_timeouts(
     start: Start,
     start_kube_scheduler: Callable[..., Any],
 ) -> None:
-    """The scheduler waits for half a second, and nobody told the extender. `big` is what the scheduler itself likes."""
+    """The scheduler waits half a second, the extender assumes a minute. Without the extender `big` scores highest."""
     kube_api.create_all([node("big", cpu="32"), node("small", cpu="4")])
     access = f"--kubeconfig={control_plane.kubeconfig(SCHEDULER)}"
     flags = (f"--plugin={FOLDER}/slow.py:Slow", "--url-prefix=/api/scheduler", "--http-timeout=1m", access)
@@ -115,14 +115,14 @@ def test_timeouts(
     assert failures(kube_api, namespace, "unscored") == []
     assert "No score given by this extender" in scheduler.process.log.read_text()
     kube_api.create(pod("stuck", namespace, labels=labels("filter")))
-    told = wait_for_failure(kube_api, namespace, "stuck", "deadline exceeded")
-    assert f"`{told.replace(extender.url, HERE)}`" in README
+    message = wait_for_failure(kube_api, namespace, "stuck", "deadline exceeded")
+    assert f"`{message.replace(extender.url, HERE)}`" in README
     assert "nodeName" not in kube_api.get("Pod", "stuck", namespace)["spec"]
 
 
-@pytest.mark.parametrize("era", ["v1.10", "v1.36"])
+@pytest.mark.parametrize("release", ["v1.10", "v1.36"])
 def test_the_policy(
-    era: str,
+    release: str,
     control_plane: ControlPlane,
     kube_api: KubeApi,
     namespace: str,
@@ -130,14 +130,14 @@ def test_the_policy(
     start: Start,
     start_kube_scheduler: Callable[..., Any],
 ) -> None:
-    """Our scheduler takes it as it is, kube-scheduler what it is converted to."""
+    """`stowplan scheduler` reads it unchanged, kube-scheduler reads the converted configuration."""
     kube_api.create_all(team_nodes())
     flags = ("--url-prefix=/api/scheduler", "--log-requests")
     extender = start(ExampleExtender(tmp_path, f"--plugin={FOLDER}/plugin.py:Teams", *flags))
-    if era == "v1.10":
-        start(StaticPod(FOLDER / era, tmp_path / "etc", control_plane, {HERE: extender.url}))
+    if release == "v1.10":
+        start(StaticPod(FOLDER / folder_of(release), tmp_path / "etc", control_plane, {HERE: extender.url}))
     else:
-        converted = (FOLDER / era / "converted-policy.yaml").read_text().replace(HERE, extender.url)
+        converted = (FOLDER / release / "converted-policy.yaml").read_text().replace(HERE, extender.url)
         start_kube_scheduler(config=yaml.safe_load(converted))
     port = {"name": "app", "image": "example.com/app:1", "ports": [{"containerPort": 80, "hostPort": 8080}]}
     twin = {"containers": [port], "nodeSelector": {"kubernetes.io/hostname": "ant"}}
@@ -145,7 +145,7 @@ def test_the_policy(
     kube_api.create(pod("red", namespace, labels={TEAM: "red"}, cpu="1"))
     kube_api.create(pod("none", namespace, cpu="64"))
     kube_api.create(pod("blue", namespace, labels={TEAM: "blue"}, nodeSelector={TEAM: "red"}))
-    # No predicate keeps pods with the same port apart; the extender has no say in priorities, least requested has.
+    # No predicate checks host ports. The extender does not prioritize, LeastRequestedPriority does.
     bound = kube_api.wait_for_pods_bound(namespace, count=3)
     assert bound == {"twin-0": "ant", "twin-1": "ant", "red": "cow"}
     wait_for_failure(kube_api, namespace, "none", "0/3 nodes are available: 3 Insufficient cpu.")
@@ -166,7 +166,7 @@ def test_the_commands_that_wrote_the_files(command: str, file: str) -> None:
 
 
 def test_inside_our_scheduler(control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path) -> None:
-    """Where there is a binder already, the plugin's own is not needed; where there is none, it binds."""
+    """With DefaultBinder enabled the plugin does not bind; with DefaultBinder disabled it does."""
     kube_api.create_all(team_nodes())
     command = ["scheduler", f"--config={FOLDER}/scheduler-config.yaml", f"--plugin={FOLDER}/plugin.py:Teams"]
     environment = {"KUBECONFIG": str(control_plane.kubeconfig(SCHEDULER, certificate=True))}

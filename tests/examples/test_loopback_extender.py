@@ -1,4 +1,4 @@
-"""An extender on loopback, called by the scheduler of a static pod: today's, and that of v1.16."""
+"""An extender on loopback, called by the scheduler of a static pod: of v1.36 and of v1.16."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.extending import wait_for_failure
 from tests.examples.conftest import Start
-from tests.examples.static_pods import ExampleExtender, StaticPod
+from tests.examples.static_pods import ExampleExtender, StaticPod, folder_of
 
 from stowplan.testing import ControlPlane, KubeApi, node, pod, wait_until
 
@@ -22,9 +22,9 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("era", ["v1.16", "v1.36"])
+@pytest.mark.parametrize("release", ["v1.16", "v1.36"])
 def test_filter_and_priority(
-    era: str, control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path, start: Start
+    release: str, control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path, start: Start
 ) -> None:
     leaving = {"example.com/leaving": "soon", "example.com/stars": "10"}
     kube_api.create_all([node("old", labels=leaving), node("plain"), node("grand", labels={"example.com/stars": "9"})])
@@ -32,13 +32,13 @@ def test_filter_and_priority(
         tmp_path, f"--plugin={FOLDER}/plugin.py:Landlord", "--prioritize-verb=priority", "--log-requests"
     )
     start(extender)
-    scheduler = StaticPod(FOLDER / era, tmp_path / "etc", control_plane, {HERE: f"{extender.url}/"})
+    scheduler = StaticPod(FOLDER / folder_of(release), tmp_path / "etc", control_plane, {HERE: f"{extender.url}/"})
     assert scheduler.mounted == {
         "scheduler.conf",
         "scheduler-extender.yaml",
-        *(["scheduler-extender-policy.json"] if era == "v1.16" else []),
+        *(["scheduler-extender-policy.json"] if release == "v1.16" else []),
     }
-    assert scheduler.probe["port"] == (10251 if era == "v1.16" else 10259)
+    assert scheduler.probe["port"] == (10251 if release == "v1.16" else 10259)
     start(scheduler)
     kube_api.create(pod("tenant", namespace))
     wait_until(lambda: kube_api.get("Pod", "tenant", namespace)["spec"].get("nodeName") == "grand")
@@ -56,7 +56,7 @@ def test_the_default_manifest_works_with_the_command_swapped(
     control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path, start: Start
 ) -> None:
     """No extender, the probe over TLS."""
-    scheduler = StaticPod(FOLDER / "v1.18", tmp_path / "etc", control_plane, {})
+    scheduler = StaticPod(FOLDER / folder_of("v1.18"), tmp_path / "etc", control_plane, {})
     assert (scheduler.probe["scheme"], scheduler.probe["port"]) == ("HTTPS", 10259)
     start(scheduler)
     kube_api.create_all([node("ant"), pod("tenant", namespace)])

@@ -1,4 +1,4 @@
-"""The READMEs of the examples: their commands, copied as they stand, do what is written there."""
+"""The READMEs of the examples: every command is run as written, and its output compared."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from stowplan.testing.binaries import cache_folder
 EXAMPLES = ROOT / "examples"
 PAGES = [Page(path) for path in sorted(EXAMPLES.glob("*/README.md"))]
 NO_OBJECTS = {"KubeSchedulerConfiguration", "Policy"}
-OF_DOCUMENTS = [page for page in PAGES if "01" <= page.path.parent.name < "06"]
+TUTORIALS = Page(ROOT / "docs" / "explanation" / "coming-from-the-classic-tutorials.md")
+SECTIONS = re.split(r"^## ", TUTORIALS.text, flags=re.MULTILINE)[1:]
+OLD = "configs-of-old-releases"
 SCHEDULERS_PORT = ":10259"
 APPLIED = (
     "ConfigMap",
@@ -45,7 +47,7 @@ def present(api: KubeApi) -> set[tuple[str, str, str]]:
 
 @pytest.fixture
 def cluster(control_plane: ControlPlane, kube_api: KubeApi, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """What a reader with a cluster has: kubectl, and the file that it reads. What was applied is gone afterwards."""
+    """A reader's environment with a cluster: kubectl and its kubeconfig. Applied objects are deleted afterwards."""
     home = tmp_path / "home"
     (home / ".kube").mkdir(parents=True)
     (home / ".kube" / "config").write_text(control_plane.kubeconfig().read_text())
@@ -70,7 +72,7 @@ def pages_to_run() -> Iterator[object]:
 
 @pytest.mark.parametrize("page", list(pages_to_run()))
 def test_the_commands_of(page: Page, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """In a copy of the folder, since some of them write files."""
+    """In a copy of the folder, since some commands write files."""
     folder = tmp_path / named(page)
     shutil.copytree(page.path.parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
     if any(block.marks.get("background", "").endswith(SCHEDULERS_PORT) for block in page.blocks):
@@ -80,7 +82,7 @@ def test_the_commands_of(page: Page, tmp_path: Path, request: pytest.FixtureRequ
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_no_command_escapes(page: Page) -> None:
-    """Each is run or says why not; what the comments tell the test, the text tells the reader."""
+    """Each command is run or gives the reason why not; the text repeats what the comments say."""
     assert page.text.count("\n```") == 2 * len(page.blocks), "a fence is not closed"
     for block in page.blocks:
         where = f"{page.name}:{block.line}"
@@ -94,24 +96,44 @@ def test_no_command_escapes(page: Page) -> None:
             assert not shown.exists() or shown.read_text() == block.text, where
 
 
-@pytest.mark.parametrize("page", OF_DOCUMENTS, ids=named)
-def test_the_table_at_the_end(page: Page) -> None:
-    """It is the last part, and the files that it names are there."""
-    title, _, table = page.text.rpartition("\n## ")[2].partition("\n")
-    assert title == "Where everything is"
-    rows = [line.strip("|").split(" | ") for line in table.strip().splitlines()]
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.partition("\n")[0])
+def test_the_parts_of_classic_tutorials_are_here(section: str) -> None:
+    """Each section names its example, and every file in its table exists there."""
+    (example,) = re.findall(r"\.\./\.\./examples/([\w-]+)/README\.md", section)
+    rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("|")]
     assert all(len(row) == 2 for row in rows[:1] + rows[2:]), rows
     files = re.findall(r"`([\w./-]+\.(?:py|yaml|json))`", "".join(row[1] for row in rows[2:]))
     assert files
-    assert [file for file in files if not list(page.path.parent.rglob(file))] == []
+    assert [file for file in files if not list((EXAMPLES / example).rglob(file))] == []
+
+
+def test_every_classic_tutorial_has_its_section() -> None:
+    """Examples 01 to 06 follow published tutorials; each README links to its own section."""
+    pages = {named(page): page for page in PAGES if "01" <= named(page) < "07"}
+    anchors = {example: anchor for example, anchor in map(linked_section, pages.items()) if anchor}
+    assert sorted(anchors) == sorted(pages)
+    assert sorted(anchors.values()) == sorted(TUTORIALS.anchors - {"coming-from-the-classic-tutorials"})
+
+
+def linked_section(item: tuple[str, Page]) -> tuple[str, str]:
+    example, page = item
+    target = "../../docs/explanation/coming-from-the-classic-tutorials.md#"
+    return example, "".join(link.removeprefix(target) for link in page.links() if link.startswith(target))
+
+
+def test_configurations_of_old_releases_are_in_one_folder() -> None:
+    """Beside it there is only the folder of the supported release."""
+    releases = {path.name for path in EXAMPLES.glob("*/v1.*")}
+    assert releases == {"v1.36"}
+    assert {path.parent.name for path in EXAMPLES.glob("**/v1.*")} >= {OLD}
 
 
 @pytest.mark.e2e
 @pytest.mark.slow
 def test_the_api_server_takes_the_manifests(kube_api: KubeApi) -> None:
-    """Those of other times as well: static pods, roles and Deployments look today as they did."""
+    """Those of old releases as well: static pods, roles and Deployments have the same fields today."""
     strictly = {"dryRun": "All", "fieldValidation": "Strict"}
-    objects = [each for path in EXAMPLES.glob("*/v*/*.yaml") for each in yaml.safe_load_all(path.read_text())]
+    objects = [each for path in EXAMPLES.glob("**/v1.*/*.yaml") for each in yaml.safe_load_all(path.read_text())]
     for each in objects:
         if each["kind"] not in NO_OBJECTS:
             namespace = each["metadata"].get("namespace", "")

@@ -1,4 +1,4 @@
-"""A scheduler of one's own with a plugin, as it was deployed in the days of v1.16 and as it is today."""
+"""A user's scheduler with a plugin, deployed from the manifests of v1.16 and v1.36."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.examples.static_pods import folder_of
 
 from stowplan.testing import ControlPlane, KubeApi, Process, User, wait_until
 from stowplan.testing.objects import node
@@ -31,9 +32,9 @@ NOT_IN_THE_ROLE = (
 class Deployed:
     """The objects of a manifest on the API server, and the scheduler of its Deployment as a process."""
 
-    def __init__(self, api: KubeApi, era: str) -> None:
+    def __init__(self, api: KubeApi, release: str) -> None:
         self._api = api
-        self._objects = list(yaml.safe_load_all((FOLDER / era / "sample-scheduler.yaml").read_text()))
+        self._objects = list(yaml.safe_load_all((FOLDER / folder_of(release) / "sample-scheduler.yaml").read_text()))
         for obj in self._objects:
             api.create(obj)
 
@@ -50,7 +51,7 @@ class Deployed:
                 self._api.delete(LEASES, "sample-scheduler", "kube-system")
 
     def command(self, folder: Path) -> list[str]:
-        """What the container would run, with the mounted file where it is on this machine."""
+        """The container's command, with the path of the mounted file on this machine."""
         (container,) = self.one("Deployment")["spec"]["template"]["spec"]["containers"]
         name, *flags = container["args"]
         assert name == "sample-scheduler-framework"
@@ -77,7 +78,7 @@ def replica(namespace: str) -> dict[str, Any]:
 @pytest.mark.e2e
 @pytest.mark.slow
 @pytest.mark.usefixtures("well_known_ports")
-def test_it_schedules_and_tells_the_story(
+def test_it_schedules_and_logs_each_step(
     deployed: Deployed, control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path
 ) -> None:
     master = node("k8s-master")
@@ -94,7 +95,7 @@ def test_it_schedules_and_tells_the_story(
         scheduler.stop()
         assert scheduler.returncode == 0
     log = scheduler.log.read_text()
-    assert_story(log, namespace, home)
+    assert_steps_logged(log, namespace, home)
     assert "args: #326CE5, 7, thanks to tanjunchen" in log
     assert (event["reason"], event["reportingController"]) == ("Scheduled", "sample-scheduler")
     assert event["note"] == f"Successfully assigned {namespace}/{POD} to {home}"
@@ -105,10 +106,10 @@ def test_it_schedules_and_tells_the_story(
     )
 
 
-def assert_story(log: str, namespace: str, home: str) -> None:
-    """In this order, whatever is said in between."""
+def assert_steps_logged(log: str, namespace: str, home: str) -> None:
+    """In this order, with other lines in between."""
     filters = [rf"filter pod: {POD}, node: {name}" for name in ("node01", "node02")]
-    story = [
+    steps = [
         rf'"Add event for unscheduled pod" pod="{namespace}/{POD}"',
         rf'"Attempting to schedule pod" pod="{namespace}/{POD}"',
         rf"prefilter pod: {POD}\n",
@@ -117,4 +118,4 @@ def assert_story(log: str, namespace: str, home: str) -> None:
         rf'"Attempting to bind pod to node" pod="{namespace}/{POD}" node="{home}"',
         rf'"Successfully bound pod to node" pod="{namespace}/{POD}" node="{home}" evaluatedNodes=3 feasibleNodes=2',
     ]
-    assert re.search(".*".join(story), log, re.DOTALL), log
+    assert re.search(".*".join(steps), log, re.DOTALL), log

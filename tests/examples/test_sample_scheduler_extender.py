@@ -1,4 +1,4 @@
-"""A second scheduler with an extender beside it, from its ConfigMap and Deployment."""
+"""A second scheduler with an extender as its sidecar, from its ConfigMap and Deployment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.examples.conftest import Start
-from tests.examples.static_pods import ExampleExtender
+from tests.examples.static_pods import ExampleExtender, folder_of
 
 from stowplan.testing import ControlPlane, KubeApi, Process, User, node, pod, wait_until
 from stowplan.testing.binaries import require
@@ -24,9 +24,9 @@ LEASES = "coordination.k8s.io/v1/Lease"
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
-def config_map(era: str) -> dict[str, Any]:
-    """What `kubectl create configmap --from-file` makes of the files that the README names."""
-    (command,) = (line for line in README.splitlines() if f"--from-file={era}/" in line)
+def config_map(release: str) -> dict[str, Any]:
+    """The ConfigMap that the README's `kubectl create configmap --from-file` creates."""
+    (command,) = (line for line in README.splitlines() if f"--from-file={folder_of(release)}/" in line)
     files = [FOLDER / name for name in re.findall(r"--from-file=(\S+)", command)]
     meta = {"name": "scheduler-extender", "namespace": "kube-system"}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {f.name: f.read_text() for f in files}}
@@ -35,10 +35,12 @@ def config_map(era: str) -> dict[str, Any]:
 class Deployed:
     """The objects of the Deployment on the API server, and its scheduler as a process."""
 
-    def __init__(self, api: KubeApi, era: str) -> None:
+    def __init__(self, api: KubeApi, release: str) -> None:
         self._api = api
-        self._era = era
-        self._objects = [config_map(era), *yaml.safe_load_all((FOLDER / era / "deployment.yaml").read_text())]
+        self._objects = [
+            config_map(release),
+            *yaml.safe_load_all((FOLDER / folder_of(release) / "deployment.yaml").read_text()),
+        ]
         for obj in self._objects:
             api.create(obj)
 
@@ -49,7 +51,7 @@ class Deployed:
         self._api.delete(LEASES, NAME, "kube-system")
 
     def scheduler(self, folder: Path, extender: str, kubeconfig: Path) -> Process:
-        """With the mounted files where they are on this machine, and the extender on its port."""
+        """With the paths of mounted files on this machine, and the extender's port."""
         container, side_car = self._objects[-1]["spec"]["template"]["spec"]["containers"]
         assert side_car["name"] == NAME
         (mount,) = container["volumeMounts"]
@@ -69,13 +71,13 @@ class Deployed:
         return Process(first, command, folder / "scheduler.log", env={"KUBECONFIG": str(kubeconfig)})
 
 
-@pytest.mark.parametrize("era", ["v1.18", "v1.36"])
+@pytest.mark.parametrize("release", ["v1.18", "v1.36"])
 def test_as_a_deployment(
-    era: str, control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path, start: Start
+    release: str, control_plane: ControlPlane, kube_api: KubeApi, namespace: str, tmp_path: Path, start: Start
 ) -> None:
     kube_api.create_all(node(f"node-{i}") for i in range(3))
     extender = start(ExampleExtender(tmp_path, f"--plugin={FOLDER}/plugin.py:Lucky"))
-    deployed = Deployed(kube_api, era)
+    deployed = Deployed(kube_api, release)
     try:
         kubeconfig = control_plane.kubeconfig(ACCOUNT, certificate=True)
         with deployed.scheduler(tmp_path, extender.url, kubeconfig):

@@ -1,4 +1,4 @@
-"""The extender that gives one node to pods that want it, behind the schedulers of two times."""
+"""The extender that pins labelled pods to one node, behind schedulers of v1.15 and v1.36."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.extending import wait_for_failure
 from tests.examples.conftest import Start
-from tests.examples.static_pods import ExampleExtender, StaticPod
+from tests.examples.static_pods import ExampleExtender, StaticPod, folder_of
 
 from stowplan.testing import ControlPlane, KubeApi, node, pod, wait_until
 
@@ -25,16 +25,16 @@ pytestmark = [
 ]
 
 
-def asked(extender: ExampleExtender, body: str, path: str = "/filter") -> str:
+def post(extender: ExampleExtender, body: str, path: str = "/filter") -> str:
     with urllib.request.urlopen(f"{extender.url}{path}", body.encode(), timeout=10) as reply:
         return str(reply.read().decode())
 
 
 @pytest.mark.parametrize(
-    ("era", "cached"), [("v1.15", True), ("v1.36", True), ("v1.36", False)], ids=["v1.15", "names", "nodes"]
+    ("release", "cached"), [("v1.15", True), ("v1.36", True), ("v1.36", False)], ids=["v1.15", "names", "nodes"]
 )
 def test_behind_a_scheduler(
-    era: str,
+    release: str,
     cached: bool,
     control_plane: ControlPlane,
     kube_api: KubeApi,
@@ -46,7 +46,9 @@ def test_behind_a_scheduler(
     flags = (f"--plugin={FOLDER}/plugin.py:WantYou", "--bare-names", "--log-requests")
     extender = start(ExampleExtender(tmp_path, *flags))
     capable = {"nodeCacheCapable: true": f"nodeCacheCapable: {str(cached).lower()}"}
-    start(StaticPod(FOLDER / era, tmp_path / "etc", control_plane, {PREFIX: f"{extender.url}/", **capable}))
+    start(
+        StaticPod(FOLDER / folder_of(release), tmp_path / "etc", control_plane, {PREFIX: f"{extender.url}/", **capable})
+    )
     kube_api.create_all(
         [*(pod(f"p-{i}", namespace, labels={"want": "you"}) for i in range(3)), pod("other", namespace)]
     )
@@ -58,14 +60,14 @@ def test_behind_a_scheduler(
     assert any(mode in line.partition("reply=")[2] for line in log.splitlines()), log
 
 
-def test_errors_are_told_in_the_result_and_slashes_do_no_harm(tmp_path: Path, start: Start) -> None:
+def test_errors_are_reported_in_the_result_and_extra_slashes_are_accepted(tmp_path: Path, start: Start) -> None:
     extender = start(ExampleExtender(tmp_path, f"--plugin={FOLDER}/plugin.py:WantYou", "--bare-names"))
     body = json.dumps({"Pod": {"metadata": {"name": "p", "labels": {"want": "you"}}}, "NodeNames": [WANTED, "x"]})
     for path in ("/filter", "//filter", "/filter/", "/v1/filter"):
-        assert json.loads(asked(extender, body, path))["NodeNames"] == [WANTED]
+        assert json.loads(post(extender, body, path))["NodeNames"] == [WANTED]
     for nonsense in ("", "{", "[]", '{"Pod": 7, "NodeNames": []}'):
         with pytest.raises(urllib.error.HTTPError, match="400") as refused:
-            asked(extender, nonsense)
+            post(extender, nonsense)
         assert json.loads(refused.value.read())["Error"]
 
 
@@ -74,4 +76,4 @@ def test_another_node_and_the_kinder_rule(tmp_path: Path, start: Start) -> None:
     names = ["node-6", "node-7"]
     for labels, left in (({"want": "you"}, ["node-7"]), ({}, names)):
         body = json.dumps({"Pod": {"metadata": {"name": "p", "labels": labels}}, "NodeNames": names})
-        assert json.loads(asked(extender, body))["NodeNames"] == left
+        assert json.loads(post(extender, body))["NodeNames"] == left
