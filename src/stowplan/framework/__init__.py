@@ -40,20 +40,10 @@ from stowplan.framework.instructions import (
     Write,
 )
 from stowplan.framework.node_info import NodeInfo
-from stowplan.framework.plugin import Demand, Normalizer, Plugin, PostFilterResult, Scope, ScoringTeam, implements
+from stowplan.framework.plugin import Normalizer, Plugin, PostFilterResult, Scope, implements
 from stowplan.framework.pod import Pod, PodTemplate
 from stowplan.framework.queued_pod_info import QueuedPodInfo
-from stowplan.framework.status import (
-    Code,
-    Status,
-    accept,
-    error,
-    pending,
-    reject,
-    reject_forever,
-    skip,
-    wait,
-)
+from stowplan.framework.status import Code, Status, accept, error, pending, reject, reject_forever, skip, wait
 from stowplan.framework.vector import Mask, Nodes, Scores, Slots, no_scores
 
 __all__ = [
@@ -69,7 +59,6 @@ __all__ = [
     "Code",
     "CycleState",
     "DecisionRecord",
-    "Demand",
     "EmitEvent",
     "EventResource",
     "Evict",
@@ -94,7 +83,6 @@ __all__ = [
     "Request",
     "Scope",
     "Scores",
-    "ScoringTeam",
     "Sleep",
     "Slots",
     "StateNotFoundError",

@@ -1,12 +1,12 @@
-"""The base class of every plugin, in-tree or a user's: one method for each extension point."""
+"""The base class of every plugin: what authors of out-of-tree plugins can override.
+
+Upstream: k8s.io/kube-scheduler/framework/interface.go
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from stowplan.framework.cycle_state import CycleState
 from stowplan.framework.events import ALL_EVENTS, ClusterEventWithHint
@@ -28,24 +28,6 @@ or anything at all. The first two are cached for each template and asked again o
 Normalizer = Literal["default", "default-reverse", "min-max", "reverse"]
 """Ready normalisers: kube-scheduler's own (100 x raw / max, or reversed), and linear stretching of the range that
 occurs to 0..100 (or 100..0)."""
-
-
-class Demand(NamedTuple):
-    """An amount of a resource that a pod wants left on its node; of "pods" there are as many as a node may hold."""
-
-    resource: str
-    amount: int
-    reason: str
-    """What to say of a node that has less."""
-
-
-class ScoringTeam(Protocol):
-    """Plugins that score by the same arithmetic: plugins that name the same object are asked by one call."""
-
-    def total(self, template: PodTemplate, nodes: Nodes, weights: Mapping[str, int]) -> NDArray[Any] | None:
-        """The sum of the parts' scores with these weights, in any kind of integers; None where each is to be asked by
-        itself for the time being."""
-        ...
 
 
 class PostFilterResult:
@@ -77,8 +59,6 @@ class Plugin:
     """Whether it reads `pod.object` or `node.object`, the whole API objects, which are kept for such plugins only."""
     reads: ClassVar[tuple[str, ...]] = ()
     """The kinds, besides Pod and Node, whose objects the plugin looks up; no others are watched for it."""
-    template_only: ClassVar[bool] = False
-    """Whether PreFilter and PreScore answers follow from the pod's template alone, so that one answer does for all."""
     parallel_pre_bind: ClassVar[bool] = False
     """Whether PreBind may run beside that of neighbouring plugins which allow it, too."""
     Args: ClassVar[type | None] = None
@@ -97,8 +77,8 @@ class Plugin:
         return False
 
     def sort_key(self, item: QueuedPodInfo) -> tuple[Any, ...] | None:
-        """Override beside `less`, for a faster queue: a key that orders like `less`, always of the same length; None
-        where there is none."""
+        """Override beside `less`, for a faster queue: a tuple of numbers and strings that orders like `less`, always of
+        the same length and types. A pod whose key is something else goes behind all others."""
         return None
 
     def events_to_register(self) -> Iterable[ClusterEventWithHint]:
@@ -121,13 +101,6 @@ class Plugin:
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterable[tuple[Mask, Status]]:
         """Vector form of `filter`: masks of rejected nodes with the status they get, which may overlap."""
         return ()
-
-    def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
-        """The nodes that `filter_nodes` does not reject; override where that is cheaper to say than the reasons."""
-        rejected: Mask | None = None
-        for mask, _ in self.filter_nodes(state, pod, nodes):
-            rejected = mask if rejected is None else rejected | mask
-        return np.ones(len(nodes), dtype=np.bool_) if rejected is None else ~rejected
 
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
@@ -185,35 +158,6 @@ class Plugin:
     def concerns(self, template: PodTemplate) -> bool:
         """False where pods of the template are none of this plugin's business, whatever the cluster holds."""
         return True
-
-    def slot_filter(self, template: PodTemplate) -> Callable[[int], Status | None] | None:
-        """`filter` bound to a template and asked by slot, for plugins whose answer needs nothing else; else None."""
-        return None
-
-    def slot_scorer(self, template: PodTemplate) -> Callable[[int], int] | None:
-        """`score` bound to a template and asked by slot, for plugins whose answer needs nothing else; else None."""
-        return None
-
-    def scoring_team(self) -> tuple[ScoringTeam, str] | None:
-        """Who scores many nodes for this plugin and others at once, and its part in that; None where nobody does.
-
-        Only for plugins whose scores are not normalised. `score_nodes` remains the definition.
-        """
-        return None
-
-    def demands(self, template: PodTemplate) -> tuple[Demand, ...] | None:
-        """For a plugin of scope "node+pods": all that `filter` looks at, where that is whether the amounts are left
-        between what the node offers and what its pods request. None where there is more to it."""
-        return None
-
-    def idle_filter(self, pod: Pod) -> bool:
-        """For a plugin of cluster scope: True promises that PreFilter answers Skip for pods of this template until the
-        cluster's `rules_version` changes, so that it need not be called."""
-        return False
-
-    def idle_score(self, pod: Pod) -> bool:
-        """The same promise for PreScore."""
-        return False
 
     def filter_token(self, pod: Pod) -> Hashable | None:
         """For a plugin of cluster scope: a value which, while it stays equal, promises that filter answers change only

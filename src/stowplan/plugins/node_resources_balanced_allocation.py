@@ -13,20 +13,8 @@ from stowplan.cache.columns import Column, Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource
 from stowplan.config.args import NodeResourcesBalancedAllocationArgs
-from stowplan.framework import (
-    CycleState,
-    Handle,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    Scores,
-    ScoringTeam,
-    Status,
-    error,
-    skip,
-)
-from stowplan.plugins.base import BALANCED, CpuAndMemory, InTreePlugin
+from stowplan.framework import CycleState, Handle, NodeInfo, Nodes, Pod, PodTemplate, Scores, Status, error, skip
+from stowplan.plugins.base import BALANCED, CpuAndMemory, InTreePlugin, ScoringTeam
 
 NAME = "NodeResourcesBalancedAllocation"
 

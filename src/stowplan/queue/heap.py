@@ -18,8 +18,10 @@ _SLACK = 64
 
 
 def sort_key_of(plugin: Plugin) -> SortKey | None:
-    """A plugin's `sort_key`, unless a subclass made another `less` and left the key that its base had for the old."""
-    for cls in type(plugin).__mro__:
+    """A plugin's `sort_key`; None for a subclass that overrides `less` and inherits a key that orders like the old one.
+
+    The adapter of an out-of-tree plugin has the plugin as `inner`, whose class decides."""
+    for cls in type(getattr(plugin, "inner", plugin)).__mro__:
         if cls is Plugin:
             break
         if "sort_key" in vars(cls):

@@ -1,10 +1,9 @@
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
-from stowplan.framework import ALL_EVENTS, CycleState, Nodes, Plugin, PostFilterResult, Status, implements, reject
+from stowplan.framework import ALL_EVENTS, CycleState, Plugin, PostFilterResult, Status, implements
 
 POINTS = ("pre_filter", "filter", "filter_nodes", "score", "reserve", "bind", "less")
 
@@ -52,9 +51,7 @@ def test_a_plugin_without_methods_has_nothing_to_say() -> None:
     assert silent.score(None, None, None) == 0
     assert list(silent.filter_nodes(None, None, None)) == []
     assert silent.concerns(None)
-    assert silent.slot_filter(None) is silent.slot_scorer(None) is silent.filter_token(None) is None
-    assert not silent.idle_filter(None)
-    assert not silent.idle_score(None)
+    assert silent.filter_token(None) is silent.sort_key(None) is None
     assert silent.events_to_register() is ALL_EVENTS
     assert silent.less(None, None) is False
 
@@ -64,17 +61,6 @@ def test_vector_scores_have_to_be_written() -> None:
     for method, arguments in (("score_nodes", 3), ("normalize_nodes", 4)):
         with pytest.raises(NotImplementedError):
             getattr(silent, method)(*[None] * arguments)
-
-
-class Reasons(Plugin):
-    def filter_nodes(self, state: Any, pod: Any, nodes: Nodes) -> Any:
-        yield np.array([True, False, False, True]), reject("a")
-        yield np.array([True, True, False, False]), reject("b")
-
-
-def test_passing_nodes_are_those_without_a_reason() -> None:
-    nodes = Nodes(slice(0, 4), 4, [None] * 4)
-    assert plugin(Reasons).passing_nodes(CycleState(), None, nodes).tolist() == [False, False, True, False]  # type: ignore[arg-type]
 
 
 def test_victims_are_left_as_they_are() -> None:

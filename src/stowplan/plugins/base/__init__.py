@@ -5,6 +5,14 @@ not belong here: any rule that a single plugin decides by. Other plugins import 
 """
 
 from stowplan.plugins.base.cpu_and_memory import BALANCED, EXACT_IN_FLOAT, LEAST_ALLOCATED, CpuAndMemory
-from stowplan.plugins.base.plugin import InTreePlugin
+from stowplan.plugins.base.plugin import Demand, InTreePlugin, ScoringTeam
 
-__all__ = ["BALANCED", "EXACT_IN_FLOAT", "LEAST_ALLOCATED", "CpuAndMemory", "InTreePlugin"]
+__all__ = [
+    "BALANCED",
+    "EXACT_IN_FLOAT",
+    "LEAST_ALLOCATED",
+    "CpuAndMemory",
+    "Demand",
+    "InTreePlugin",
+    "ScoringTeam",
+]

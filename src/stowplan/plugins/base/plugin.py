@@ -1,17 +1,84 @@
-"""The base class: a plugin that reads the columnar cache."""
+"""The interface that the runtime calls: framework.Plugin, and hooks that only in-tree plugins override.
+
+The hooks let the runtime do less work; decisions never depend on them. They are not offered to authors of out-of-tree
+plugins, since a wrong answer would change decisions unnoticed. `OutOfTreePlugin` inherits the defaults.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stowplan.cache import Cluster
-from stowplan.framework import Handle, Plugin
+from stowplan.framework import CycleState, Handle, Mask, Nodes, Plugin, Pod, PodTemplate, Status
+
+
+class Demand(NamedTuple):
+    """An amount of a resource that a pod needs free on its node. The resource "pods" counts the pods on the node."""
+
+    resource: str
+    amount: int
+    reason: str
+    """The reason for rejecting a node that has less."""
+
+
+class ScoringTeam(Protocol):
+    """Scores nodes for several plugins in one call, for plugins that share most of their arithmetic."""
+
+    def total(self, template: PodTemplate, nodes: Nodes, weights: Mapping[str, int]) -> NDArray[Any] | None:
+        """The weighted sum of the plugins' scores, in any integer type; `weights` is keyed by part.
+
+        None: the plugins have to be called one by one this time.
+        """
+        ...
 
 
 class InTreePlugin(Plugin):
-    """A plugin with both forms: plain ints for one node, columns for many. Property tests hold them together."""
+    """A plugin with both forms: plain ints for one node, columns for many. Property tests compare the two forms."""
+
+    template_only: ClassVar[bool] = False
+    """Whether PreFilter and PreScore depend on the pod's template alone, so that one answer serves all its pods."""
 
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self.cluster: Cluster = handle.cluster
         self.nodes = self.cluster.nodes
+
+    def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
+        """The nodes that `filter_nodes` does not reject. Override where that is cheaper than finding the reasons."""
+        rejected: Mask | None = None
+        for mask, _ in self.filter_nodes(state, pod, nodes):
+            rejected = mask if rejected is None else rejected | mask
+        return np.ones(len(nodes), dtype=np.bool_) if rejected is None else ~rejected
+
+    def slot_filter(self, template: PodTemplate) -> Callable[[int], Status | None] | None:
+        """`filter` as a function of the slot, for a plugin that reads nothing but template and node; else None."""
+        return None
+
+    def slot_scorer(self, template: PodTemplate) -> Callable[[int], int] | None:
+        """`score` as a function of the slot, for a plugin that reads nothing but template and node; else None."""
+        return None
+
+    def scoring_team(self) -> tuple[ScoringTeam, str] | None:
+        """The team that scores many nodes for this plugin, and the plugin's part in it; None for no team.
+
+        Only for plugins whose scores are not normalised. `score_nodes` remains the definition.
+        """
+        return None
+
+    def demands(self, template: PodTemplate) -> tuple[Demand, ...] | None:
+        """The amounts that `filter` compares with what is free on the node, for a plugin of scope "node+pods" that
+        checks nothing else; None otherwise. Preemption then computes victims for many nodes at once."""
+        return None
+
+    def idle_filter(self, pod: Pod) -> bool:
+        """For a plugin of cluster scope. True: PreFilter returns Skip for all pods of this template until the
+        cluster's `rules_version` changes, so it is not called."""
+        return False
+
+    def idle_score(self, pod: Pod) -> bool:
+        """The same for PreScore."""
+        return False

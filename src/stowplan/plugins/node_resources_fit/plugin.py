@@ -15,7 +15,6 @@ from stowplan.framework import (
     ClusterEventWithHint,
     Code,
     CycleState,
-    Demand,
     EventResource,
     Handle,
     Mask,
@@ -24,11 +23,10 @@ from stowplan.framework import (
     Pod,
     PodTemplate,
     Scores,
-    ScoringTeam,
     Status,
     on,
 )
-from stowplan.plugins.base import LEAST_ALLOCATED, CpuAndMemory, InTreePlugin
+from stowplan.plugins.base import LEAST_ALLOCATED, CpuAndMemory, Demand, InTreePlugin, ScoringTeam
 from stowplan.plugins.node_resources_fit import hints
 from stowplan.plugins.node_resources_fit.scoring import StrategyScorer
 

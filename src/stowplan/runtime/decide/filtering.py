@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Status, implements
+from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Status
+from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.what_if import WhatIf
 from stowplan.runtime.points.cycle_error import failed_at
 
 if TYPE_CHECKING:
-    from stowplan.framework import Plugin
     from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
     from stowplan.runtime.profile.profile import Profile
 
@@ -34,7 +34,7 @@ class PreFiltered(NamedTuple):
 NO_OBJECTION = PreFiltered(None, None, frozenset())
 
 
-def run_pre_filters(plugins: Iterable[Plugin], state: CycleState, pod: Pod, nodes: Nodes) -> PreFiltered:
+def run_pre_filters(plugins: Iterable[InTreePlugin], state: CycleState, pod: Pod, nodes: Nodes) -> PreFiltered:
     """A resolvable rejection is remembered while later plugins still run, so that preemption finds all their state."""
     rejection: Status | None = None
     names: frozenset[str] | None = None
@@ -76,7 +76,7 @@ def absent_status(restricting: Iterable[str]) -> Status:
     return Status(Code.UnschedulableAndUnresolvable, f"node(s) didn't satisfy plugin(s) [{names}]")
 
 
-def run_filters(plugins: Iterable[Plugin], state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+def run_filters(plugins: Iterable[InTreePlugin], state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
     """The first rejection of one node, or None; anything that is neither breaks the cycle."""
     skipped = state.skip_filter
     for plugin in plugins:
@@ -115,9 +115,9 @@ def filter_node(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -
     return run_filters(profile.filters, state, pod, info)
 
 
-def passing_nodes(plugin: Plugin, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
+def passing_nodes(plugin: InTreePlugin, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
     """The nodes that a plugin does not reject; an error about any of them breaks the cycle."""
-    if implements(type(plugin), "passing_nodes"):
+    if type(plugin).passing_nodes is not InTreePlugin.passing_nodes:
         return plugin.passing_nodes(state, pod, nodes)
     passing: Mask = np.ones(len(nodes), dtype=np.bool_)
     for mask, status in plugin.filter_nodes(state, pod, nodes):

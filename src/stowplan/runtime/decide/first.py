@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stowplan.framework import CycleState, Mask, Nodes, Normalizer, Plugin, Pod
+from stowplan.framework import CycleState, Mask, Nodes, Normalizer, Pod
+from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.filtering import (
@@ -99,7 +100,7 @@ class _Look:
         if view is not None and view.open * 2 < self._table.high:
             self._narrow(self._table.subset(view.slots, fleeting=True))
 
-    def ask(self, plugins: Iterable[Plugin]) -> None:
+    def ask(self, plugins: Iterable[InTreePlugin]) -> None:
         """Leave only the nodes that these plugins let pass."""
         state, pod, asked = self._state, self._pod, False
         for plugin in plugins:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, PodTemplate, Status
+from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Pod, PodTemplate, Status
+from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.filtering import passing_nodes
 from stowplan.runtime.decide.normalize import NORMALIZERS, Raw
 from stowplan.runtime.points.cycle_error import failed_at
@@ -21,7 +22,7 @@ Ranks = NDArray[np.signedinteger[Any]]
 class Weighted(NamedTuple):
     """A score plugin and its weight."""
 
-    plugin: Plugin
+    plugin: InTreePlugin
     weight: int
 
 
@@ -30,7 +31,7 @@ class Normalized:
 
     __slots__ = ("least", "most", "plugin", "raw", "weight")
 
-    def __init__(self, plugin: Plugin, weight: int, raw: Raw) -> None:
+    def __init__(self, plugin: InTreePlugin, weight: int, raw: Raw) -> None:
         self.plugin = plugin
         self.weight = weight
         self.raw = raw
@@ -61,7 +62,7 @@ class TokenFilter:
 
     __slots__ = ("_changes", "_cycles", "check", "ok", "plugin", "token")
 
-    def __init__(self, plugin: Plugin, template: PodTemplate) -> None:
+    def __init__(self, plugin: InTreePlugin, template: PodTemplate) -> None:
         self.plugin = plugin
         self.check = plugin.slot_filter(template)
         self.token: Hashable = None
@@ -111,7 +112,7 @@ class TokenFilter:
         return passes
 
 
-def passes_filter(plugin: Plugin, state: CycleState, pod: Pod, info: NodeInfo) -> bool:
+def passes_filter(plugin: InTreePlugin, state: CycleState, pod: Pod, info: NodeInfo) -> bool:
     """One plugin on one node; an error ends the cycle."""
     status = plugin.filter(state, pod, info)
     if status is None or not status.code:
@@ -121,7 +122,7 @@ def passes_filter(plugin: Plugin, state: CycleState, pod: Pod, info: NodeInfo) -
     return False
 
 
-def score_of(plugin: Plugin, state: CycleState, pod: Pod, info: NodeInfo) -> int:
+def score_of(plugin: InTreePlugin, state: CycleState, pod: Pod, info: NodeInfo) -> int:
     """One plugin's score of one node; an error ends the cycle."""
     score = plugin.score(state, pod, info)
     if isinstance(score, Status):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stowplan.framework import Code, CycleState, Nodes, Pod, Scores, ScoringTeam, Slots, implements
+from stowplan.framework import Code, CycleState, Nodes, Pod, Scores, Slots, implements
+from stowplan.plugins.base import ScoringTeam
 from stowplan.runtime.decide.normalize import NORMALIZERS, Raw
 from stowplan.runtime.points.cycle_error import failed_at
 
 if TYPE_CHECKING:
-    from stowplan.framework import Plugin
+    from stowplan.plugins.base import InTreePlugin
     from stowplan.runtime.decide.plan_parts import Weighted
     from stowplan.runtime.profile.profile import Profile
 
@@ -86,7 +87,7 @@ def score_nodes(profile: Profile, state: CycleState, pod: Pod, feasible: Slots) 
     return scores, total
 
 
-def run_pre_scores(plugins: Iterable[Plugin], state: CycleState, pod: Pod, nodes: Nodes) -> None:
+def run_pre_scores(plugins: Iterable[InTreePlugin], state: CycleState, pod: Pod, nodes: Nodes) -> None:
     """PreScore of these plugins: `state` learns which of them do not score the pod."""
     for plugin in plugins:
         if plugin.name in state.skip_score:
@@ -99,7 +100,7 @@ def run_pre_scores(plugins: Iterable[Plugin], state: CycleState, pod: Pod, nodes
         state.skip_score.add(plugin.name)
 
 
-def normalize(plugin: Plugin, state: CycleState, pod: Pod, raw: Raw, nodes: Nodes) -> Scores:
+def normalize(plugin: InTreePlugin, state: CycleState, pod: Pod, raw: Raw, nodes: Nodes) -> Scores:
     """The plugin's scores in 0..100, by its own method or by the ready one that it names."""
     if plugin.normalize is not None:
         return NORMALIZERS[plugin.normalize](raw, *nodes.extremes(raw))

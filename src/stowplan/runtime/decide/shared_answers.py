@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.cache import NodeTable
-from stowplan.framework import CycleState, Mask, Nodes, Plugin, Pod, PodTemplate, Scores, Slots
+from stowplan.framework import CycleState, Mask, Nodes, Pod, PodTemplate, Scores, Slots
+from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.filtering import passing_nodes
 from stowplan.runtime.decide.normalize import Raw
 from stowplan.runtime.decide.plan_parts import Ranks, Weighted
@@ -63,7 +64,7 @@ class _Kept(Generic[T]):
 class RawScores(NamedTuple):
     """What a plugin scores all nodes, to be normalised over the feasible ones."""
 
-    plugin: Plugin
+    plugin: InTreePlugin
     weight: int
     raw: Raw
 
@@ -71,7 +72,7 @@ class RawScores(NamedTuple):
 class NodePlugins(NamedTuple):
     """Plugins of node scope that have a say about a pod."""
 
-    filters: Sequence[Plugin]
+    filters: Sequence[InTreePlugin]
     scorers: Sequence[Weighted]
     normalized: Sequence[Weighted]
     """Those whose scores are normalised over the feasible nodes by one of the ready normalisers."""
@@ -178,7 +179,7 @@ class SharedNodeAnswers:
                 differing.append(RawScores(plugin, weight, raw))
         return NodeView(ok, score, differing)
 
-    def _scores(self, plugin: Plugin, state: CycleState, pod: Pod) -> Raw:
+    def _scores(self, plugin: InTreePlugin, state: CycleState, pod: Pod) -> Raw:
         key = (plugin, "score", plugin.signature(pod.template))
         return self.get(key, partial(plugin.score_nodes, state, pod))
 

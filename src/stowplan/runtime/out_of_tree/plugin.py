@@ -1,6 +1,7 @@
-"""Plugins that are not ours: called with care, checked, and given a vector form.
+"""Out-of-tree plugins: their answers are checked, and plugins that handle one node at a time get a vector form.
 
-A plugin that raises or answers nonsense fails that pod's attempt with an error that names it; it never gets further.
+A plugin that raises, or returns a value of the wrong type, fails the attempt of that pod with an error that names the
+plugin; nothing else is affected.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from stowplan.framework import (
     implements,
 )
 from stowplan.framework.safe_text import raised, shown
+from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.normalize import Raw
 from stowplan.runtime.out_of_tree.numbers import BEYOND_64_BITS, LARGEST, real
 from stowplan.runtime.out_of_tree.template_only_pod import TemplateOnlyPod
@@ -46,11 +48,11 @@ _IN_FRACTIONS = ("min-max", "reverse")
 _PLAIN = (float, int)
 
 
-class OutOfTreePlugin(Plugin):
-    """The runtime's side of a user's plugin."""
+class OutOfTreePlugin(InTreePlugin):
+    """Adapts an out-of-tree plugin to the interface that the runtime calls."""
 
     def __init__(self, inner: Plugin, on_uncacheable: Callable[[], None]) -> None:
-        super().__init__(inner.args, inner.handle)
+        Plugin.__init__(self, inner.args, inner.handle)  # InTreePlugin's columns are not for out-of-tree plugins.
         self.inner = inner
         self.name = inner.name  # type: ignore[misc]
         self.scope = inner.scope  # type: ignore[misc]
@@ -58,6 +60,7 @@ class OutOfTreePlugin(Plugin):
         self.parallel_pre_bind = inner.parallel_pre_bind  # type: ignore[misc]
         self.reads = inner.reads  # type: ignore[misc]
         self._on_uncacheable = on_uncacheable
+        self._sort_key_types: tuple[type, ...] | None = None
         kind = type(inner)
         self.has_filter_nodes = implements(kind, "filter_nodes")
         self.has_score_nodes = implements(kind, "score_nodes")
@@ -118,6 +121,18 @@ class OutOfTreePlugin(Plugin):
     def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
         answer = self._call("less", self.inner.less, a, b)
         return answer if isinstance(answer, bool) else False
+
+    def sort_key(self, item: QueuedPodInfo) -> tuple[Any, ...]:
+        """The plugin's key after a 0. A pod without a valid key gets (1,) and goes behind the others."""
+        key = self._call("sort_key", self.inner.sort_key, item)
+        types = _key_types(key)
+        if types is None or types != (self._sort_key_types or types):
+            if not isinstance(key, Status):
+                expected = "a tuple of numbers and strings, of the same length and types for all pods"
+                log.warning('plugin "%s": sort_key returned %s, expected %s', self.name, shown(key), expected)
+            return (1,)
+        self._sort_key_types = types
+        return (0, *key)
 
     def events_to_register(self) -> Iterable[ClusterEventWithHint]:
         answer = self._call("events_to_register", lambda: tuple(self.inner.events_to_register()))
@@ -365,6 +380,14 @@ class OutOfTreePlugin(Plugin):
         hopeless = any(status.code == Code.UnschedulableAndUnresolvable for status in found)
         code = Code.UnschedulableAndUnresolvable if hopeless else found[0].code
         return Status(code, *(reason for status in found for reason in status.reasons))
+
+
+def _key_types(key: object) -> tuple[type, ...] | None:
+    """The types of a sort key, float for every number; None where it is no tuple or cannot be compared."""
+    if not isinstance(key, tuple):
+        return None
+    types = tuple(float if isinstance(part, int | float) and part == part else type(part) for part in key)
+    return types if set(types) <= {float, str} else None
 
 
 def _only(node: NodeInfo) -> Nodes:

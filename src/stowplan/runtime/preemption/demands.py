@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stowplan.framework import CycleState, Demand, Mask, Pod, Slots
+from stowplan.framework import CycleState, Mask, Pod, Slots
+from stowplan.plugins.base import Demand
 from stowplan.runtime.decide.filtering import nominated_rivals, run_filters
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 from stowplan.runtime.points.cycle_error import CycleError
@@ -18,7 +19,7 @@ from stowplan.runtime.preemption.kept_dry_runs import way_to_clear
 from stowplan.runtime.preemption.victim_table import Ints, Roster, requested
 
 if TYPE_CHECKING:
-    from stowplan.framework import Plugin
+    from stowplan.plugins.base import InTreePlugin
     from stowplan.runtime.profile.profile import Profile
 
 
@@ -93,7 +94,7 @@ class Room:
         counts[NO_VICTIMS.message] += int(np.count_nonzero(empty))
         return counts, slots[~empty & ~short]
 
-    def _open_nodes(self, filters: list[Plugin]) -> Mask:
+    def _open_nodes(self, filters: list[InTreePlugin]) -> Mask:
         """By slot: which nodes pass filters that do not look at pods."""
         profile, pod = self._profile, self._pod
         mask = profile.cluster.nodes.alive[: profile.cluster.nodes.high].copy()

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.framework import Demand, Mask, Slots
+from stowplan.framework import Mask, Slots
+from stowplan.plugins.base import Demand
 from stowplan.runtime.preemption.dry_run import PreemptionCandidate, in_order
 from stowplan.runtime.preemption.select_candidate import CRITERIA, Costs
 from stowplan.runtime.preemption.victim_table import AMOUNTS, Ints, Roster, Row, requested

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stowplan.framework import Demand, Slots
+from stowplan.framework import Slots
+from stowplan.plugins.base import Demand
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption.demands import Room
 from stowplan.runtime.preemption.dry_run import PreemptionCandidate, dry_run

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.framework import Demand, Slots
+from stowplan.framework import Slots
+from stowplan.plugins.base import Demand
 from stowplan.runtime.preemption.dry_run_many import Arithmetic, Cleared, candidate_of
 from stowplan.runtime.preemption.select_candidate import CRITERIA, Costs, costs_of
 from stowplan.runtime.preemption.victim_table import Ints, Roster

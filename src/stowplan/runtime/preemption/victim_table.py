@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.cache.columns import Column
-from stowplan.framework import Demand, NodeInfo, Pod, Slots
+from stowplan.framework import NodeInfo, Pod, Slots
+from stowplan.plugins.base import Demand
 from stowplan.runtime.preemption.select_candidate import PRIORITY_OFFSET
 from stowplan.runtime.preemption.victims import by_importance, started
 

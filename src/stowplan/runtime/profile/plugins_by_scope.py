@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from stowplan.framework import Plugin, PodTemplate, implements
+from stowplan.framework import PodTemplate, implements
+from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.plan_parts import Weighted
 from stowplan.runtime.decide.scoring import Summed
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
@@ -82,11 +83,11 @@ class PluginsByScope:
         return narrowed
 
 
-def _without(names: frozenset[str], plugins: Iterable[Plugin]) -> list[Plugin]:
+def _without(names: frozenset[str], plugins: Iterable[InTreePlugin]) -> list[InTreePlugin]:
     return [plugin for plugin in plugins if plugin.name not in names]
 
 
-def _needs_all_scores(plugin: Plugin) -> bool:
+def _needs_all_scores(plugin: InTreePlugin) -> bool:
     """Whether scores need more than a node at a time: a normaliser of the plugin's own, or what PreScore found."""
     if isinstance(plugin, OutOfTreePlugin):
         return plugin.has_normalize_nodes or plugin.has_normalize_score or plugin.has_pre_score

@@ -6,8 +6,9 @@ import random
 from collections.abc import Mapping
 
 from stowplan.cache import Cluster
-from stowplan.framework import Plugin, Pod, PodTemplate, StateNotFoundError, Status
+from stowplan.framework import Pod, PodTemplate, StateNotFoundError, Status
 from stowplan.framework.extender import Extender, ExtenderVerb
+from stowplan.plugins.base import InTreePlugin
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide import first, planned, with_extenders
 from stowplan.runtime.decide.decision import Decision
@@ -39,7 +40,7 @@ class Profile:
         name: str,
         cluster: Cluster,
         nominator: Nominator,
-        points: Mapping[str, tuple[Plugin, ...]],
+        points: Mapping[str, tuple[InTreePlugin, ...]],
         weights: Mapping[str, int],
         rng: random.Random,
         sampler: Sampler | None = None,
@@ -76,7 +77,7 @@ class Profile:
 
     def pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
         """Why the pod may not enter the queue, or None. The plugin named `first` is asked before all others."""
-        plugins: tuple[Plugin, ...] | None = pod.template.derived.get(self._enqueue_key)
+        plugins: tuple[InTreePlugin, ...] | None = pod.template.derived.get(self._enqueue_key)
         if plugins is None:
             plugins = tuple(plugin for plugin in self.pre_enqueues if plugin.concerns(pod.template))
             pod.template.derived[self._enqueue_key] = plugins

@@ -8,7 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.builders import World, node, pod
 
-from stowplan.framework import Code, CycleState, Nodes, Plugin, Pod, PodTemplate, Scores, ScoringTeam, Status
+from stowplan.framework import Code, CycleState, Nodes, Pod, PodTemplate, Scores, Status
+from stowplan.plugins.base import InTreePlugin, ScoringTeam
 from stowplan.runtime.decide.plan_parts import Weighted
 from stowplan.runtime.decide.scoring import Summed, run_pre_scores
 from stowplan.runtime.points.cycle_error import CycleError
@@ -27,7 +28,7 @@ class Team:
         return np.full(len(nodes), total, dtype=np.int32) if self.ready else None
 
 
-class Member(Plugin):
+class Member(InTreePlugin):
     def __init__(self, points: int, team: Team | None = None, part: str = "") -> None:
         self.points = points
         self.team = None if team is None else (team, part)
@@ -57,7 +58,7 @@ def test_nobody_to_ask() -> None:
     assert Summed([]).total(CycleState(), world.pod(pod("p")), world.cluster.nodes.everything()) is None
 
 
-class Answering(Plugin):
+class Answering(InTreePlugin):
     def __init__(self, name: str, answer: Status | None) -> None:
         self.name = name  # type: ignore[misc]
         self.answer = answer

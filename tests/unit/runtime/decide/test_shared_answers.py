@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from tests.builders import World, node, pod
 
-from stowplan.framework import CycleState, Mask, Nodes, Plugin, Pod, PodTemplate, Scores
+from stowplan.framework import CycleState, Mask, Nodes, Pod, PodTemplate, Scores
+from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.plan_parts import Weighted
 from stowplan.runtime.decide.shared_answers import NodePlugins, NodeView, SharedNodeAnswers
 
 
-class Counting(Plugin):
+class Counting(InTreePlugin):
     """Lets odd slots pass and scores slots by their number; counts the nodes that it is asked about."""
 
     name = "Counting"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tests.builders import World, node, pod
 
-from stowplan.framework import Demand
+from stowplan.plugins.base import Demand
 from stowplan.runtime.preemption.dry_run_many import Cleared
 from stowplan.runtime.preemption.kept_dry_runs import FEW
 

@@ -4,7 +4,7 @@ import numpy as np
 from tests.builders import node, pod
 from tests.unit.runtime.preemption.crowded import COUNT, DEMANDS, EVERY, crowd, told
 
-from stowplan.framework import Demand
+from stowplan.plugins.base import Demand
 from stowplan.runtime.preemption.dry_run_many import Arithmetic
 from stowplan.runtime.preemption.kept_dry_runs import Clearings, way_to_clear
 from stowplan.runtime.preemption.victim_table import Roster
