@@ -1,10 +1,8 @@
-from types import SimpleNamespace
-from typing import Any, cast
-
 import pytest
+from tests.builders import node, typed
+from tests.builders.plugin_rig import PluginRig, filter_statuses
 
 from stowplan import api
-from stowplan.cache import Cluster
 from stowplan.framework import Action, Code, CycleState, EventResource, Pod, QueueingHint, Status
 from stowplan.plugins.node_declared_features import NodeDeclaredFeatures
 
@@ -36,16 +34,17 @@ NEITHER = (
 )
 
 
-def node(*features: str) -> api.Node:
-    return api.Node(metadata=api.ObjectMeta(name="n"), status=api.NodeStatus(declared_features=features))
+def declaring(*features: str) -> api.Node:
+    made: api.Node = typed(node("n", status={"declaredFeatures": list(features)}))
+    return made
 
 
 @pytest.fixture
 def plugin() -> NodeDeclaredFeatures:
-    return NodeDeclaredFeatures(None, cast(Any, SimpleNamespace(cluster=Cluster())))
+    return PluginRig(NodeDeclaredFeatures).plugin
 
 
-def pod(plugin: NodeDeclaredFeatures, spec: api.PodSpec, uid: str = "u") -> Pod:
+def pod_with(plugin: NodeDeclaredFeatures, spec: api.PodSpec, uid: str = "u") -> Pod:
     return plugin.cluster.pod(api.Pod(metadata=api.ObjectMeta(name="p", uid=uid), spec=spec))
 
 
@@ -68,21 +67,17 @@ def pod(plugin: NodeDeclaredFeatures, spec: api.PodSpec, uid: str = "u") -> Pod:
 def test_both_forms(
     plugin: NodeDeclaredFeatures, spec: api.PodSpec, features: tuple[str, ...], expected: Status | None
 ) -> None:
-    plugin.cluster.put_node(api.Node(metadata=api.ObjectMeta(name="before")))
-    info = plugin.cluster.put_node(node(*features))
-    plugin.cluster.remove_node("before")
-    asking, state, nodes = pod(plugin, spec), CycleState(), plugin.nodes.everything()
+    plugin.cluster.put_node(declaring(*features))
+    asking, state, nodes = pod_with(plugin, spec), CycleState(), plugin.nodes.everything()
     assert plugin.concerns(asking.template)
     assert plugin.pre_filter(state, asking, nodes) is None
-    assert plugin.filter(state, asking, info) == expected
-    ((mask, status),) = plugin.filter_nodes(state, asking, nodes)
-    assert status == MISSING
-    assert mask.tolist() == [False, expected is not None]
+    rejected = filter_statuses(plugin, plugin.cluster, asking, state)
+    assert rejected == ({} if expected is None else {"n": expected})
 
 
 @pytest.mark.parametrize("spec", NEITHER)
 def test_most_pods_are_skipped(plugin: NodeDeclaredFeatures, spec: api.PodSpec) -> None:
-    asking = pod(plugin, spec)
+    asking = pod_with(plugin, spec)
     status = plugin.pre_filter(CycleState(), asking, plugin.nodes.everything())
     assert not plugin.concerns(asking.template)
     assert status is not None
@@ -91,13 +86,17 @@ def test_most_pods_are_skipped(plugin: NodeDeclaredFeatures, spec: api.PodSpec) 
 
 @pytest.mark.parametrize(
     ("old", "new", "hint"),
-    [(None, node(), QUEUE), (node("A"), node("A"), SKIP), (node("A"), node("A", "B"), QUEUE)],
+    [
+        (None, declaring(), QUEUE),
+        (declaring("A"), declaring("A"), SKIP),
+        (declaring("A"), declaring("A", "B"), QUEUE),
+    ],
 )
 def test_node_events(plugin: NodeDeclaredFeatures, old: api.Node | None, new: api.Node, hint: QueueingHint) -> None:
     registration = next(r for r in plugin.events_to_register() if r.event.resource == EventResource.Node)
     assert registration.event.action == Action.Add | Action.UpdateNodeDeclaredFeature
     assert registration.hint is not None
-    assert registration.hint(pod(plugin, RESTARTS), old, new) is hint
+    assert registration.hint(pod_with(plugin, RESTARTS), old, new) is hint
 
 
 @pytest.mark.parametrize(
@@ -107,5 +106,5 @@ def test_pod_updates(plugin: NodeDeclaredFeatures, uid: str, changed: api.PodSpe
     registration = next(r for r in plugin.events_to_register() if r.event.resource == EventResource.Pod)
     assert registration.event.action == Action.Update
     assert registration.hint is not None
-    old, new = pod(plugin, RESTARTS, uid), pod(plugin, changed, uid)
-    assert registration.hint(pod(plugin, RESTARTS), old, new) is hint
+    old, new = pod_with(plugin, RESTARTS, uid), pod_with(plugin, changed, uid)
+    assert registration.hint(pod_with(plugin, RESTARTS), old, new) is hint

@@ -1,22 +1,16 @@
-from types import SimpleNamespace
-from typing import Any, cast
-
 import numpy as np
 import pytest
+from tests.builders import node
+from tests.builders.plugin_rig import PluginRig
 
 from stowplan import api
-from stowplan.cache import Cluster
 from stowplan.framework import Action, ClusterEvent, CycleState, EventResource, Pod
 from stowplan.plugins.node_name import OTHER_NODE, NodeName
 
 
 @pytest.fixture
 def plugin() -> NodeName:
-    cluster = Cluster()
-    for name in ("a", "gone", "b", "c"):
-        cluster.put_node(api.Node(metadata=api.ObjectMeta(name=name)))
-    cluster.remove_node("gone")
-    return NodeName(None, cast(Any, SimpleNamespace(cluster=cluster)))
+    return PluginRig(NodeName, map(node, "abc")).plugin
 
 
 def asking_for(plugin: NodeName, node: str) -> Pod:
@@ -30,7 +24,7 @@ def test_both_forms_leave_the_requested_node(plugin: NodeName, wanted: str, reje
     pod, state = asking_for(plugin, wanted), CycleState()
     assert {i.name for i in plugin.nodes if plugin.filter(state, pod, i) == OTHER_NODE} == rejected
     assert {i.name for i in plugin.nodes if plugin.filter(state, pod, i) is None} == {"a", "b", "c"} - rejected
-    for nodes in (plugin.nodes.everything(), plugin.nodes.subset(np.array([2, 3], dtype=np.intp))):
+    for nodes in (plugin.nodes.everything(), plugin.nodes.subset(np.array([1, 2], dtype=np.intp))):
         masks = list(plugin.filter_nodes(state, pod, nodes))
         assert all(status is OTHER_NODE for _, status in masks)
         names = {info.name for position, info in nodes.infos() if any(mask[position] for mask, _ in masks)}

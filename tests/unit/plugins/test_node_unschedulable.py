@@ -1,10 +1,8 @@
-from types import SimpleNamespace
-from typing import Any, cast
-
 import pytest
+from tests.builders import node, typed
+from tests.builders.plugin_rig import PluginRig, filter_statuses
 
 from stowplan import api
-from stowplan.cache import Cluster
 from stowplan.framework import Action, CycleState, EventResource, Pod, QueueingHint
 from stowplan.plugins.node_unschedulable import CORDONED, NodeUnschedulable
 
@@ -23,16 +21,13 @@ TOLERATIONS = [
 ]
 
 
-def node(name: str = "n", unschedulable: bool = False) -> api.Node:
-    return api.Node(metadata=api.ObjectMeta(name=name), spec=api.NodeSpec(unschedulable=unschedulable))
+OPEN, SHUT = typed(node("n")), typed(node("n", unschedulable=True))
 
 
 @pytest.fixture
 def plugin() -> NodeUnschedulable:
-    cluster = Cluster()
-    for name, unschedulable in (("open", False), ("shut", True), ("also-open", False)):
-        cluster.put_node(node(name, unschedulable))
-    return NodeUnschedulable(None, cast(Any, SimpleNamespace(cluster=cluster)))
+    nodes = [node("open"), node("shut", unschedulable=True), node("also-open")]
+    return PluginRig(NodeUnschedulable, nodes).plugin
 
 
 def tolerating(plugin: NodeUnschedulable, *tolerations: api.Toleration, uid: str = "u") -> Pod:
@@ -42,12 +37,10 @@ def tolerating(plugin: NodeUnschedulable, *tolerations: api.Toleration, uid: str
 
 @pytest.mark.parametrize(("tolerations", "tolerated"), TOLERATIONS)
 def test_cordoned_nodes(plugin: NodeUnschedulable, tolerations: tuple[api.Toleration, ...], tolerated: bool) -> None:
-    pod, state, nodes = tolerating(plugin, *tolerations), CycleState(), plugin.nodes.everything()
-    expected = set() if tolerated else {"shut"}
+    pod = tolerating(plugin, *tolerations)
     assert plugin.concerns(pod.template) is not tolerated
-    assert {i.name for i in plugin.nodes if plugin.filter(state, pod, i) == CORDONED} == expected
-    masks = list(plugin.filter_nodes(state, pod, nodes))
-    assert {i.name for p, i in nodes.infos() if any(mask[p] for mask, _ in masks)} == expected
+    rejected = filter_statuses(plugin, plugin.cluster, pod, CycleState())
+    assert rejected == ({} if tolerated else {"shut": CORDONED})
 
 
 def test_reason() -> None:
@@ -57,12 +50,12 @@ def test_reason() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "hint"),
     [
-        (None, node(), QUEUE),
-        (None, node(unschedulable=True), SKIP),
-        (node(unschedulable=True), node(), QUEUE),
-        (node(), node(), SKIP),
-        (node(), node(unschedulable=True), SKIP),
-        (node(unschedulable=True), node(unschedulable=True), SKIP),
+        (None, OPEN, QUEUE),
+        (None, SHUT, SKIP),
+        (SHUT, OPEN, QUEUE),
+        (OPEN, OPEN, SKIP),
+        (OPEN, SHUT, SKIP),
+        (SHUT, SHUT, SKIP),
     ],
 )
 def test_node_events(plugin: NodeUnschedulable, old: api.Node | None, new: api.Node, hint: QueueingHint) -> None:

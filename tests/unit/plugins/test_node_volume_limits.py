@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.plugins.volume_fakes import (
     EPHEMERAL,
-    World,
+    StorageCluster,
     claim,
     csi_node,
-    node,
+    labelled,
     owned_by,
     pvc,
     storage_class,
@@ -37,9 +37,11 @@ def attachment(name: str, node_name: str, volume_name: str | None, attacher: str
     return codec.convert(api.VolumeAttachment, {"metadata": {"name": name}, "spec": spec})
 
 
-def world_with(*items: Any, limit: int = 1, driver: str = CSI) -> World:
+def world_with(*items: Any, limit: int = 1, driver: str = CSI) -> StorageCluster:
     """Node `a` has a limit, `b` has a CSINode without, `c` has none."""
-    return World(node("a"), node("b"), node("c"), csi_node("a", {driver: limit}), csi_node("b"), *items)
+    return StorageCluster(
+        labelled("a"), labelled("b"), labelled("c"), csi_node("a", {driver: limit}), csi_node("b"), *items
+    )
 
 
 def error(text: str) -> Status:
@@ -207,7 +209,7 @@ def test_volumes_behind_claims_that_make_no_sense_do_not_count() -> None:
     ],
 )
 def test_whom_it_concerns(volumes: list[dict[str, Any]], concerned: bool) -> None:
-    world = World(node("a"))
+    world = StorageCluster(labelled("a"))
     plugin, pod = world.plugin(NodeVolumeLimits), world.pod(*volumes)
     assert plugin.concerns(pod.template) is concerned
     answer = plugin.pre_filter(CycleState(), pod, world.cluster.nodes.everything())
@@ -238,7 +240,7 @@ def test_what_is_registered() -> None:
     ],
 )
 def test_hint_after_csi_node_update(old: dict[str, int], new: dict[str, int], expected: QueueingHint) -> None:
-    assert _hint(1)(World().pod(pvc("c")), csi_node("a", old), csi_node("a", new)) is expected
+    assert _hint(1)(StorageCluster().pod(pvc("c")), csi_node("a", old), csi_node("a", new)) is expected
 
 
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ def test_hint_after_csi_node_update(old: dict[str, int], new: dict[str, int], ex
     ],
 )
 def test_hint_after_pod_delete(volumes: list[dict[str, Any]], on: str, nominated: str, expected: QueueingHint) -> None:
-    world = World()
+    world = StorageCluster()
     deleted = world.pod(*volumes, name="deleted")
     deleted.node_name, deleted.nominated_node_name = on, nominated
     assert _hint(2)(world.pod(pvc("x")), deleted, None) is expected
@@ -262,7 +264,7 @@ def test_hint_after_pod_delete(volumes: list[dict[str, Any]], on: str, nominated
 
 @pytest.mark.parametrize(("name", "expected"), [("c", QUEUE), ("p-v1", QUEUE), ("p-v0", SKIP), ("d", SKIP)])
 def test_hint_after_claim_add(name: str, expected: QueueingHint) -> None:
-    pod = World().pod(pvc("c"), EPHEMERAL)
+    pod = StorageCluster().pod(pvc("c"), EPHEMERAL)
     assert _hint(3)(pod, None, claim(name)) is expected
     assert _hint(3)(pod, None, claim(name, metadata={"namespace": "other"})) is SKIP
 
@@ -280,11 +282,11 @@ def test_hint_after_claim_add(name: str, expected: QueueingHint) -> None:
     ],
 )
 def test_hint_after_attachment_delete(source: dict[str, Any], attacher: str, expected: QueueingHint) -> None:
-    assert _hint(4)(World().pod(source), attachment("1", "a", "pv", attacher), None) is expected
+    assert _hint(4)(StorageCluster().pod(source), attachment("1", "a", "pv", attacher), None) is expected
 
 
 def _plugin() -> NodeVolumeLimits:
-    return World().plugin(NodeVolumeLimits)
+    return StorageCluster().plugin(NodeVolumeLimits)
 
 
 def _hint(index: int) -> Any:
@@ -318,7 +320,7 @@ def test_bounds_keep_up_with_the_cluster(steps: list[tuple[str, int, int]]) -> N
         elif step == "attach":
             world.put(attachment(f"attachment-{i}", host, f"x{b}"))
         elif step == "node":
-            world.put(node(host), csi_node(host, {CSI: b}))
+            world.put(labelled(host), csi_node(host, {CSI: b}))
             world.pod(pvc("x3"), name=f"pod-{i}", on=host)
         else:
             world.put(csi_node(host, {CSI: b}))

@@ -1,20 +1,16 @@
-from types import SimpleNamespace
-from typing import Any, cast
-
 import pytest
+from tests.builders import pod
+from tests.builders.plugin_rig import PluginRig
 
-from stowplan import api
-from stowplan.cache import Cluster
 from stowplan.framework import Action, Code, EventResource, Pod, QueueingHint, Status
 from stowplan.plugins.scheduling_gates import SchedulingGates
 
-CLUSTER = Cluster()
-PLUGIN = SchedulingGates(None, cast(Any, SimpleNamespace(cluster=CLUSTER)))
+RIG = PluginRig(SchedulingGates)
+PLUGIN = RIG.plugin
 
 
-def pod(*gates: str, uid: str = "u") -> Pod:
-    spec = api.PodSpec(scheduling_gates=tuple(api.PodSchedulingGate(name=gate) for gate in gates))
-    return CLUSTER.pod(api.Pod(metadata=api.ObjectMeta(name="p", namespace="default", uid=uid), spec=spec))
+def gated(*gates: str, uid: str = "u") -> Pod:
+    return RIG.pod(pod("p", schedulingGates=[{"name": gate} for gate in gates], metadata={"uid": uid}))
 
 
 def waiting(text: str) -> Status:
@@ -30,7 +26,7 @@ def waiting(text: str) -> Status:
     ],
 )
 def test_gates_keep_a_pod_out_of_the_queue(gates: tuple[str, ...], expected: Status | None) -> None:
-    assert PLUGIN.pre_enqueue(pod(*gates)) == expected
+    assert PLUGIN.pre_enqueue(gated(*gates)) == expected
 
 
 @pytest.mark.parametrize(("uid", "hint"), [("u", QueueingHint.Queue), ("other", QueueingHint.QueueSkip)])
@@ -39,4 +35,4 @@ def test_only_the_pods_own_gates_matter(uid: str, hint: QueueingHint) -> None:
     assert registration.event.resource == EventResource.Pod
     assert registration.event.action == Action.UpdatePodSchedulingGatesEliminated
     assert registration.hint is not None
-    assert registration.hint(pod("g"), pod("g", uid=uid), pod(uid=uid)) is hint
+    assert registration.hint(gated("g"), gated("g", uid=uid), gated(uid=uid)) is hint

@@ -1,15 +1,14 @@
 from typing import Any
 
 import pytest
+from tests.builders import HOSTNAME, ZONE
 from tests.unit.plugins.volume_fakes import (
     EPHEMERAL,
-    HOSTNAME,
-    ZONE,
-    World,
+    StorageCluster,
     affinity,
     claim,
     csi_node,
-    node,
+    labelled,
     owned_by,
     pvc,
     reasons,
@@ -77,19 +76,19 @@ def local_volume(name: str, host: str, size: str = "1Gi", **spec: Any) -> api.Pe
     ],
 )
 def test_claims_that_keep_a_pod_from_every_node(items: list[Any], source: dict[str, Any], reason: str) -> None:
-    world = World(node("a"), *items)
+    world = StorageCluster(labelled("a"), *items)
     answer = world.judge(world.plugin(VolumeBinding), world.pod(source))
     assert answer == Status(Code.UnschedulableAndUnresolvable, reason, plugin="VolumeBinding")
 
 
 def test_a_class_without_a_binding_mode_is_an_error() -> None:
-    world = World(node("a"), storage_class(mode=None), claim("c"))
+    world = StorageCluster(labelled("a"), storage_class(mode=None), claim("c"))
     answer = world.judge(world.plugin(VolumeBinding), world.pod(pvc("c")))
     assert answer == Status(Code.Error, 'VolumeBindingMode not set for StorageClass "wait"', plugin="VolumeBinding")
 
 
 def test_bound_volumes_are_reached_from_their_nodes() -> None:
-    world = World(node("a"), node("b"), node("c"))
+    world = StorageCluster(labelled("a"), labelled("b"), labelled("c"))
     world.put(volume("ab", on=["a", "b"]), volume("bc", on=["b", "c"]), claim("x", "ab"), claim("y", "bc"))
     answer = world.judge(world.plugin(VolumeBinding), world.pod(pvc("x"), pvc("y")))
     assert reasons(answer) == {"a": (NODE_CONFLICT,), "c": (NODE_CONFLICT,)}
@@ -97,7 +96,9 @@ def test_bound_volumes_are_reached_from_their_nodes() -> None:
 
 
 def test_the_first_bound_claim_with_a_problem_decides() -> None:
-    world = World(node("a"), node("b"), volume("pv", on=["a"]), claim("x", "pv"), claim("gone", "no such volume"))
+    world = StorageCluster(
+        labelled("a"), labelled("b"), volume("pv", on=["a"]), claim("x", "pv"), claim("gone", "no such volume")
+    )
     plugin = world.plugin(VolumeBinding)
     reached_first = world.judge(plugin, world.pod(pvc("x"), pvc("gone")))
     assert reasons(reached_first) == {"a": (MISSING,), "b": (NODE_CONFLICT,)}
@@ -106,7 +107,9 @@ def test_the_first_bound_claim_with_a_problem_decides() -> None:
 
 
 def test_claims_find_volumes_of_the_node() -> None:
-    world = World(node("a"), node("b"), node("c"), LOCAL, local_claim("x", "2Gi"), local_claim("y", "1Gi"))
+    world = StorageCluster(
+        labelled("a"), labelled("b"), labelled("c"), LOCAL, local_claim("x", "2Gi"), local_claim("y", "1Gi")
+    )
     world.put(local_volume("a1", "a", "1Gi"), local_volume("a2", "a", "5Gi"), local_volume("b1", "b", "5Gi"))
     answer = world.judge(world.plugin(VolumeBinding), world.pod(pvc("x"), pvc("y")))
     assert reasons(answer) == {"b": (BIND_CONFLICT,), "c": (BIND_CONFLICT,)}
@@ -114,7 +117,7 @@ def test_claims_find_volumes_of_the_node() -> None:
 
 
 def test_small_claims_choose_first() -> None:
-    world = World(node("a"), LOCAL, local_claim("large", "2Gi"), local_claim("small", "1Gi"))
+    world = StorageCluster(labelled("a"), LOCAL, local_claim("large", "2Gi"), local_claim("small", "1Gi"))
     world.put(local_volume("3Gi", "a", "3Gi"), local_volume("5Gi", "a", "5Gi"))
     plugin, pod, state = world.plugin(VolumeBinding), world.pod(pvc("large"), pvc("small")), CycleState()
     assert world.judge(plugin, pod, state) == {}
@@ -127,7 +130,7 @@ def test_all_that_is_wrong_is_told_in_one_order() -> None:
     driver = api.CSIDriver(
         metadata=api.ObjectMeta(name="csi.example.com"), spec=api.CSIDriverSpec(storage_capacity=True)
     )
-    world = World(node("a"), storage_class(), LOCAL, driver, claim("new"), local_claim("old"))
+    world = StorageCluster(labelled("a"), storage_class(), LOCAL, driver, claim("new"), local_claim("old"))
     world.put(volume("pv", on=["b"]), claim("bound", "pv"), claim("gone", "no such volume"))
     plugin = world.plugin(VolumeBinding)
     table = {
@@ -146,14 +149,14 @@ def test_all_that_is_wrong_is_told_in_one_order() -> None:
 
 def test_topology_of_the_class() -> None:
     term = {"matchLabelExpressions": [{"key": ZONE, "values": ["x"]}]}
-    world = World(node("a", **{ZONE: "x"}), node("b", **{ZONE: "y"}), node("c"), claim("new"))
+    world = StorageCluster(labelled("a", **{ZONE: "x"}), labelled("b", **{ZONE: "y"}), labelled("c"), claim("new"))
     world.put(storage_class(allowedTopologies=[term]))
     answer = world.judge(world.plugin(VolumeBinding), world.pod(pvc("new")))
     assert reasons(answer) == {"b": (BIND_CONFLICT,), "c": (BIND_CONFLICT,)}
 
 
 def test_a_claim_that_is_being_provisioned_stays_with_its_node() -> None:
-    world = World(node("a"), node("b"), storage_class(), volume("free"))
+    world = StorageCluster(labelled("a"), labelled("b"), storage_class(), volume("free"))
     world.put(claim("new", metadata={"annotations": {SELECTED: "b"}}))
     plugin, pod, state = world.plugin(VolumeBinding), world.pod(pvc("new")), CycleState()
     assert reasons(world.judge(plugin, pod, state)) == {"a": (BIND_CONFLICT,)}
@@ -164,13 +167,15 @@ def test_a_claim_that_is_being_provisioned_stays_with_its_node() -> None:
 
 
 def test_ephemeral_volumes() -> None:
-    world = World(node("a"), node("b"), LOCAL, local_volume("pv", "b"), local_claim("p-v0", **owned_by("p")))
+    world = StorageCluster(
+        labelled("a"), labelled("b"), LOCAL, local_volume("pv", "b"), local_claim("p-v0", **owned_by("p"))
+    )
     assert reasons(world.judge(world.plugin(VolumeBinding), world.pod(EPHEMERAL))) == {"a": (BIND_CONFLICT,)}
 
 
 def test_a_malformed_selector_is_an_error() -> None:
     selector = {"matchExpressions": [{"key": "k", "operator": "Near"}]}
-    world = World(node("a"), storage_class(), claim("c", spec={"selector": selector}))
+    world = StorageCluster(labelled("a"), storage_class(), claim("c", spec={"selector": selector}))
     answer = world.judge(world.plugin(VolumeBinding), world.pod(pvc("c")))
     text = 'error creating internal label selector for claim: ns/c: "Near" is not a valid label selector operator'
     assert answer == {"a": Status(Code.Error, text, plugin="VolumeBinding")}
@@ -179,12 +184,12 @@ def test_a_malformed_selector_is_an_error() -> None:
 def test_in_tree_volumes_on_nodes_that_leave_them_to_a_driver() -> None:
     spec = {**EBS, "nodeAffinity": affinity({"key": ZONE, "operator": "In", "values": ["x"]})}
     driver_zone = "topology.ebs.csi.aws.com/zone"
-    world = World(volume("pv", spec=spec), claim("c", "pv"))
+    world = StorageCluster(volume("pv", spec=spec), claim("c", "pv"))
     world.put(
-        node("old-here", **{ZONE: "x"}),
-        node("old-there", **{driver_zone: "x"}),
-        node("new-here", **{driver_zone: "x"}),
-        node("new-there", **{ZONE: "x"}),
+        labelled("old-here", **{ZONE: "x"}),
+        labelled("old-there", **{driver_zone: "x"}),
+        labelled("new-here", **{driver_zone: "x"}),
+        labelled("new-there", **{ZONE: "x"}),
         csi_node("old-there", migrated="kubernetes.io/gce-pd"),
         csi_node("new-here", migrated="kubernetes.io/gce-pd,kubernetes.io/aws-ebs"),
         csi_node("new-there", migrated="kubernetes.io/aws-ebs"),
@@ -200,7 +205,7 @@ def test_in_tree_volumes_on_nodes_that_leave_them_to_a_driver() -> None:
 
 
 def test_reserved_volumes_are_not_given_twice() -> None:
-    world = World(node("a"), node("b"), LOCAL, local_claim("x"), local_claim("y"))
+    world = StorageCluster(labelled("a"), labelled("b"), LOCAL, local_claim("x"), local_claim("y"))
     world.put(local_volume("a1", "a", "2Gi"), local_volume("b1", "b", "1Gi"))
     plugin, first, second = world.plugin(VolumeBinding), world.pod(pvc("x")), world.pod(pvc("y"), name="q")
     state = CycleState()
@@ -222,7 +227,7 @@ def test_reserved_volumes_are_not_given_twice() -> None:
 
 
 def test_reserved_provisioning_pins_the_claim_to_its_node() -> None:
-    world = World(node("a"), node("b"), storage_class(), claim("shared"))
+    world = StorageCluster(labelled("a"), labelled("b"), storage_class(), claim("shared"))
     plugin, first, second = world.plugin(VolumeBinding), world.pod(pvc("shared")), world.pod(pvc("shared"), name="q")
     state = CycleState()
     assert world.judge(plugin, first, state) == {}
@@ -235,7 +240,7 @@ def test_reserved_provisioning_pins_the_claim_to_its_node() -> None:
 
 
 def test_a_reservation_fails_where_objects_changed() -> None:
-    world = World(node("a"), LOCAL, storage_class(), local_claim("x"), local_claim("z"), claim("y"))
+    world = StorageCluster(labelled("a"), LOCAL, storage_class(), local_claim("x"), local_claim("z"), claim("y"))
     world.put(local_volume("a1", "a"))
     plugin, pod, state = world.plugin(VolumeBinding), world.pod(pvc("x"), pvc("y")), CycleState()
     assert world.judge(plugin, pod, state) == {}
@@ -248,7 +253,7 @@ def test_a_reservation_fails_where_objects_changed() -> None:
 
 
 def test_there_is_something_to_write_unless_all_is_bound() -> None:
-    world = World(node("a"), storage_class(), claim("new"), volume("pv"), claim("bound", "pv"))
+    world = StorageCluster(labelled("a"), storage_class(), claim("new"), volume("pv"), claim("bound", "pv"))
     plugin = world.plugin(VolumeBinding)
     for source, pending in ((pvc("new"), True), (pvc("bound"), False), ({"emptyDir": {}}, False)):
         pod, state = world.pod(source), CycleState()
@@ -261,7 +266,7 @@ def test_there_is_something_to_write_unless_all_is_bound() -> None:
 
 
 def test_clones_of_the_state_share_the_decision() -> None:
-    world = World(node("a"), storage_class(), claim("new"))
+    world = StorageCluster(labelled("a"), storage_class(), claim("new"))
     plugin, pod, state = world.plugin(VolumeBinding), world.pod(pvc("new")), CycleState()
     world.judge(plugin, pod, state)
     plugin.reserve(state.clone(), pod, "a")
@@ -273,7 +278,7 @@ def test_clones_of_the_state_share_the_decision() -> None:
     [([], False), ([{"emptyDir": {}}, EBS], False), ([pvc("c")], True), ([EPHEMERAL], True)],
 )
 def test_whom_it_concerns(volumes: list[dict[str, Any]], concerned: bool) -> None:
-    world = World(node("a"))
+    world = StorageCluster(labelled("a"))
     plugin, pod = world.plugin(VolumeBinding), world.pod(*volumes)
     assert plugin.concerns(pod.template) is concerned
     if not concerned:
@@ -286,7 +291,7 @@ def test_points() -> None:
     points = "pre_filter filter reserve unreserve pre_bind_pre_flight pre_bind pre_score score events_to_register"
     assert all(implements(VolumeBinding, point) for point in points.split())
     assert not implements(VolumeBinding, "add_pod")
-    world = World(node("a"), node("b"))
+    world = StorageCluster(labelled("a"), labelled("b"))
     plugin, pod, nodes = world.plugin(VolumeBinding), world.pod(), world.cluster.nodes.everything()
     assert plugin.pre_score(CycleState(), pod, nodes).code is Code.Skip
     assert plugin.score_nodes(CycleState(), pod, nodes).tolist() == [0, 0]
@@ -297,7 +302,7 @@ def test_points() -> None:
 
 def test_many_local_volumes_are_found_by_host() -> None:
     hosts = [f"n{i}" for i in range(30)]
-    world = World(*map(node, hosts), LOCAL, local_claim("x"))
+    world = StorageCluster(*map(labelled, hosts), LOCAL, local_claim("x"))
     world.put(*(local_volume(f"pv-{host}", host) for host in hosts[::2]))
     assert HOSTNAME in next(iter(world.cluster.nodes)).labels
     answer = world.judge(world.plugin(VolumeBinding), world.pod(pvc("x")))

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.plugins.volume_fakes import EPHEMERAL, World, claim, csi_node, pvc, storage_class
+from tests.unit.plugins.volume_fakes import EPHEMERAL, StorageCluster, claim, csi_node, pvc, storage_class
 
 from stowplan import api
 from stowplan.api import codec
@@ -62,7 +62,7 @@ def test_what_is_registered() -> None:
     ],
 )
 def test_hints(resource: str, old: Any, new: Any, expected: QueueingHint) -> None:
-    pod = World().pod(pvc("c"), EPHEMERAL, {"csi": {"driver": "inline.example.com"}})
+    pod = StorageCluster().pod(pvc("c"), EPHEMERAL, {"csi": {"driver": "inline.example.com"}})
     hint = HINTS[resource]
     assert hint is not None
     assert hint(pod, old, new) is expected

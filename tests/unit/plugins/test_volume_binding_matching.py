@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.plugins.volume_fakes import HOSTNAME, claim, volume
+from tests.builders import HOSTNAME
+from tests.unit.plugins.volume_fakes import claim, volume
 
 from stowplan import api
 from stowplan.plugins.volume_binding.binder import bind

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.plugins.volume_fakes import EPHEMERAL, World, claim, node, pvc
+from tests.unit.plugins.volume_fakes import EPHEMERAL, StorageCluster, claim, labelled, pvc
 
 from stowplan.framework import Action, Code, CycleState, EventResource, QueueingHint, Status
 from stowplan.plugins.volume_restrictions import CLAIM_CONFLICT, DISK_CONFLICT, STATE, VolumeRestrictions
@@ -51,7 +51,7 @@ def rbd(*monitors: str, image: str = "i", pool: str = "p", read_only: bool = Fal
     ],
 )
 def test_disks_of_pods_on_the_node(wanted: dict[str, Any], present: dict[str, Any], conflict: bool) -> None:
-    world = World(node("a"), node("b"))
+    world = StorageCluster(labelled("a"), labelled("b"))
     world.pod(present, name="other", on="a")
     answer = world.judge(world.plugin(VolumeRestrictions), world.pod({"emptyDir": {}}, wanted))
     assert answer == ({"a": DISK_CONFLICT} if conflict else {})
@@ -59,13 +59,13 @@ def test_disks_of_pods_on_the_node(wanted: dict[str, Any], present: dict[str, An
 
 
 def test_an_exclusive_claim_in_use_rejects_every_node() -> None:
-    world = World(node("a"), node("b"), claim("c", "pv", spec=EXCLUSIVE))
+    world = StorageCluster(labelled("a"), labelled("b"), claim("c", "pv", spec=EXCLUSIVE))
     world.pod(pvc("c"), name="other", on="a")
     assert world.judge(world.plugin(VolumeRestrictions), world.pod(pvc("c"))) == dict.fromkeys("ab", CLAIM_CONFLICT)
 
 
 def test_a_disk_conflict_is_told_before_a_claim_conflict() -> None:
-    world = World(node("a"), node("b"), claim("c", "pv", spec=EXCLUSIVE))
+    world = StorageCluster(labelled("a"), labelled("b"), claim("c", "pv", spec=EXCLUSIVE))
     world.pod(pvc("c"), gce("d"), name="other", on="a")
     answer = world.judge(world.plugin(VolumeRestrictions), world.pod(gce("d"), pvc("c")))
     assert answer == {"a": DISK_CONFLICT, "b": CLAIM_CONFLICT}
@@ -77,7 +77,7 @@ def test_a_disk_conflict_is_told_before_a_claim_conflict() -> None:
     ids=["of another namespace", "not exclusive"],
 )
 def test_other_claims_are_skipped(modes: dict[str, Any], user_namespace: str) -> None:
-    world = World(node("a"), claim("c", "pv", spec=modes))
+    world = StorageCluster(labelled("a"), claim("c", "pv", spec=modes))
     world.pod(pvc("c"), name="other", on="a", namespace=user_namespace)
     answer = world.judge(world.plugin(VolumeRestrictions), world.pod(pvc("c")))
     assert isinstance(answer, Status)
@@ -85,14 +85,16 @@ def test_other_claims_are_skipped(modes: dict[str, Any], user_namespace: str) ->
 
 
 def test_a_missing_claim_rejects_the_pod() -> None:
-    world = World(node("a"))
+    world = StorageCluster(labelled("a"))
     answer = world.judge(world.plugin(VolumeRestrictions), world.pod(gce("d"), pvc("c")))
     reason = 'persistentvolumeclaim "c" not found'
     assert answer == Status(Code.UnschedulableAndUnresolvable, reason, plugin="VolumeRestrictions")
 
 
 def test_supposing_pods_away_and_back() -> None:
-    world = World(node("a"), node("b"), claim("c", "pv", spec=EXCLUSIVE), claim("d", "pv2", spec=EXCLUSIVE))
+    world = StorageCluster(
+        labelled("a"), labelled("b"), claim("c", "pv", spec=EXCLUSIVE), claim("d", "pv2", spec=EXCLUSIVE)
+    )
     user = world.pod(pvc("c"), pvc("e"), name="user", on="a")
     # Upstream compares names alone when pods are added and removed, so a pod of another namespace counts here.
     foreign = world.pod(pvc("d"), name="foreign", on="b", namespace="other")
@@ -124,12 +126,12 @@ def test_supposing_pods_away_and_back() -> None:
     ],
 )
 def test_whom_it_concerns(volumes: list[dict[str, Any]], concerned: bool) -> None:
-    world = World()
+    world = StorageCluster()
     assert world.plugin(VolumeRestrictions).concerns(world.pod(*volumes).template) is concerned
 
 
 def test_hints() -> None:
-    world = World()
+    world = StorageCluster()
     plugin, pod = world.plugin(VolumeRestrictions), world.pod(pvc("c"), gce("d"))
     on = {registration.event.resource: registration for registration in plugin.events_to_register()}
     assert {r: on[r].event.action for r in on} == {

@@ -1,7 +1,17 @@
 from typing import Any
 
 import pytest
-from tests.unit.plugins.volume_fakes import EPHEMERAL, ZONE, World, claim, node, pvc, reasons, storage_class, volume
+from tests.builders import ZONE
+from tests.unit.plugins.volume_fakes import (
+    EPHEMERAL,
+    StorageCluster,
+    claim,
+    labelled,
+    pvc,
+    reasons,
+    storage_class,
+    volume,
+)
 
 from stowplan import api
 from stowplan.framework import Action, Code, CycleState, EventResource, QueueingHint, Status
@@ -31,12 +41,12 @@ def in_zones(name: str, **labels: str) -> api.PersistentVolume:
     ],
 )
 def test_labelled_nodes_must_be_in_the_zones_of_the_volume(labels: dict[str, str], rejected: set[str]) -> None:
-    world = World(
-        node("a", **{ZONE: "a"}),
-        node("b", **{ZONE: "b"}),
-        node("a-old-label", **{BETA_ZONE: "a"}),
-        node("region", **{REGION: "r"}),
-        node("bare"),
+    world = StorageCluster(
+        labelled("a", **{ZONE: "a"}),
+        labelled("b", **{ZONE: "b"}),
+        labelled("a-old-label", **{BETA_ZONE: "a"}),
+        labelled("region", **{REGION: "r"}),
+        labelled("bare"),
         in_zones("pv", **labels),
         claim("c", "pv"),
     )
@@ -47,7 +57,7 @@ def test_labelled_nodes_must_be_in_the_zones_of_the_volume(labels: dict[str, str
 
 
 def test_all_volumes_must_agree() -> None:
-    world = World(node("a", **{ZONE: "a"}), node("b", **{ZONE: "b"}))
+    world = StorageCluster(labelled("a", **{ZONE: "a"}), labelled("b", **{ZONE: "b"}))
     world.put(in_zones("pv1", **{ZONE: "a"}), in_zones("pv2", **{ZONE: "b"}), claim("c1", "pv1"), claim("c2", "pv2"))
     answer = world.judge(world.plugin(VolumeZone), world.pod(pvc("c1"), pvc("c2")))
     assert reasons(answer) == {"a": CONFLICT, "b": CONFLICT}
@@ -70,7 +80,7 @@ def test_all_volumes_must_agree() -> None:
     ],
 )
 def test_claims_without_a_volume_reject_the_pod(items: list[Any], name: str, reason: str) -> None:
-    world = World(node("a"), *items)
+    world = StorageCluster(labelled("a"), *items)
     answer = world.judge(world.plugin(VolumeZone), world.pod(pvc(name)))
     assert answer == Status(Code.UnschedulableAndUnresolvable, reason, plugin="VolumeZone")
 
@@ -85,14 +95,14 @@ def test_claims_without_a_volume_reject_the_pod(items: list[Any], name: str, rea
     ids=["waits for first consumer", "no labels", "a label that is no list of zones"],
 )
 def test_volumes_without_a_zone_are_skipped(items: list[Any]) -> None:
-    world = World(node("a", **{ZONE: "b"}), *items)
+    world = StorageCluster(labelled("a", **{ZONE: "b"}), *items)
     answer = world.judge(world.plugin(VolumeZone), world.pod(pvc("c")))
     assert isinstance(answer, Status)
     assert answer.code is Code.Skip
 
 
 def test_only_claims_by_name_concern_it() -> None:
-    world = World()
+    world = StorageCluster()
     plugin = world.plugin(VolumeZone)
     assert plugin.concerns(world.pod(pvc("c")).template)
     assert not plugin.concerns(world.pod(EPHEMERAL).template)
@@ -100,7 +110,7 @@ def test_only_claims_by_name_concern_it() -> None:
 
 
 def test_a_cluster_without_zone_labels_rejects_nothing() -> None:
-    world = World(node("a"), node("b"), in_zones("pv", **{ZONE: "x"}), claim("c", "pv"))
+    world = StorageCluster(labelled("a"), labelled("b"), in_zones("pv", **{ZONE: "x"}), claim("c", "pv"))
     assert world.judge(world.plugin(VolumeZone), world.pod(pvc("c")), CycleState()) == {}
 
 
@@ -114,12 +124,12 @@ def test_a_cluster_without_zone_labels_rejects_nothing() -> None:
     ids=["zone", "unbound", "no claim"],
 )
 def test_filter_gets_along_without_pre_filter(items: list[Any], expected: dict[str, tuple[str]]) -> None:
-    world = World(node("a", **{ZONE: "a"}), node("b", **{ZONE: "b"}), node("bare"), *items)
+    world = StorageCluster(labelled("a", **{ZONE: "a"}), labelled("b", **{ZONE: "b"}), labelled("bare"), *items)
     assert reasons(world.filter(world.plugin(VolumeZone), world.pod(pvc("c")), CycleState())) == expected
 
 
 def test_hints() -> None:
-    world = World()
+    world = StorageCluster()
     plugin, pod = world.plugin(VolumeZone), world.pod(pvc("c"))
     on = {registration.event.resource: registration for registration in plugin.events_to_register()}
     assert {r: on[r].event.action for r in on} == {

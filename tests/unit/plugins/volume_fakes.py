@@ -3,7 +3,8 @@
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
-import numpy as np
+from tests.builders import HOSTNAME, node, typed
+from tests.builders.plugin_rig import filter_statuses
 
 from stowplan import api
 from stowplan.api import codec
@@ -14,19 +15,17 @@ from stowplan.plugins.base import InTreePlugin
 
 P = TypeVar("P", bound=InTreePlugin)
 
-ZONE = "topology.kubernetes.io/zone"
-HOSTNAME = "kubernetes.io/hostname"
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
 
 
-class World:
-    """Objects, pods on nodes, and what plugins say of a pending pod."""
+class StorageCluster:
+    """A cluster with storage objects, and the answers of volume plugins about a pending pod."""
 
     def __init__(self, *items: Any) -> None:
         self.cluster = Cluster()
         self.put(*items)
 
-    def put(self, *items: Any) -> "World":
+    def put(self, *items: Any) -> "StorageCluster":
         for item in items:
             self.cluster.put_node(item) if isinstance(item, api.Node) else self.cluster.put(item)
         return self
@@ -57,18 +56,8 @@ class World:
         return self.filter(plugin, pod, state)
 
     def filter(self, plugin: InTreePlugin, pod: Pod, state: CycleState) -> dict[str, Status]:
-        """Filter's answer by node, PreFilter having run or not; the vector form must agree."""
-        nodes = self.cluster.nodes.everything()
-        vector: dict[str, Status] = {}
-        for mask, status in plugin.filter_nodes(state, pod, nodes):
-            for slot in np.flatnonzero(mask).tolist():
-                info = self.cluster.nodes.infos[slot]
-                assert info is not None
-                assert info.name not in vector, "masks overlap"
-                vector[info.name] = status
-        scalar = {info.name: plugin.filter(state, pod, info) for info in self.cluster.nodes}
-        assert vector == {name: status for name, status in scalar.items() if status is not None}
-        return vector
+        """Filter's statuses by node, whether PreFilter ran or not."""
+        return filter_statuses(plugin, self.cluster, pod, state)
 
 
 def reasons(answer: Status | dict[str, Status]) -> Any:
@@ -81,8 +70,9 @@ def rejected_forever(answer: Status | dict[str, Status]) -> bool:
     return all(status.code is Code.UnschedulableAndUnresolvable for status in statuses)
 
 
-def node(name: str, **labels: str) -> api.Node:
-    return api.Node(metadata=api.ObjectMeta(name=name, labels={HOSTNAME: name, **labels}))
+def labelled(name: str, **labels: str) -> api.Node:
+    made: api.Node = typed(node(name, labels=labels))
+    return made
 
 
 def claim(name: str, volume: str = "", *, bound: bool = True, **changes: Any) -> api.PersistentVolumeClaim:

@@ -25,7 +25,9 @@ def claim(
     return api.ResourceClaim(metadata=metadata, spec=api.ResourceClaimSpec(devices=api.DeviceClaim(requests=requests)))
 
 
-def pod(cluster: Cluster, *entries: api.PodResourceClaim, made: tuple[api.PodResourceClaimStatus, ...] = ()) -> Pod:
+def claiming(
+    cluster: Cluster, *entries: api.PodResourceClaim, made: tuple[api.PodResourceClaimStatus, ...] = ()
+) -> Pod:
     return cluster.pod(
         api.Pod(
             metadata=api.ObjectMeta(name="p", namespace="ns", uid="u"),
@@ -77,7 +79,7 @@ def test_claims_that_cannot_be_used(
     cluster = Cluster()
     if there is not None:
         cluster.put(there)
-    found = resolve(pod(cluster, entry, made=made), cluster.stores.of(api.ResourceClaim))
+    found = resolve(claiming(cluster, entry, made=made), cluster.stores.of(api.ResourceClaim))
     assert found == Status(Code.UnschedulableAndUnresolvable, text, plugin="DynamicResources")
 
 
@@ -88,7 +90,7 @@ def test_claims_come_in_the_order_of_the_spec_without_those_that_were_not_needed
     cluster.put(generated)
     not_needed = api.PodResourceClaim(name="none", resource_claim_template_name="t")
     direct = api.PodResourceClaim(name="x", resource_claim_name="d")
-    asking = pod(cluster, TEMPLATED, not_needed, direct, made=(MADE, api.PodResourceClaimStatus(name="none")))
+    asking = claiming(cluster, TEMPLATED, not_needed, direct, made=(MADE, api.PodResourceClaimStatus(name="none")))
     assert resolve(asking, cluster.stores.of(api.ResourceClaim)) == [generated, named]
 
 

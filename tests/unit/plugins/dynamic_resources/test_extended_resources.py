@@ -1,4 +1,5 @@
 import pytest
+from tests.builders import pod, typed
 
 from stowplan import api
 from stowplan.cache import Cluster
@@ -19,10 +20,8 @@ def cluster_with(*classes: tuple[str, str | None]) -> Cluster:
     return cluster
 
 
-def pod(cluster: Cluster, **requests: str) -> Pod:
-    container = api.Container(resources=api.ResourceRequirements(requests=dict(requests)))
-    metadata = api.ObjectMeta(name="p", namespace="ns", uid="u")
-    return cluster.pod(api.Pod(metadata=metadata, spec=api.PodSpec(containers=(container,))))
+def requesting(cluster: Cluster, **requests: str) -> Pod:
+    return cluster.pod(typed(pod("p", namespace="ns", metadata={"uid": "u"}, requests=requests)))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +36,7 @@ def pod(cluster: Cluster, **requests: str) -> Pod:
 )
 def test_which_resources_a_device_class_stands_behind(requests: dict[str, str], expected: dict[str, bool]) -> None:
     cluster = cluster_with(("gpu", "example.com/gpu"), ("other", None))
-    assert extended_resources.backed(cluster, pod(cluster, **requests).template) == expected
+    assert extended_resources.backed(cluster, requesting(cluster, **requests).template) == expected
 
 
 def owned(
@@ -63,7 +62,7 @@ def owned(
 def test_the_claim_of_an_earlier_attempt_is_found(there: api.ResourceClaim, taken: bool) -> None:
     cluster = Cluster()
     cluster.put(there)
-    claim = extended_resources.special_claim(cluster, pod(cluster))
+    claim = extended_resources.special_claim(cluster, requesting(cluster))
     assert (claim == there) is taken
     assert extended_resources.is_written(claim) is taken
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast
 
+from tests.builders import Json, node, typed
+
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Store
 from stowplan.framework import NodeInfo
 from stowplan.framework.node_info import ResourceReader
 from stowplan.plugins.dynamic_resources.allocation import AllocatedState, AllocationFailure, Allocator
-
-Json = dict[str, Any]
 
 DRIVER = "d"
 
@@ -50,8 +50,8 @@ def claim(*requests: Json | list[Json], name: str = "c", constraints: Iterable[J
     return {"metadata": {"name": name, "namespace": "ns", "uid": name}, "spec": {"devices": devices}}
 
 
-def node(name: str = "n", **labels: str) -> NodeInfo:
-    return NodeInfo(0, api.Node(metadata=api.ObjectMeta(name=name, labels=labels)), cast(ResourceReader, None))
+def node_info(name: str = "n", **labels: str) -> NodeInfo:
+    return NodeInfo(0, typed(node(name, labels=labels)), cast(ResourceReader, None))
 
 
 class Supply:
@@ -73,7 +73,7 @@ class Supply:
     def allocate(
         self, *claims: Json, on: NodeInfo | None = None
     ) -> tuple[api.AllocationResult, ...] | AllocationFailure | None:
-        return self.allocator.allocate(on or node(), [codec.convert(api.ResourceClaim, item) for item in claims])
+        return self.allocator.allocate(on or node_info(), [codec.convert(api.ResourceClaim, item) for item in claims])
 
     def devices(self, *claims: Json, on: NodeInfo | None = None) -> list[str] | str | None:
         """The names of the devices, "request:device"; or the failure."""

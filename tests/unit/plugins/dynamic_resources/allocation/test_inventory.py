@@ -1,4 +1,4 @@
-from tests.unit.plugins.dynamic_resources.allocation.supply import Supply, device, node, slice_
+from tests.unit.plugins.dynamic_resources.allocation.supply import Supply, device, node_info, slice_
 
 from stowplan.plugins.dynamic_resources.allocation.inventory import Inventory
 
@@ -6,14 +6,14 @@ from stowplan.plugins.dynamic_resources.allocation.inventory import Inventory
 def test_pools_are_gathered_once_and_again_where_a_change_concerns_them() -> None:
     supply = Supply(slice_("s", device("a"), pool="n"), slice_("t", device("b"), pool="m", nodeName="m"))
     inventory = Inventory(supply.slices)
-    first, second = inventory.pools(node("n")), inventory.pools(node("m"))
+    first, second = inventory.pools(node_info("n")), inventory.pools(node_info("m"))
     supply.publish(slice_("t", device("c"), pool="m", nodeName="m"))
-    assert inventory.pools(node("n")) is first
-    assert inventory.pools(node("m")) is not second
+    assert inventory.pools(node_info("n")) is first
+    assert inventory.pools(node_info("m")) is not second
     supply.publish(slice_("u", device("d"), pool="u", allNodes=True))
-    assert inventory.pools(node("n")) is not first
+    assert inventory.pools(node_info("n")) is not first
     supply.slices.remove("u")
-    pools = inventory.pools(node("n"))
+    pools = inventory.pools(node_info("n"))
     assert not isinstance(pools, str)
     assert [candidate.spec.name for candidate, _ in pools.candidates] == ["a"]
 
@@ -21,14 +21,14 @@ def test_pools_are_gathered_once_and_again_where_a_change_concerns_them() -> Non
 def test_labels_decide_where_slices_are_for_several_nodes() -> None:
     terms = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}]}
     inventory = Inventory(Supply(slice_("s", device("a"), nodeSelector=terms)).slices)
-    assert not inventory.pools(node()).candidates  # type: ignore[union-attr]
-    assert inventory.pools(node(zone="z")).candidates  # type: ignore[union-attr]
+    assert not inventory.pools(node_info()).candidates  # type: ignore[union-attr]
+    assert inventory.pools(node_info(zone="z")).candidates  # type: ignore[union-attr]
 
 
 def test_a_slice_that_joins_a_pool_concerns_the_other_nodes_of_the_pool() -> None:
     supply = Supply(slice_("s", device("a"), count=2))
     inventory = Inventory(supply.slices)
-    assert not inventory.pools(node()).candidates  # type: ignore[union-attr]
+    assert not inventory.pools(node_info()).candidates  # type: ignore[union-attr]
     supply.publish(slice_("t", device("b"), count=2, nodeName="m"))
-    assert inventory.pools(node()).candidates  # type: ignore[union-attr]
+    assert inventory.pools(node_info()).candidates  # type: ignore[union-attr]
     assert list(inventory.nodes_using(("d", "p"))) == ["n"]

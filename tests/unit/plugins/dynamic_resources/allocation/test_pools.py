@@ -1,5 +1,13 @@
 import pytest
-from tests.unit.plugins.dynamic_resources.allocation.supply import Json, Supply, claim, device, exactly, node, slice_
+from tests.unit.plugins.dynamic_resources.allocation.supply import (
+    Json,
+    Supply,
+    claim,
+    device,
+    exactly,
+    node_info,
+    slice_,
+)
 
 ONE = claim(exactly())
 A, B = device("a"), device("b")
@@ -32,7 +40,7 @@ ZONAL = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator":
     ],
 )
 def test_which_device_comes_first(slices: list[Json], found: list[str] | str | None) -> None:
-    assert Supply(*slices).devices(ONE, on=node(zone="z")) == found
+    assert Supply(*slices).devices(ONE, on=node_info(zone="z")) == found
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-from tests.unit.plugins.dynamic_resources.allocation.supply import Supply, claim, device, exactly, node, slice_
+from tests.unit.plugins.dynamic_resources.allocation.supply import Supply, claim, device, exactly, node_info, slice_
 
 from stowplan import api
 from stowplan.plugins.dynamic_resources.allocation import AllocationFailure
@@ -9,7 +9,7 @@ def opaque(mode: str) -> dict[str, object]:
 
 
 def only(supply: Supply, asked: dict[str, object], on: str = "n") -> api.AllocationResult:
-    found = supply.allocate(asked, on=node(on, zone="z"))
+    found = supply.allocate(asked, on=node_info(on, zone="z"))
     assert isinstance(found, tuple)
     return found[0]
 
@@ -80,7 +80,7 @@ def test_the_nodes_that_can_reach_what_was_allocated() -> None:
 
 def test_a_selector_of_several_terms_is_more_than_an_allocation_can_say() -> None:
     two = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}] * 2}
-    answer = Supply(slice_("s", device("a"), nodeSelector=two)).allocate(claim(exactly()), on=node(zone="z"))
+    answer = Supply(slice_("s", device("a"), nodeSelector=two)).allocate(claim(exactly()), on=node_info(zone="z"))
     assert answer == AllocationFailure(
         "create NodeSelector for claim c: unsupported ResourceSlice.NodeSelector with 2 terms"
     )
