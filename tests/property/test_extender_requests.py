@@ -46,7 +46,7 @@ class All(Racks):
 class Mirror:
     def __init__(self) -> None:
         self.cluster = Cluster()
-        self.synced = True
+        self.has_synced = True
         for number in range(4):
             self.cluster.put_node(codec.convert(api.Node, NODES[number]))
 
@@ -110,7 +110,7 @@ def test_spoilt_requests_are_answered() -> None:
     rng = random.Random(20)
     choice = [
         Handlers([GroupMember(All)]),
-        Handlers([GroupMember(All)], OperatorPolicy(http_timeout=None), mirror=Mirror()),
+        Handlers([GroupMember(All)], OperatorPolicy(http_timeout=None), cluster_cache=Mirror()),
     ]
     statuses: dict[int, int] = {}
 

@@ -29,7 +29,7 @@ def encoded(name: str) -> bytes:
 @given(names)
 def test_filter_requests(listed: list[str]) -> None:
     by_name = server_requests.read_filter(client_requests.write_filter(POD, node_names=listed))
-    assert (by_name.pod_bytes, by_name.node_names, by_name.nodes) == (POD, listed, None)
+    assert (by_name.pod_bytes, by_name.names, by_name.nodes) == (POD, listed, None)
     in_full = server_requests.read_filter(client_requests.write_filter(POD, nodes=map(encoded, listed)))
     assert (in_full.pod_bytes, in_full.names) == (POD, listed)
 

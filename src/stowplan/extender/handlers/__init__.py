@@ -1,18 +1,18 @@
-"""Requests in, replies out, as bytes: what an extender answers, whatever carries the messages.
+"""The four verbs of a scheduler extender, from request bytes to reply bytes, independent of the transport.
 
-Belongs here: which verbs plugins serve, running them on the nodes of a request, the guard that makes a wrong reply
-impossible, which plugin is for which pods, what is answered where plugins fail or take too long, and what one request
-leaves for the next. Does not belong here: HTTP, TLS, metrics, files, talking to an API server. May import
-`extender.wire`, `runtime` and what is below it.
+Belongs here: one module for each verb, which verbs plugins serve, running plugins on the nodes of a request, validity
+of replies, the failure policy, deadlines, and per-pod state between requests. Does not belong here: HTTP, TLS, metrics,
+files, requests to an API server. May import `extender.wire`, `runtime` and the rooms below it.
 
-`Handlers.answer` is what a transport calls; `Handlers.apply` is how a cache of the cluster is kept up to date.
+A transport calls `Handlers.answer`: it calls `answer(state, call)` of the verb's module on a thread, which runs the
+plugins through `runtime.out_of_tree.plugin_runner`. An informer cache changes its cluster through `Handlers.apply`.
 """
 
-from stowplan.extender.handlers.exclusive import OutOfTimeError
+from stowplan.extender.handlers.exclusive import Change, OutOfTimeError
+from stowplan.extender.handlers.handler_state import ClusterCache, ReservationPort
 from stowplan.extender.handlers.handlers import Handlers
 from stowplan.extender.handlers.policy import EVERYBODY, GroupMember, OnFailure, OperatorPolicy, PodSelection
-from stowplan.extender.handlers.ports import Change, ClusterCache, ReservationPort
-from stowplan.extender.handlers.reply import VERBS, CallFacts, Verb, VerbReply
+from stowplan.extender.handlers.verb_call import VERBS, CallFacts, Verb, VerbReply
 
 __all__ = [
     "EVERYBODY",

@@ -1,62 +1,141 @@
-"""The bind verb: a plugin binds the pod, or whoever is there to do it for all."""
+"""The bind verb: Reserve, PreBind, Bind and PostBind of the plugins; without a Bind plugin the extender writes the
+Binding itself.
+
+Upstream: k8s.io/kube-scheduler/extender/v1 ExtenderBindingArgs, ExtenderBindingResult
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
+
 from stowplan import api
-from stowplan.extender.handlers.binding_points import ExtenderBindingPoints
 from stowplan.extender.handlers.handler_state import HandlerState
 from stowplan.extender.handlers.node_results import reason
 from stowplan.extender.handlers.pod_cycles import PodCycle
-from stowplan.extender.handlers.reply import VerbReply
 from stowplan.extender.handlers.threads import VerbThreads
-from stowplan.extender.handlers.verb_call import VerbCall
+from stowplan.extender.handlers.verb_call import VerbCall, VerbReply
 from stowplan.extender.wire.server_replies import write_bind_result
 from stowplan.extender.wire.server_requests import BindRequest, read_bind
-from stowplan.framework import Code, Status
+from stowplan.framework import Call as PluginCall
+from stowplan.framework import Code, Failure, Request, Status
+from stowplan.framework.safe_text import raised
+from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
+from stowplan.runtime.points.binding_points import run_bind, run_post_bind, run_pre_bind, run_reserve, run_unreserve
+from stowplan.runtime.points.implemented import implements_point
+
+T = TypeVar("T")
+
+NO_BINDER = Status(Code.Error, "no plugin binds this pod, and the extender has no access to the cluster to do so")
 
 
-async def answer(court: HandlerState, call: VerbCall, threads: VerbThreads) -> VerbReply:
+async def answer(state: HandlerState, call: VerbCall, threads: VerbThreads) -> VerbReply:
     request = call.request = read_bind(call.body)
-    call.about(request.pod_namespace, request.pod_name, request.pod_uid)
+    call.set_pod(api.ObjectMeta(name=request.pod_name, namespace=request.pod_namespace, uid=request.pod_uid))
     call.facts.node_name = request.node
     call.facts.nodes_in = 1
-    cycle = _cycle(court, call, request)
-    status = await _bind(court, call, cycle, request.node, threads)
+    cycle = _cycle(state, call, request)
+    if state.policy.shadow:
+        status = await _write_binding(state, cycle, request.node)
+    else:
+        status = await _BindingCycle(state, call, cycle, request.node, threads).run()
     if status is None or status.code == Code.Success:
         call.facts.nodes_out = 1
-        court.cycles.end(request.pod_uid, call.facts.pod)
-        return VerbReply(200, write_bind_result(lower_case=court.policy.lower_case), call.facts)
-    return fallback(court, call, reason(status))
+        state.cycles.end(request.pod_uid, call.facts.pod)
+        return VerbReply(200, write_bind_result(lower_case=state.policy.lower_case), call.facts)
+    return fallback(state, call, reason(status))
 
 
-def _cycle(court: HandlerState, call: VerbCall, request: BindRequest) -> PodCycle:
-    """What filter left; after a restart the pod as the cache knows it, else as the request names it."""
+def fallback(state: HandlerState, call: VerbCall, problem: str) -> VerbReply:
+    call.facts.error = call.facts.error or problem
+    return VerbReply(200, write_bind_result(problem, lower_case=state.policy.lower_case), call.facts)
+
+
+def _cycle(state: HandlerState, call: VerbCall, request: BindRequest) -> PodCycle:
+    """The cycle that filter began. After a restart of the extender: the pod of the informer cache, else the pod as far
+    as the request describes it."""
     now = call.clock()
-    found = court.cycles.find(request.pod_uid, call.facts.pod, now)
+    found = state.cycles.find(request.pod_uid, call.facts.pod, now)
     if found is not None:
         return found
-    pod = None if court.mirror is None else court.mirror.pending_pod(request.pod_uid)
+    pod = None if state.cluster_cache is None else state.cluster_cache.pending_pod(request.pod_uid)
     if pod is None:
         metadata = api.ObjectMeta(name=request.pod_name, namespace=request.pod_namespace, uid=request.pod_uid)
-        pod = court.jury.cluster.templates.pod(api.Pod(metadata=metadata))
+        pod = state.plugins.cluster.templates.pod(api.Pod(metadata=metadata))
     return PodCycle(pod, now)
 
 
-async def _bind(
-    court: HandlerState, call: VerbCall, cycle: PodCycle, node_name: str, threads: VerbThreads
-) -> Status | None:
-    async def by_default() -> Status | None:
-        if court.holding is None:
-            return Status(
-                Code.Error, "no plugin binds this pod, and the extender has no access to the cluster to do so"
-            )
-        return await court.holding.bind(cycle.pod, node_name)
-
-    if court.policy.shadow:
-        return await by_default()
-    return await ExtenderBindingPoints(court, call, cycle, node_name, threads).bind(by_default)
+async def _write_binding(state: HandlerState, cycle: PodCycle, node_name: str) -> Status | None:
+    return NO_BINDER if state.reservations is None else await state.reservations.bind(cycle.pod, node_name)
 
 
-def fallback(court: HandlerState, call: VerbCall, problem: str) -> VerbReply:
-    call.facts.error = call.facts.error or problem
-    return VerbReply(200, write_bind_result(problem, lower_case=court.policy.lower_case), call.facts)
+class _BindingCycle:
+    """The binding cycle of one pod and node."""
+
+    def __init__(
+        self, state: HandlerState, call: VerbCall, cycle: PodCycle, node_name: str, threads: VerbThreads
+    ) -> None:
+        self._state = state
+        self._call = call
+        self._cycle = cycle
+        self._node_name = node_name
+        self._threads = threads
+        self._plugins = [plugin for plugin, _ in state.plugins.applying_to(cycle.pod)]
+        self._args = (cycle.state, cycle.pod, node_name)
+
+    async def run(self) -> Status | None:
+        """None, or why the pod is not bound; its reservations are released in that case.
+
+        After a timeout they are not released: the outcome of the binding is unknown, so they have to expire.
+        """
+        reserving = self._at("reserve")
+        failure = await self._exclusively(partial(run_reserve, reserving, *self._args)) if reserving else None
+        if failure is None:
+            failure = await self._drive(run_pre_bind(self._at("preBind"), *self._args))
+        if failure is None:
+            failure = await self._drive(run_bind(self._at("bind"), *self._args))
+            if failure is not None and failure.code == Code.Skip:
+                failure = await _write_binding(self._state, self._cycle, self._node_name)
+        if failure is None:
+            await self._drive(run_post_bind(self._at("postBind"), *self._args))
+        elif reserving:
+            await self._exclusively(partial(run_unreserve, reserving, *self._args))
+        return failure
+
+    def _at(self, point: str) -> tuple[OutOfTreePlugin, ...]:
+        return tuple(plugin for plugin in self._plugins if implements_point(type(plugin.inner), point))
+
+    async def _exclusively(self, step: Callable[[], T]) -> T:
+        """Run a step that reads the cluster, on a thread, while the cluster does not change."""
+
+        def work() -> T:
+            with self._state.exclusive.entered(f"bind of pod {self._call.facts.pod}", self._call.deadline):
+                return step()
+
+        return await self._threads.call(work, None)
+
+    async def _drive(self, steps: Coroutine[Request, Any, T]) -> T:
+        """Run a coroutine of the runtime. Its only supported instruction is a call of a plugin's function."""
+        answer: Any = None
+        while True:
+            try:
+                request = steps.send(answer)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            if isinstance(request, PluginCall):
+                answer = await self._called(request.function)
+            else:
+                answer = Failure(f"an extender cannot do this: {type(request).__name__}")
+
+    async def _called(self, function: Callable[[], Any]) -> Any:
+        try:
+            bare = getattr(function, "func", function)
+            if inspect.iscoroutinefunction(bare):
+                return await function()
+            result = await self._threads.call(partial(function), None)
+            return await result if inspect.isawaitable(result) else result
+        except Exception as problem:
+            return Failure(raised(problem))

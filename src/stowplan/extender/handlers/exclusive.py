@@ -1,7 +1,7 @@
-"""One at a time: plugins and their cluster are used by one request, or changed, never both.
+"""Mutual exclusion of requests that run plugins and of changes of the cluster.
 
-A plugin that hangs is overtaken: once its answer would come too late, whoever comes next goes in. That does no harm,
-since plugins only read the cluster, and what the late one still finds out is thrown away.
+A request whose plugin hangs is overtaken: once its deadline has passed, the next request enters. This is safe, since
+plugins only read the cluster and the result of the late request is discarded.
 """
 
 from __future__ import annotations
@@ -13,56 +13,58 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from stowplan.errors import StowplanError
-from stowplan.extender.handlers.ports import Change
 
 log = logging.getLogger("stowplan.extender")
 
-GRACE = 0.1
-"""Seconds after its deadline until a request is overtaken; most of those that are late leave by themselves."""
-_LOOK_AGAIN = 1.0
+Change = Callable[[], None]
+"""A change of the cluster, made while no plugin reads it."""
+
+OVERTAKE_AFTER_SECONDS = 0.1
+"""Time after its deadline until a request is overtaken; most late requests end by themselves."""
+_MAX_WAIT_SECONDS = 1.0
 
 
 class OutOfTimeError(StowplanError):
-    """An answer would come too late."""
+    """The deadline of a request has passed."""
 
 
 class Exclusive:
-    """Exclusive use of plugins and cluster. `clock` is a monotonic one."""
+    """Exclusive use of plugins and cluster. `clock` is monotonic."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        """Held by whoever is inside. Another one takes its place when they are overtaken."""
+        """Held by the running request. Replaced by a new lock when that request is overtaken."""
         self._overtaking = threading.Lock()
         self._changes: deque[Change] = deque()
         self._entered_at = 0.0
         self._deadline: float | None = None
         self._busy_with = ""
         self.stuck = 0
-        """Requests that were overtaken and have not come out yet."""
+        """Requests that were overtaken and still run."""
 
     @contextmanager
     def entered(self, what: str, deadline: float | None) -> Iterator[None]:
-        """Wait for one's turn, but no longer than is of use; `what` is what others are told."""
+        """Wait for exclusive use until the deadline. `what` describes the request in messages."""
         lock = self._enter(deadline)
         self._entered_at, self._deadline, self._busy_with = self._clock(), deadline, what
         try:
-            self._catch_up()
+            self._apply_changes()
             yield
         finally:
             self._leave(lock)
-        # A change may have come after the last look and before the release.
-        self._try_to_catch_up()
+        # A change may have been queued between _leave's last check and the release.
+        self._try_to_apply()
 
     def apply(self, change: Change) -> None:
-        """Make a change now if nobody is inside, else as soon as they leave. Never waits."""
+        """Make a change at once if no request runs, else when the running one ends. Never waits."""
         self._changes.append(change)
-        self._try_to_catch_up()
+        self._try_to_apply()
 
     def _enter(self, deadline: float | None) -> threading.Lock:
         while True:
             lock, now = self._lock, self._clock()
-            if lock.acquire(timeout=self._patience(now, deadline)):
+            if lock.acquire(timeout=self._wait_seconds(now, deadline)):
                 if lock is self._lock:
                     return lock
                 lock.release()
@@ -71,20 +73,20 @@ class Exclusive:
             else:
                 self._overtake(lock)
 
-    def _patience(self, now: float, deadline: float | None) -> float:
-        """How long to wait before looking again: until one's own time is up, or that of whoever is inside."""
-        ends = [now + _LOOK_AGAIN]
+    def _wait_seconds(self, now: float, deadline: float | None) -> float:
+        """Time until the own deadline or that of the running request, at most _MAX_WAIT_SECONDS."""
+        ends = [now + _MAX_WAIT_SECONDS]
         if deadline is not None:
             ends.append(deadline)
-        inside = self._deadline
-        if inside is not None:
-            ends.append(inside + GRACE)
+        running = self._deadline
+        if running is not None:
+            ends.append(running + OVERTAKE_AFTER_SECONDS)
         return max(0.0, min(ends) - now)
 
     def _overtake(self, lock: threading.Lock) -> None:
         with self._overtaking:
             now, overdue = self._clock(), self._deadline
-            if lock is not self._lock or overdue is None or now < overdue + GRACE:
+            if lock is not self._lock or overdue is None or now < overdue + OVERTAKE_AFTER_SECONDS:
                 return
             log.warning("going on without %s, which takes %.1f s so far", self._busy_with, now - self._entered_at)
             self._lock = threading.Lock()
@@ -97,23 +99,23 @@ class Exclusive:
             if overtaken:
                 self.stuck -= 1
             else:
-                self._deadline = None  # From now on nobody overtakes.
+                self._deadline = None  # It can no longer be overtaken.
         if not overtaken:
-            self._catch_up()
+            self._apply_changes()
         lock.release()
 
-    def _try_to_catch_up(self) -> None:
+    def _try_to_apply(self) -> None:
         while self._changes:
             lock = self._lock
             if not lock.acquire(blocking=False):
                 return
             try:
                 if lock is self._lock:
-                    self._catch_up()
+                    self._apply_changes()
             finally:
                 lock.release()
 
-    def _catch_up(self) -> None:
+    def _apply_changes(self) -> None:
         while self._changes:
             change = self._changes.popleft()
             try:

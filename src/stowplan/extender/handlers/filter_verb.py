@@ -1,113 +1,142 @@
-"""The filter verb: which nodes a pod may use, and why not the others."""
+"""The filter verb: the nodes that a pod may use, and the reasons against the others.
+
+Upstream: k8s.io/kube-scheduler/extender/v1 ExtenderArgs, ExtenderFilterResult
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 
+from stowplan.extender.handlers.cluster_plugins import ClusterPlugins
 from stowplan.extender.handlers.handler_state import HandlerState
 from stowplan.extender.handlers.node_results import NodeResults
-from stowplan.extender.handlers.reply import VerbReply
-from stowplan.extender.handlers.verb_call import NodeQuestion, VerbCall
+from stowplan.extender.handlers.pod_cycles import PodCycle
+from stowplan.extender.handlers.verb_call import VerbCall, VerbReply
 from stowplan.extender.wire.server_replies import write_filter_result
-from stowplan.extender.wire.server_requests import read_filter
-from stowplan.framework import Pod, Status
-from stowplan.runtime.out_of_tree.plugin_runner import NodeVerdicts
+from stowplan.extender.wire.server_requests import FilterRequest, read_filter
+from stowplan.framework import Code, Pod, Status
+from stowplan.runtime.decide.filtering import absent_status
+from stowplan.runtime.out_of_tree.plugin_runner import PASSES, NodeVerdicts
 
 log = logging.getLogger("stowplan.extender")
 
 NO_EARLIER_ANSWER = "no answer in time, nor an earlier one"
+UNKNOWN_NODE = Status(Code.UnschedulableAndUnresolvable, "node(s) not known to the extender yet")
+"""For nodes that a request names and the informer cache does not contain."""
 
 
-class _Earlier(NamedTuple):
-    """An answer that may be given again."""
+class _EarlierAnswer(NamedTuple):
+    """The result of an earlier call, for failure policy "cached"."""
 
     passing: frozenset[str]
     failed: dict[str, str]
     unresolvable: dict[str, str]
 
 
-def answer(court: HandlerState, call: VerbCall) -> VerbReply:
-    question = call.request = NodeQuestion(read_filter(call.body, court.known))
-    source = question.request.pod
-    call.about(source.metadata.namespace, source.metadata.name, source.metadata.uid)
-    call.facts.nodes_in = len(question.names)
-    with court.gate.entered(f"filter of pod {call.facts.pod}", call.deadline):
-        pod, outcome = _judge(court, call, question)
-    return _reply(court, call, question, pod, outcome)
+def answer(state: HandlerState, call: VerbCall) -> VerbReply:
+    request = call.request = read_filter(call.body, state.known_nodes)
+    call.set_pod(request.pod.metadata)
+    call.facts.nodes_in = len(request.names)
+    with state.exclusive.entered(f"filter of pod {call.facts.pod}", call.deadline):
+        pod, results = _filter(state, call, request)
+    return _reply(state, call, request, pod, results)
 
 
-def _judge(court: HandlerState, call: VerbCall, question: NodeQuestion) -> tuple[Pod, NodeResults]:
-    request = question.request
-    pod = court.pod(request.pod, request.pod_bytes)
-    if court.policy.spares(pod):
-        question.drop_repeats()
-        return pod, NodeResults.uniform(question.names)
-    court.jury.panel.seconds.clear()
+def _filter(state: HandlerState, call: VerbCall, request: FilterRequest) -> tuple[Pod, NodeResults]:
+    pod = state.pod(request)
+    if state.policy.spares(pod):
+        request.drop_repeats()
+        return pod, NodeResults.uniform(request.names)
+    state.plugins.runner.seconds.clear()
     parts = []
-    for jury, positions in court.admit(call, question):
-        names = question.names if positions is None else [question.names[p] for p in positions.tolist()]
-        cycle = court.cycle(call, jury, pod, request.pod, request.pod_bytes, anew=True)
-        outcome = jury.filter(jury.chosen(cycle.pod), cycle, names, call.pause)
+    for plugins, positions in state.plugins_for(call, request):
         if positions is None:
-            call.facts.plugin_seconds = dict(jury.panel.seconds)
-            return pod, outcome
-        parts.append((positions, outcome))
-    codes = np.empty(len(question.names), dtype=np.int32)
+            results = _run(call, plugins, state.begin_cycle(call, pod), request.names)
+            call.facts.plugin_seconds = dict(plugins.runner.seconds)
+            return pod, results
+        names = [request.names[position] for position in positions.tolist()]
+        pod_seen = pod if plugins is state.plugins else state.pod(request, plugins)
+        parts.append((positions, _run(call, plugins, state.begin_cycle(call, pod_seen), names)))
+    codes = np.empty(len(request.names), dtype=np.int32)
     statuses: list[Status] = []
-    for positions, outcome in parts:
-        codes[positions] = np.where(outcome.codes < 0, outcome.codes, outcome.codes + len(statuses))
-        statuses += outcome.statuses
-    return pod, NodeResults(question.names, NodeVerdicts(codes, statuses))
+    for positions, results in parts:
+        codes[positions] = np.where(results.codes < 0, results.codes, results.codes + len(statuses))
+        statuses += results.statuses
+    return pod, NodeResults(request.names, NodeVerdicts(codes, statuses))
 
 
-def _reply(court: HandlerState, call: VerbCall, question: NodeQuestion, pod: Pod, outcome: NodeResults) -> VerbReply:
-    failed, unresolvable = outcome.refusals()
-    passing = outcome.passing()
+def _run(call: VerbCall, plugins: ClusterPlugins, cycle: PodCycle, names: Sequence[str]) -> NodeResults:
+    """Run PreFilter and Filter of the plugins that apply to the pod."""
+    applying, runner, slots = plugins.applying_to(cycle.pod), plugins.runner, plugins.slots(names)
+    pre_filtered = plugins.pre_filter(applying, cycle, slots)
+    if pre_filtered.status is not None:
+        return NodeResults.uniform(names, pre_filtered.status)
+    eligible = slots >= 0
+    if pre_filtered.names is not None:
+        wanted = pre_filtered.names
+        eligible &= np.fromiter((name in wanted for name in names), dtype=np.bool_, count=len(names))
+    verdicts = runner.filter(
+        [plugin for plugin, _ in applying], cycle.state, cycle.pod, slots[eligible], call.check_deadline
+    )
+    if eligible.all():
+        return NodeResults(names, verdicts)
+    codes = np.full(len(names), PASSES, dtype=np.int32)
+    codes[eligible] = verdicts.codes
+    if pre_filtered.names is not None:
+        codes[~eligible] = runner.number(absent_status(pre_filtered.restricting))
+    codes[slots < 0] = runner.number(UNKNOWN_NODE)
+    return NodeResults(names, NodeVerdicts(codes, verdicts.statuses))
+
+
+def _reply(state: HandlerState, call: VerbCall, request: FilterRequest, pod: Pod, results: NodeResults) -> VerbReply:
+    failed, unresolvable = results.failures()
+    passing = results.passing()
     rejects = call.facts.rejects = dict(Counter((*failed.values(), *unresolvable.values())))
-    if court.policy.shadow:
+    if state.policy.shadow:
         if rejects:
             log.info("shadow: filter would have rejected nodes for pod %s: %s", call.facts.pod, rejects)
-        passing, failed, unresolvable = [True] * len(question.names), {}, {}
+        passing, failed, unresolvable = [True] * len(request.names), {}, {}
     call.facts.nodes_out = sum(passing)
-    if "filter" in court.answers and not call.facts.dry_run:
-        names = frozenset(compress(question.names, passing))
-        court.answers["filter"].put(call.facts, _Earlier(names, failed, unresolvable))
+    if "filter" in state.earlier_answers and not call.facts.dry_run:
+        names = frozenset(compress(request.names, passing))
+        state.earlier_answers["filter"].put(call.facts, _EarlierAnswer(names, failed, unresolvable))
     body = write_filter_result(
-        question.mode, question.passing(passing), failed, unresolvable, lower_case=court.policy.lower_case
+        request.mode, request.passing(passing), failed, unresolvable, lower_case=state.policy.lower_case
     )
-    return VerbReply(200, body, call.facts, lambda: outcome.record(pod))
+    return VerbReply(200, body, call.facts, lambda: results.record(pod))
 
 
-def fallback(court: HandlerState, call: VerbCall, problem: str) -> VerbReply:
-    """What the failure policy says where plugins have no answer."""
-    question: NodeQuestion | None = call.request
-    if question is not None:
-        question.drop_repeats()
-    how = "pass" if court.policy.shadow else court.policy.on_failure.get("filter", "fail")
-    lower_case = court.policy.lower_case
-    if question is not None and how == "pass":
-        call.facts.nodes_out = len(question.names)
-        everybody = question.passing([True] * len(question.names))
-        return VerbReply(200, write_filter_result(question.mode, everybody, {}, {}, lower_case=lower_case), call.facts)
-    if question is not None and how == "cached":
-        earlier: _Earlier | None = court.answers["filter"].get(call.facts)
+def fallback(state: HandlerState, call: VerbCall, problem: str) -> VerbReply:
+    """The reply that the failure policy chooses when the plugins have no result."""
+    request: FilterRequest | None = call.request
+    if request is not None:
+        request.drop_repeats()
+    how = "pass" if state.policy.shadow else state.policy.on_failure.get("filter", "fail")
+    lower_case = state.policy.lower_case
+    if request is not None and how == "pass":
+        call.facts.nodes_out = len(request.names)
+        all_nodes = request.passing([True] * len(request.names))
+        return VerbReply(200, write_filter_result(request.mode, all_nodes, {}, {}, lower_case=lower_case), call.facts)
+    if request is not None and how == "cached":
+        earlier: _EarlierAnswer | None = state.earlier_answers["filter"].get(call.facts)
         if earlier is not None:
-            return _repeat(call, question, earlier, lower_case)
-    mode = "names" if question is None else question.mode
+            return _repeat(call, request, earlier, lower_case)
+    mode = "names" if request is None else request.mode
     return VerbReply(200, write_filter_result(mode, [], {}, {}, problem, lower_case=lower_case), call.facts)
 
 
-def _repeat(call: VerbCall, question: NodeQuestion, earlier: _Earlier, lower_case: bool) -> VerbReply:
-    """The last answer for the pod, as far as it goes."""
-    passing = [name in earlier.passing for name in question.names]
-    others = [name for name in question.names if name not in earlier.passing]
+def _repeat(call: VerbCall, request: FilterRequest, earlier: _EarlierAnswer, lower_case: bool) -> VerbReply:
+    """The pod's earlier answer, restricted to the nodes of this request."""
+    passing = [name in earlier.passing for name in request.names]
+    others = [name for name in request.names if name not in earlier.passing]
     unresolvable = {name: earlier.unresolvable[name] for name in others if name in earlier.unresolvable}
     failed = {name: earlier.failed.get(name, NO_EARLIER_ANSWER) for name in others if name not in unresolvable}
     call.facts.nodes_out = sum(passing)
-    body = write_filter_result(question.mode, question.passing(passing), failed, unresolvable, lower_case=lower_case)
+    body = write_filter_result(request.mode, request.passing(passing), failed, unresolvable, lower_case=lower_case)
     return VerbReply(200, body, call.facts)

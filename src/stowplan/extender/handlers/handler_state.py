@@ -1,13 +1,13 @@
-"""What the verbs share: plugins, clusters, what earlier requests left, and the rules of the house."""
+"""State shared by the four verb handlers: plugins, informer cache, per-pod cycles, earlier answers, policy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
+from typing import Protocol
 
 import numpy as np
 
-from stowplan import api
 from stowplan.cache import Cluster
 from stowplan.errors import StowplanError
 from stowplan.extender.handlers.cluster_plugins import ClusterPlugins
@@ -15,128 +15,153 @@ from stowplan.extender.handlers.exclusive import Exclusive
 from stowplan.extender.handlers.plugin_requirements import check, verbs_of
 from stowplan.extender.handlers.pod_cycles import EarlierAnswers, PodCycle, PodCycles
 from stowplan.extender.handlers.policy import GroupMember, OperatorPolicy
-from stowplan.extender.handlers.ports import ClusterCache, ReservationPort
-from stowplan.extender.handlers.reply import VERBS, Verb
-from stowplan.extender.handlers.verb_call import NodeQuestion, VerbCall
+from stowplan.extender.handlers.verb_call import VERBS, Verb, VerbCall
 from stowplan.extender.wire.node_lists import Known, RawNode
 from stowplan.extender.wire.server_replies import PriorityLines, write_bind_result
-from stowplan.framework import Pod, Slots
+from stowplan.extender.wire.server_requests import FilterRequest, PreemptRequest
+from stowplan.framework import Pod, Slots, Status
 
-_MOST_SEEN = 4
-"""Nodes of earlier requests that are remembered for each of the present one."""
+_MAX_REMEMBERED_PER_REQUESTED_NODE = 4
+"""Nodes of earlier requests that are kept for each node of the current request."""
 
 
 class NoCacheError(StowplanError):
-    """A request names nodes or pods of which nothing else is known."""
+    """A request names nodes or pods without their objects, and no informer cache knows them."""
+
+
+class ClusterCache(Protocol):
+    """A cache of nodes and pods, filled by list and watch.
+
+    `cluster` is changed only through `Handlers.apply`, since plugins read it on other threads.
+    """
+
+    @property
+    def cluster(self) -> Cluster: ...
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether all nodes and pods have been listed."""
+
+    def pending_pod(self, uid: str) -> Pod | None:
+        """A pod without a node."""
+
+
+class ReservationPort(Protocol):
+    """Reservations by pod uid, and the write of the Binding that ends them."""
+
+    def restart(self, pod: Pod) -> None:
+        """A new scheduling attempt: releases the pod's reservations. Called on a handler's thread."""
+
+    async def bind(self, pod: Pod, node_name: str) -> Status | None:
+        """Write the Binding; None is success, also if the pod is on that node already. Called on the event loop."""
 
 
 class HandlerState:
-    """Held by all four verbs. What touches `jury` happens inside of `gate`."""
+    """Shared by all verbs. `plugins` are used only inside `exclusive`."""
 
     def __init__(
         self,
         members: Sequence[GroupMember],
         policy: OperatorPolicy,
-        mirror: ClusterCache | None,
-        holding: ReservationPort | None,
+        cluster_cache: ClusterCache | None,
+        reservations: ReservationPort | None,
         clock: Callable[[], float],
     ) -> None:
         self.policy = policy
-        self.mirror = mirror
-        self.holding = holding
+        self.cluster_cache = cluster_cache
+        self.reservations = reservations
         self.clock = clock
-        self.gate = Exclusive(clock)
+        self.exclusive = Exclusive(clock)
         self.cycles = PodCycles()
-        self.answers = {verb: EarlierAnswers() for verb, how in policy.on_failure.items() if how == "cached"}
-        """By verb, where the failure policy wants the last answer given again."""
-        self.lines = PriorityLines(lower_case=policy.lower_case)
+        self.earlier_answers = {verb: EarlierAnswers() for verb, how in policy.on_failure.items() if how == "cached"}
+        """By verb, for failure policy "cached"."""
+        self.priority_lines = PriorityLines(lower_case=policy.lower_case)
         self._members = members
         self._keep_objects = any(getattr(member.factory, "needs_objects", False) for member in members)
-        cluster = Cluster(keep_objects=self._keep_objects) if mirror is None else mirror.cluster
-        self.jury = ClusterPlugins(members, cluster)
-        self._dry_jury: ClusterPlugins | None = None
-        self._seen: dict[bytes, RawNode] = {}
-        """Nodes that came in full although there is a cache."""
-        self.warnings = check(self.jury.plugins, has_mirror=mirror is not None)
-        served: set[Verb] = {"bind"} if holding is not None else set()
-        self.serves = frozenset(served.union(*map(verbs_of, self.jury.plugins))) & frozenset(VERBS)
+        cluster = Cluster(keep_objects=self._keep_objects) if cluster_cache is None else cluster_cache.cluster
+        self.plugins = ClusterPlugins(members, cluster)
+        self._dry_run_plugins: ClusterPlugins | None = None
+        self._remembered_nodes: dict[bytes, RawNode] = {}
+        """Nodes of requests that carry full nodes although there is an informer cache."""
+        self.warnings = check(self.plugins.plugins, has_cache=cluster_cache is not None)
+        served: set[Verb] = {"bind"} if reservations is not None else set()
+        self.serves = frozenset(served.union(*map(verbs_of, self.plugins.plugins))) & frozenset(VERBS)
 
     @property
-    def known(self) -> Known:
-        """Nodes that need not be read again where they come in the same bytes."""
-        return self.jury.shelf.known if self.mirror is None else self._seen
+    def known_nodes(self) -> Known:
+        """Nodes that are not parsed again if they arrive in the same bytes."""
+        return self.plugins.request_nodes.known if self.cluster_cache is None else self._remembered_nodes
 
-    def pod(self, source: api.Pod, data: bytes) -> Pod:
-        cluster = self.jury.cluster
-        return cluster.pod(source, data if cluster.keep_objects else None)
+    def pod(self, request: FilterRequest | PreemptRequest, plugins: ClusterPlugins | None = None) -> Pod:
+        """The request's pod, as the plugins' cluster represents it."""
+        cluster = (plugins or self.plugins).cluster
+        return cluster.pod(request.pod, request.pod_bytes if cluster.keep_objects else None)
 
-    def problem(self, text: str) -> bytes:
-        """The body of an answer whose status says that something is wrong."""
+    def error_body(self, text: str) -> bytes:
+        """The body of a reply whose HTTP status reports the error."""
         return write_bind_result(text, lower_case=self.policy.lower_case)
 
-    def admit(self, call: VerbCall, question: NodeQuestion) -> Iterator[tuple[ClusterPlugins, Slots | None]]:
-        """Who judges which of the nodes, by position; None stands for all. Nodes are taken in along the way.
+    def plugins_for(self, call: VerbCall, request: FilterRequest) -> list[tuple[ClusterPlugins, Slots | None]]:
+        """Add the request's nodes to the cluster, and return which plugins judge which positions; None means all.
 
-        Nodes in full that the cache does not know are not of this cluster, such as those that an autoscaler thinks of
-        adding: others of the same plugins judge them, and nothing is kept of it.
+        Full nodes that the informer cache does not know are not part of the cluster, such as nodes that an autoscaler
+        considers adding: a second set of the plugins judges them in a cluster of its own, and no result is kept.
         """
-        jury = self.jury
-        if not jury.sure_of(question.names):
-            question.drop_repeats()
-        nodes = question.raw_nodes
-        if self.mirror is None:
-            if nodes is not None:
-                jury.shelf.take(nodes, question.request.fresh, self.clock())
-            elif self.policy.bare_names:
-                jury.shelf.take_names(question.names, self.clock())
-            else:
-                raise NoCacheError(
-                    "the request names nodes, and there is no cache to look them up in: give the extender access to "
-                    "the cluster, or set nodeCacheCapable: false"
-                )
-            yield jury, None
-            return
-        if not self.mirror.synced:
+        plugins = self.plugins
+        if not plugins.all_known_once(request.names):
+            request.drop_repeats()
+        if self.cluster_cache is None:
+            self._add_nodes(request)
+            return [(plugins, None)]
+        if not self.cluster_cache.has_synced:
             raise NoCacheError("the cache of nodes and pods is not filled yet")
-        if nodes is None:
-            yield jury, None
-            return
-        self._remember(question.request.fresh, len(nodes))
-        known = jury.knows(question.names)
+        if request.nodes is None:
+            return [(plugins, None)]
+        self._remember(request.fresh, len(request.nodes))
+        known = plugins.slots(request.names) >= 0
         if known.all():
-            yield jury, None
-            return
+            return [(plugins, None)]
         call.facts.dry_run = True
-        if known.any():
-            yield jury, np.flatnonzero(known)
-        yield self._for_strangers(list(compress(nodes, ~known))), np.flatnonzero(~known)
+        unknown = (self._plugins_for_dry_run(list(compress(request.nodes, ~known))), np.flatnonzero(~known))
+        return [(plugins, np.flatnonzero(known)), unknown] if known.any() else [unknown]
 
-    def _for_strangers(self, nodes: list[RawNode]) -> ClusterPlugins:
-        if self._dry_jury is None:
-            self._dry_jury = ClusterPlugins(self._members, Cluster(keep_objects=self._keep_objects))
-        self._dry_jury.shelf.take(nodes, nodes, self.clock())
-        return self._dry_jury
+    def _add_nodes(self, request: FilterRequest) -> None:
+        if request.nodes is not None:
+            self.plugins.request_nodes.add(request.nodes, request.fresh, self.clock())
+        elif self.policy.bare_names:
+            self.plugins.request_nodes.add_names(request.names, self.clock())
+        else:
+            raise NoCacheError(
+                "the request names nodes, and there is no cache to look them up in: give the extender access to "
+                "the cluster, or set nodeCacheCapable: false"
+            )
+
+    def _plugins_for_dry_run(self, nodes: list[RawNode]) -> ClusterPlugins:
+        if self._dry_run_plugins is None:
+            self._dry_run_plugins = ClusterPlugins(self._members, Cluster(keep_objects=self._keep_objects))
+        self._dry_run_plugins.request_nodes.add(nodes, nodes, self.clock())
+        return self._dry_run_plugins
 
     def _remember(self, fresh: Sequence[RawNode], count: int) -> None:
-        if len(self._seen) > _MOST_SEEN * count:
-            self._seen.clear()
+        if len(self._remembered_nodes) > _MAX_REMEMBERED_PER_REQUESTED_NODE * count:
+            self._remembered_nodes.clear()
         for node in fresh:
             node.forget_parsed()
-            self._seen[node.name.encode()] = node
+            self._remembered_nodes[node.name.encode()] = node
 
-    def cycle(
-        self, call: VerbCall, jury: ClusterPlugins, pod: Pod, source: api.Pod, data: bytes, *, anew: bool
-    ) -> PodCycle:
-        """The pod's cycle; one that nobody will hear of where the nodes are not of this cluster."""
+    def begin_cycle(self, call: VerbCall, pod: Pod) -> PodCycle:
+        """A new scheduling attempt of the pod; its reservations are released."""
+        if call.facts.dry_run:
+            return PodCycle(pod, self.clock())
+        if self.reservations is not None:
+            self.reservations.restart(pod)
+        return self.cycles.begin(pod, self.clock())
+
+    def current_cycle(self, call: VerbCall, pod: Pod) -> PodCycle:
+        """The cycle that `filter` began for the pod, else a new one."""
         now = self.clock()
-        if jury is not self.jury:
-            pod = jury.cluster.pod(source, data if jury.cluster.keep_objects else None)
         if call.facts.dry_run:
             return PodCycle(pod, now)
-        found = None if anew else self.cycles.find(pod.uid, pod.key, now)
-        if found is None:
-            found = self.cycles.begin(pod, now)
-            if anew and self.holding is not None:
-                self.holding.restart(pod)
-        found.pod = pod
-        return found
+        cycle = self.cycles.find(pod.uid, pod.key, now) or self.cycles.begin(pod, now)
+        cycle.pod = pod
+        return cycle

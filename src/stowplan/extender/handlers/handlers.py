@@ -1,4 +1,4 @@
-"""The four verbs, behind one object."""
+"""Handlers: request bytes in, reply bytes out, for all four verbs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from time import monotonic
 from stowplan.errors import StowplanError
 from stowplan.extender import deadline
 from stowplan.extender.handlers import bind_verb, filter_verb, preempt_verb, prioritize_verb
-from stowplan.extender.handlers.exclusive import OutOfTimeError
-from stowplan.extender.handlers.handler_state import HandlerState
+from stowplan.extender.handlers.exclusive import Change, OutOfTimeError
+from stowplan.extender.handlers.handler_state import ClusterCache, HandlerState, ReservationPort
 from stowplan.extender.handlers.node_results import printable
 from stowplan.extender.handlers.policy import GroupMember, OperatorPolicy
-from stowplan.extender.handlers.ports import Change, ClusterCache, ReservationPort
-from stowplan.extender.handlers.reply import Verb, VerbReply
 from stowplan.extender.handlers.threads import VerbThreads
-from stowplan.extender.handlers.verb_call import VerbCall
+from stowplan.extender.handlers.verb_call import Verb, VerbCall, VerbReply
 from stowplan.extender.wire.errors import WireError
 
 log = logging.getLogger("stowplan.extender")
@@ -28,11 +26,11 @@ _FALLBACKS = {"filter": filter_verb.fallback, "prioritize": prioritize_verb.fall
 
 
 class Handlers:
-    """Answers requests with the help of plugins.
+    """Answers requests by running plugins.
 
-    `answer` is for transports: it works on a thread of its own, so that a plugin that hangs holds up nobody, and gives
-    a fallback in time. `filter`, `prioritize` and `preempt` do the same on the caller's thread, however long it takes.
-    Building raises PluginError or ConfigError where the plugins cannot be served.
+    `answer` is for transports: it runs the plugins on a thread, so that one that hangs does not block other requests,
+    and returns a fallback before the deadline. `filter`, `prioritize` and `preempt` run on the caller's thread without
+    a time limit. The constructor raises PluginError or ConfigError for plugins that cannot be served.
     """
 
     def __init__(
@@ -40,30 +38,30 @@ class Handlers:
         members: Sequence[GroupMember],
         policy: OperatorPolicy | None = None,
         *,
-        mirror: ClusterCache | None = None,
-        holding: ReservationPort | None = None,
+        cluster_cache: ClusterCache | None = None,
+        reservations: ReservationPort | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._court = HandlerState(members, policy or OperatorPolicy(), mirror, holding, clock)
+        self._state = HandlerState(members, policy or OperatorPolicy(), cluster_cache, reservations, clock)
         self._clock = clock
         self._threads = VerbThreads()
-        self.policy = self._court.policy
-        self.serves: frozenset[Verb] = self._court.serves
-        """The verbs that any plugin has something to say to; `bind` also where there is somebody to bind pods."""
-        self.warnings: tuple[str, ...] = self._court.warnings
-        """What is to be told at the start: points of plugins that an extender cannot serve."""
+        self.policy = self._state.policy
+        self.serves: frozenset[Verb] = self._state.serves
+        """The verbs that any plugin implements; `bind` also with access to the cluster."""
+        self.warnings: tuple[str, ...] = self._state.warnings
+        """To log at start-up: extension points of plugins that an extender cannot serve."""
 
     @property
     def stuck(self) -> int:
-        """Requests that plugins hang in, and that others have overtaken."""
-        return self._court.gate.stuck
+        """Requests whose plugins hang, and that other requests have overtaken."""
+        return self._state.exclusive.stuck
 
     def apply(self, change: Change) -> None:
-        """Change the mirror's cluster when no plugin looks at it: at once, or as soon as the one that does is done."""
-        self._court.gate.apply(change)
+        """Change the cluster while no plugin reads it: at once, or as soon as the running request ends."""
+        self._state.exclusive.apply(change)
 
     async def answer(self, verb: Verb, body: bytes | bytearray, received_at: float | None = None) -> VerbReply:
-        """Answer a request that began to arrive at that moment by the clock. Never raises."""
+        """Answer a request whose first byte arrived at `received_at` (monotonic clock). Never raises."""
         begun_at = self._clock() if received_at is None else received_at
         seconds = self.policy.budget
         deadline = None if seconds is None else begun_at + seconds
@@ -74,7 +72,7 @@ class Handlers:
         try:
             reply = await self._threads.call(partial(self._work, call), left)
         except OutOfTimeError as problem:
-            call = call.twin()
+            call = call.snapshot()
             call.facts.abandoned = True
             reply = self._fallback(call, problem)
         reply.facts.seconds = self._clock() - begun_at
@@ -94,7 +92,7 @@ class Handlers:
         begun_at = self._clock()
         try:
             async with asyncio.timeout(None if deadline is None else deadline - begun_at):
-                reply = await bind_verb.answer(self._court, call, self._threads)
+                reply = await bind_verb.answer(self._state, call, self._threads)
         except TimeoutError:
             call.facts.abandoned = True
             reply = self._fallback(call, OutOfTimeError("the pod was not bound in time"))
@@ -104,14 +102,14 @@ class Handlers:
         return reply
 
     def close(self) -> None:
-        """End the threads that have nothing to do; a plugin that hangs is left to itself."""
+        """End the idle threads; threads whose plugin hangs are daemon threads."""
         self._threads.close()
 
     def _work(self, call: VerbCall) -> VerbReply:
         begun_at = self._clock()
         token = deadline.deadline.set(call.deadline)
         try:
-            reply = _ANSWERS[call.facts.verb](self._court, call)
+            reply = _ANSWERS[call.facts.verb](self._state, call)
         except Exception as problem:
             reply = self._fallback(call, problem)
         finally:
@@ -120,15 +118,15 @@ class Handlers:
         return reply
 
     def _fallback(self, call: VerbCall, problem: Exception) -> VerbReply:
-        """What is sent where there is no answer."""
-        facts, court = call.facts, self._court
+        """The reply to a request that could not be answered."""
+        facts, state = call.facts, self._state
         facts.error = text = printable(" ".join(_text(problem).split()))
         if isinstance(problem, WireError):
-            return VerbReply(400, court.problem(text), facts)
+            return VerbReply(400, state.error_body(text), facts)
         log.warning("%s of pod %s failed: %s", facts.verb, facts.pod, text, exc_info=_unforeseen(problem))
         if facts.verb == "preempt":
-            return preempt_verb.fallback(court, call, text, 503 if isinstance(problem, OutOfTimeError) else 500)
-        return _FALLBACKS[facts.verb](court, call, text)
+            return preempt_verb.fallback(state, call, text, 503 if isinstance(problem, OutOfTimeError) else 500)
+        return _FALLBACKS[facts.verb](state, call, text)
 
 
 def _text(problem: Exception) -> str:
@@ -136,5 +134,5 @@ def _text(problem: Exception) -> str:
 
 
 def _unforeseen(problem: Exception) -> Exception | None:
-    """Something that is to be looked at in full: neither a plugin's doing nor the caller's."""
+    """The exception to log with its traceback: one that neither a plugin nor the request caused."""
     return None if isinstance(problem, StowplanError) else problem

@@ -1,7 +1,7 @@
-"""What plugins said of the nodes of a request, made fit to be sent.
+"""Results of filtering the nodes of a request, in the form that is sent.
 
-The guard is here: every node that was asked about either passes or has a reason, none is named twice, none is added,
-and reasons name no node, since the scheduler counts nodes by equal reasons.
+Every node of the request either passes or has a reason, exactly once. Reasons do not contain node names, since
+kube-scheduler groups nodes by equal reasons.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _warned: set[str] = set()
 
 
 class NodeResults:
-    """Verdicts over the names of a request, which are all different."""
+    """Verdicts by position in the request's names, which are unique."""
 
     __slots__ = ("codes", "names", "statuses")
 
@@ -34,19 +34,19 @@ class NodeResults:
 
     @classmethod
     def uniform(cls, names: Sequence[str], status: Status | None = None) -> NodeResults:
-        """The same for all nodes."""
+        """One status for all nodes; None if all pass."""
         codes = np.full(len(names), PASSES if status is None else 0, dtype=np.int32)
         return cls(names, NodeVerdicts(codes, [] if status is None else [status]))
 
     def passing(self) -> list[bool]:
         """By position, whether the node passes."""
-        found: list[bool] = (self.codes == PASSES).tolist()
-        return found
+        passing: list[bool] = (self.codes == PASSES).tolist()
+        return passing
 
-    def refusals(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Reasons by node: (where evictions might help, where nothing does)."""
+    def failures(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Reasons by node: (FailedNodes, FailedAndUnresolvableNodes)."""
         failed: dict[str, str] = {}
-        hopeless: dict[str, str] = {}
+        unresolvable: dict[str, str] = {}
         for code in np.unique(self.codes[self.codes != PASSES]).tolist():
             names = list(compress(self.names, (self.codes == code).tolist()))
             status = self.statuses[code]
@@ -54,8 +54,8 @@ class NodeResults:
             reasons = dict.fromkeys(names, text)
             for name in filter(text.__contains__, names):
                 reasons[name] = _without_name(text, name, status.plugin)
-            (hopeless if status.code == Code.UnschedulableAndUnresolvable else failed).update(reasons)
-        return failed, hopeless
+            (unresolvable if status.code == Code.UnschedulableAndUnresolvable else failed).update(reasons)
+        return failed, unresolvable
 
     def record(self, pod: Pod) -> DecisionRecord:
         rejected = {}
@@ -73,13 +73,13 @@ class NodeResults:
 
 
 def reason(status: Status) -> str:
-    """A rejection as text that can be sent, and is never empty."""
+    """The reasons of a rejection as one text; never empty."""
     text = printable(", ".join(str(part) for part in status.reasons))
     return text or f"rejected by {status.plugin or 'the extender'}"
 
 
 def printable(text: str) -> str:
-    """The text without what JSON cannot carry."""
+    """The text with lone surrogates replaced, which JSON cannot carry."""
     return text.encode(errors="replace").decode()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 
 from stowplan.errors import PluginError
-from stowplan.extender.handlers.reply import Verb
+from stowplan.extender.handlers.verb_call import Verb
 from stowplan.framework import Plugin, implements
 from stowplan.runtime.points.implemented import METHODS, implements_point
 
@@ -30,7 +30,7 @@ def verbs_of(plugin: Plugin) -> set[Verb]:
     return verbs | ({"preempt"} if implements(kind, "select_victims") else set())
 
 
-def check(plugins: Iterable[Plugin], *, has_mirror: bool) -> tuple[str, ...]:
+def check(plugins: Iterable[Plugin], *, has_cache: bool) -> tuple[str, ...]:
     """Raise PluginError for a plugin that cannot be served at all; what is left of the others out is told."""
     unserved = []
     for plugin in plugins:
@@ -39,13 +39,13 @@ def check(plugins: Iterable[Plugin], *, has_mirror: bool) -> tuple[str, ...]:
                 f'plugin "{plugin.name}" has nothing for an extender to serve: '
                 "filter, score, bind or select_victims is needed"
             )
-        read = "" if has_mirror else reads_cluster(plugin)
+        read = "" if has_cache else reads_cluster(plugin)
         if read:
             raise PluginError(
                 f'plugin "{plugin.name}" needs the nodes and pods of the cluster ({read}), which cannot be reached: '
                 'name a kubeconfig, or declare scope = "node" if its answers depend on the node object alone'
             )
-        served = _SERVED | _AROUND_BIND if has_mirror or implements_point(type(plugin), "bind") else _SERVED
+        served = _SERVED | _AROUND_BIND if has_cache or implements_point(type(plugin), "bind") else _SERVED
         points = [point for point in METHODS if point not in served and implements_point(type(plugin), point)]
         if points:
             unserved.append(f'{", ".join(points)} of "{plugin.name}"')

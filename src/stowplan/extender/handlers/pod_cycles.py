@@ -1,4 +1,4 @@
-"""What one pod's requests leave for the next: from filter over prioritize to bind."""
+"""Per-pod state between the requests of one scheduling attempt: filter, prioritize, preempt, bind."""
 
 from __future__ import annotations
 
@@ -6,43 +6,44 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
-from stowplan.extender.handlers.reply import CallFacts
+from stowplan.extender.handlers.verb_call import CallFacts
 from stowplan.framework import CycleState, Pod
 
-KEPT = 1024
-EXPIRES_AFTER = 600.0
-ANSWERS_KEPT = 64
+MAX_CYCLES = 1024
+CYCLE_EXPIRES_AFTER_SECONDS = 600.0
+MAX_EARLIER_ANSWERS = 64
+"""Few, since each holds the verdicts on thousands of nodes."""
 
 
 class PodCycle:
-    """One attempt to schedule a pod, as far as an extender sees it."""
+    """One scheduling attempt of a pod, with its CycleState."""
 
-    __slots__ = ("begun_at", "pod", "prepared", "state")
+    __slots__ = ("begun_at", "pod", "pre_filtered", "state")
 
     def __init__(self, pod: Pod, now: float) -> None:
         self.pod = pod
         self.state = CycleState()
         self.begun_at = now
-        self.prepared = False
+        self.pre_filtered = False
         """Whether PreFilter has run."""
 
 
 class PodCycles:
-    """By pod uid; at most so many, for at most so long. Pods without a uid are known by namespace and name."""
+    """Cycles by pod uid, or by namespace/name for pods without a uid; bounded in number and age."""
 
-    def __init__(self, *, kept: int = KEPT, expires_after: float = EXPIRES_AFTER) -> None:
-        self._kept = kept
+    def __init__(self, *, max_cycles: int = MAX_CYCLES, expires_after: float = CYCLE_EXPIRES_AFTER_SECONDS) -> None:
+        self._max_cycles = max_cycles
         self._expires_after = expires_after
         self._cycles: OrderedDict[str, PodCycle] = OrderedDict()
         self._lock = threading.Lock()
 
     def begin(self, pod: Pod, now: float) -> PodCycle:
-        """A new attempt: whatever an earlier one left is gone."""
+        """A new attempt; replaces the cycle of an earlier one."""
         key = pod.uid or pod.key
         with self._lock:
             self._cycles.pop(key, None)
             cycle = self._cycles[key] = PodCycle(pod, now)
-            while len(self._cycles) > self._kept:
+            while len(self._cycles) > self._max_cycles:
                 self._cycles.popitem(last=False)
             self._expire(now)
         return cycle
@@ -68,20 +69,18 @@ class PodCycles:
 
 
 class EarlierAnswers:
-    """The last good answer of a verb for each of the pods that came last. One is about thousands of nodes, so they are
-    few."""
+    """The last good answer of a verb for each of the most recent pods."""
 
-    def __init__(self, kept: int = ANSWERS_KEPT) -> None:
-        self._kept = kept
+    def __init__(self, max_pods: int = MAX_EARLIER_ANSWERS) -> None:
+        self._max_pods = max_pods
         self._answers: OrderedDict[str, Any] = OrderedDict()
 
     def put(self, facts: CallFacts, answer: Any) -> None:
         key = facts.pod_uid or facts.pod
         self._answers[key] = answer
         self._answers.move_to_end(key)
-        if len(self._answers) > self._kept:
+        if len(self._answers) > self._max_pods:
             self._answers.popitem(last=False)
 
     def get(self, facts: CallFacts) -> Any:
-        """None where there is none."""
         return self._answers.get(facts.pod_uid or facts.pod)

@@ -10,7 +10,7 @@ import msgspec
 from stowplan.api import LabelSelector
 from stowplan.api.selectors import compile_label_selector
 from stowplan.errors import ConfigError
-from stowplan.extender.handlers.reply import Verb
+from stowplan.extender.handlers.verb_call import Verb
 from stowplan.framework import Handle, Plugin, Pod
 
 OnFailure = Literal["fail", "pass", "cached"]

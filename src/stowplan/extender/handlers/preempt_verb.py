@@ -1,7 +1,9 @@
-"""The preempt verb: which of the evictions that the scheduler has in mind may happen.
+"""The preempt verb: which of the victims that the scheduler proposes may be evicted.
 
-The guard is here: victims are on the node that they are named for, no list of them is null, and none is empty where the
-scheduler offered some, since older releases take that for an error of the whole reply.
+Replies are checked: victims are on the node that they are listed for, no list is null, and no list is empty where the
+scheduler proposed victims, since older releases treat that as an error of the whole reply.
+
+Upstream: k8s.io/kube-scheduler/extender/v1 ExtenderPreemptionArgs, ExtenderPreemptionResult
 """
 
 from __future__ import annotations
@@ -9,10 +11,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 
-from stowplan.extender.handlers.cluster_plugins import Chosen
+from stowplan.extender.handlers.cluster_plugins import WeightedPlugins
 from stowplan.extender.handlers.handler_state import HandlerState, NoCacheError
-from stowplan.extender.handlers.reply import VerbReply
-from stowplan.extender.handlers.verb_call import VerbCall
+from stowplan.extender.handlers.verb_call import VerbCall, VerbReply
 from stowplan.extender.wire.server_replies import write_preempt_result
 from stowplan.extender.wire.server_requests import PreemptRequest, ProposedVictims, read_preempt
 from stowplan.framework import CandidateRecord, DecisionRecord, Pod, PreemptionRecord, implements
@@ -26,64 +27,63 @@ Evictions = dict[str, tuple[tuple[str, ...], int]]
 """(uids of victims, disruption budgets violated) by node."""
 
 
-def answer(court: HandlerState, call: VerbCall) -> VerbReply:
+def answer(state: HandlerState, call: VerbCall) -> VerbReply:
     request = call.request = read_preempt(call.body)
-    metadata = request.pod.metadata
-    call.about(metadata.namespace, metadata.name, metadata.uid)
+    call.set_pod(request.pod.metadata)
     call.facts.nodes_in = len(request.victims)
-    with court.gate.entered(f"preempt of pod {call.facts.pod}", call.deadline):
-        pod = court.pod(request.pod, request.pod_bytes)
-        selecting = [] if court.policy.spares(pod) else _selecting(court.jury.chosen(pod))
-        offered = _candidates(court, request, needed=bool(selecting))
-        kept = _select(court, call, selecting, pod, offered)
-        evictions = _guarded(court, request, offered, kept)
-    if court.policy.shadow:
+    with state.exclusive.entered(f"preempt of pod {call.facts.pod}", call.deadline):
+        pod = state.pod(request)
+        selecting = [] if state.policy.spares(pod) else _selecting(state.plugins.applying_to(pod))
+        proposed = _candidates(state, request, needed=bool(selecting))
+        kept = _select(state, call, selecting, pod, proposed)
+        evictions = _checked(state, request, proposed, kept)
+    if state.policy.shadow:
         if evictions.keys() != request.victims.keys():
             log.info("shadow: preempt would have left nodes %s for pod %s", sorted(evictions), call.facts.pod)
         evictions = _unchanged(request)
     call.facts.nodes_out = len(evictions)
-    if "preempt" in court.answers:
-        court.answers["preempt"].put(call.facts, evictions)
-    body = write_preempt_result(evictions, lower_case=court.policy.lower_case)
+    if "preempt" in state.earlier_answers:
+        state.earlier_answers["preempt"].put(call.facts, evictions)
+    body = write_preempt_result(evictions, lower_case=state.policy.lower_case)
     return VerbReply(200, body, call.facts, lambda: _record(pod, evictions))
 
 
-def _selecting(chosen: Chosen) -> list[OutOfTreePlugin]:
-    return [plugin for plugin, _ in chosen if implements(type(plugin.inner), "select_victims")]
+def _selecting(applying: WeightedPlugins) -> list[OutOfTreePlugin]:
+    return [plugin for plugin, _ in applying if implements(type(plugin.inner), "select_victims")]
 
 
-def _candidates(court: HandlerState, request: PreemptRequest, *, needed: bool) -> Candidates:
-    """The pods offered for eviction; of those that are known by uid alone the cache knows the rest."""
+def _candidates(state: HandlerState, request: PreemptRequest, *, needed: bool) -> Candidates:
+    """The victims that the scheduler proposes; those given by uid alone are looked up in the informer cache."""
     if not request.names_only:
-        return {node: tuple(map(court.jury.cluster.pod, v.pods)) for node, v in request.victims.items()}
-    if court.mirror is None and needed and not court.policy.bare_names:
+        return {node: tuple(map(state.plugins.cluster.pod, v.pods)) for node, v in request.victims.items()}
+    if state.cluster_cache is None and needed and not state.policy.bare_names:
         raise NoCacheError("the request names victims by uid, and there is no cache to look them up in")
-    known = court.jury.cluster.pods
+    known = state.plugins.cluster.pods
     return {
-        node: tuple(known.get(pod.metadata.uid) or court.jury.cluster.pod(pod) for pod in victims.pods)
+        node: tuple(known.get(pod.metadata.uid) or state.plugins.cluster.pod(pod) for pod in victims.pods)
         for node, victims in request.victims.items()
     }
 
 
 def _select(
-    court: HandlerState, call: VerbCall, plugins: list[OutOfTreePlugin], pod: Pod, offered: Candidates
+    state: HandlerState, call: VerbCall, plugins: list[OutOfTreePlugin], pod: Pod, proposed: Candidates
 ) -> Candidates:
-    """What the plugins leave of it, one after another."""
-    cycle = court.cycles.find(pod.uid, pod.key, call.clock()) or court.cycles.begin(pod, call.clock())
-    kept = offered
+    """Run `select_victims` of the plugins, each on what the one before it returned."""
+    cycle = state.cycles.find(pod.uid, pod.key, call.clock()) or state.cycles.begin(pod, call.clock())
+    kept = proposed
     for plugin in plugins:
-        call.pause()
+        call.check_deadline()
         try:
             given = plugin.inner.select_victims(cycle.state, pod, kept)
             kept = {str(node): tuple(victims) for node, victims in given.items()}
         except Exception as problem:
             text = f'plugin "{plugin.name}": select_victims failed: {type(problem).__name__}: {problem}'
             raise CycleError(text, plugin.name) from problem
-        _check(plugin.name, kept)
+        _check_pods(plugin.name, kept)
     return kept
 
 
-def _check(plugin: str, given: Mapping[str, Iterable[object]]) -> None:
+def _check_pods(plugin: str, given: Mapping[str, Iterable[object]]) -> None:
     for node, victims in given.items():
         for victim in victims:
             if not isinstance(victim, Pod):
@@ -91,12 +91,12 @@ def _check(plugin: str, given: Mapping[str, Iterable[object]]) -> None:
                 raise CycleError(f'plugin "{plugin}": select_victims named {shown} on node {node}, which is no pod')
 
 
-def _guarded(court: HandlerState, request: PreemptRequest, offered: Candidates, kept: Candidates) -> Evictions:
+def _checked(state: HandlerState, request: PreemptRequest, proposed: Candidates, kept: Candidates) -> Evictions:
     evictions: Evictions = {}
     for node, pods in kept.items():
         uids = tuple(dict.fromkeys(pod.uid for pod in pods))
-        info = court.jury.cluster.nodes.get(node)
-        there = {pod.uid for pod in offered.get(node, ())}.union(() if info is None else info.pods)
+        info = state.plugins.cluster.nodes.get(node)
+        there = {pod.uid for pod in proposed.get(node, ())}.union(() if info is None else info.pods)
         before = request.victims.get(node)
         if before is None and info is None:
             log.warning("preempt: node %s was neither offered nor is it known, and is left out", node)
@@ -110,7 +110,7 @@ def _guarded(court: HandlerState, request: PreemptRequest, offered: Candidates, 
 
 
 def _violations(before: ProposedVictims | None, uids: tuple[str, ...]) -> int:
-    """Budgets were counted for the victims that were offered; fewer victims violate no more than that."""
+    """Violations were counted for the proposed victims; a subset violates at most as many."""
     return 0 if before is None else min(before.num_pdb_violations, len(uids))
 
 
@@ -123,17 +123,17 @@ def _record(pod: Pod, evictions: Evictions) -> DecisionRecord:
     return DecisionRecord(pod=pod.key, uid=pod.uid, preemption=PreemptionRecord(candidates=candidates))
 
 
-def fallback(court: HandlerState, call: VerbCall, problem: str, status: int) -> VerbReply:
-    """There is no place for an error in the reply, so the status tells it."""
+def fallback(state: HandlerState, call: VerbCall, problem: str, status: int) -> VerbReply:
+    """ExtenderPreemptionResult has no field for an error, so the HTTP status reports it."""
     request: PreemptRequest | None = call.request
-    how = "pass" if court.policy.shadow else court.policy.on_failure.get("preempt", "fail")
+    how = "pass" if state.policy.shadow else state.policy.on_failure.get("preempt", "fail")
     evictions: Evictions | None = None
     if request is not None and how == "pass":
         evictions = _unchanged(request)
     elif request is not None and how == "cached":
-        earlier: Evictions = court.answers["preempt"].get(call.facts) or {}
+        earlier: Evictions = state.earlier_answers["preempt"].get(call.facts) or {}
         evictions = {node: earlier[node] for node in request.victims if node in earlier} or None
     if evictions is None:
-        return VerbReply(status, court.problem(problem), call.facts)
+        return VerbReply(status, state.error_body(problem), call.facts)
     call.facts.nodes_out = len(evictions)
-    return VerbReply(200, write_preempt_result(evictions, lower_case=court.policy.lower_case), call.facts)
+    return VerbReply(200, write_preempt_result(evictions, lower_case=state.policy.lower_case), call.facts)

@@ -1,4 +1,7 @@
-"""The prioritize verb: scores of 0 to 10, always integers, one for each node of the request."""
+"""The prioritize verb: an integer score of 0 to 10 for each node of the request.
+
+Upstream: k8s.io/kube-scheduler/extender/v1 HostPriorityList
+"""
 
 from __future__ import annotations
 
@@ -6,53 +9,66 @@ import logging
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stowplan.extender.handlers.cluster_plugins import ClusterPlugins
 from stowplan.extender.handlers.handler_state import HandlerState
-from stowplan.extender.handlers.reply import VerbReply
-from stowplan.extender.handlers.verb_call import NodeQuestion, VerbCall
+from stowplan.extender.handlers.pod_cycles import PodCycle
+from stowplan.extender.handlers.verb_call import VerbCall, VerbReply
 from stowplan.extender.scaling import from_percent
-from stowplan.extender.wire.server_requests import read_prioritize
+from stowplan.extender.wire.server_requests import FilterRequest, read_filter
 from stowplan.framework import DecisionRecord, Pod
 
 log = logging.getLogger("stowplan.extender")
 
 
-def answer(court: HandlerState, call: VerbCall) -> VerbReply:
-    question = call.request = NodeQuestion(read_prioritize(call.body, court.known))
-    source = question.request.pod
-    call.about(source.metadata.namespace, source.metadata.name, source.metadata.uid)
-    call.facts.nodes_in = call.facts.nodes_out = len(question.names)
-    with court.gate.entered(f"prioritize of pod {call.facts.pod}", call.deadline):
-        pod, scores = _score(court, call, question)
-    shown: Sequence[int] = scores
-    if court.policy.shadow:
+def answer(state: HandlerState, call: VerbCall) -> VerbReply:
+    request = call.request = read_filter(call.body, state.known_nodes)
+    call.set_pod(request.pod.metadata)
+    call.facts.nodes_in = call.facts.nodes_out = len(request.names)
+    with state.exclusive.entered(f"prioritize of pod {call.facts.pod}", call.deadline):
+        pod, scores = _score(state, call, request)
+    sent: Sequence[int] = scores
+    if state.policy.shadow:
         log.info("shadow: prioritize would have scored nodes for pod %s", call.facts.pod)
-        shown = [0] * len(scores)
-    if "prioritize" in court.answers and not call.facts.dry_run:
-        court.answers["prioritize"].put(call.facts, dict(zip(question.names, shown, strict=True)))
-    names = question.names  # and not the question, which the record would keep with all its nodes
-    return VerbReply(200, court.lines.write(names, shown), call.facts, lambda: _record(pod, names, scores))
+        sent = [0] * len(scores)
+    if "prioritize" in state.earlier_answers and not call.facts.dry_run:
+        state.earlier_answers["prioritize"].put(call.facts, dict(zip(request.names, sent, strict=True)))
+    names = request.names  # The record references the names alone, not the request with its full nodes.
+    return VerbReply(200, state.priority_lines.write(names, sent), call.facts, lambda: _record(pod, names, scores))
 
 
-def _score(court: HandlerState, call: VerbCall, question: NodeQuestion) -> tuple[Pod, list[int]]:
-    request = question.request
-    pod = court.pod(request.pod, request.pod_bytes)
-    if court.policy.spares(pod):
-        question.drop_repeats()
-        return pod, [0] * len(question.names)
-    court.jury.panel.seconds.clear()
-    means = np.zeros(0)
-    for jury, positions in court.admit(call, question):
-        names = question.names if positions is None else [question.names[p] for p in positions.tolist()]
-        cycle = court.cycle(call, jury, pod, request.pod, request.pod_bytes, anew=False)
-        scores = jury.score(jury.chosen(cycle.pod), cycle, names, call.pause)
+def _score(state: HandlerState, call: VerbCall, request: FilterRequest) -> tuple[Pod, list[int]]:
+    pod = state.pod(request)
+    if state.policy.spares(pod):
+        request.drop_repeats()
+        return pod, [0] * len(request.names)
+    state.plugins.runner.seconds.clear()
+    parts = state.plugins_for(call, request)
+    means = np.zeros(len(request.names))
+    for plugins, positions in parts:
         if positions is None:
-            means = scores
+            means = _run(call, plugins, state.current_cycle(call, pod), request.names)
             break
-        means = means if len(means) else np.zeros(len(question.names))
-        means[positions] = scores
-    call.facts.plugin_seconds = dict(court.jury.panel.seconds)
+        names = [request.names[position] for position in positions.tolist()]
+        pod_seen = pod if plugins is state.plugins else state.pod(request, plugins)
+        means[positions] = _run(call, plugins, state.current_cycle(call, pod_seen), names)
+    call.facts.plugin_seconds = dict(state.plugins.runner.seconds)
     return pod, from_percent(means)
+
+
+def _run(call: VerbCall, plugins: ClusterPlugins, cycle: PodCycle, names: Sequence[str]) -> NDArray[np.float64]:
+    """Run PreScore and Score: by position the weighted mean of the plugins' scores, 0 to 100; 0 for unknown nodes."""
+    applying, slots = plugins.applying_to(cycle.pod), plugins.slots(names)
+    known = slots >= 0
+    if not cycle.pre_filtered:
+        plugins.pre_filter(applying, cycle, slots)
+    means = np.zeros(len(names))
+    scores = plugins.runner.score(applying, cycle.state, cycle.pod, slots[known], call.check_deadline)
+    weights = sum(score.weight for score in scores)
+    for score in scores:
+        means[known] += score.normalized * (score.weight / weights)
+    return means
 
 
 def _record(pod: Pod, names: Sequence[str], scores: Sequence[int]) -> DecisionRecord:
@@ -66,14 +82,14 @@ def _record(pod: Pod, names: Sequence[str], scores: Sequence[int]) -> DecisionRe
     )
 
 
-def fallback(court: HandlerState, call: VerbCall, problem: str) -> VerbReply:
-    """The scheduler would drop an error without a word: equal scores say the same, and it is in our log."""
-    question: NodeQuestion | None = call.request
-    if question is not None:
-        question.drop_repeats()
-    names = () if question is None else question.names
+def fallback(state: HandlerState, call: VerbCall, problem: str) -> VerbReply:
+    """Equal scores, or those of an earlier answer: kube-scheduler ignores errors of prioritize, so they are logged."""
+    request: FilterRequest | None = call.request
+    if request is not None:
+        request.drop_repeats()
+    names = () if request is None else request.names
     earlier: dict[str, int] = {}
-    if "prioritize" in court.answers:
-        earlier = court.answers["prioritize"].get(call.facts) or {}
+    if "prioritize" in state.earlier_answers:
+        earlier = state.earlier_answers["prioritize"].get(call.facts) or {}
     log.warning("prioritize of pod %s gives equal scores: %s", call.facts.pod, problem)
-    return VerbReply(200, court.lines.write(names, [earlier.get(name, 0) for name in names]), call.facts)
+    return VerbReply(200, state.priority_lines.write(names, [earlier.get(name, 0) for name in names]), call.facts)

@@ -1,21 +1,65 @@
-"""One request on its way through the handlers."""
+"""One call of a verb: the request in progress, its reply, and the facts that metrics and logs report of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
-from itertools import compress
-from typing import Any
+from typing import Any, Literal
 
+from stowplan.api import ObjectMeta
 from stowplan.extender.handlers.exclusive import OutOfTimeError
-from stowplan.extender.handlers.reply import CallFacts, Verb
-from stowplan.extender.wire.node_lists import RawNode
-from stowplan.extender.wire.server_replies import Mode
-from stowplan.extender.wire.server_requests import FilterRequest
+from stowplan.framework import DecisionRecord
+
+Verb = Literal["filter", "prioritize", "preempt", "bind"]
+VERBS: tuple[Verb, ...] = ("filter", "prioritize", "preempt", "bind")
+
+
+class CallFacts:
+    """Facts about a call for metrics, logs and decision records. Holds neither the request nor the reply."""
+
+    __slots__ = (
+        "abandoned",
+        "dry_run",
+        "error",
+        "node_name",
+        "nodes_in",
+        "nodes_out",
+        "plugin_seconds",
+        "pod",
+        "pod_uid",
+        "rejects",
+        "seconds",
+        "verb",
+    )
+
+    def __init__(self, verb: Verb) -> None:
+        self.verb: Verb = verb
+        self.pod = ""
+        """namespace/name; "" if the request could not be read."""
+        self.pod_uid = ""
+        self.node_name = ""
+        """The node that the pod is bound to."""
+        self.nodes_in = 0
+        self.nodes_out = 0
+        self.rejects: dict[str, int] = {}
+        """Number of rejected nodes by reason."""
+        self.error = ""
+        """Why the plugins gave no result; the failure policy chose the reply."""
+        self.abandoned = False
+        """Whether the fallback was sent while the plugins were still running."""
+        self.dry_run = False
+        """Whether the request contained nodes that are not in the informer cache."""
+        self.seconds = 0.0
+        self.plugin_seconds: dict[str, float] = {}
+        """Time spent in each plugin, by name."""
+
+    def record(self) -> DecisionRecord:
+        """The decision record of a call without a result of the plugins."""
+        return DecisionRecord(pod=self.pod, uid=self.pod_uid, node=self.node_name, error=self.error)
 
 
 class VerbCall:
-    """A request, what is known of it so far, and until when it can be answered. `clock` is a monotonic one."""
+    """A request with its deadline. `clock` is monotonic."""
 
     __slots__ = ("body", "clock", "deadline", "facts", "request")
 
@@ -25,51 +69,36 @@ class VerbCall:
         self.clock = clock
         self.facts = CallFacts(verb)
         self.request: Any = None
-        """What was read, for a fallback to be made of."""
+        """The parsed request, from which a fallback is built; None if it could not be read."""
 
-    def pause(self) -> None:
-        """Give up where the answer would come too late."""
+    def check_deadline(self) -> None:
+        """Raise OutOfTimeError once the deadline has passed."""
         if self.deadline is not None and self.clock() >= self.deadline:
             raise OutOfTimeError("plugins take too long")
 
-    def twin(self) -> VerbCall:
-        """The same as it stands, for a fallback to be told of while the work still goes on."""
-        twin = VerbCall(self.facts.verb, self.body, self.deadline, self.clock)
-        twin.request = self.request
-        twin.facts = copy(self.facts)
-        return twin
+    def snapshot(self) -> VerbCall:
+        """A copy for the fallback of an abandoned call, whose own facts its thread still changes."""
+        call = VerbCall(self.facts.verb, self.body, self.deadline, self.clock)
+        call.request = self.request
+        call.facts = copy(self.facts)
+        return call
 
-    def about(self, namespace: str, name: str, uid: str) -> None:
-        self.facts.pod = f"{namespace}/{name}"
-        self.facts.pod_uid = uid
+    def set_pod(self, metadata: ObjectMeta) -> None:
+        self.facts.pod = f"{metadata.namespace}/{metadata.name}"
+        self.facts.pod_uid = metadata.uid
 
 
-class NodeQuestion:
-    """A filter or prioritize request."""
+class VerbReply:
+    """HTTP status and JSON body of a reply, with the facts of its call."""
 
-    __slots__ = ("names", "raw_nodes", "request")
+    __slots__ = ("body", "decision", "facts", "status")
 
-    def __init__(self, request: FilterRequest) -> None:
-        self.request = request
-        self.names: Sequence[str] = request.names
-        self.raw_nodes: list[RawNode] | None = request.nodes
-
-    def drop_repeats(self) -> None:
-        """Leave each node in once, where it comes first."""
-        if len(set(self.names)) == len(self.names):
-            return
-        first = {name: position for position, name in reversed(list(enumerate(self.names)))}
-        positions = sorted(first.values())
-        self.names = [self.names[position] for position in positions]
-        if self.raw_nodes is not None:
-            self.raw_nodes = [self.raw_nodes[position] for position in positions]
-
-    @property
-    def mode(self) -> Mode:
-        return "names" if self.raw_nodes is None else "nodes"
-
-    def passing(self, chosen: Sequence[bool]) -> list[str] | list[bytes]:
-        """The nodes that are chosen, in the form in which they came."""
-        if self.raw_nodes is not None:
-            return [node.raw for node in compress(self.raw_nodes, chosen)]
-        return list(compress(self.names, chosen))
+    def __init__(
+        self, status: int, body: bytes, facts: CallFacts, decision: Callable[[], DecisionRecord] | None = None
+    ) -> None:
+        self.status = status
+        self.body = body
+        self.facts = facts
+        self.decision: Callable[[], DecisionRecord] = decision or facts.record
+        """Builds the decision record on demand, from values that no longer change. It may outlive the reply, so it
+        references neither the request nor the body."""

@@ -1,8 +1,10 @@
-"""What a cluster holds, kept in a cache so that requests can name nodes instead of carrying them.
+"""The informer cache: requests can name nodes instead of carrying them.
 
-Belongs here: the feeds of nodes, pods and whatever else plugins look up, and how their news get into a `cache.Cluster`.
-Does not belong here: lists and watches themselves (`cluster.feed`), and what is made of the cache.
-May import: `cluster`, `cache`, `runtime`, `framework`, `api` and `holding`.
+Belongs here: the reflectors of nodes, pods and the kinds that plugins read, and how their events change a
+`cache.Cluster`. Does not belong here: list and watch (`cluster.reflector`), and the readers of the cache.
+May import: `cluster`, `cache`, `runtime`, `framework`, `api` and `extender.reservations`.
+
+Upstream: k8s.io/client-go/tools/cache
 """
 
 from stowplan.extender.informer_cache.informer_cache import InformerCache

@@ -1,4 +1,4 @@
-"""The cache, and the sink of the feeds that fill it."""
+"""The informer cache: nodes, pods and other objects as the API server last reported them."""
 
 from __future__ import annotations
 
@@ -15,72 +15,72 @@ from stowplan.framework import Pod
 log = logs.get(__name__)
 
 REQUIRED = ("Node", "Pod")
-"""Without these a name in a request says nothing."""
+"""Kinds that must be synced before requests with node names can be answered."""
 
 _FINISHED = ("Succeeded", "Failed")
 
 
 class InformerCache:
-    """Nodes and pods as the API server last told of them.
+    """The sink of the reflectors.
 
-    Plugins read the cluster, perhaps on other threads. So nothing is changed here directly: every batch of news goes as
-    one function to `apply`, which whoever runs the plugins has set, and which calls it while no plugin looks.
+    Plugins read the cluster on other threads. Each batch of events is passed as one function to `apply`
+    (`Handlers.apply`), which calls it while no plugin reads the cluster.
     """
 
     def __init__(
         self,
         kinds: Collection[str] = REQUIRED,
         *,
-        holding: ReservationBook | None = None,
+        reservations: ReservationBook | None = None,
         keep_objects: bool = False,
         on_synced: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`on_synced` is called once, when all that there is has been told."""
+        """`on_synced` is called once, when all kinds have been listed."""
         self.cluster = Cluster(keep_objects=keep_objects)
         self.apply: Callable[[Callable[[], None]], None] = lambda change: change()
-        self._holding = holding
+        self._reservations = reservations
         self._on_synced = on_synced
         self._clock = clock
         self._unsynced = set(kinds)
-        self._heard_at: float | None = None
+        self._last_event_at: float | None = None
         self._pending: dict[str, Pod] = {}
 
     @property
-    def synced(self) -> bool:
-        """Whether all that there is has been listed."""
+    def has_synced(self) -> bool:
+        """Whether all kinds have been listed."""
         return not self._unsynced
 
     def age(self) -> float | None:
-        """Seconds since there was news; None before there was any. A quiet cluster has old news."""
-        return None if self._heard_at is None else self._clock() - self._heard_at
+        """Seconds since the last event; None before the first."""
+        return None if self._last_event_at is None else self._clock() - self._last_event_at
 
     def pending_pod(self, uid: str) -> Pod | None:
-        """A pod that is on no node yet."""
+        """A pod without a node."""
         return self._pending.get(uid)
 
-    # The feeds' sink
+    # Sink of the reflectors
     def put(self, kind: Kind, items: Iterable[tuple[Any, Any]]) -> None:
-        self._hear(kind, lambda: self._each(kind, self._put, items))
+        self._receive(kind, lambda: self._each(kind, self._put, items))
 
     def removed(self, kind: Kind, items: Iterable[Any]) -> None:
-        self._hear(kind, lambda: self._each(kind, self._remove, [(item, None) for item in items]))
+        self._receive(kind, lambda: self._each(kind, self._remove, [(item, None) for item in items]))
 
-    def synced_kind(self, kind: Kind) -> None:
-        """All of a kind has been told; it counts as such when the news before it have been taken in."""
-        self._hear(kind, lambda: self._note_synced(kind))
+    def synced(self, kind: Kind) -> None:
+        """The kind has been listed. Takes effect after the events before it."""
+        self._receive(kind, lambda: self._note_synced(kind))
 
     def missing(self, kind: Kind) -> None:
-        """The server has no such kind: there is nothing to wait for."""
-        self.synced_kind(kind)
+        """The API server does not have the kind, so it counts as synced."""
+        self.synced(kind)
 
     def forbidden(self, kind: Kind, verb: str) -> None:
-        """Objects of the kind may not be read, which only matters for nodes and pods."""
+        """Reading the kind is forbidden: nodes and pods stay unsynced, other kinds count as synced."""
         if kind.name not in REQUIRED:
-            self.synced_kind(kind)
+            self.synced(kind)
 
-    def _hear(self, kind: Kind, change: Callable[[], None]) -> None:
-        self._heard_at = self._clock()
+    def _receive(self, kind: Kind, change: Callable[[], None]) -> None:
+        self._last_event_at = self._clock()
         self.apply(change)
 
     def _note_synced(self, kind: Kind) -> None:
@@ -94,8 +94,8 @@ class InformerCache:
             try:
                 take(item, whole)
             except Exception as problem:
-                # One object must not keep us from hearing of all others.
-                log.error(problem, "Failed to take in an object", kind=kind.name, name=item.metadata.name)
+                # One broken object must not block the others.
+                log.error(problem, "Failed to add an object to the cache", kind=kind.name, name=item.metadata.name)
 
     def _put(self, item: Any, whole: Any) -> None:
         if isinstance(item, api.Node):
@@ -112,8 +112,8 @@ class InformerCache:
         elif item.spec.node_name:
             self._pending.pop(uid, None)
             self.cluster.add_pod(self.cluster.pod(item, whole))
-            if self._holding is not None:
-                self._holding.bound(uid)
+            if self._reservations is not None:
+                self._reservations.bound(uid)
         elif uid not in self.cluster.pods:
             self._pending[uid] = self.cluster.pod(item, whole)
 
@@ -124,7 +124,7 @@ class InformerCache:
             uid = item.metadata.uid
             self._pending.pop(uid, None)
             self.cluster.remove_pod(uid)
-            if self._holding is not None:
-                self._holding.gone(uid)
+            if self._reservations is not None:
+                self._reservations.gone(uid)
         else:
             self.cluster.remove(item)

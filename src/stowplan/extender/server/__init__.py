@@ -2,6 +2,6 @@
 
 Belongs here: the server with its paths, TLS and drain; health, metrics, decisions; the logging, recording and replaying
 of requests; the configuration file; the process around all that; the adapter for servers of others (`asgi`).
-Does not belong here: what is answered (`handlers`), the cache (`mirror`), reservations (`holding`).
+Does not belong here: what is answered (`handlers`), the cache (`cache`), reservations (`holding`).
 May import: everything in `extender`, and what it may.
 """

@@ -49,11 +49,11 @@ class ExtenderServer:
         self._connection = _connect(settings)
         self._lease: HoldingLease | None = None
         self._recording: Recording | None = None
-        self.holding = ReservationBook(self._connection)
+        self.reservations = ReservationBook(self._connection)
         self._add_mirror()
         self.handlers = self._make_handlers()
         self.metrics = ServerMetrics(MetricRegistry())
-        self.metrics.watch(self.mirror, self.holding, lambda: self.handlers.stuck)
+        self.metrics.watch(self.informer_cache, self.reservations, lambda: self.handlers.stuck)
         self.decisions = DecisionLog(settings.decisions_kept, self._file(settings.decision_log))
         self.paths = Paths(settings.url_prefix, settings.verbs)
         self.answering = Answering(self.handlers, self.paths, self.metrics, self._witnesses())
@@ -62,31 +62,33 @@ class ExtenderServer:
 
     # Building
     def _add_mirror(self) -> None:
-        self.mirror: InformerCache | None = None
-        self._feeds: InformerReflectors | None = None
+        self.informer_cache: InformerCache | None = None
+        self._reflectors: InformerReflectors | None = None
         factories: list[Any] = [member.factory for member in self._settings.members]
         if self._connection is None:
             return
         kinds = _kinds_read(factories)
         keep = any(getattr(factory, "needs_objects", False) for factory in factories)
-        self.mirror = InformerCache(kinds, holding=self.holding, keep_objects=keep, on_synced=self._on_synced)
-        self._feeds = InformerReflectors(self._connection, self.mirror, kinds, keep_objects=keep)
+        self.informer_cache = InformerCache(
+            kinds, reservations=self.reservations, keep_objects=keep, on_synced=self._on_synced
+        )
+        self._reflectors = InformerReflectors(self._connection, self.informer_cache, kinds, keep_objects=keep)
         if self._settings.lease is not None:
-            self._lease = HoldingLease(self._connection, self._settings.lease, on_lost=self.holding.clear)
+            self._lease = HoldingLease(self._connection, self._settings.lease, on_lost=self.reservations.clear)
 
     def _on_synced(self) -> None:
         """The cache is complete; nobody changes it meanwhile."""
         settle_heap()
-        if self._recording is not None and self.mirror is not None:
-            self._recording.add_nodes(info.node for info in self.mirror.cluster.nodes)
+        if self._recording is not None and self.informer_cache is not None:
+            self._recording.add_nodes(info.node for info in self.informer_cache.cluster.nodes)
 
     def _make_handlers(self) -> Handlers:
         settings = self._settings
-        holding = self.holding if self._connection is not None else None
+        reservations = self.reservations if self._connection is not None else None
         members = [self._equipped(member) for member in settings.members]
-        handlers = Handlers(members, settings.policy, mirror=self.mirror, holding=holding)
-        if self.mirror is not None:
-            self.mirror.apply = handlers.apply
+        handlers = Handlers(members, settings.policy, cluster_cache=self.informer_cache, reservations=reservations)
+        if self.informer_cache is not None:
+            self.informer_cache.apply = handlers.apply
         return handlers
 
     def _equipped(self, member: GroupMember) -> GroupMember:
@@ -95,7 +97,7 @@ class ExtenderServer:
         def make(args: Any, handle: Handle) -> Plugin:
             handle.connection = self._connection  # type: ignore[attr-defined]
             plugin = member.factory(args, handle)
-            self.holding.adopt(plugin)
+            self.reservations.adopt(plugin)
             return plugin
 
         return _with_factory(member, make)
@@ -143,7 +145,7 @@ class ExtenderServer:
     def _live_checks(self) -> list[HealthCheck]:
         return [
             PING,
-            HealthCheck("feeds", lambda: None if self._feeds is None else self._feeds.problem()),
+            HealthCheck("feeds", lambda: None if self._reflectors is None else self._reflectors.problem()),
             HealthCheck("plugins", self._hanging),
         ]
 
@@ -154,10 +156,10 @@ class ExtenderServer:
 
     def _ready_checks(self) -> list[HealthCheck]:
         checks = [HealthCheck("shutdown", lambda: "process is shutting down" if self._ending.is_set() else None)]
-        if self.mirror is not None:
-            mirror = self.mirror
+        if self.informer_cache is not None:
+            cache = self.informer_cache
             checks.append(
-                HealthCheck("cache-sync", lambda: None if mirror.synced else "nodes and pods are not listed yet")
+                HealthCheck("cache-sync", lambda: None if cache.has_synced else "nodes and pods are not listed yet")
             )
         if self._settings.lease is not None:
             other = "another replica holds the reservations"
@@ -177,8 +179,8 @@ class ExtenderServer:
         ports = [port for port in (self.scheduler_port, self.operator_port) if port is not None]
         for port in ports:
             await port.start()
-        if self._feeds is not None:
-            self._feeds.start()
+        if self._reflectors is not None:
+            self._reflectors.start()
         if self._lease is not None:
             self._lease.start()
         self._announce()
@@ -199,11 +201,11 @@ class ExtenderServer:
                 self._tls.reload()
 
     async def _close(self) -> None:
-        if self._feeds is not None:
-            await self._feeds.stop()
+        if self._reflectors is not None:
+            await self._reflectors.stop()
         if self._lease is not None:
             await asyncio.to_thread(self._lease.stop)
-        await self.holding.writer.close()
+        await self.reservations.writer.close()
         self.handlers.close()
         for file in self._files:
             await asyncio.to_thread(file.close)
@@ -216,7 +218,7 @@ class ExtenderServer:
             log.warning(
                 "Whoever reaches this port can ask, and have pods bound: demand certificates by --client-ca-file"
             )
-        if self.mirror is None and not self._settings.policy.bare_names:
+        if self.informer_cache is None and not self._settings.policy.bare_names:
             log.info("Without access to the cluster only whole nodes can be judged: set nodeCacheCapable to false")
         scheme = "https" if self._settings.has_tls else "http"
         host = f"[{serving.address}]" if ":" in serving.address else serving.address

@@ -80,20 +80,20 @@ class ServerMetrics:
     def refused(self, cause: str) -> None:
         self._refused.series(cause).add()
 
-    def watch(self, mirror: InformerCache | None, holding: ReservationBook, stuck: Callable[[], int]) -> None:
+    def watch(self, cache: InformerCache | None, reservations: ReservationBook, stuck: Callable[[], int]) -> None:
         """Tell of the cache, of reservations and of calls that plugins hang in, too."""
         self._add_gauge("stuck_calls", "Calls that plugins hang in, and that were given up.", stuck)
         gauge, counter = self.registry.gauge, self.registry.counter
         text, by_plugin = "Reservations held for pods.", ("plugin",)
-        gauge(_name("reservations"), ALPHA, text, by_plugin, lambda: {(p,): n for p, n in holding.count().items()})
+        gauge(_name("reservations"), ALPHA, text, by_plugin, lambda: {(p,): n for p, n in reservations.count().items()})
         text = "Reservations that ended, by how."
-        counter(_name("reservations_ended_total"), ALPHA, text, ("plugin", "how"), holding.ended)
-        if mirror is None:
+        counter(_name("reservations_ended_total"), ALPHA, text, ("plugin", "how"), reservations.ended)
+        if cache is None:
             return
-        self._add_gauge("cache_synced", "Whether the cache is complete.", lambda: float(mirror.synced))
-        self._add_gauge("cache_age_seconds", "Time since the last news of the cluster.", mirror.age)
-        self._add_gauge("cache_nodes", "Nodes in the cache.", lambda: len(mirror.cluster.nodes))
-        self._add_gauge("cache_pods", "Pods on nodes in the cache.", lambda: len(mirror.cluster.pods))
+        self._add_gauge("cache_synced", "Whether the cache is complete.", lambda: float(cache.has_synced))
+        self._add_gauge("cache_age_seconds", "Time since the last news of the cluster.", cache.age)
+        self._add_gauge("cache_nodes", "Nodes in the cache.", lambda: len(cache.cluster.nodes))
+        self._add_gauge("cache_pods", "Pods on nodes in the cache.", lambda: len(cache.cluster.pods))
 
     def _add_gauge(self, name: str, text: str, read: Callable[[], float | None]) -> None:
         def reading() -> Reading:

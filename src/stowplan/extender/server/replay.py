@@ -28,7 +28,7 @@ class Replayed(NamedTuple):
 class _Nodes:
     """The nodes of a recording, in place of a cache that is kept up to date."""
 
-    synced = True
+    has_synced = True
 
     def __init__(self, keep_objects: bool) -> None:
         self.cluster = Cluster(keep_objects=keep_objects)
@@ -44,10 +44,10 @@ def replayed(lines: Iterable[bytes], source: str, settings: ExtenderSettings) ->
     """
     recorded = list(read_recording(lines, source))
     nodes = [line.node for line in recorded if line.node is not None]
-    mirror = _Nodes(any(getattr(member.factory, "needs_objects", False) for member in settings.members))
+    cache = _Nodes(any(getattr(member.factory, "needs_objects", False) for member in settings.members))
     for node in nodes:
-        mirror.cluster.put_node(node, msgspec.to_builtins(node))
-    handlers = Handlers(settings.members, settings.policy, mirror=mirror if nodes else None)
+        cache.cluster.put_node(node, msgspec.to_builtins(node))
+    handlers = Handlers(settings.members, settings.policy, cluster_cache=cache if nodes else None)
     asked = [line for line in recorded if line.verb not in (None, "bind")]
     if not asked:
         raise InputError(f"{source}: there is no request in it that could be asked again")

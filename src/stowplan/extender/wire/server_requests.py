@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 import msgspec
@@ -13,27 +14,30 @@ from stowplan.api.names import subdomain_errors
 from stowplan.extender.wire.errors import WireError
 from stowplan.extender.wire.keys import NULL, folded, members, read
 from stowplan.extender.wire.node_lists import Known, RawNode, is_text, read_items, split
+from stowplan.extender.wire.server_replies import Mode
 
 _LARGEST_COUNT = 2**63 - 1
 
 
 class FilterRequest:
-    """A pod and the nodes in question: by name, or in full. Exactly one of the two lists is there."""
+    """ExtenderArgs of filter and prioritize: a pod, and nodes by name or in full."""
 
-    __slots__ = ("_pod", "fresh", "node_names", "nodes", "pod_bytes")
+    __slots__ = ("_pod", "fresh", "names", "nodes", "pod_bytes")
 
     def __init__(
         self,
         pod_bytes: bytes,
-        node_names: list[str] | None,
+        names: list[str],
         nodes: list[RawNode] | None = None,
         fresh: list[RawNode] | None = None,
     ) -> None:
         self.pod_bytes = pod_bytes
-        self.node_names = node_names
+        self.names = names if nodes is None else [node.name for node in nodes]
+        """Names of the nodes in either mode, in order."""
         self.nodes = nodes
+        """Full nodes by position; None in a request with names."""
         self.fresh: list[RawNode] = (nodes or []) if fresh is None else fresh
-        """Those of the nodes that were not known in the same bytes."""
+        """Nodes that were not known in the same bytes."""
         self._pod: Pod | None = None
 
     @property
@@ -43,11 +47,24 @@ class FilterRequest:
         return self._pod
 
     @property
-    def names(self) -> list[str]:
-        """Names of the nodes in either mode, in order."""
-        if self.node_names is not None:
-            return self.node_names
-        return [node.name for node in self.nodes or ()]
+    def mode(self) -> Mode:
+        return "names" if self.nodes is None else "nodes"
+
+    def drop_repeats(self) -> None:
+        """Keep the first occurrence of each node."""
+        if len(set(self.names)) == len(self.names):
+            return
+        first = {name: position for position, name in reversed(list(enumerate(self.names)))}
+        positions = sorted(first.values())
+        self.names = [self.names[position] for position in positions]
+        if self.nodes is not None:
+            self.nodes = [self.nodes[position] for position in positions]
+
+    def passing(self, chosen: Sequence[bool]) -> list[str] | list[bytes]:
+        """The chosen nodes, in the form in which the request contains them."""
+        if self.nodes is not None:
+            return [node.raw for node in compress(self.nodes, chosen)]
+        return list(compress(self.names, chosen))
 
 
 class BindRequest(msgspec.Struct, frozen=True):
@@ -96,7 +113,7 @@ def read_filter(body: bytes | bytearray, known: Known | None = None) -> FilterRe
     found = split(body, known or {})
     if found is not None:
         pod, nodes, fresh = found
-        return FilterRequest(pod, None, nodes, fresh)
+        return FilterRequest(pod, [], nodes, fresh)
     if not is_text(body):
         raise WireError("request: not UTF-8")
     try:
@@ -114,10 +131,7 @@ def read_filter(body: bytes | bytearray, known: Known | None = None) -> FilterRe
     nodes = read_items(full)
     known = known or {}
     nodes = [_known_or(node, known) for node in nodes]
-    return FilterRequest(pod, None, nodes, [node for node in nodes if known.get(node.name.encode()) is not node])
-
-
-read_prioritize = read_filter
+    return FilterRequest(pod, [], nodes, [node for node in nodes if known.get(node.name.encode()) is not node])
 
 
 def _known_or(node: RawNode, known: Known) -> RawNode:

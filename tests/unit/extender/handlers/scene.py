@@ -38,10 +38,10 @@ class Tiers(Plugin):
         return float(node.labels.get("score", 0))
 
 
-class FakeMirror:
+class FakeClusterCache:
     def __init__(self, *objects: Json, synced: bool = True) -> None:
         self.cluster = Cluster()
-        self.synced = synced
+        self.has_synced = synced
         self.pending: dict[str, Pod] = {}
         for item in objects:
             self.put(item)
@@ -56,7 +56,7 @@ class FakeMirror:
         return self.pending.get(uid)
 
 
-class FakeHolding:
+class FakeReservations:
     def __init__(self, answer: Status | None = None) -> None:
         self.answer = answer
         self.restarted: list[str] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.extender.handlers.scene import FakeHolding, FakeMirror, Tiers, encode, full
+from tests.unit.extender.handlers.scene import FakeClusterCache, FakeReservations, Tiers, encode, full
 
 from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, VerbReply
 from stowplan.framework import CycleState, Plugin, Pod, Status, error, skip
@@ -39,12 +39,12 @@ def binder(answer: Any, *, later: bool = False) -> type[Plugin]:
 
 
 def test_whoever_is_there_binds_where_no_plugin_does() -> None:
-    holding = FakeHolding()
-    handlers = Handlers([GroupMember(Tiers)], holding=holding)
+    reservations = FakeReservations()
+    handlers = Handlers([GroupMember(Tiers)], reservations=reservations)
     assert "bind" in handlers.serves
     reply = ask(handlers)
     assert (reply.status, json.loads(reply.body)) == (200, {"Error": ""})
-    assert holding.bound == [("default/web", "n1")]
+    assert reservations.bound == [("default/web", "n1")]
     assert (reply.facts.node_name, reply.facts.pod_uid) == ("n1", "default/web")
     assert reply.decision().node == "n1"
 
@@ -55,24 +55,24 @@ def test_whoever_is_there_binds_where_no_plugin_does() -> None:
     [(None, ""), (error("taken"), 'running Bind plugin "binder": taken'), (Status(error("x").code, "y"), "y")],
 )
 def test_a_plugin_binds(answer: Status | None, said: str, later: bool) -> None:
-    holding = FakeHolding()
-    reply = ask(Handlers([GroupMember(binder(answer, later=later))], holding=holding))
+    reservations = FakeReservations()
+    reply = ask(Handlers([GroupMember(binder(answer, later=later))], reservations=reservations))
     assert reply.status == 200
     assert said in json.loads(reply.body)["Error"]
     assert bool(said) == bool(json.loads(reply.body)["Error"])
-    assert holding.bound == []
+    assert reservations.bound == []
 
 
 def test_a_plugin_that_skips_leaves_it_to_others() -> None:
-    holding = FakeHolding()
-    assert json.loads(ask(Handlers([GroupMember(binder(skip()))], holding=holding)).body) == {"Error": ""}
-    assert holding.bound == [("default/web", "n1")]
+    reservations = FakeReservations()
+    assert json.loads(ask(Handlers([GroupMember(binder(skip()))], reservations=reservations)).body) == {"Error": ""}
+    assert reservations.bound == [("default/web", "n1")]
 
 
 def test_failures_become_texts() -> None:
     reply = ask(Handlers([GroupMember(binder(ValueError("no")))]))
     assert "ValueError: no" in json.loads(reply.body)["Error"]
-    refused = ask(Handlers([GroupMember(Tiers)], holding=FakeHolding(error("somebody else has it"))))
+    refused = ask(Handlers([GroupMember(Tiers)], reservations=FakeReservations(error("somebody else has it"))))
     assert json.loads(refused.body) == {"Error": "somebody else has it"}
     assert refused.facts.error == "somebody else has it"
     alone = ask(Handlers([GroupMember(Tiers)]))
@@ -97,20 +97,20 @@ def test_the_state_lives_from_filter_to_bind() -> None:
 
 
 def test_after_a_restart_the_pod_comes_from_the_cache() -> None:
-    mirror = FakeMirror()
+    cache = FakeClusterCache()
     from stowplan import api
     from stowplan.api import codec
 
-    mirror.pending["default/web"] = mirror.cluster.pod(codec.convert(api.Pod, pod("web", priority=8)))
-    assert "None None 8" in json.loads(ask(Handlers([GroupMember(Carrying)], mirror=mirror)).body)["Error"]
+    cache.pending["default/web"] = cache.cluster.pod(codec.convert(api.Pod, pod("web", priority=8)))
+    assert "None None 8" in json.loads(ask(Handlers([GroupMember(Carrying)], cluster_cache=cache)).body)["Error"]
     assert "None None 0" in json.loads(ask(Handlers([GroupMember(Carrying)])).body)["Error"]
 
 
 def test_in_shadow_mode_pods_are_bound_without_the_plugin() -> None:
-    holding = FakeHolding()
-    handlers = Handlers([GroupMember(binder(error("no")))], OperatorPolicy(shadow=True), holding=holding)
+    reservations = FakeReservations()
+    handlers = Handlers([GroupMember(binder(error("no")))], OperatorPolicy(shadow=True), reservations=reservations)
     assert json.loads(ask(handlers).body) == {"Error": ""}
-    assert holding.bound
+    assert reservations.bound
 
 
 def test_a_binding_that_takes_too_long() -> None:

@@ -8,7 +8,7 @@ from time import monotonic
 import pytest
 
 from stowplan.extender.handlers import OutOfTimeError
-from stowplan.extender.handlers.exclusive import GRACE, Exclusive
+from stowplan.extender.handlers.exclusive import OVERTAKE_AFTER_SECONDS, Exclusive
 
 
 def beside(function: Callable[[], object]) -> threading.Thread:
@@ -68,7 +68,7 @@ def test_who_hangs_is_overtaken() -> None:
     deadline = monotonic() + 0.05
     slow = Inside(gate, deadline)
     with gate.entered("x", monotonic() + 60):
-        assert monotonic() >= deadline + GRACE
+        assert monotonic() >= deadline + OVERTAKE_AFTER_SECONDS
         assert gate.stuck == 1
         with pytest.raises(OutOfTimeError), gate.entered("y", monotonic() + 0.05):
             pass  # Others still wait for their turn,

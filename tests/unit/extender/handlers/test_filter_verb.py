@@ -6,7 +6,16 @@ import json
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.extender.handlers.scene import FakeHolding, FakeMirror, Tiers, encode, full, named, tiers, told
+from tests.unit.extender.handlers.scene import (
+    FakeClusterCache,
+    FakeReservations,
+    Tiers,
+    encode,
+    full,
+    named,
+    tiers,
+    told,
+)
 
 from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, PodSelection
 from stowplan.framework import CycleState, NodeInfo, Nodes, Plugin, Pod, Status, reject, reject_forever
@@ -63,8 +72,8 @@ def test_a_change_of_conditions_alone_is_noticed() -> None:
 
 
 def test_names_are_looked_up_in_the_cache() -> None:
-    mirror = FakeMirror(*tiers(a="gold", b="silver"))
-    answer = told(Handlers([GroupMember(Tiers)], mirror=mirror).filter(named("b", "a", "new")))
+    cache = FakeClusterCache(*tiers(a="gold", b="silver"))
+    answer = told(Handlers([GroupMember(Tiers)], cluster_cache=cache).filter(named("b", "a", "new")))
     assert answer["Nodes"] is None
     assert answer["NodeNames"] == ["a"]
     assert answer["FailedNodes"] == {"b": "full"}
@@ -73,8 +82,8 @@ def test_names_are_looked_up_in_the_cache() -> None:
 
 @pytest.mark.parametrize("names", [["a", "b", "a"], ["new", "a", "new"]])
 def test_nodes_named_twice_are_answered_once(names: list[str]) -> None:
-    mirror = FakeMirror(*tiers(a="gold", b="gold"))
-    answer = told(Handlers([GroupMember(Tiers)], mirror=mirror).filter(named(*names)))
+    cache = FakeClusterCache(*tiers(a="gold", b="gold"))
+    answer = told(Handlers([GroupMember(Tiers)], cluster_cache=cache).filter(named(*names)))
     assert answer["NodeNames"] == [name for name in dict.fromkeys(names) if name != "new"]
 
 
@@ -96,7 +105,7 @@ def test_bare_names_are_enough_where_that_is_wanted() -> None:
 
 
 def test_a_cache_that_is_not_filled_yet_is_an_error() -> None:
-    answer = told(Handlers([GroupMember(Tiers)], mirror=FakeMirror(synced=False)).filter(named("a")))
+    answer = told(Handlers([GroupMember(Tiers)], cluster_cache=FakeClusterCache(synced=False)).filter(named("a")))
     assert "not filled yet" in answer["Error"]
 
 
@@ -246,18 +255,18 @@ def test_pass_through_and_the_cached_answer() -> None:
 
 
 def test_strangers_beside_a_cache_are_a_dry_run() -> None:
-    mirror, holding = FakeMirror(*tiers(a="silver")), FakeHolding()
-    handlers = Handlers([GroupMember(Tiers)], mirror=mirror, holding=holding)
+    cache, reservations = FakeClusterCache(*tiers(a="silver")), FakeReservations()
+    handlers = Handlers([GroupMember(Tiers)], cluster_cache=cache, reservations=reservations)
     reply = handlers.filter(full(*tiers(template="lead", a="gold", other="gold")))
     answer = told(reply)
     assert reply.facts.dry_run
     assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["other"]
     assert answer["FailedNodes"] == {"a": "full"}
     assert answer["FailedAndUnresolvableNodes"] == {"template": "wrong metal"}
-    assert "other" not in mirror.cluster.nodes.slot_of
-    assert holding.restarted == []
+    assert "other" not in cache.cluster.nodes.slot_of
+    assert reservations.restarted == []
     handlers.filter(full(*tiers(a="gold")))
-    assert holding.restarted == ["default/web"]
+    assert reservations.restarted == ["default/web"]
 
 
 def test_the_decision_tells_it_all() -> None:

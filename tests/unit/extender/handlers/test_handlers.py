@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.extender.handlers.scene import FakeMirror, Tiers, full, named, tiers, told
+from tests.unit.extender.handlers.scene import FakeClusterCache, Tiers, full, named, tiers, told
 
 from stowplan.api import LabelSelector, LabelSelectorRequirement
 from stowplan.errors import ConfigError, InputError, PluginError
@@ -125,8 +125,8 @@ def test_the_budget(timeout: float | None, budget: float | None) -> None:
 
 
 def test_changes_wait_for_plugins_and_are_made_in_order(hanging: type[Hanging]) -> None:
-    mirror = FakeMirror(*tiers(a="gold"))
-    handlers = Handlers([GroupMember(hanging)], OperatorPolicy(http_timeout=0.2), mirror=mirror)
+    cache = FakeClusterCache(*tiers(a="gold"))
+    handlers = Handlers([GroupMember(hanging)], OperatorPolicy(http_timeout=0.2), cluster_cache=cache)
     done: list[int] = []
 
     async def scene() -> None:
@@ -193,7 +193,7 @@ def test_plugins_that_need_the_cluster_say_so_at_the_start(kind: type[Plugin], w
     with pytest.raises(PluginError, match="kubeconfig") as caught:
         Handlers([GroupMember(kind)])
     assert why in str(caught.value)
-    Handlers([GroupMember(kind)], mirror=FakeMirror())
+    Handlers([GroupMember(kind)], cluster_cache=FakeClusterCache())
 
 
 def test_what_cannot_be_served_at_all() -> None:
@@ -221,5 +221,5 @@ def test_settings_that_make_no_sense() -> None:
 
 def test_an_unforeseen_bug_is_an_error_not_a_lost_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     handlers = Handlers([GroupMember(Tiers)])
-    monkeypatch.setattr(handlers._court, "admit", lambda call, question: 1 / 0)
+    monkeypatch.setattr(handlers._state, "plugins_for", lambda call, request: 1 / 0)
     assert "ZeroDivisionError" in json.loads(handlers.filter(full(node("a"))).body)["Error"]

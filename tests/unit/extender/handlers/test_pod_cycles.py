@@ -6,7 +6,7 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.extender.handlers.pod_cycles import EarlierAnswers, PodCycles
-from stowplan.extender.handlers.reply import CallFacts
+from stowplan.extender.handlers.verb_call import CallFacts
 from stowplan.framework import Pod
 
 CLUSTER = Cluster()
@@ -34,7 +34,7 @@ def test_a_new_attempt_starts_over() -> None:
 
 
 def test_there_are_only_so_many_for_so_long() -> None:
-    cycles = PodCycles(kept=2, expires_after=10.0)
+    cycles = PodCycles(max_cycles=2, expires_after=10.0)
     pods = [make(f"web-{number}") for number in range(3)]
     for number, each in enumerate(pods):
         cycles.begin(each, float(number))
@@ -58,7 +58,7 @@ def facts(uid: str, pod: str = "") -> CallFacts:
 
 
 def test_the_last_answers_are_kept_for_a_few_pods() -> None:
-    answers = EarlierAnswers(kept=2)
+    answers = EarlierAnswers(max_pods=2)
     for uid in ("a", "b", "a", "c"):
         answers.put(facts(uid), f"to {uid}")
     assert [answers.get(facts(uid)) for uid in "abc"] == ["to a", None, "to c"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.extender.handlers.scene import FakeMirror, Tiers, encode, told
+from tests.unit.extender.handlers.scene import FakeClusterCache, Tiers, encode, told
 
 from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy
 from stowplan.framework import CycleState, Plugin, Pod
@@ -55,9 +55,9 @@ def test_nodes_and_victims_can_be_left_out() -> None:
 
 
 def test_uids_are_looked_up_in_the_cache() -> None:
-    mirror = FakeMirror(node("n1"), pod("a", on="n1", priority=5), pod("b", on="n1", priority=9))
+    cache = FakeClusterCache(node("n1"), pod("a", on="n1", priority=5), pod("b", on="n1", priority=9))
     member = keeping(lambda victims: {"n1": [v for v in victims["n1"] if v.priority < 9]})
-    reply = Handlers([member], mirror=mirror).preempt(by_uid(n1=["default/a", "default/b"]))
+    reply = Handlers([member], cluster_cache=cache).preempt(by_uid(n1=["default/a", "default/b"]))
     assert evictions(reply) == {"n1": (["default/a"], 0)}
 
 
@@ -75,9 +75,9 @@ def test_without_a_plugin_nothing_changes() -> None:
 
 
 def test_another_node_of_the_cluster_may_be_named() -> None:
-    mirror = FakeMirror(node("n1"), node("n2"), pod("x", on="n2"))
-    member = keeping(lambda victims: {"n2": list(mirror.cluster.nodes.get("n2").pods.values())})  # type: ignore[union-attr]
-    assert evictions(Handlers([member], mirror=mirror).preempt(by_uid(n1=["a"]))) == {"n2": (["default/x"], 0)}
+    cache = FakeClusterCache(node("n1"), node("n2"), pod("x", on="n2"))
+    member = keeping(lambda victims: {"n2": list(cache.cluster.nodes.get("n2").pods.values())})  # type: ignore[union-attr]
+    assert evictions(Handlers([member], cluster_cache=cache).preempt(by_uid(n1=["a"]))) == {"n2": (["default/x"], 0)}
 
 
 @pytest.mark.parametrize(

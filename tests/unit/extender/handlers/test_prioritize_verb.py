@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.extender.handlers.scene import FakeMirror, Tiers, full, named, told
+from tests.unit.extender.handlers.scene import FakeClusterCache, Tiers, full, named, told
 
 from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, PodSelection
 from stowplan.framework import CycleState, NodeInfo, Nodes, Plugin, Pod, Status
@@ -29,7 +29,7 @@ def test_scores_become_integers_of_the_extenders_scale() -> None:
 
 
 def test_names_and_strangers() -> None:
-    handlers = Handlers([GroupMember(Tiers)], mirror=FakeMirror(*scored(a=30)))
+    handlers = Handlers([GroupMember(Tiers)], cluster_cache=FakeClusterCache(*scored(a=30)))
     assert scores(handlers.prioritize(named("new", "a", "a"))) == {"new": 0, "a": 3}
 
 

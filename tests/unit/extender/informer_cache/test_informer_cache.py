@@ -21,31 +21,31 @@ def pod(uid: str, node_name: str = "", phase: str = "") -> api.Pod:
     return api.Pod(metadata=meta, spec=api.PodSpec(node_name=node_name), status=api.PodStatus(phase=phase))
 
 
-def put(mirror: InformerCache, *items: api.Node | api.Pod) -> None:
+def put(cache: InformerCache, *items: api.Node | api.Pod) -> None:
     for item in items:
-        mirror.put(NODE if isinstance(item, api.Node) else POD, [(item, None)])
+        cache.put(NODE if isinstance(item, api.Node) else POD, [(item, None)])
 
 
 def test_nodes_and_pods_come_and_go() -> None:
-    mirror = InformerCache()
-    put(mirror, node("n1"), pod("a", "n1"), pod("b"))
-    info = mirror.cluster.nodes.get("n1")
+    cache = InformerCache()
+    put(cache, node("n1"), pod("a", "n1"), pod("b"))
+    info = cache.cluster.nodes.get("n1")
     assert info is not None
     assert set(info.pods) == {"a"}
-    waiting = mirror.pending_pod("b")
+    waiting = cache.pending_pod("b")
     assert waiting is not None
     assert waiting.key == "d/b"
-    put(mirror, pod("b", "n1"))
-    assert mirror.pending_pod("b") is None
+    put(cache, pod("b", "n1"))
+    assert cache.pending_pod("b") is None
     assert set(info.pods) == {"a", "b"}
-    put(mirror, pod("b"))  # older news
-    assert mirror.pending_pod("b") is None
-    put(mirror, pod("a", "n1", "Succeeded"))
+    put(cache, pod("b"))  # older news
+    assert cache.pending_pod("b") is None
+    put(cache, pod("a", "n1", "Succeeded"))
     assert set(info.pods) == {"b"}
-    mirror.removed(POD, [pod("b", "n1")])
-    mirror.removed(NODE, [node("n1")])
-    assert len(mirror.cluster.nodes) == 0
-    assert not mirror.cluster.pods
+    cache.removed(POD, [pod("b", "n1")])
+    cache.removed(NODE, [node("n1")])
+    assert len(cache.cluster.nodes) == 0
+    assert not cache.cluster.pods
 
 
 def test_answers_are_not_kept_when_conditions_change() -> None:
@@ -56,57 +56,57 @@ def test_answers_are_not_kept_when_conditions_change() -> None:
             slow = any(condition.type == "Slow" for condition in node.node.status.conditions)
             return reject("slow") if slow else None
 
-    mirror = InformerCache()
-    handlers = Handlers([GroupMember(NotSlow)], mirror=mirror)
+    cache = InformerCache()
+    handlers = Handlers([GroupMember(NotSlow)], cluster_cache=cache)
     for kind in (NODE, POD):
-        mirror.synced_kind(kind)
+        cache.synced(kind)
     asked = b'{"Pod":{"metadata":{"name":"p"}},"NodeNames":["n1"]}'
     slow = api.NodeStatus(conditions=(api.Condition(type="Slow", status="True"),))
     for status, left in ((api.NodeStatus(), 1), (slow, 0), (api.NodeStatus(), 1)):
-        put(mirror, api.Node(metadata=api.ObjectMeta(name="n1"), status=status))
+        put(cache, api.Node(metadata=api.ObjectMeta(name="n1"), status=status))
         assert handlers.filter(asked).facts.nodes_out == left
     handlers.close()
 
 
 def test_what_plugins_look_up_besides() -> None:
-    mirror = InformerCache(["Node", "Pod", "PersistentVolumeClaim"])
+    cache = InformerCache(["Node", "Pod", "PersistentVolumeClaim"])
     claim = api.PersistentVolumeClaim(metadata=api.ObjectMeta(name="c", namespace="d"))
-    mirror.put(CLAIM, [(claim, None)])
-    assert mirror.cluster.stores.of(api.PersistentVolumeClaim).get("c", "d") == claim
-    mirror.removed(CLAIM, [claim])
-    assert mirror.cluster.stores.of(api.PersistentVolumeClaim).get("c", "d") is None
+    cache.put(CLAIM, [(claim, None)])
+    assert cache.cluster.stores.of(api.PersistentVolumeClaim).get("c", "d") == claim
+    cache.removed(CLAIM, [claim])
+    assert cache.cluster.stores.of(api.PersistentVolumeClaim).get("c", "d") is None
 
 
-@pytest.mark.parametrize("ending", ["synced_kind", "missing", "forbidden"])
+@pytest.mark.parametrize("ending", ["synced", "missing", "forbidden"])
 def test_it_is_synced_when_all_has_been_told(ending: str) -> None:
     told: list[bool] = []
-    mirror = InformerCache(["Node", "Pod", "PersistentVolumeClaim"], on_synced=lambda: told.append(True))
-    mirror.synced_kind(NODE)
-    mirror.synced_kind(POD)
-    assert not mirror.synced
-    getattr(mirror, ending)(*((CLAIM, "list") if ending == "forbidden" else (CLAIM,)))
-    assert mirror.synced
-    mirror.synced_kind(POD)
+    cache = InformerCache(["Node", "Pod", "PersistentVolumeClaim"], on_synced=lambda: told.append(True))
+    cache.synced(NODE)
+    cache.synced(POD)
+    assert not cache.has_synced
+    getattr(cache, ending)(*((CLAIM, "list") if ending == "forbidden" else (CLAIM,)))
+    assert cache.has_synced
+    cache.synced(POD)
     assert told == [True]
 
 
 def test_pods_that_may_not_be_read_are_waited_for() -> None:
-    mirror = InformerCache()
-    mirror.synced_kind(NODE)
-    mirror.forbidden(POD, "list")
-    assert not mirror.synced
+    cache = InformerCache()
+    cache.synced(NODE)
+    cache.forbidden(POD, "list")
+    assert not cache.has_synced
 
 
 def test_nothing_changes_until_whoever_runs_plugins_lets_it() -> None:
-    mirror, changes = InformerCache(), list[Callable[[], None]]()
-    mirror.apply = changes.append
-    put(mirror, node("n1"))
-    mirror.synced_kind(NODE)
-    mirror.synced_kind(POD)
-    assert (len(mirror.cluster.nodes), mirror.synced) == (0, False)
+    cache, changes = InformerCache(), list[Callable[[], None]]()
+    cache.apply = changes.append
+    put(cache, node("n1"))
+    cache.synced(NODE)
+    cache.synced(POD)
+    assert (len(cache.cluster.nodes), cache.has_synced) == (0, False)
     for change in changes:
         change()
-    assert (len(mirror.cluster.nodes), mirror.synced) == (1, True)
+    assert (len(cache.cluster.nodes), cache.has_synced) == (1, True)
 
 
 def test_reservations_hear_of_it() -> None:
@@ -114,30 +114,30 @@ def test_reservations_hear_of_it() -> None:
         name = "Keeper"
         held = None
 
-    holding, keeper = ReservationBook(), Keeper(None, None)  # type: ignore[arg-type]
+    reservations, keeper = ReservationBook(), Keeper(None, None)  # type: ignore[arg-type]
     held = keeper.held = Reservations[int]()
-    holding.adopt(keeper)
-    mirror = InformerCache(holding=holding)
-    put(mirror, node("n1"))
+    reservations.adopt(keeper)
+    cache = InformerCache(reservations=reservations)
+    put(cache, node("n1"))
     for uid in "abc":
         held.reserve(uid, "n1", 1)
-    put(mirror, pod("a", "n1"))
-    mirror.removed(POD, [pod("b")])
+    put(cache, pod("a", "n1"))
+    cache.removed(POD, [pod("b")])
     assert [uid for uid in "abc" if held.of(uid)] == ["c"]
     assert (held.ended["confirmed"], held.ended["released"]) == (1, 1)
 
 
 def test_one_bad_object_does_not_keep_others_out(capsys: pytest.CaptureFixture[str]) -> None:
-    mirror = InformerCache()
-    mirror.put(NODE, [(api.Node(metadata=api.ObjectMeta(name="odd"), status=None), None), (node("n1"), None)])
-    assert mirror.cluster.nodes.get("n1") is not None
-    assert "Failed to take in an object" in capsys.readouterr().err
+    cache = InformerCache()
+    cache.put(NODE, [(api.Node(metadata=api.ObjectMeta(name="odd"), status=None), None), (node("n1"), None)])
+    assert cache.cluster.nodes.get("n1") is not None
+    assert "Failed to add an object to the cache" in capsys.readouterr().err
 
 
 def test_the_age_of_news() -> None:
     now = 5.0
-    mirror = InformerCache(clock=lambda: now)
-    assert mirror.age() is None
-    put(mirror, node("n1"))
+    cache = InformerCache(clock=lambda: now)
+    assert cache.age() is None
+    put(cache, node("n1"))
     now = 12.0
-    assert mirror.age() == 7.0
+    assert cache.age() == 7.0

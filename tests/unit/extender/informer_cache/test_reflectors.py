@@ -36,11 +36,11 @@ def test_what_feeds_tell_gets_into_the_mirror(monkeypatch: pytest.MonkeyPatch, f
     Reflector.made, Reflector.fails = [], fails
     monkeypatch.setattr(reflectors, "Reflector", Reflector)
     kinds = ("Node", "PersistentVolumeClaim", "Pod")
-    mirror = InformerCache(kinds)
+    cache = InformerCache(kinds)
 
     async def run() -> str | None:
         connection = Connection("http://127.0.0.1:1", StoredCredentials())
-        feeds = InformerReflectors(connection, mirror, kinds, keep_objects=True)
+        feeds = InformerReflectors(connection, cache, kinds, keep_objects=True)
         feeds.start()
         await asyncio.sleep(0.01)
         problem = feeds.problem()
@@ -48,9 +48,9 @@ def test_what_feeds_tell_gets_into_the_mirror(monkeypatch: pytest.MonkeyPatch, f
         return problem
 
     problem = asyncio.run(run())
-    assert (problem == "the feed of persistentvolumeclaims ended: RuntimeError('a bug')") == fails
-    assert [info.name for info in mirror.cluster.nodes] == ["n2"]
-    assert mirror.synced
+    assert (problem == "the reflector of persistentvolumeclaims ended: RuntimeError('a bug')") == fails
+    assert [info.name for info in cache.cluster.nodes] == ["n2"]
+    assert cache.has_synced
     options = dict(Reflector.made)
     assert list(options) == ["PersistentVolumeClaim", "Node", "Pod"]
     assert [options[kind]["required"] for kind in options] == [False, True, True]

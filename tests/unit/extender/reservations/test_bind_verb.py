@@ -72,20 +72,20 @@ class Steps(Plugin):
 
 def ask(outcome: Status | None = None, **args: Any) -> tuple[str, list[str], int, list[str]]:
     """(the error, the steps taken, how many reservations are left, where the pod was bound by default)."""
-    holding, mirror = Recording(outcome), InformerCache(())
-    mirror.cluster.put_node(api.Node(metadata=api.ObjectMeta(name="n1")))
+    reservations, cache = Recording(outcome), InformerCache(())
+    cache.cluster.put_node(api.Node(metadata=api.ObjectMeta(name="n1")))
     made: list[Steps] = []
 
     def make(given: Any, handle: Any) -> Plugin:
         made.append(Steps(given, handle))
         return made[-1]
 
-    handlers = Handlers([GroupMember(make, name="Steps", args=args)], mirror=mirror, holding=holding)
+    handlers = Handlers([GroupMember(make, name="Steps", args=args)], cluster_cache=cache, reservations=reservations)
     assert handlers.warnings == ()
     reply = asyncio.run(handlers.answer("bind", BODY))
     handlers.close()
     assert reply.status == 200
-    return json.loads(reply.body)["Error"], made[0].taken, len(made[0].held), holding.bound_to
+    return json.loads(reply.body)["Error"], made[0].taken, len(made[0].held), reservations.bound_to
 
 
 def test_all_goes_well() -> None:

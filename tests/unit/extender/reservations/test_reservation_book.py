@@ -19,31 +19,31 @@ class Careless(Plugin):
 
 
 def make() -> tuple[ReservationBook, Keeper]:
-    holding, keeper = ReservationBook(), Keeper(None, None)
-    holding.adopt(keeper)
-    holding.adopt(Careless(None, None))
+    reservations, keeper = ReservationBook(), Keeper(None, None)
+    reservations.adopt(keeper)
+    reservations.adopt(Careless(None, None))
     keeper.gpus.reserve("a", "n1", 1)
     keeper.ports.reserve("a", "n1", 80)
     keeper.gpus.reserve("b", "n1", 2)
-    return holding, keeper
+    return reservations, keeper
 
 
 def test_reservations_are_found_in_plugins() -> None:
-    holding, _ = make()
-    assert holding.count() == {"Keeper": 3}
+    reservations, _ = make()
+    assert reservations.count() == {"Keeper": 3}
     assert ReservationBook().count() == {}
 
 
 def test_what_ends_them() -> None:
-    holding, keeper = make()
-    holding.bound("a")
-    assert holding.count() == {"Keeper": 1}
-    holding.gone("b")
-    assert holding.count() == {"Keeper": 0}
-    assert holding.ended()["Keeper", "confirmed"] == 2
-    assert holding.ended()["Keeper", "released"] == 1
+    reservations, keeper = make()
+    reservations.bound("a")
+    assert reservations.count() == {"Keeper": 1}
+    reservations.gone("b")
+    assert reservations.count() == {"Keeper": 0}
+    assert reservations.ended()["Keeper", "confirmed"] == 2
+    assert reservations.ended()["Keeper", "released"] == 1
     keeper.gpus.reserve("c", "n1", 3)
-    holding.clear()
+    reservations.clear()
     assert keeper.gpus.of("c") is None
 
 
@@ -51,8 +51,8 @@ def test_a_pod_that_is_filtered_anew() -> None:
     from stowplan import api
     from stowplan.cache import Cluster
 
-    holding, keeper = make()
+    reservations, keeper = make()
     pod = Cluster().pod(api.Pod(metadata=api.ObjectMeta(name="a", namespace="d", uid="a")))
-    holding.restart(pod)
+    reservations.restart(pod)
     assert keeper.gpus.of("a") is None
     assert keeper.gpus.of("b") is not None

@@ -184,7 +184,7 @@ def test_a_replica_without_the_lease_answers_nobody(monkeypatch: pytest.MonkeyPa
 
 def test_plugins_that_hang_all_the_time() -> None:
     async def test(extender: ExtenderServer) -> None:
-        gate = extender.handlers._court.gate
+        gate = extender.handlers._state.exclusive
         for stuck, status in ((31, 200), (32, 500)):
             gate.stuck = stuck
             async with connected(extender.scheduler_port.port) as wire:

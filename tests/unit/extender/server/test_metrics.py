@@ -56,15 +56,15 @@ def test_the_state_behind_the_answers() -> None:
         name = "Keeper"
         held = Reservations[int]()
 
-    keeper, holding, now = Keeper(None, None), ReservationBook(), 1.0  # type: ignore[arg-type]
+    keeper, reservations, now = Keeper(None, None), ReservationBook(), 1.0  # type: ignore[arg-type]
     keeper.held = Keeper.held
-    holding.adopt(keeper)
+    reservations.adopt(keeper)
     keeper.held.reserve("a", "n1", 1)
-    mirror = InformerCache(clock=lambda: now)
+    cache = InformerCache(clock=lambda: now)
     metrics = ServerMetrics(MetricRegistry())
-    metrics.watch(mirror, holding, lambda: 2)
+    metrics.watch(cache, reservations, lambda: 2)
     assert "stowplan_extender_cache_age_seconds" not in scraped(metrics)
-    mirror.put(KINDS["Node"], [(api.Node(metadata=api.ObjectMeta(name="n1")), None)])
+    cache.put(KINDS["Node"], [(api.Node(metadata=api.ObjectMeta(name="n1")), None)])
     now = 4.5
     told = scraped(metrics)
     assert told["stowplan_extender_cache_age_seconds"] == 3.5
@@ -72,5 +72,5 @@ def test_the_state_behind_the_answers() -> None:
     assert told["stowplan_extender_stuck_calls"] == 2
     assert told["stowplan_extender_cache_synced"] == 0
     assert told['stowplan_extender_reservations{plugin="Keeper"}'] == 1
-    holding.bound("a")
+    reservations.bound("a")
     assert scraped(metrics)['stowplan_extender_reservations_ended_total{how="confirmed",plugin="Keeper"}'] == 1

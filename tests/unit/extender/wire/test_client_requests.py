@@ -25,9 +25,9 @@ def node(name: str) -> bytes:
 @given(names)
 def test_filter_requests(wanted: list[str]) -> None:
     named = server_requests.read_filter(client_requests.write_filter(POD, node_names=wanted))
-    assert (named.node_names, named.nodes, named.pod.metadata.name) == (wanted, None, "p")
+    assert (named.names, named.nodes, named.pod.metadata.name) == (wanted, None, "p")
     whole = server_requests.read_filter(client_requests.write_filter(POD, nodes=map(node, wanted)))
-    assert whole.node_names is None
+    assert whole.mode == "nodes"
     assert whole.names == wanted
 
 

@@ -39,7 +39,7 @@ def full(*nodes: Any) -> dict[str, Any]:
 )
 def test_names(request_body: Any, names: list[str]) -> None:
     request = read_filter(body(request_body))
-    assert request.node_names == names
+    assert request.names == names
     assert request.nodes is None
     assert request.pod.metadata.name == "web-0"
 
@@ -56,7 +56,7 @@ def test_names(request_body: Any, names: list[str]) -> None:
 )
 def test_full_nodes(request_body: Any) -> None:
     request = read_filter(body(request_body))
-    assert request.node_names is None
+    assert request.mode == "nodes"
     assert request.nodes is not None
     assert [found.name for found in request.nodes] == request.names == ["a", "b"]
     assert json.loads(request.nodes[1].raw) == node("b")
