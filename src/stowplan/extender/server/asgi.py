@@ -29,6 +29,7 @@ from stowplan.extender.server.settings import LARGEST_BODY
 from stowplan.framework import Handle, Plugin
 from stowplan.observe.health import PING
 from stowplan.observe.registry import MetricRegistry
+from stowplan.serving.pages import PageRequest
 
 log = logs.get(__name__)
 
@@ -76,8 +77,9 @@ class Application:
         verb = self._answering.route(method, path)
         if isinstance(verb, Refusal):
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-            page = self._pages.find(path, query) if method in ("GET", "HEAD") else None
-            if page is not None:
+            handler = self._pages.find(path) if method in ("GET", "HEAD") else None
+            if handler is not None:
+                page = handler(PageRequest("GET", path, query))
                 return Response(page.status, page.content, page.content_type)
             self._answering.metrics.refused(verb.cause)
             return text(verb.status, verb.text)

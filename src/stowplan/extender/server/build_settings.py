@@ -9,7 +9,7 @@ from typing import Any, cast
 from stowplan.errors import ConfigError
 from stowplan.extender.handlers import VERBS, GroupMember, OnFailure, OperatorPolicy, Verb
 from stowplan.extender.server.configuration import ExtenderServerConfiguration, FailurePolicy, PluginEntry
-from stowplan.extender.server.ports import Gzip
+from stowplan.extender.server.scheduler_port import Gzip
 from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.framework import Handle, Plugin
 from stowplan.serving import ServingOptions

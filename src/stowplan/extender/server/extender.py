@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import socket
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -22,16 +23,16 @@ from stowplan.extender.server.line_file import LineFile
 from stowplan.extender.server.metrics import ServerMetrics
 from stowplan.extender.server.pages import OperatorPages
 from stowplan.extender.server.paths import Paths
-from stowplan.extender.server.ports import OperatorPort, SchedulerPort
 from stowplan.extender.server.recording import Recording
 from stowplan.extender.server.request_handling import Answering, RequestObserver
 from stowplan.extender.server.request_log import RequestLog
+from stowplan.extender.server.scheduler_port import SchedulerPort
 from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.framework import Handle, Plugin
 from stowplan.observe.health import PING, HealthCheck
 from stowplan.observe.registry import MetricRegistry
 from stowplan.runtime.gc_tuning import settle_heap
-from stowplan.serving import ServerTLS, ServingOptions, listen
+from stowplan.serving import InsecureServer, ServerTLS, ServingOptions, listen
 
 log = logs.get(__name__)
 
@@ -136,11 +137,14 @@ class ExtenderServer:
             largest_body=settings.largest_body,
             gzip=settings.gzip,
         )
-        self.operator_port: OperatorPort | None = None
+        self.metrics_port: int | None = None
+        """The port of the pages, if they have one of their own."""
+        self._page_server: InsecureServer | None = None
         if settings.metrics_port is not None:
             address = settings.metrics_address or settings.serving.address
-            wanted = ServingOptions(address=address, port=settings.metrics_port)
-            self.operator_port = OperatorPort(_listen(wanted, "--metrics-port"), pages)
+            listener = _listen(ServingOptions(address=address, port=settings.metrics_port), "--metrics-port")
+            self.metrics_port = listener.getsockname()[1]
+            self._page_server = InsecureServer({listener: pages})
 
     def _live_checks(self) -> list[HealthCheck]:
         return [
@@ -176,9 +180,9 @@ class ExtenderServer:
 
     async def run(self) -> None:
         """Serve until `stop`."""
-        ports = [port for port in (self.scheduler_port, self.operator_port) if port is not None]
-        for port in ports:
-            await port.start()
+        await self.scheduler_port.start()
+        if self._page_server is not None:
+            self._page_server.start()
         if self._reflectors is not None:
             self._reflectors.start()
         if self._lease is not None:
@@ -188,8 +192,8 @@ class ExtenderServer:
             await self._maintain()
         finally:
             await self.scheduler_port.drain(self._settings.drain_seconds)
-            if self.operator_port is not None:
-                await self.operator_port.drain(1.0)
+            if self._page_server is not None:
+                await asyncio.to_thread(self._page_server.stop)
             await self._close()
 
     async def _maintain(self) -> None:
@@ -224,8 +228,8 @@ class ExtenderServer:
         host = f"[{serving.address}]" if ":" in serving.address else serving.address
         served = {verb: path for verb, path in self.paths.by_verb.items() if verb in self.handlers.serves}
         log.info("Serving", url=f"{scheme}://{host}:{self.scheduler_port.port}", **served)
-        if self.operator_port is not None:
-            log.info("Serving health and metrics", port=self.operator_port.port)
+        if self.metrics_port is not None:
+            log.info("Serving health and metrics", port=self.metrics_port)
         for verb in sorted(set(self._settings.verbs) - self.handlers.serves):
             if self._settings.verbs[verb]:
                 log.warning("A verb has a name, but no plugin serves it", verb=verb)
@@ -254,7 +258,7 @@ def _with_factory(member: GroupMember, make: Any) -> GroupMember:
     return GroupMember(make, name=member.name, args=member.args, weight=member.weight, selector=member.selector)
 
 
-def _listen(options: ServingOptions, flag: str) -> Any:
+def _listen(options: ServingOptions, flag: str) -> socket.socket:
     try:
         return listen(options)
     except ConfigError as error:

@@ -1,40 +1,30 @@
-"""What operators and their tools read: health, version, metrics, decisions."""
+"""Pages for operators: health, version, metrics, decisions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 from urllib.parse import unquote
 
 import msgspec
 
 from stowplan._version import KUBERNETES_VERSION, __version__
 from stowplan.extender.server.decisions import DecisionLog
-from stowplan.extender.server.messages import JSON, TEXT
-from stowplan.observe.health import HealthCheck, HealthPage, HealthReply
-from stowplan.observe.registry import CONTENT_TYPE, MetricRegistry
+from stowplan.observe.health import HealthCheck, HealthPage
+from stowplan.observe.registry import MetricRegistry
+from stowplan.serving.pages import JSON, Page, PageHandler, PageRequest, Pages
 
-_SHOWN = 50
-"""Decisions on the page that names no pod."""
+_DEFAULT_LIMIT = 50
+"""Decisions on the page without a pod."""
+_MAX_LIMIT_DIGITS = 9
 _DECISIONS = "/debug/decisions"
+_VERSION = Page(200, msgspec.json.encode({"stowplan": __version__, "kubernetes": KUBERNETES_VERSION}), JSON)
 
 OPEN = frozenset({"/healthz", "/livez", "/readyz", "/version"})
-"""Pages that everybody may read; all others only those who may also ask about pods."""
+"""Pages without a check of the client certificate."""
 
 
-class OperatorPage(NamedTuple):
-    """An answer."""
-
-    status: int
-    content: bytes
-    content_type: str = TEXT
-
-
-Query = Mapping[str, Sequence[str]]
-
-
-class OperatorPages:
-    """Finds the page for a path."""
+class OperatorPages(Pages):
+    """The extender's pages. A slash at the end of a path is ignored."""
 
     def __init__(
         self,
@@ -44,56 +34,53 @@ class OperatorPages:
         live: Sequence[HealthCheck],
         ready: Sequence[HealthCheck],
     ) -> None:
+        super().__init__()
         self._decisions = decisions
-        healthz, livez = HealthPage("healthz", live), HealthPage("livez", live)
-        readyz = HealthPage("readyz", ready)
-        self._pages: dict[str, Callable[[Query], OperatorPage]] = {
-            "/version": lambda query: _VERSION,
-            "/metrics": lambda query: OperatorPage(200, registry.expose(), CONTENT_TYPE),
-            _DECISIONS: self._all_decisions,
-        }
-        for page in (healthz, livez, readyz):
-            self._add_health(page)
+        self.add("/version", lambda request: _VERSION)
+        self.add_metrics("/metrics", registry)
+        self.add(_DECISIONS, self._all_decisions)
+        self.add(f"{_DECISIONS}/", self._pod_decisions)
+        for page in (HealthPage("healthz", live), HealthPage("livez", live), HealthPage("readyz", ready)):
+            self.add_health(page)
 
-    def find(self, path: str, query: Query) -> OperatorPage | None:
-        """None where there is no such page."""
-        page = self._pages.get(path.rstrip("/") or "/")
-        if page is not None:
-            return page(query)
-        if path.startswith(f"{_DECISIONS}/"):
-            return self._decisions_of(unquote(path.removeprefix(f"{_DECISIONS}/").rstrip("/")), 0)
-        return None
+    def find(self, path: str) -> PageHandler | None:
+        return super().find(path.rstrip("/") or "/")
+
+    def not_found(self, request: PageRequest) -> Page:
+        if request.method not in ("GET", "HEAD"):
+            return Page(405, b"there are pages to read here, no more\n")
+        return Page(404, f"there is no {request.path}; there are {self.listing()}\n".encode())
 
     def listing(self) -> str:
-        return ", ".join(sorted(self._pages))
+        return ", ".join(self.paths)
 
-    def _add_health(self, page: HealthPage) -> None:
-        # The reasons are told: who may probe an extender may know what it waits for.
-        def whole(query: Query) -> OperatorPage:
-            told = page.report(verbose="verbose" in query, exclude=query.get("exclude", ()))
-            if told.status == 200:
-                return _replied(told)
+    def add_health(self, page: HealthPage) -> None:
+        """Serve a health page with the reasons of failed checks. A failed /readyz is 503."""
+
+        def whole(request: PageRequest) -> Page:
+            reply = page.report(verbose="verbose" in request.query, exclude=request.query.get("exclude", ()))
+            if reply.status == 200:
+                return Page(reply.status, reply.text.encode())
             problems = [(check.name, check.problem()) for check in page.checks]
             why = "".join(f"{name}: {problem}\n" for name, problem in problems if problem)
-            return OperatorPage(503 if page.name == "readyz" else told.status, f"{told.text}{why}".encode())
+            return Page(503 if page.name == "readyz" else reply.status, f"{reply.text}{why}".encode())
 
-        self._pages[f"/{page.name}"] = whole
+        self.add(f"/{page.name}", whole)
 
-    def _all_decisions(self, query: Query) -> OperatorPage:
+    def _all_decisions(self, request: PageRequest) -> Page:
+        query = request.query
         pod = next(iter(query.get("uid", ()) or query.get("pod", ())), "")
         limit = next(iter(query.get("limit", ())), "")
-        return self._decisions_of(pod, int(limit) if limit.isdecimal() else 0 if pod else _SHOWN)
+        if limit.isdecimal() and len(limit) <= _MAX_LIMIT_DIGITS:
+            return self._decisions_of(pod, int(limit))
+        return self._decisions_of(pod, 0 if pod or limit.isdecimal() else _DEFAULT_LIMIT)
 
-    def _decisions_of(self, pod: str, limit: int) -> OperatorPage:
-        """By uid, or by namespace/name."""
+    def _pod_decisions(self, request: PageRequest) -> Page:
+        return self._decisions_of(unquote(request.path.removeprefix(f"{_DECISIONS}/").rstrip("/")), 0)
+
+    def _decisions_of(self, pod: str, limit: int) -> Page:
+        """Decisions about a pod, by uid or namespace/name; a limit of 0 is none."""
         found = [entry.told() for entry in self._decisions.find(pod, limit)]
         if pod and not found:
-            return OperatorPage(404, f"no decision about {pod} is remembered\n".encode())
-        return OperatorPage(200, msgspec.json.encode(found), JSON)
-
-
-_VERSION = OperatorPage(200, msgspec.json.encode({"stowplan": __version__, "kubernetes": KUBERNETES_VERSION}), JSON)
-
-
-def _replied(reply: HealthReply) -> OperatorPage:
-    return OperatorPage(reply.status, reply.text.encode())
+            return Page(404, f"no decision about {pod} is remembered\n".encode())
+        return Page(200, msgspec.json.encode(found), JSON)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from stowplan.config.types import LeaderElection
 from stowplan.extender.handlers import GroupMember, OperatorPolicy, Verb
-from stowplan.extender.server.ports import Gzip
+from stowplan.extender.server.scheduler_port import Gzip
 from stowplan.serving import ServingOptions
 
 LARGEST_BODY = 64 << 20

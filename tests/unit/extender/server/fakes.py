@@ -12,8 +12,8 @@ from stowplan.extender.server.decisions import DecisionLog
 from stowplan.extender.server.metrics import ServerMetrics
 from stowplan.extender.server.pages import OperatorPages
 from stowplan.extender.server.paths import Paths
-from stowplan.extender.server.ports import SchedulerPort
 from stowplan.extender.server.request_handling import Answering, RequestObserver
+from stowplan.extender.server.scheduler_port import SchedulerPort
 from stowplan.observe.health import PING
 from stowplan.observe.registry import MetricRegistry
 

@@ -90,11 +90,11 @@ def test_an_open_port_is_warned_of(address: str, warned: bool, capsys: pytest.Ca
 
 def test_pages_on_a_port_of_their_own() -> None:
     async def test(extender: ExtenderServer) -> None:
-        assert extender.operator_port is not None
-        async with connected(extender.operator_port.port) as wire:
+        assert extender.metrics_port is not None
+        async with connected(extender.metrics_port) as wire:
             assert (await wire.get("/readyz"))[0] == 200
             assert (await wire.post("/filter", BODY))[0] == 405
-        async with connected(extender.operator_port.port) as wire:
+        async with connected(extender.metrics_port) as wire:
             assert b"/metrics" in (await wire.get("/nope"))[2]
         async with connected(extender.scheduler_port.port) as wire:
             assert (await wire.get("/readyz"))[0] == 404

@@ -12,7 +12,7 @@ import trustme
 import uvloop
 from tests.unit.extender.server.fakes import Canned, Wire, connected, make_answering, reply, serving
 
-from stowplan.extender.server.ports import SchedulerPort
+from stowplan.extender.server.scheduler_port import SchedulerPort
 
 
 def on_a_wire(test: Callable[..., Awaitable[None]], answers: Canned | None = None, **options: Any) -> Canned:

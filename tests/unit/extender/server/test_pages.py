@@ -6,6 +6,7 @@ from stowplan.extender.server.decisions import DecisionLog
 from stowplan.extender.server.pages import OperatorPages
 from stowplan.observe.health import PING, HealthCheck
 from stowplan.observe.registry import MetricRegistry
+from stowplan.serving.pages import PageRequest
 
 
 def make(problem: str | None = None) -> OperatorPages:
@@ -16,8 +17,8 @@ def make(problem: str | None = None) -> OperatorPages:
 
 
 def read(pages: OperatorPages, path: str, **query: str) -> tuple[int, str]:
-    page = pages.find(path, {name: [value] for name, value in query.items()})
-    return (404, "") if page is None else (page.status, page.content.decode())
+    page = pages.answer(PageRequest("GET", path, {name: [value] for name, value in query.items()}))
+    return page.status, page.content.decode()
 
 
 def test_health() -> None:
@@ -51,5 +52,11 @@ def test_decisions() -> None:
 
 
 def test_no_such_page() -> None:
-    assert make().find("/nope", {}) is None
-    assert "/readyz" in make().listing()
+    status, text = read(make(), "/nope")
+    assert status == 404
+    assert text.startswith("there is no /nope; there are /debug/decisions, /healthz, ")
+    assert "/readyz" in text
+
+
+def test_a_limit_of_any_length_is_taken() -> None:
+    assert read(make(), "/debug/decisions", limit="9" * 5000)[0] == 200

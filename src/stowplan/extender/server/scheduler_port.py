@@ -1,4 +1,4 @@
-"""The two faces of an extender: the port that schedulers ask, and the one that operators look at."""
+"""The port that schedulers call: the verbs, and the operators' pages unless these have a port of their own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from stowplan.extender.server.http import HttpServer
 from stowplan.extender.server.messages import HttpRequest, RequestHead, Response, text
 from stowplan.extender.server.pages import OPEN, OperatorPages
 from stowplan.extender.server.request_handling import Answering, Refusal
+from stowplan.serving.pages import PageRequest
 
 log = logs.get(__name__)
 
@@ -81,8 +82,7 @@ class SchedulerPort(HttpServer):
         head = request.head
         verb = self._answering.route(head.method, head.path)
         if isinstance(verb, Refusal):
-            page = None if self._pages is None else found_page(self._pages, head)
-            return self._turned_away(verb, head) if page is None else page
+            return await self._page(head) or self._turned_away(verb, head)
         self._answering.metrics.in_flight.add()
         try:
             answer = await self._answering.answer(verb, head.path, request.body, request.began, request.client)
@@ -92,6 +92,16 @@ class SchedulerPort(HttpServer):
         if len(response.body) >= _WORTH_COMPRESSING and self._compresses(request):
             return await asyncio.to_thread(compressed, response)
         return response
+
+    async def _page(self, head: RequestHead) -> Response | None:
+        """The page of a path, if this port serves pages."""
+        handler = None if self._pages is None else self._pages.find(head.path)
+        if self._pages is None or handler is None or head.method not in ("GET", "HEAD"):
+            return None
+        request = PageRequest("GET", head.path, parse_qs(head.query, keep_blank_values=True))
+        blocking = self._pages.is_blocking(handler)
+        page = await asyncio.to_thread(handler, request) if blocking else handler(request)
+        return Response(page.status, page.content, page.content_type, page.headers)
 
     def abandoned(self, head: RequestHead) -> None:
         verb = self._answering.paths.find(head.path)
@@ -109,35 +119,6 @@ class SchedulerPort(HttpServer):
         if self._gzip == "never" or "gzip" not in request.head.headers.get("accept-encoding", ""):
             return False
         return self._gzip == "always" or not _is_loopback(request.client)
-
-
-class OperatorPort(HttpServer):
-    """Pages alone."""
-
-    def __init__(self, listener: socket.socket, pages: OperatorPages) -> None:
-        super().__init__(listener, None, largest_body=64 * 1024)
-        self._pages = pages
-
-    def admit(self, head: RequestHead, certificate: Any) -> Response | None:
-        return None if head.length == 0 else self.outgrown(head)
-
-    def outgrown(self, head: RequestHead) -> Response:
-        return text(405, "there are pages to read here, no more")
-
-    def abandoned(self, head: RequestHead) -> None:
-        """Who looks at a page is not missed."""
-
-    async def respond(self, request: HttpRequest) -> Response:
-        page = found_page(self._pages, request.head)
-        return page or text(404, f"there is no {request.head.path}; there are {self._pages.listing()}")
-
-
-def found_page(pages: OperatorPages, head: RequestHead) -> Response | None:
-    """A page as a response, None where there is none."""
-    if head.method not in ("GET", "HEAD"):
-        return None
-    page = pages.find(head.path, parse_qs(head.query, keep_blank_values=True))
-    return None if page is None else Response(page.status, page.content, page.content_type)
 
 
 def compressed(response: Response) -> Response:
