@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from stowplan import logs
+
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
@@ -33,8 +35,15 @@ def untouched_logging() -> Iterator[None]:
     handlers, level = list(root.handlers), own.level
     yield
     own.setLevel(level)
+    logs.unconfigure()
     for handler in set(root.handlers) - set(handlers):
         root.removeHandler(handler)
+
+
+@pytest.fixture
+def klog() -> None:
+    """Log lines go to standard error in klog's format, as those of servers do."""
+    logs.configure(logs.LogOptions())
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ def start_without(control: tuple[Grants, StartStowplan], *forbidden: str) -> Cal
     grants, start_stowplan = control
     grants.create(without(roles(), *forbidden))
     scheduler = start_stowplan(user=ACCOUNT, certificate=True)
-    return lambda text: text in scheduler.log.read_text()
+    return lambda text: text in scheduler.log.read_text().replace('\\"', '"')
 
 
 def test_what_can_be_done_without_some_permissions_is(
@@ -150,11 +150,13 @@ def test_what_can_be_done_without_some_permissions_is(
         "delete pods",
     )
     workload.plain_pods()
-    wait_until(lambda: told('Failed to list services: Forbidden (403): services is forbidden: User "system:service'))
-    wait_until(lambda: told("Failed to watch csinodes: Forbidden (403): "))
+    wait_until(
+        lambda: told('"Failed to list" resource="services" err="Forbidden (403): services is forbidden: User "system:')
+    )
+    wait_until(lambda: told('"Failed to watch" resource="csinodes" err="Forbidden (403): '))
     wait_until(lambda: told('cannot create resource "events" in API group "events.k8s.io"'))
     workload.urgent_pod()
-    wait_until(lambda: told('Error occurred while preempting the pod: pod="'))
+    wait_until(lambda: told('"Error occurred while preempting the pod" err="'))
     assert told('cannot delete resource "pods"')
 
 

@@ -136,11 +136,12 @@ def test_kinds_that_the_server_lacks_are_skipped(
         _wait_synced(feeds.state, "Node", "Pod")
         wait_until(lambda: len(feeds.state.missing_kinds) == 4)
     assert sorted(feeds.state.missing_kinds) == sorted(kinds[2:])
-    assert sorted(caplog.messages) == [
-        "The server has no deviceclasses of resource.k8s.io/v1; going on without",
-        "The server has no poddisruptionbudgets of policy/v1; going on without",
-        "The server has no resourceclaims of resource.k8s.io/v1; going on without",
-        "The server has no resourceslices of resource.k8s.io/v1; going on without",
+    fields = [text.removeprefix("The API server does not serve this resource, continuing") for text in caplog.messages]
+    assert sorted(fields) == [
+        " without it (resource=deviceclasses, apiVersion=resource.k8s.io/v1)",
+        " without it (resource=poddisruptionbudgets, apiVersion=policy/v1)",
+        " without it (resource=resourceclaims, apiVersion=resource.k8s.io/v1)",
+        " without it (resource=resourceslices, apiVersion=resource.k8s.io/v1)",
     ]
 
 
@@ -171,7 +172,9 @@ def test_what_is_forbidden_is_told_by_name_until_it_is_allowed(
             kube_api.delete("rbac.authorization.k8s.io/v1/ClusterRoleBinding", "feeds-nodes")
             kube_api.delete("rbac.authorization.k8s.io/v1/ClusterRole", "feeds-nodes")
     refused = 'User "nobody" cannot list resource "persistentvolumes" in API group "" at the cluster scope'
-    expected = f"Failed to list persistentvolumes: Forbidden (403): persistentvolumes is forbidden: {refused}"
+    expected = (
+        f"Failed to list: Forbidden (403): persistentvolumes is forbidden: {refused} (resource=persistentvolumes)"
+    )
     assert caplog.messages.count(expected) == 1
 
 

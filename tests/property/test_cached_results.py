@@ -29,7 +29,7 @@ steps = st.tuples(st.sampled_from(sorted(STEPS)), pod_shapes, st.integers(0, 100
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
     """Some of the plugins deserve a warning, a thousand times over."""
-    log = logging.getLogger("stowplan.plugins")
+    log = logging.getLogger("stowplan")
     log.setLevel(logging.CRITICAL)
     yield
     log.setLevel(logging.NOTSET)

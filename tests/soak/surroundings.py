@@ -16,7 +16,14 @@ from stowplan.testing import SCHEDULER, ControlPlane, FaultProxy, KubeApi, Proce
 from stowplan.testing.kube_scheduler import complete_config
 
 REPLICAS = ("first", "second")
-SIGNS_OF_BUGS = ("Traceback", "internal error", "Failed to take in", "is in flight twice", "is in the queue already")
+SIGNS_OF_BUGS = (
+    "Traceback",
+    "internal error",
+    "Failed to handle object",
+    "Failed to take in",
+    "tracked in multiple places",
+    "already present in the scheduling queue",
+)
 
 
 @dataclass

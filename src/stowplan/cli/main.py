@@ -111,7 +111,7 @@ def cli(verbosity: int) -> None:
       3    some pods are pending (simulate)
       130  interrupted
     """
-    warnings.tell_once(with_tracebacks=verbosity >= TRACEBACKS_FROM)
+    warnings.print_once(verbosity)
 
 
 def main() -> int:

@@ -1,29 +1,30 @@
-"""What the rooms below warn of, such as a user's plugin that raises, where no command sets up a log of its own."""
+"""Warnings of commands without a log of their own, such as a failing out-of-tree plugin in `simulate`."""
 
 import logging
 
 import click
 
-LOGGER = "stowplan"
 
+def print_once(verbosity: int) -> None:
+    """Print warnings on standard error, each text once: a failure for one pod repeats for thousands.
 
-def tell_once(*, with_tracebacks: bool) -> None:
-    """Have warnings told on standard error, each once: whatever befalls one pod befalls thousands.
-
-    A log that a command sets up, as servers do, takes their place.
+    A command that configures a log, as servers do, replaces this.
     """
-    logging.getLogger(LOGGER).setLevel(logging.DEBUG if with_tracebacks else logging.NOTSET)
+    if verbosity:
+        from stowplan import logs
+
+        logs.set_verbosity(verbosity)
     logging.lastResort = _Once(logging.WARNING)
 
 
 class _Once(logging.Handler):
     def __init__(self, level: int) -> None:
         super().__init__(level)
-        self._told: set[str] = set()
+        self._printed: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
-        if message not in self._told:
-            self._told.add(message)
+        if message not in self._printed:
+            self._printed.add(message)
             for line in self.format(record).splitlines():
                 click.echo(f"stowplan: {line}", err=True)

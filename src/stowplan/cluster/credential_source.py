@@ -1,15 +1,15 @@
 """Keys, certificates and tokens: given in place, or in files that are replaced from time to time."""
 
-import logging
 from pathlib import Path
 
+from stowplan import logs
 from stowplan.cluster.errors import CredentialsError
 
 REREAD_SECONDS = 50.0
 """How long what came from a file is taken as it was read. Tokens of service accounts live for ten minutes or more, and
 a new one is in place when a fifth of that is left."""
 
-log = logging.getLogger("stowplan.cluster")
+log = logs.get(__name__)
 
 
 class CredentialSource:
@@ -33,7 +33,7 @@ class CredentialSource:
             except CredentialsError as error:
                 if not self._last:
                     raise
-                log.warning("%s; going on with what was read before", error)
+                log.warning("Failed to read credentials, the previous ones stay in use", err=error)
         return self._last
 
     def _read_file(self) -> bytes:

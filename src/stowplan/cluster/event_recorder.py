@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 import socket
 import time
 from collections import deque
 from collections.abc import Callable
 
-from stowplan import api
+from stowplan import api, logs
 from stowplan.cluster import bodies, messages, protobuf
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.event_series import FINISH_AFTER, Series, SeriesBook
@@ -26,7 +25,7 @@ _JITTER = 0.25
 _LOOK_EVERY = 0.005
 _SCHEDULED = "Scheduled"
 
-log = logging.getLogger("stowplan.cluster")
+log = logs.get(__name__)
 
 
 class EventRecorder:
@@ -65,7 +64,7 @@ class EventRecorder:
         self._commons: dict[tuple[str, str, str, str], bytes] = {}
         self._micro_time = bodies.MicroTime()
         self._last_number = 0
-        self._complaints: set[str] = set()
+        self._logged_reasons: set[str] = set()
         self.dropped = 0
         """Events that had to make room for later ones."""
 
@@ -130,7 +129,7 @@ class EventRecorder:
         if len(self._waiting) + self._asleep >= self._most_waiting:
             oldest = self._waiting.popleft() if self._waiting else exchange
             self.dropped += 1
-            self._give_up(oldest, "too many events wait")
+            self._drop(oldest, "Too many events are queued, dropping the oldest", "QueueFull")
             if oldest is exchange:
                 return
         self._waiting.append(exchange)
@@ -172,7 +171,7 @@ class EventRecorder:
             body = messages.event_body(series.fields())
             self._enqueue(_EventExchange(self, b"POST", series.collection, body, series))
         elif error.reason != "AlreadyExists":
-            self._give_up(exchange, error.reason, error.message)
+            self._drop(exchange, "Server rejected event (will not retry!)", error.reason, error.message)
         elif series is not None:
             self._series.created(series, self._clock())  # by a request whose reply was lost
 
@@ -180,7 +179,7 @@ class EventRecorder:
         self._sent -= 1
         exchange.attempts += 1
         if isinstance(error, ClosedError) or exchange.attempts >= MOST_ATTEMPTS:
-            self._give_up(exchange, "retry limit exceeded", str(error))
+            self._drop(exchange, "Unable to write event (retry limit exceeded!)", "RetryLimit", str(error))
         else:
             self._asleep += 1
             pause = self._try_again_after * (1 + _JITTER * self._rng.random())
@@ -191,14 +190,13 @@ class EventRecorder:
         self._asleep -= 1
         self._enqueue(exchange)
 
-    def _give_up(self, exchange: _EventExchange, why: str, details: str = "") -> None:
-        """Told once for every reason: whatever befalls one event befalls thousands."""
+    def _drop(self, exchange: _EventExchange, message: str, reason: str, error: str | None = None) -> None:
+        """Logged once per reason: a failure of one event is followed by the same failure of thousands."""
         if exchange.series is not None:
             self._series.forget(exchange.series)
-        if why not in self._complaints:
-            self._complaints.add(why)
-            where = exchange.path.decode()
-            log.error('Unable to write event, and perhaps more: path="%s" reason="%s" err="%s"', where, why, details)
+        if reason not in self._logged_reasons:
+            self._logged_reasons.add(reason)
+            log.error(error, message, path=exchange.path.decode(), reason=reason)
 
 
 class _EventExchange(WriteRequest):

@@ -1,29 +1,31 @@
-"""What the log hears of failures that are tried again and again."""
+"""Log lines for an operation that is retried until it succeeds."""
 
-import logging
 from collections.abc import Callable
 
-_REMIND_SECONDS = 60.0
+from stowplan import logs
 
-log = logging.getLogger("stowplan.cluster")
+_REMINDER_SECONDS = 60.0
+
+log = logs.get(__name__)
 
 
 class FailureLog:
-    """Logs why something cannot be done: at once if it is news, now and then if it stays so, and when it is over."""
+    """Logs a failure when its text changes and then once a minute, and the first success after it."""
 
-    def __init__(self, resource: str, clock: Callable[[], float]) -> None:
-        self._resource = resource
+    def __init__(self, clock: Callable[[], float], **fields: str) -> None:
         self._clock = clock
+        self._fields = fields
+        """Fields of every line, such as `resource`."""
         self._last: dict[str, tuple[str, float]] = {}
-        """By verb, what was logged last, and when."""
+        """By verb, the last text logged and its time."""
 
     def failed(self, verb: str, error: Exception) -> None:
-        text, now = f"Failed to {verb} {self._resource}: {error}", self._clock()
-        last, logged_at = self._last.get(verb, ("", 0.0))
-        if text != last or now - logged_at >= _REMIND_SECONDS:
+        text, now = str(error), self._clock()
+        last, logged_at = self._last.get(verb, (None, 0.0))
+        if text != last or now - logged_at >= _REMINDER_SECONDS:
             self._last[verb] = (text, now)
-            log.warning("%s", text)
+            log.warning(f"Failed to {verb}", **self._fields, err=text)
 
     def works(self, verb: str) -> None:
         if self._last.pop(verb, None):
-            log.info("It works again to %s %s", verb, self._resource)
+            log.info(f"Succeeded to {verb} again", **self._fields)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from math import isnan
 from typing import Any
 
+from stowplan import logs
 from stowplan.cache.cluster import CacheError
 from stowplan.config import Duration
 from stowplan.engine.attempt import Attempt, as_it_was
@@ -29,7 +29,7 @@ from stowplan.runtime.points.binding_points import (
 )
 from stowplan.runtime.points.waiting_pods import REMOVED, PermitVerdict, WaitingPodEntry
 
-log = logging.getLogger("stowplan.engine")
+log = logs.get(__name__)
 
 _WAITING, _SKIPPED = Status(Code.Wait), Status(Code.Skip)
 
@@ -169,8 +169,8 @@ class BindingCycles:
         began = self._core.clock()
         try:
             await run_post_bind(attempt.late.post_bind, attempt.state, attempt.pod, attempt.node_name)
-        except Exception:
-            log.exception("PostBind for pod %s", attempt.pod.key)
+        except Exception as error:
+            log.exception(error, "PostBind failed", pod=logs.ref(attempt.pod), node=attempt.node_name)
         self._passed(attempt, "PostBind", None, began)
 
     async def _write_binding(self, attempt: Attempt) -> Status | None:

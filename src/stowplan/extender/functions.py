@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
+from stowplan import logs
 from stowplan.extender.scaling import HIGHEST
 from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, Status, error, reject
 
 Function = Callable[..., Any]
 
-log = logging.getLogger("stowplan.extender")
+log = logs.get(__name__)
 
 
 class _FunctionPlugin(Plugin):
@@ -73,7 +73,13 @@ class PrioritizeFunction(_FunctionPlugin):
         if len(given) != len(infos):
             raise self._wrong(list(given), f"{len(infos)} scores")
         if len(given) and not (given.min() >= 0 and given.max() <= HIGHEST):
-            log.warning("%s: scores outside of 0..%d are cut: %g to %g", self.name, HIGHEST, given.min(), given.max())
+            log.warning(
+                "Scores outside of the range are cut",
+                function=self.name,
+                range=f"0..{HIGHEST}",
+                lowest=float(given.min()),
+                highest=float(given.max()),
+            )
         return np.clip(given, 0, HIGHEST) * 10
 
     def _scores(self, pod: Pod, infos: list[NodeInfo]) -> Iterable[Any]:

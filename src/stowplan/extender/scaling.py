@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
+
+from stowplan import logs
 
 HIGHEST = 10
 """An extender's best score; the scheduler multiplies it with the weight and, since v1.17, with ten."""
@@ -15,7 +16,7 @@ HIGHEST = 10
 PLUGIN_WEIGHTS = 12
 """What the weights of kube-scheduler's default score plugins add up to; each of them gives 0 to 100."""
 
-log = logging.getLogger("stowplan.extender")
+log = logs.get(__name__)
 
 
 def min_max(values: Mapping[str, float]) -> dict[str, int]:
@@ -60,7 +61,12 @@ def from_percent(means: NDArray[np.float64]) -> list[int]:
     """Scores of 0..100, as plugins give them, on the extender's scale."""
     tenths = np.floor(means / HIGHEST + 0.5)
     if len(tenths) and not (tenths.min() >= 0 and tenths.max() <= HIGHEST):
-        log.warning("scores outside of 0..100 were cut: %g to %g", means.min(), means.max())
+        log.warning(
+            "Scores outside of the range are cut",
+            range="0..100",
+            lowest=float(means.min()),
+            highest=float(means.max()),
+        )
         tenths = np.clip(np.nan_to_num(tenths), 0, HIGHEST)
     scores: list[int] = tenths.astype(np.int64).tolist()
     return scores

@@ -1,4 +1,7 @@
-"""Log lines as Kubernetes' components write them: klog's text, and one JSON object a line."""
+"""Log lines as Kubernetes' components write them: klog's text, and one JSON object per line.
+
+Upstream: k8s.io/klog/v2/internal/serialize/keyvalues.go, k8s.io/component-base/logs/json/json.go
+"""
 
 import json
 import os
@@ -13,11 +16,11 @@ _PID = os.getpid()
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _SECRET = re.compile(r"(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/=-]{6,}")
 _PASSWORD = re.compile(r"(://[^\s/@:]*:)[^\s/@]+@")
-"""In a URL, such as a proxy's."""
+"""A password in a URL, such as a proxy's."""
 
 
 class ObjectRef(NamedTuple):
-    """Which object a line is about: "namespace/name" in text, its two parts in JSON."""
+    """Reference to an object (klog.KObj): "namespace/name" in text, an object with two fields in JSON."""
 
     namespace: str
     name: str
@@ -27,7 +30,7 @@ class ObjectRef(NamedTuple):
 
 
 class Named(Protocol):
-    """Anything that lives in a namespace under a name."""
+    """An object with a namespace and a name."""
 
     @property
     def namespace(self) -> str: ...
@@ -35,8 +38,11 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 
-def ref(item: Named) -> ObjectRef:
-    """A pod or its like, as a value of a log line."""
+def ref(item: Named | str) -> ObjectRef:
+    """The field value for a pod or another object, or for its key "namespace/name"."""
+    if isinstance(item, str):
+        namespace, _, name = item.rpartition("/")
+        return ObjectRef(namespace, name)
     return ObjectRef(item.namespace, item.name)
 
 
@@ -49,16 +55,16 @@ class LogEntry(NamedTuple):
     path: str
     line: int
     level: int | None
-    """The verbosity from which on it is said; None for errors."""
+    """The verbosity from which the line is written; None for errors."""
     message: str
     error: object = None
     values: Mapping[str, Any] = {}
     structured: bool = True
-    """False for lines of others, whose message is not a constant and is not quoted."""
+    """False for lines of Python's `logging`: their message contains values and is not quoted."""
 
 
 def as_text(entry: LogEntry) -> str:
-    """Severity, date and time, process, place, message, values."""
+    """klog's text: severity, date and time, process, source line, message, fields."""
     when = time.localtime(entry.time)
     micros = int(entry.time % 1 * 1_000_000)
     head = (
@@ -73,7 +79,7 @@ def as_text(entry: LogEntry) -> str:
 
 
 def as_json(entry: LogEntry) -> str:
-    """The same as an object: when in milliseconds since 1970, where, what, how verbose, values, error."""
+    """One JSON object: `ts` in milliseconds since 1970, `caller`, `msg`, `v`, the fields, `err`."""
     folder, file = os.path.split(entry.path)
     fields: dict[str, Any] = {
         "ts": entry.time * 1000,
@@ -88,8 +94,21 @@ def as_json(entry: LogEntry) -> str:
     return _without_secrets(_encode(fields))
 
 
+def as_plain(entry: LogEntry) -> str:
+    """A sentence for a terminal: `message: error (field=value, ...)`, without a stack trace."""
+    values = dict(entry.values)
+    error = values.pop("err", entry.error)
+    values.pop("stacktrace", None)
+    parts = [entry.message]
+    if error is not None:
+        parts.append(f": {error}")
+    if values:
+        parts.append(f" ({', '.join(f'{key}={value}' for key, value in values.items())})")
+    return _without_secrets("".join(parts))
+
+
 def quote(text: str) -> str:
-    """Quoted as Go quotes: printable characters stand for themselves."""
+    """Quote as Go's strconv.Quote: printable characters are kept, others are escaped."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"' if escaped.isprintable() else f'"{"".join(map(_escape, escaped))}"'
 
@@ -104,7 +123,7 @@ def _escape(character: str) -> str:
 
 
 def _text_value(value: object) -> str:
-    """A value behind its key. Text of several lines is indented and fenced."""
+    """`=value`. Text of several lines is indented between `<` and `>`."""
     if isinstance(value, ObjectRef | BaseException):
         value = str(value)
     if not isinstance(value, str):
@@ -119,7 +138,7 @@ def _encode(value: object) -> str:
     try:
         return msgspec.json.encode(value, enc_hook=str).decode()
     except UnicodeEncodeError:
-        return json.dumps(value, default=str)  # It writes what is no character, as in names of files, as an escape.
+        return json.dumps(value, default=str)  # Escapes lone surrogates, as in file names.
 
 
 def _json_value(value: object) -> object:
@@ -129,6 +148,6 @@ def _json_value(value: object) -> object:
 
 
 def _without_secrets(line: str) -> str:
-    """Credentials have no business in a log line, even where an error's text brings them along."""
+    """Redact credentials, which the text of an error may contain."""
     line = _SECRET.sub(r"\1\2[redacted]", line)
     return _PASSWORD.sub(r"\1[redacted]@", line) if "@" in line else line

@@ -1,44 +1,48 @@
-"""Saying what happens: a voice for each module, as loud as the flags ask.
+"""The logger of each module, the verbosity set by `-v` and `--vmodule`, and the destination of log lines.
 
     log = logs.get(__name__)
     if log.verbosity >= 3:
-        log.v(3, "Attempting to schedule pod", pod=ref(pod))
+        log.v(3, "Attempting to schedule pod", pod=logs.ref(pod))
 
-The question before a line is all that a silent one costs. What is said through Python's own `logging` comes out in
-the same format.
+The comparison is the whole cost of a line that is not written. Two destinations exist: a server calls `configure` and
+writes klog's text or JSON, with the lines of Python's `logging` bridged into the same format; everywhere else, as in
+tests and in programs that import stowplan, lines go to Python's `logging` under the module's name.
+
+Upstream: k8s.io/klog/v2/klog.go, k8s.io/component-base/logs/api/v1/options.go
 """
 
 import logging
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from types import FrameType
 from typing import Any, TextIO
 
-from stowplan.logs.format import LogEntry, as_json, as_text
-
-_DEBUG_FROM = 5
+from stowplan.logs.format import LogEntry, as_json, as_plain, as_text
 
 FORMATS: dict[str, Callable[[LogEntry], str]] = {"text": as_text, "json": as_json}
+
+_PYTHON_LEVELS = {"I": logging.INFO, "W": logging.WARNING, "E": logging.ERROR}
 
 
 @dataclass(frozen=True)
 class LogOptions:
-    """How much is said, how, and where to."""
+    """Verbosity, format and streams of a server's log."""
 
     verbosity: int = 0
     vmodule: tuple[tuple[str, int], ...] = ()
-    """(pattern, level): modules whose file name without suffix matches are at least so verbose."""
+    """(pattern, level): modules whose file name without suffix matches have at least this verbosity."""
     format: str = "text"
     split_stream: bool = False
-    """Errors to standard error and all else to standard output, instead of all to standard error."""
+    """Errors go to standard error and other lines to standard output; otherwise all lines go to standard error."""
 
 
 class Log:
-    """What one module says. `verbosity` is how much of it is wanted now."""
+    """The logger of one module. Lines up to level `verbosity` are written."""
 
     __slots__ = ("name", "verbosity")
 
@@ -47,25 +51,40 @@ class Log:
         self.verbosity = 0
 
     def info(self, message: str, /, **values: Any) -> None:
-        """Said always."""
-        _write("I", 0, message, None, values, sys._getframe(1))
+        """Writes a line at every verbosity."""
+        _write(self.name, "I", 0, message, None, values, sys._getframe(1))
 
     def v(self, level: int, message: str, /, **values: Any) -> None:
-        """Said from a level of verbosity on. Ask `verbosity` first where the values cost something."""
+        """Writes a line from verbosity `level` on. Compare `verbosity` first if the values are expensive."""
         if level <= self.verbosity:
-            _write("I", level, message, None, values, sys._getframe(1))
+            _write(self.name, "I", level, message, None, values, sys._getframe(1))
 
     def warning(self, message: str, /, **values: Any) -> None:
-        _write("W", 0, message, None, values, sys._getframe(1))
+        _write(self.name, "W", 0, message, None, values, sys._getframe(1))
 
     def error(self, error: object, message: str, /, **values: Any) -> None:
-        """What went wrong; `error` is the reason, None where the message says it all."""
-        _write("E", None, message, error, values, sys._getframe(1))
+        """Writes an error line with `error` as its field `err`; None leaves the field out."""
+        _write(self.name, "E", None, message, error, values, sys._getframe(1))
+
+    def exception(self, error: BaseException, message: str, /, **values: Any) -> None:
+        """The same with the stack trace of an unexpected exception."""
+        values["stacktrace"] = stack_trace(error)
+        _write(self.name, "E", None, message, error, values, sys._getframe(1))
+
+
+def _to_python_logging(name: str, entry: LogEntry) -> None:
+    """The destination until `configure` is called."""
+    logger, level = logging.getLogger(name), _PYTHON_LEVELS[entry.severity]
+    if logger.isEnabledFor(level):
+        record = logging.LogRecord(name, level, entry.path, entry.line, as_plain(entry), (), None)
+        record.exc_text = entry.values.get("stacktrace")
+        logger.handle(record)
 
 
 @dataclass
 class _State:
     options: LogOptions = LogOptions()
+    destination: Callable[[str, LogEntry], None] = _to_python_logging
     stdout: TextIO | None = None
     stderr: TextIO | None = None
     logs: dict[str, Log] = field(default_factory=dict)
@@ -76,7 +95,7 @@ _state = _State()
 
 
 def get(name: str) -> Log:
-    """The log of a module, by the module's name."""
+    """The logger of a module, by the module's name."""
     log = _state.logs.get(name)
     if log is None:
         log = _state.logs.setdefault(name, Log(name))
@@ -85,22 +104,30 @@ def get(name: str) -> Log:
 
 
 def configure(options: LogOptions, *, stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
-    """Apply the flags. Lines of Python's `logging` go the same way from then on."""
+    """Write klog's text or JSON to the streams, also the lines of libraries that use Python's `logging`."""
     _state.options, _state.stdout, _state.stderr = options, stdout, stderr
+    _state.destination = _to_streams
     _apply_verbosity()
-    root = logging.getLogger()
-    root.handlers = [handler for handler in root.handlers if not isinstance(handler, _Bridge)]
-    root.addHandler(_Bridge())
+    _remove_bridge()
+    logging.getLogger().addHandler(_Bridge())
+
+
+def unconfigure() -> None:
+    """Send lines to Python's `logging` again, at verbosity 0."""
+    _state.destination = _to_python_logging
+    _state.options, _state.stdout, _state.stderr = LogOptions(), None, None
+    _apply_verbosity()
+    _remove_bridge()
 
 
 def set_verbosity(verbosity: int) -> None:
     """Change the level while running."""
-    _state.options = LogOptions(**{**vars(_state.options), "verbosity": verbosity})
+    _state.options = replace(_state.options, verbosity=verbosity)
     _apply_verbosity()
 
 
 def parse_vmodule(text: str) -> tuple[tuple[str, int], ...]:
-    """`pattern=N,...`; a ValueError says what is wrong with it."""
+    """Parse `pattern=N,...`; raises ValueError in klog's words."""
     rules = []
     for rule in filter(None, text.split(",")):
         pattern, separator, level = rule.partition("=")
@@ -112,11 +139,14 @@ def parse_vmodule(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(rules)
 
 
+def stack_trace(error: BaseException) -> str:
+    """The traceback of an exception, for the field `stacktrace`."""
+    return "".join(traceback.format_exception(error)).removesuffix("\n")
+
+
 def _apply_verbosity() -> None:
     for log in list(_state.logs.values()):
         log.verbosity = _verbosity_of(log.name)
-    # What other rooms say through Python's own logging has but two levels.
-    logging.getLogger("stowplan").setLevel(logging.DEBUG if _state.options.verbosity >= _DEBUG_FROM else logging.INFO)
 
 
 def _verbosity_of(name: str) -> int:
@@ -128,13 +158,19 @@ def _verbosity_of(name: str) -> int:
 
 
 def _write(
-    severity: str, level: int | None, message: str, error: object, values: Mapping[str, Any], frame: FrameType
+    name: str,
+    severity: str,
+    level: int | None,
+    message: str,
+    error: object,
+    values: Mapping[str, Any],
+    frame: FrameType,
 ) -> None:
     place = frame.f_code.co_filename, frame.f_lineno
-    _put(LogEntry(severity, time.time(), *place, level, message, error, values))
+    _state.destination(name, LogEntry(severity, time.time(), *place, level, message, error, values))
 
 
-def _put(entry: LogEntry) -> None:
+def _to_streams(name: str, entry: LogEntry) -> None:
     options = _state.options
     line = FORMATS[options.format](entry) + "\n"
     to_stdout = options.split_stream and entry.severity != "E"
@@ -144,11 +180,11 @@ def _put(entry: LogEntry) -> None:
             stream.write(line)
             stream.flush()
         except (OSError, ValueError):
-            return  # Nobody reads along any more, which is no reason to stop scheduling.
+            return  # The reader closed the stream; scheduling goes on.
 
 
 class _Bridge(logging.Handler):
-    """Brings lines of Python's `logging` into the same format."""
+    """Writes the records of Python's `logging` in the configured format."""
 
     def emit(self, record: logging.LogRecord) -> None:
         severity = "E" if record.levelno >= logging.ERROR else "W" if record.levelno >= logging.WARNING else "I"
@@ -157,4 +193,10 @@ class _Bridge(logging.Handler):
             values["stacktrace"] = logging.Formatter().formatException(record.exc_info)
         level = None if severity == "E" else 0
         place = record.pathname, record.lineno
-        _put(LogEntry(severity, record.created, *place, level, record.getMessage(), None, values, structured=False))
+        entry = LogEntry(severity, record.created, *place, level, record.getMessage(), None, values, structured=False)
+        _to_streams(record.name, entry)
+
+
+def _remove_bridge() -> None:
+    root = logging.getLogger()
+    root.handlers = [handler for handler in root.handlers if not isinstance(handler, _Bridge)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any
 
+from stowplan import logs
 from stowplan.framework import (
     Action,
     ClusterEvent,
@@ -19,7 +19,7 @@ from stowplan.framework import (
 from stowplan.framework.events import HintFunction
 from stowplan.queue.queued_pod_info import QueuedPod
 
-log = logging.getLogger("stowplan.queue")
+log = logs.get(__name__)
 
 OnHint = Callable[[str, str, str, float], None]
 """Told of a hint: plugin, label of the event, what it said (Queue, QueueSkip, Error), and the seconds it took."""
@@ -98,9 +98,9 @@ class HintTable:
         try:
             given = hint(pod, old, new)
             told = given.name
-        except Exception:
+        except Exception as error:
             # A pod too many in the queue is harmless, one that is never tried again is not.
-            log.exception('plugin "%s": the queueing hint for pod %s failed', plugin, pod.key)
+            log.exception(error, "QueueingHintFn returns error", event=event.label, plugin=plugin, pod=logs.ref(pod))
             given, told = QueueingHint.Queue, "Error"
         if self._on_hint is not None:
             self._on_hint(plugin, event.label, told, self._clock() - began)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from math import floor, inf
 from typing import Any
 
+from stowplan import logs
 from stowplan.framework import ClusterEvent, Code, Pod, Status
 from stowplan.queue import cluster_events
 from stowplan.queue.backoff_queue import BackoffQueue
@@ -18,7 +18,7 @@ from stowplan.queue.queued_pod_info import QueuedPod
 from stowplan.queue.queueing_hints import HintTable, QueueingStrategy
 from stowplan.queue.unschedulable_pods import UnschedulablePods
 
-log = logging.getLogger("stowplan.queue")
+log = logs.get(__name__)
 
 FLUSH_INTERVAL = 30.0
 """Seconds between looks for units that have been unschedulable for too long."""
@@ -120,14 +120,18 @@ class SchedulingQueue:
             if uid not in self._in_flight:
                 self._in_flight.enter(unit)
                 return unit
-            log.error("pod %s is in flight twice, one of them is dropped", unit.pod.key)
+            log.error(
+                None,
+                "The same pod is tracked in multiple places in the scheduler, and just discard it",
+                pod=logs.ref(unit.pod),
+            )
 
     def add_unschedulable(self, unit: QueuedPod) -> bool:
         """Take a unit back after a failed attempt; `done` has to follow. The caller has set its pod as it is now, and
         who rejected it. False if the pod is queued already."""
         uid = unit.pod.uid
         if uid in self._units:
-            log.error("pod %s comes back from an attempt, but is in the queue already", unit.pod.key)
+            log.error(None, "Pod is already present in the scheduling queue", pod=logs.ref(unit.pod))
             return False
         if unit.rejected:
             unit.unschedulable_count += 1
@@ -295,7 +299,12 @@ class SchedulingQueue:
             unit.gating_plugin = ""
             return False
         if status.code is Code.Error:
-            log.error('plugin "%s": PreEnqueue of pod %s failed: %s', status.plugin, unit.pod.key, status.message)
+            log.error(
+                status.message,
+                "Unexpected error running PreEnqueue plugin",
+                pod=logs.ref(unit.pod),
+                plugin=status.plugin,
+            )
         unit.gating_plugin = status.plugin
         unit.unschedulable_plugins = unit.unschedulable_plugins | {status.plugin}
         return True

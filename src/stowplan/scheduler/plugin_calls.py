@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from stowplan import logs
 from stowplan.framework import Call, Failure
 from stowplan.framework.extender import CallExtender
 from stowplan.framework.safe_text import raised
 from stowplan.scheduler.threads import PluginThreads
 
-log = logging.getLogger("stowplan.plugins")
+log = logs.get(__name__)
+
+_STACK_TRACE_VERBOSITY = 5
 
 
 class PluginCaller:
@@ -84,5 +86,7 @@ def _result(call: Call) -> Any:
 
 
 def _raised(call: Call, problem: BaseException) -> Failure:
-    log.debug('plugin "%s": %s', call.plugin, call.point, exc_info=problem)
+    if log.verbosity >= _STACK_TRACE_VERBOSITY:
+        trace = logs.stack_trace(problem)
+        log.v(_STACK_TRACE_VERBOSITY, "Plugin failed", plugin=call.plugin, point=call.point, stacktrace=trace)
     return Failure(raised(problem))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
@@ -11,13 +10,14 @@ from math import inf
 from time import monotonic
 from typing import Any, Protocol
 
+from stowplan import logs
 from stowplan.api.kinds import Kind
 from stowplan.engine import Engine
 from stowplan.framework import Call, Failure, Instruction, Request
 from stowplan.framework.extender import CallExtender
 from stowplan.scheduler.plugin_calls import PluginCaller
 
-log = logging.getLogger("stowplan.scheduler")
+log = logs.get(__name__)
 
 SLICE = 0.004
 """Seconds that cycles may run before the loop looks at its sockets again."""
@@ -89,8 +89,8 @@ class SchedulingLoop:
         for item, whole in items:
             try:
                 put(item, whole)
-            except Exception:
-                _not_taken_in(kind, item)
+            except Exception as error:
+                _not_taken_in(kind, item, error)
         self._taken_in(began)
 
     def removed(self, kind: Kind, items: Iterable[Any]) -> None:
@@ -98,8 +98,8 @@ class SchedulingLoop:
         for item in items:
             try:
                 self._engine.remove(item)
-            except Exception:
-                _not_taken_in(kind, item)
+            except Exception as error:
+                _not_taken_in(kind, item, error)
         self._taken_in(began)
 
     def _taken_in(self, began: float) -> None:
@@ -219,7 +219,9 @@ class SchedulingLoop:
                 self._timer = None
 
 
-def _not_taken_in(kind: Kind, item: Any) -> None:
+def _not_taken_in(kind: Kind, item: Any, error: Exception) -> None:
     """One object must not keep us from hearing of all others."""
     meta = item.metadata
-    log.exception("Failed to take in %s %s", kind.name, f"{meta.namespace}/{meta.name}".lstrip("/"))
+    log.exception(
+        error, "Failed to handle object", kind=kind.name, object=logs.ObjectRef(meta.namespace, str(meta.name))
+    )

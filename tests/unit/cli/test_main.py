@@ -198,7 +198,7 @@ def test_a_reader_that_went_away_is_no_news(write: str) -> None:
     script = (
         "import sys, types, click; from stowplan.cli import main as m\n"
         f"sys.modules['p'] = types.SimpleNamespace(c=click.Command('p', callback=lambda: {write}))\n"
-        "m.COMMANDS['p'] = m.Entry('p', 'c', ''); sys.exit(m.main())"
+        "m.COMMANDS['p'] = m.CommandEntry('p', 'c', ''); sys.exit(m.main())"
     )
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     reader, writer = os.pipe()

@@ -13,7 +13,7 @@ class Boom(Plugin):
     def filter(self, state, pod, node):
         raise RuntimeError("no idea")
 """
-TOLD = 'stowplan: plugin "Boom": filter raised RuntimeError: no idea'
+TOLD = "stowplan: Plugin failed: filter raised RuntimeError: no idea (plugin=Boom)"
 
 
 @pytest.fixture

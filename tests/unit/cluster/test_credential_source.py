@@ -33,7 +33,7 @@ def test_a_file_may_be_missing_for_a_while(
     if content is not None:
         file.write_bytes(content)
     assert material.read() == b"secret"
-    assert caplog.messages[0].startswith("$.tokenFile: ")
+    assert caplog.messages[0].startswith("Failed to read credentials, the previous ones stay in use: $.tokenFile: ")
     assert "secret" not in caplog.text
 
 

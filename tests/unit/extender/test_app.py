@@ -125,7 +125,7 @@ def test_scores_are_weighted_and_cut(caplog: pytest.LogCaptureFixture) -> None:
         return 2
 
     assert scores(app) == [1, 8]
-    assert "much: scores outside of 0..10 are cut: 0 to 400" in caplog.text
+    assert "Scores outside of the range are cut (function=much, range=0..10, lowest=0.0, highest=400.0)" in caplog.text
 
 
 def test_wrong_scores_count_for_nothing() -> None:

@@ -10,7 +10,7 @@ POD = ObjectRef("default", "p1")
 
 
 def entry(message: str = "Hello", error: object = None, level: int | None = 2, **values: object) -> LogEntry:
-    return LogEntry("I", 1_700_000_000.123456, "/src/scheduler/host.py", 12, level, message, error, values)
+    return LogEntry("I", 1_700_000_000.123456, "/src/scheduler/scheduling_loop.py", 12, level, message, error, values)
 
 
 def values_of(line: str) -> str:
@@ -18,11 +18,11 @@ def values_of(line: str) -> str:
 
 
 def test_the_head_of_a_line() -> None:
-    assert re.fullmatch(r"I\d{4} \d\d:\d\d:\d\d\.123456 +\d+ host\.py:12\] \"Hello\"", as_text(entry()))
+    assert re.fullmatch(r"I\d{4} \d\d:\d\d:\d\d\.123456 +\d+ scheduling_loop\.py:12\] \"Hello\"", as_text(entry()))
 
 
 def test_process_numbers_are_padded() -> None:
-    assert re.search(r"\.123456 [ \d]{7} host", as_text(entry()))
+    assert re.search(r"\.123456 [ \d]{7} scheduling_loop", as_text(entry()))
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_the_place_is_that_of_the_caller(streams: Streams) -> None:
     streams.configure()
     logs.get("x").info("here")
     logs.get("x").error(None, "there")
-    assert streams.err.getvalue().count(" test_logs.py:") == 2
+    assert streams.err.getvalue().count(" test_log.py:") == 2
 
 
 @pytest.mark.parametrize(("say", "severity"), [("info", "I"), ("warning", "W")])
@@ -63,12 +63,12 @@ def test_an_error_says_why(streams: Streams) -> None:
 @pytest.mark.parametrize(
     ("rules", "name", "verbosity"),
     [
-        ("narration=4", "stowplan.observe.log_lines", 4),
-        ("narr*=4", "stowplan.observe.log_lines", 4),
+        ("log_lines=4", "stowplan.observe.log_lines", 4),
+        ("log_*=4", "stowplan.observe.log_lines", 4),
         ("host=4", "stowplan.observe.log_lines", 1),
-        ("narration=0", "stowplan.observe.log_lines", 1),
-        ("stowplan/scheduler/*=5", "stowplan.observe.log_lines", 5),
-        ("other=9,narration=3", "stowplan.observe.log_lines", 3),
+        ("log_lines=0", "stowplan.observe.log_lines", 1),
+        ("stowplan/observe/*=5", "stowplan.observe.log_lines", 5),
+        ("other=9,log_lines=3", "stowplan.observe.log_lines", 3),
     ],
 )
 def test_single_files_can_say_more(streams: Streams, rules: str, name: str, verbosity: int) -> None:
@@ -110,13 +110,31 @@ def test_pythons_own_logging_joins_in(streams: Streams) -> None:
     assert "ValueError: oops" in text
 
 
-@pytest.mark.parametrize(("verbosity", "said"), [(0, ["info"]), (5, ["debug", "info"])])
-def test_how_much_of_pythons_own_logging(streams: Streams, verbosity: int, said: list[str]) -> None:
-    streams.configure(verbosity=verbosity)
-    log = logging.getLogger("stowplan.cluster")
-    log.debug("debug")
-    log.info("info")
-    assert [line.partition("] ")[2] for line in streams.err.getvalue().splitlines()] == said
+def test_without_configuration_lines_go_to_pythons_logging(caplog: pytest.LogCaptureFixture) -> None:
+    log = logs.get("stowplan.some.module")
+    log.info("Not enabled at this level")
+    log.warning("Failed to watch", resource="pods", err=ValueError("down"))
+    log.error("no idea", "Error updating pod", pod=logs.ref("default/p"))
+    assert caplog.messages == ["Failed to watch: down (resource=pods)", "Error updating pod: no idea (pod=default/p)"]
+    assert {record.name for record in caplog.records} == {"stowplan.some.module"}
+    assert [record.levelno for record in caplog.records] == [logging.WARNING, logging.ERROR]
+    assert {record.filename for record in caplog.records} == {"test_log.py"}
+
+
+def test_an_unexpected_exception_has_its_stack_trace(streams: Streams, caplog: pytest.LogCaptureFixture) -> None:
+    error = ValueError("oops")
+    logs.get("x").exception(error, "PostBind failed", node="n1")
+    assert caplog.messages == ["PostBind failed: oops (node=n1)"]
+    assert caplog.records[0].exc_text == "ValueError: oops"
+    streams.configure(format="json")
+    logs.get("x").exception(error, "PostBind failed", node="n1")
+    fields = json.loads(streams.err.getvalue())
+    assert (fields["err"], fields["stacktrace"], fields["node"]) == ("oops", "ValueError: oops", "n1")
+
+
+def test_references_by_key() -> None:
+    assert logs.ref("default/p") == logs.ObjectRef("default", "p")
+    assert str(logs.ref("n1")) == "n1"
 
 
 def test_configuring_twice_does_not_say_everything_twice(streams: Streams) -> None:

@@ -72,7 +72,9 @@ def test_wildcards_are_for_all_or_for_one_pod(event: ClusterEvent, new: Any, str
 
 def test_a_hint_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
     TABLE.worth_retrying(unit("Broken"), NODE_ADD, None, "node")
-    assert 'plugin "Broken": the queueing hint for pod default/p failed' in caplog.text
+    (message,) = caplog.messages
+    assert message.startswith("QueueingHintFn returns error: ")
+    assert message.endswith(", plugin=Broken, pod=default/p)")
 
 
 def test_plugins_are_asked_in_order_and_no_longer_than_needed() -> None:

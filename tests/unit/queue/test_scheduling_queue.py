@@ -150,7 +150,7 @@ class TestGates:
         rig.queue._pre_enqueue = lambda pod, first: Status(Code.Error, "no idea", plugin="Gate")
         rig.queue.add(make_pod("p"))
         assert rig.where() == "gated"
-        assert 'plugin "Gate": PreEnqueue of pod default/p failed: no idea' in caplog.text
+        assert caplog.messages == ["Unexpected error running PreEnqueue plugin: no idea (pod=default/p, plugin=Gate)"]
 
 
 def test_counts_and_views() -> None:

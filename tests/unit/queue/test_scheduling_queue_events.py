@@ -132,7 +132,7 @@ class TestInFlight:
         unit = rig.rejected()
         assert rig.queue.add_unschedulable(unit) is False
         assert unit.unschedulable_count == 1
-        assert "is in the queue already" in caplog.text
+        assert "Pod is already present in the scheduling queue (pod=default/p)" in caplog.messages
 
     def test_a_pod_is_not_in_flight_twice(self, caplog: pytest.LogCaptureFixture) -> None:
         rig = Rig()

@@ -4,6 +4,7 @@ import pytest
 from tests.builders import node, pod
 from tests.unit.scheduler.stage import Stage
 
+from stowplan import logs
 from stowplan.scheduler.dumper import dump
 
 
@@ -15,6 +16,7 @@ def test_nodes_and_queue(capsys: pytest.CaptureFixture[str]) -> None:
         pod("big", requests={"cpu": 100}),
         pod("expected", nominated="n2"),
     )
+    logs.configure(logs.LogOptions())
     dump(stage.host.engine)
     text = capsys.readouterr().err
     assert '"Dump of cached NodeInfo" nodes=<\n\tNode name: n1\n\tDeleted: false\n' in text

@@ -190,7 +190,9 @@ def test_an_object_that_cannot_be_taken_in_is_told_and_left_out(caplog: pytest.L
         await until(lambda: executor.bound == {"p": "n"})
 
     scheduling(steps)
-    assert caplog.messages == ["Failed to take in Pod default/odd", "Failed to take in Node ['odd']"]
+    assert [message.partition(":")[0] for message in caplog.messages] == ["Failed to handle object"] * 2
+    fields = [message[message.rindex("(") :] for message in caplog.messages]
+    assert fields == ["(kind=Pod, object=default/odd)", "(kind=Node, object=['odd'])"]
 
 
 def test_bindings_under_way_come_to_their_end_and_no_others_begin() -> None:

@@ -97,10 +97,10 @@ def test_when_too_many_are_stuck_no_more_are_called(monkeypatch: pytest.MonkeyPa
 def test_a_function_that_never_returns_does_not_keep_the_process() -> None:
     program = """
 import asyncio, threading
-from stowplan.scheduler.threads import Threads
+from stowplan.scheduler.threads import PluginThreads
 
 async def main():
-    Threads(asyncio.get_running_loop(), 60).call(threading.Event().wait, print)
+    PluginThreads(asyncio.get_running_loop(), 60).call(threading.Event().wait, print)
     await asyncio.sleep(0.1)
 
 asyncio.run(main())

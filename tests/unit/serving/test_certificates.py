@@ -11,6 +11,8 @@ from stowplan.config.serving_options import ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.serving.certificates import ServerTLS
 
+pytestmark = pytest.mark.usefixtures("klog")
+
 
 @pytest.fixture(scope="module")
 def authority() -> trustme.CA:

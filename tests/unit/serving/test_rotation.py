@@ -14,6 +14,8 @@ from stowplan.config.serving_options import ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.serving.certificates import ServerTLS
 
+pytestmark = pytest.mark.usefixtures("klog")
+
 LOOPS = pytest.mark.parametrize("make_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 VERSIONS = pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 OLD, NEW = trustme.CA(), trustme.CA()

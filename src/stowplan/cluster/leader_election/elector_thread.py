@@ -1,7 +1,6 @@
 """Leader election on a thread of its own, so that nothing that keeps the scheduler busy costs it the lease."""
 
 import asyncio
-import logging
 import random
 import socket
 import threading
@@ -9,6 +8,7 @@ import time
 import uuid
 from collections.abc import Callable
 
+from stowplan import logs
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.leader_election.election_rules import ElectionRules
@@ -17,7 +17,7 @@ from stowplan.cluster.leader_election.lease_lock import LeaseLock
 from stowplan.config.types import LeaderElection
 from stowplan.errors import ConfigError
 
-log = logging.getLogger("stowplan.cluster")
+log = logs.get(__name__)
 
 TOLERATED_SECONDS = 20.0
 """For how long a lease that we hold may be expired before we are told to be unhealthy, as in kube-scheduler."""
@@ -114,6 +114,6 @@ class ElectorThread:
         try:
             await campaign.run()
         except asyncio.CancelledError:
-            log.debug("Leader election was ended on request")
+            log.v(5, "Leader election was cancelled")
         finally:
             await client.close()

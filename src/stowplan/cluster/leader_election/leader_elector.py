@@ -1,10 +1,10 @@
 """The course of an election for one candidate: acquire the lease, hold it, hand it on."""
 
 import asyncio
-import logging
 import random
 from collections.abc import Callable
 
+from stowplan import logs
 from stowplan.cluster.errors import ClusterError
 from stowplan.cluster.failure_log import FailureLog
 from stowplan.cluster.leader_election.election_rules import ElectionRules
@@ -19,7 +19,7 @@ _RELEASE_SECONDS = 3.0
 """For handing the lease on at the end, when somebody waits for us to exit."""
 _NOTE_SECONDS = 1.0
 
-log = logging.getLogger("stowplan.cluster")
+log = logs.get(__name__)
 
 
 class LeaderElector:
@@ -46,24 +46,24 @@ class LeaderElector:
         self._on_stopped = on_stopped
         self._clock = clock
         self._rng = rng
-        self._reports = FailureLog(f"lease {name}", clock)
+        self._reports = FailureLog(clock, lock=name)
         self._leader = ""
 
     async def run(self) -> None:
         try:
             await self._acquire()
-            log.info("Successfully acquired lease %s", self._name)
+            log.info("Successfully acquired lease", lock=self._name)
             self._on_started()
             await self._tell("became leader")
             await self._hold()
-            log.warning("Failed to renew lease %s in time", self._name)
+            log.warning("Failed to renew lease", lock=self._name, err="renew deadline exceeded")
         finally:
             self._candidate.resign()
             self._on_stopped()
             await self._hand_on()
 
     async def _acquire(self) -> None:
-        log.info("Attempting to acquire leader lease %s", self._name)
+        log.info("Attempting to acquire leader lease...", lock=self._name)
         while not await self._try():
             await asyncio.sleep(self._pause())
 
@@ -94,7 +94,7 @@ class LeaderElector:
             won = False
         if self._leader != self._candidate.leader:
             self._leader = self._candidate.leader
-            log.info("The leader is %s", self._leader or "nobody")
+            log.info("Leader changed", lock=self._name, leader=self._leader)
         return won
 
     async def _renew(self) -> bool:
@@ -104,7 +104,7 @@ class LeaderElector:
         try:
             await self._lock.update(spec)
         except ClusterError as error:
-            log.info("Failed to renew lease %s without looking, looking now: %s", self._name, error)
+            log.info("Failed to update lease optimistically, falling back to slow path", lock=self._name, err=error)
             return False
         self._candidate.wrote(spec, sent_at)
         return True
@@ -130,7 +130,7 @@ class LeaderElector:
                     await self._lock.update(spec)
                 await self._tell("stopped leading")
         except (ClusterError, TimeoutError) as error:
-            log.warning("Failed to release lease %s: %s", self._name, str(error) or "no answer in time")
+            log.warning("Failed to release lease", lock=self._name, err=str(error) or "no reply in time")
 
     async def _tell(self, what: str) -> None:
         """Leave an event; nothing depends on it."""
@@ -138,4 +138,4 @@ class LeaderElector:
             async with asyncio.timeout(_NOTE_SECONDS):
                 await self._lock.tell(f"{self._candidate.identity} {what}")
         except (ClusterError, TimeoutError) as error:
-            log.info("Failed to record that %s %s: %s", self._candidate.identity, what, error)
+            log.info("Failed to record event", lock=self._name, note=f"{self._candidate.identity} {what}", err=error)

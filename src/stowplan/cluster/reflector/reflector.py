@@ -6,7 +6,6 @@ It never gives up: whatever fails is tried again, with growing waits, and told.
 """
 
 import asyncio
-import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -15,6 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Protocol
 
+from stowplan import logs
 from stowplan.api.kinds import Kind
 from stowplan.cluster.client import Client
 from stowplan.cluster.errors import ApiError, ClusterError, ConnectionFailedError, UntrustedServerError
@@ -34,7 +34,7 @@ _SHORT_SECONDS = 1.0
 """A watch that ends sooner, and tells nothing, has failed."""
 _TRIES_BEFORE_RELIST = 3
 
-log = logging.getLogger("stowplan.cluster")
+log = logs.get(__name__)
 
 
 class EventSink(Protocol):
@@ -100,7 +100,7 @@ class Reflector:
         """Watches in a row that failed with an answer from the server."""
         self._unavailable = ""
         """Whether the kind is known to the sink as missing or forbidden."""
-        self._reports = FailureLog(kind.resource, clock)
+        self._reports = FailureLog(clock, resource=kind.resource)
 
     async def run(self) -> None:
         """Feed the sink until cancelled."""
@@ -144,7 +144,7 @@ class Reflector:
         if self._version == version and self._clock() - started < _SHORT_SECONDS:
             raise ended
         self._fresh = False
-        log.debug("The watch of %s ended: %s", self.kind.resource, ended)
+        log.v(5, "Watch closed", resource=self.kind.resource, err=ended)
 
     async def _follow(self, seconds: int) -> None:
         params = {
@@ -204,7 +204,7 @@ class Reflector:
 
     def _on_refusal(self, verb: str, error: ApiError) -> float:
         if is_expired(error):
-            log.info("The watch of %s is too far behind, listing again: %s", self.kind.resource, error.message)
+            log.info("Watch expired, listing again", resource=self.kind.resource, err=error.message)
             held, self._version, self._fresh = not self._fresh, "", True
             return 0.0 if held else self._backoff.next()
         if error.status == 404 and not self._required:
@@ -222,7 +222,11 @@ class Reflector:
         self._memory.start_list()
         self._tell_vanished()
         if self._unavailable != "missing":
-            log.warning("The server has no %s of %s; going on without", self.kind.resource, self.kind.api_version)
+            log.warning(
+                "The API server does not serve this resource, continuing without it",
+                resource=self.kind.resource,
+                apiVersion=self.kind.api_version,
+            )
         self._tell_unavailable("missing", lambda: self._sink.missing(self.kind))
         return self._absence.next()
 

@@ -4,12 +4,12 @@ Whole batches are decoded in one go into a kind's struct. Where one object does 
 then they are taken one by one, and the odd one is told and left out.
 """
 
-import logging
 from collections.abc import Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from stowplan import logs
 from stowplan.api import codec
 from stowplan.api.kinds import Kind
 from stowplan.api.meta import Wire
@@ -22,7 +22,7 @@ Item = tuple[Any, bytes | None]
 
 LONGEST_FRAME = 64 << 20
 
-log = logging.getLogger("stowplan.cluster")
+log = logs.get(__name__)
 
 
 class ListMeta(Wire, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ class Decoder:
         except codec.DecodeError as error:
             meta = codec.whole(data).get("metadata")
             name = f"{meta.get('namespace', '')}/{meta.get('name')}" if isinstance(meta, dict) else "?"
-            log.warning("%s %s is left out, it cannot be read: %s", self._kind.name, name.lstrip("/"), error)
+            log.warning("Failed to decode object, ignoring it", kind=self._kind.name, object=logs.ref(name), err=error)
             return None
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from typing import Any
 
-from stowplan import api
+from stowplan import api, logs
 from stowplan.api import codec
 from stowplan.api.codec import DecodeError
 from stowplan.cluster import bodies, messages, protobuf
@@ -19,7 +18,7 @@ from stowplan.framework import Bind, Failure, Request
 PATIENCE = 30.0
 """Seconds after which a binding that may have happened is told of in the log."""
 
-log = logging.getLogger("stowplan.cluster")
+log = logs.get(__name__)
 
 Answer = Callable[[Request, Any], None]
 """Takes what came of a request."""
@@ -78,8 +77,12 @@ class BindingExchange(WriteRequest):
         if now - doubted_at >= PATIENCE and not self._told:
             self._told = True
             wanted = self._instruction
-            message = 'Still trying to find out whether a pod was bound: pod="%s" node="%s" err="%s"'
-            log.warning(message, wanted.pod.key, wanted.node_name, error)
+            log.warning(
+                "Binding is in doubt, the request is repeated",
+                pod=logs.ref(wanted.pod),
+                node=wanted.node_name,
+                err=error,
+            )
         self._send_again()
 
     def end(self, outcome: Failure | None) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-
+from stowplan import logs
 from stowplan.cluster import bodies
 from stowplan.cluster.errors import ClusterError
 from stowplan.cluster.write_client import JSON, Writer, WriteRequest
@@ -13,7 +12,7 @@ from stowplan.framework import Evict, Failure
 
 _GONE = "NotFound"
 
-log = logging.getLogger("stowplan.cluster")
+log = logs.get(__name__)
 
 
 class EvictionExchange(WriteRequest):
@@ -61,5 +60,5 @@ class EvictionExchange(WriteRequest):
             self._attempts += 1
         else:
             pod = self._instruction.pod
-            log.error('Error occurred while preempting the pod: pod="%s" err="%s"', pod.key, failure.message)
+            log.error(failure.message, "Error occurred while preempting the pod", pod=logs.ref(pod))
             self._answer(self._instruction, failure)

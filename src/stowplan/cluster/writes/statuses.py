@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
+from stowplan import logs
 from stowplan.cluster import bodies
 from stowplan.cluster.errors import ClusterError
 from stowplan.cluster.write_client import Writer, WriteRequest
 from stowplan.cluster.writes import api_failures
 from stowplan.framework import Failure, PatchStatus
 
-log = logging.getLogger("stowplan.cluster")
+log = logs.get(__name__)
 
 
 class Statuses:
@@ -58,7 +58,7 @@ class Statuses:
             return
         del self.running[pod.uid]
         if failure is not None and not api_failures.is_gone(failure):
-            log.error('Error updating pod: pod="%s" err="%s"', pod.key, failure.message)
+            log.error(failure.message, "Error updating pod", pod=logs.ref(pod))
         if exchange.next_step is not None:
             exchange.next_step()
         elif exchange.following is not None:

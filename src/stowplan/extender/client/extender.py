@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
+from stowplan import logs
 from stowplan.config.extender_limits import ExtenderLimits, hedged
 from stowplan.config.types import Extender as Entry
 from stowplan.extender.client.circuit_breaker import Breaker
@@ -18,7 +18,7 @@ from stowplan.extender.wire.errors import WireError
 from stowplan.framework import Failure, NodeInfo, Pod, PodTemplate
 from stowplan.framework.extender import CallExtender, Claim, Eviction, ExtenderVerb, Filtered
 
-log = logging.getLogger("stowplan.extenders")
+log = logs.get(__name__)
 
 OK = 200
 GATEWAY_TROUBLE = (502, 503, 504)
@@ -104,7 +104,7 @@ class HttpExtender:
         except (WireError, ExtenderUnreachableError) as problem:
             return Failure(str(problem))
         except Exception as bug:
-            log.exception("extender %s: %s", self.name, request.verb)
+            log.exception(bug, "Extender call failed", extender=self.name, verb=request.verb)
             return Failure(f"internal error: {type(bug).__name__}: {bug}")
 
     # Requests
@@ -227,8 +227,11 @@ class HttpExtender:
         """Tell of a problem once: it will come with every pod."""
         for problem in problems:
             kind = problem.partition(":")[0].partition(" in {")[0]
-            log.log(logging.DEBUG if kind in self._told else logging.WARNING, "extender %s: %s", self.name, problem)
-            self._told.add(kind)
+            if kind not in self._told:
+                self._told.add(kind)
+                log.warning("Extender returned an invalid result", extender=self.name, err=problem)
+            else:
+                log.v(5, "Extender returned an invalid result", extender=self.name, err=problem)
 
 
 def _refusal(verb: str, url: str, answer: HttpReply) -> str:

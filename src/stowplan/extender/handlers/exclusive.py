@@ -6,15 +6,15 @@ plugins only read the cluster and the result of the late request is discarded.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from stowplan import logs
 from stowplan.errors import StowplanError
 
-log = logging.getLogger("stowplan.extender")
+log = logs.get(__name__)
 
 Change = Callable[[], None]
 """A change of the cluster, made while no plugin reads it."""
@@ -88,7 +88,11 @@ class Exclusive:
             now, overdue = self._clock(), self._deadline
             if lock is not self._lock or overdue is None or now < overdue + OVERTAKE_AFTER_SECONDS:
                 return
-            log.warning("going on without %s, which takes %.1f s so far", self._busy_with, now - self._entered_at)
+            log.warning(
+                "Request is stuck, other requests continue without it",
+                request=self._busy_with,
+                seconds=round(now - self._entered_at, 1),
+            )
             self._lock = threading.Lock()
             self._deadline = None
             self.stuck += 1
@@ -120,5 +124,5 @@ class Exclusive:
             change = self._changes.popleft()
             try:
                 change()
-            except Exception:
-                log.exception("a change of the cluster could not be made")
+            except Exception as error:
+                log.exception(error, "Failed to apply a change of the cluster")

@@ -5,7 +5,6 @@ Upstream: k8s.io/kube-scheduler/extender/v1 ExtenderArgs, ExtenderFilterResult
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Sequence
 from itertools import compress
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stowplan import logs
 from stowplan.extender.handlers.cluster_plugins import ClusterPlugins
 from stowplan.extender.handlers.handler_state import HandlerState
 from stowplan.extender.handlers.node_results import NodeResults
@@ -24,7 +24,7 @@ from stowplan.framework import Code, Pod, Status
 from stowplan.runtime.decide.filtering import absent_status
 from stowplan.runtime.out_of_tree.plugin_runner import PASSES, NodeVerdicts
 
-log = logging.getLogger("stowplan.extender")
+log = logs.get(__name__)
 
 NO_EARLIER_ANSWER = "no answer in time, nor an earlier one"
 UNKNOWN_NODE = Status(Code.UnschedulableAndUnresolvable, "node(s) not known to the extender yet")
@@ -100,7 +100,7 @@ def _reply(state: HandlerState, call: VerbCall, request: FilterRequest, pod: Pod
     rejects = call.facts.rejects = dict(Counter((*failed.values(), *unresolvable.values())))
     if state.policy.shadow:
         if rejects:
-            log.info("shadow: filter would have rejected nodes for pod %s: %s", call.facts.pod, rejects)
+            log.info("Shadow mode: filter would have rejected nodes", pod=logs.ref(call.facts.pod), reasons=rejects)
         passing, failed, unresolvable = [True] * len(request.names), {}, {}
     call.facts.nodes_out = sum(passing)
     if "filter" in state.earlier_answers and not call.facts.dry_run:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
 
+from stowplan import logs
 from stowplan.errors import StowplanError
 from stowplan.extender import deadline
 from stowplan.extender.handlers import bind_verb, filter_verb, preempt_verb, prioritize_verb
@@ -19,7 +19,7 @@ from stowplan.extender.handlers.threads import VerbThreads
 from stowplan.extender.handlers.verb_call import Verb, VerbCall, VerbReply
 from stowplan.extender.wire.errors import WireError
 
-log = logging.getLogger("stowplan.extender")
+log = logs.get(__name__)
 
 _ANSWERS = {"filter": filter_verb.answer, "prioritize": prioritize_verb.answer, "preempt": preempt_verb.answer}
 _FALLBACKS = {"filter": filter_verb.fallback, "prioritize": prioritize_verb.fallback, "bind": bind_verb.fallback}
@@ -123,7 +123,8 @@ class Handlers:
         facts.error = text = printable(" ".join(_text(problem).split()))
         if isinstance(problem, WireError):
             return VerbReply(400, state.error_body(text), facts)
-        log.warning("%s of pod %s failed: %s", facts.verb, facts.pod, text, exc_info=_unforeseen(problem))
+        trace = {} if isinstance(problem, StowplanError) else {"stacktrace": logs.stack_trace(problem)}
+        log.warning("Request failed", verb=facts.verb, pod=logs.ref(facts.pod), err=text, **trace)
         if facts.verb == "preempt":
             return preempt_verb.fallback(state, call, text, 503 if isinstance(problem, OutOfTimeError) else 500)
         return _FALLBACKS[facts.verb](state, call, text)
@@ -131,8 +132,3 @@ class Handlers:
 
 def _text(problem: Exception) -> str:
     return str(problem) if isinstance(problem, StowplanError) else f"{type(problem).__name__}: {problem}"
-
-
-def _unforeseen(problem: Exception) -> Exception | None:
-    """The exception to log with its traceback: one that neither a plugin nor the request caused."""
-    return None if isinstance(problem, StowplanError) else problem

@@ -6,7 +6,6 @@ kube-scheduler groups nodes by equal reasons.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from itertools import compress
@@ -14,10 +13,11 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan import logs
 from stowplan.framework import Code, DecisionRecord, Pod, Rejection, Status
 from stowplan.runtime.out_of_tree.plugin_runner import PASSES, NodeVerdicts
 
-log = logging.getLogger("stowplan.extender")
+log = logs.get(__name__)
 
 _warned: set[str] = set()
 
@@ -88,9 +88,8 @@ def _without_name(text: str, name: str, plugin: str) -> str:
     if cleaned != text and plugin not in _warned:
         _warned.add(plugin)
         log.warning(
-            'plugin "%s" names nodes in its reasons ("%s"): the scheduler counts nodes by equal reasons, '
-            'so "node" is sent instead',
-            plugin,
-            text,
+            'Plugin names nodes in its reasons; "node" is sent instead, since kube-scheduler counts equal reasons',
+            plugin=plugin,
+            reason=text,
         )
     return cleaned

@@ -8,9 +8,9 @@ Upstream: k8s.io/kube-scheduler/extender/v1 ExtenderPreemptionArgs, ExtenderPree
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 
+from stowplan import logs
 from stowplan.extender.handlers.cluster_plugins import WeightedPlugins
 from stowplan.extender.handlers.handler_state import HandlerState, NoCacheError
 from stowplan.extender.handlers.verb_call import VerbCall, VerbReply
@@ -20,7 +20,7 @@ from stowplan.framework import CandidateRecord, DecisionRecord, Pod, PreemptionR
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 from stowplan.runtime.points.cycle_error import CycleError
 
-log = logging.getLogger("stowplan.extender")
+log = logs.get(__name__)
 
 Candidates = dict[str, tuple[Pod, ...]]
 Evictions = dict[str, tuple[tuple[str, ...], int]]
@@ -39,7 +39,11 @@ def answer(state: HandlerState, call: VerbCall) -> VerbReply:
         evictions = _checked(state, request, proposed, kept)
     if state.policy.shadow:
         if evictions.keys() != request.victims.keys():
-            log.info("shadow: preempt would have left nodes %s for pod %s", sorted(evictions), call.facts.pod)
+            log.info(
+                "Shadow mode: preempt would have returned other nodes",
+                pod=logs.ref(call.facts.pod),
+                nodes=sorted(evictions),
+            )
         evictions = _unchanged(request)
     call.facts.nodes_out = len(evictions)
     if "preempt" in state.earlier_answers:
@@ -99,11 +103,11 @@ def _checked(state: HandlerState, request: PreemptRequest, proposed: Candidates,
         there = {pod.uid for pod in proposed.get(node, ())}.union(() if info is None else info.pods)
         before = request.victims.get(node)
         if before is None and info is None:
-            log.warning("preempt: node %s was neither offered nor is it known, and is left out", node)
+            log.warning("Preempt drops a node that is neither a candidate nor known", node=node)
         elif not there.issuperset(uids):
-            log.warning("preempt: node %s is left out, since victims were named that are not on it", node)
+            log.warning("Preempt drops a node, since some of its victims are not on it", node=node)
         elif not uids and (before is None or before.pods):
-            log.debug("preempt: node %s is left out, since nobody would be evicted there", node)
+            log.v(5, "Preempt drops a node without victims", node=node)
         else:
             evictions[node] = (uids, _violations(before, uids))
     return evictions

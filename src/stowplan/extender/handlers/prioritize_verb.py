@@ -5,12 +5,12 @@ Upstream: k8s.io/kube-scheduler/extender/v1 HostPriorityList
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan import logs
 from stowplan.extender.handlers.cluster_plugins import ClusterPlugins
 from stowplan.extender.handlers.handler_state import HandlerState
 from stowplan.extender.handlers.pod_cycles import PodCycle
@@ -19,7 +19,7 @@ from stowplan.extender.scaling import from_percent
 from stowplan.extender.wire.server_requests import FilterRequest, read_filter
 from stowplan.framework import DecisionRecord, Pod
 
-log = logging.getLogger("stowplan.extender")
+log = logs.get(__name__)
 
 
 def answer(state: HandlerState, call: VerbCall) -> VerbReply:
@@ -30,7 +30,7 @@ def answer(state: HandlerState, call: VerbCall) -> VerbReply:
         pod, scores = _score(state, call, request)
     sent: Sequence[int] = scores
     if state.policy.shadow:
-        log.info("shadow: prioritize would have scored nodes for pod %s", call.facts.pod)
+        log.info("Shadow mode: prioritize would have scored nodes", pod=logs.ref(call.facts.pod))
         sent = [0] * len(scores)
     if "prioritize" in state.earlier_answers and not call.facts.dry_run:
         state.earlier_answers["prioritize"].put(call.facts, dict(zip(request.names, sent, strict=True)))
@@ -91,5 +91,5 @@ def fallback(state: HandlerState, call: VerbCall, problem: str) -> VerbReply:
     earlier: dict[str, int] = {}
     if "prioritize" in state.earlier_answers:
         earlier = state.earlier_answers["prioritize"].get(call.facts) or {}
-    log.warning("prioritize of pod %s gives equal scores: %s", call.facts.pod, problem)
+    log.warning("Prioritize failed, all nodes get equal scores", pod=logs.ref(call.facts.pod), err=problem)
     return VerbReply(200, state.priority_lines.write(names, [earlier.get(name, 0) for name in names]), call.facts)

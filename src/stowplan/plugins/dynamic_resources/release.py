@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
-from stowplan import api
+from stowplan import api, logs
 from stowplan.api import codec
 from stowplan.framework import Failure, Handle, Pod, Sleep
 from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker
@@ -14,7 +13,7 @@ from stowplan.plugins.dynamic_resources.claims import PodClaims, key
 from stowplan.plugins.dynamic_resources.extended_resources import is_written
 from stowplan.plugins.dynamic_resources.reserve import ClaimReservation
 
-log = logging.getLogger("stowplan.plugins")
+log = logs.get(__name__)
 
 _PAUSE = 1.0
 """Seconds until a pod is tried again for which a claim could not be freed."""
@@ -67,21 +66,21 @@ class ClaimReleaser:
         if not isinstance(outcome, Failure):
             self._tracker.assume(outcome)
         elif outcome.reason != "NotFound":
-            log.error('unreserve: resourceclaim="%s" pod="%s" err="%s"', key(claim), pod.key, outcome.message)
+            log.error(outcome.message, "unreserve", resourceclaim=logs.ref(key(claim)), pod=logs.ref(pod))
 
     async def _deallocate(self, claim: api.ResourceClaim, pod: Pod) -> None:
         outcome = await patch_status(claim, {"allocation": None, "reservedFor": None, "devices": None})
         if not isinstance(outcome, Failure):
             self._tracker.assume(outcome)
         else:
-            log.error('deallocate: resourceclaim="%s" pod="%s" err="%s"', key(claim), pod.key, outcome.message)
+            log.error(outcome.message, "deallocate", resourceclaim=logs.ref(key(claim)), pod=logs.ref(pod))
             await self._try_again(pod)
 
     async def _delete(self, claim: api.ResourceClaim, pod: Pod | None = None) -> None:
         """`pod` is tried again once that is done."""
         problem = await delete(claim)
         if problem is not None:
-            log.error('delete: resourceclaim="%s" err="%s"', key(claim), problem.message)
+            log.error(problem.message, "delete", resourceclaim=logs.ref(key(claim)))
         if pod is not None:
             await self._try_again(pod)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from stowplan import logs
 from stowplan.framework import Code, Failure, Status
 from stowplan.framework.extender import CallExtender, Claim, Eviction, Extender
 from stowplan.runtime.points.cycle_error import CycleError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stowplan.cache import NodeTable
     from stowplan.runtime.decide.diagnosis import Diagnosis
 
-log = logging.getLogger("stowplan.extenders")
+log = logs.get(__name__)
 
 NO_CANDIDATE = Status(Code.Unschedulable, "preemption: no candidate node for preemption", plugin="DefaultPreemption")
 
@@ -40,7 +40,9 @@ async def narrowed(diagnosis: Diagnosis, found: Evictions) -> Evictions | Status
         except CycleError as problem:
             if not extender.ignorable:
                 return Status(Code.Error, f"preemption: {problem.status.message}")
-            log.info("extender %s is left out, since it may be: %s", extender.name, problem)
+            log.info(
+                "Skipped extender as it returned error and has ignorable flag set", extender=extender.name, err=problem
+            )
             continue
         empty = next((name for name, eviction in claimed.items() if not eviction.victims), None)
         if empty is not None and not extender.ignorable:

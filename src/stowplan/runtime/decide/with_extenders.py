@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stowplan import logs
 from stowplan.framework import Code, Failure, NodeInfo, Pod, StateNotFoundError, Status, Together
 from stowplan.framework.extender import CallExtender, Extender, Filtered
 from stowplan.runtime.decide.decision import Decision, best_slots
@@ -21,7 +21,7 @@ from stowplan.runtime.profile.handle import Evictions
 if TYPE_CHECKING:
     from stowplan.runtime.profile.profile import Profile
 
-log = logging.getLogger("stowplan.extenders")
+log = logs.get(__name__)
 
 _SCALE = 10
 """From an extender's scores, 0 to 10, to those of plugins."""
@@ -63,7 +63,7 @@ async def _filter_all(diagnosis: Diagnosis) -> None:
             await _filter(diagnosis)
         except CycleError as problem:
             # Whoever fails here may do better when asked about all nodes, and has the last word then.
-            log.error("pod %s: evaluation failed on nominated node: %s", diagnosis.pod.key, problem)
+            log.error(problem, "Evaluation failed on nominated node", pod=logs.ref(diagnosis.pod))
             diagnosis.feasible = diagnosis.feasible[:0]
         if len(diagnosis.feasible):
             return
@@ -97,7 +97,11 @@ async def _filter(diagnosis: Diagnosis) -> None:
         if isinstance(answer, Failure):
             if not extender.ignorable:
                 raise CycleError(answer.message)
-            log.info("extender %s is left out, since it may be: %s", extender.name, answer.message)
+            log.info(
+                "Skipping extender as it returned error and has ignorable flag set",
+                extender=extender.name,
+                err=answer.message,
+            )
             continue
         refused = _statuses(answer.failed, Code.Unschedulable)
         refused |= _statuses(answer.unresolvable, Code.UnschedulableAndUnresolvable)
@@ -129,7 +133,12 @@ async def _prioritize(diagnosis: Diagnosis) -> None:
 async def _scores(extender: Extender, pod: Pod, infos: Sequence[NodeInfo]) -> Mapping[str, float]:
     answer: Mapping[str, float] | Failure = await CallExtender(extender, "prioritize", pod, infos)
     if isinstance(answer, Failure):
-        log.warning("extender %s gives no scores to pod %s: %s", extender.name, pod.key, answer.message)
+        log.warning(
+            "Failed to run extender's priority function. No score given by this extender.",
+            err=answer.message,
+            pod=logs.ref(pod),
+            extender=extender.name,
+        )
         return {}
     return answer
 

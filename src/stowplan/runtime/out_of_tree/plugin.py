@@ -6,7 +6,6 @@ plugin; nothing else is affected.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan import logs
 from stowplan.framework import (
     ALL_EVENTS,
     Call,
@@ -42,7 +42,9 @@ from stowplan.runtime.out_of_tree.template_only_pod import TemplateOnlyPod
 from stowplan.runtime.points.cycle_error import CycleError, failed_at
 
 T = TypeVar("T")
-log = logging.getLogger("stowplan.plugins")
+log = logs.get(__name__)
+
+_STACK_TRACE_VERBOSITY = 5
 
 _IN_FRACTIONS = ("min-max", "reverse")
 _PLAIN = (float, int)
@@ -129,7 +131,9 @@ class OutOfTreePlugin(InTreePlugin):
         if types is None or types != (self._sort_key_types or types):
             if not isinstance(key, Status):
                 expected = "a tuple of numbers and strings, of the same length and types for all pods"
-                log.warning('plugin "%s": sort_key returned %s, expected %s', self.name, shown(key), expected)
+                log.warning(
+                    "Plugin failed", plugin=self.name, err=f"sort_key returned {shown(key)}, expected {expected}"
+                )
             return (1,)
         self._sort_key_types = types
         return (0, *key)
@@ -253,14 +257,15 @@ class OutOfTreePlugin(InTreePlugin):
 
     def _raised(self, point: str, problem: BaseException) -> Status:
         text = f"{point} {raised(problem)}"
-        log.warning('plugin "%s": %s', self.name, text, exc_info=problem if log.isEnabledFor(logging.DEBUG) else None)
+        trace = {"stacktrace": logs.stack_trace(problem)} if log.verbosity >= _STACK_TRACE_VERBOSITY else {}
+        log.warning("Plugin failed", plugin=self.name, err=text, **trace)
         return error(text)
 
     async def _call_outside(self, point: str, method: Callable[..., Any], *args: Any) -> Status | None:
         """Call a method that may block or be a coroutine, where that holds up nobody else."""
         answer = await Call(self.name, point, partial(method, *args))
         if isinstance(answer, Failure):
-            log.warning('plugin "%s": %s %s', self.name, point, answer.message)
+            log.warning("Plugin failed", plugin=self.name, err=f"{point} {answer.message}")
             return error(f"{point} {answer.message}")
         return self._status(answer)
 
@@ -344,11 +349,10 @@ class OutOfTreePlugin(InTreePlugin):
         """The plugin read what differs from pod to pod: what it said of one pod must not be used for another."""
         if self.scope != "cluster":
             log.warning(
-                'plugin "%s" declares scope "%s" but reads pod.%s, which is not part of the template: '
-                "its answers are no longer cached",
-                self.name,
-                self.scope,
-                attribute,
+                "Plugin reads a field of the pod that is not part of its template; its results are no longer cached",
+                plugin=self.name,
+                scope=self.scope,
+                field=f"pod.{attribute}",
             )
             self.scope = "cluster"  # type: ignore[misc]
             self._on_uncacheable()

@@ -190,7 +190,7 @@ def test_a_lease_taken_by_force_ends_the_lead(caplog: pytest.LogCaptureFixture) 
         assert lease.history == ["me", "admin"], "what is another's is not handed on"
 
     _run(main)
-    assert "Failed to renew lease kube-system/x in time" in caplog.messages
+    assert "Failed to renew lease: renew deadline exceeded (lock=kube-system/x)" in caplog.messages
 
 
 @settings(max_examples=30)

@@ -104,7 +104,7 @@ def test_a_malformed_frame_is_told_and_the_watch_resumed(caplog: pytest.LogCaptu
     assert calls == ["synced", ("put", "a"), ("put", "b")]
     assert client.watched_from == ["5", "6", "7"]
     assert client.times == [0.0, 0.0, 0.8, 0.8]
-    assert caplog.messages[0].startswith("Failed to watch pods: malformed frame in the watch of pods: ")
+    assert caplog.messages[0].startswith("Failed to watch: malformed frame in the watch of pods: ")
 
 
 @pytest.mark.parametrize("bad", [[b"{\n"], ApiError(504, "Timeout", "Too large resource version")], ids=repr)
@@ -119,7 +119,9 @@ def test_a_missing_kind_is_told_once_and_looked_for_again(caplog: pytest.LogCapt
     client, calls = play([missing, missing, missing, listed(5, pod("a"))], [])
     assert calls == ["missing", ("put", "a"), "synced"]
     assert client.times == [0.0, 30.0, 90.0, 210.0, 210.0]
-    assert caplog.messages == ["The server has no pods of v1; going on without"]
+    assert caplog.messages == [
+        "The API server does not serve this resource, continuing without it (resource=pods, apiVersion=v1)"
+    ]
 
 
 def test_a_kind_that_goes_takes_its_objects_along() -> None:
@@ -132,7 +134,7 @@ def test_a_kind_that_must_be_there_keeps_its_objects_when_it_is_not_found(caplog
     client, calls = play([missing, listed(5, pod("a")), listed(6, pod("a"))], [missing] * 3, required=True)
     assert calls == [("put", "a"), "synced", ("put", "a"), "synced"]
     assert client.verbs == ["list", "list", "watch", "watch", "watch", "list", "watch"]
-    assert caplog.messages[0] == "Failed to list pods: NotFound (404): page not found"
+    assert caplog.messages[0] == "Failed to list: NotFound (404): page not found (resource=pods)"
 
 
 def test_a_forbidden_list_is_told_by_name_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
@@ -142,8 +144,8 @@ def test_a_forbidden_list_is_told_by_name_and_tried_again(caplog: pytest.LogCapt
     assert calls == ["forbidden list", "synced"]
     assert client.times[:3] == [0.0, 0.8, 2.4]
     assert caplog.messages == [
-        'Failed to list pods: Forbidden (403): User "x" cannot list resource "pods"',
-        "It works again to list pods",
+        'Failed to list: Forbidden (403): User "x" cannot list resource "pods" (resource=pods)',
+        "Succeeded to list again (resource=pods)",
     ]
 
 
@@ -158,5 +160,5 @@ def test_where_watching_alone_is_forbidden_lists_take_its_place() -> None:
 def test_refused_credentials_are_told_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     client, calls = play([ApiError(401), listed(5)], [])
     assert calls == ["synced"]
-    assert caplog.messages == ["Failed to list pods: Unauthorized (401)"]
+    assert caplog.messages == ["Failed to list: Unauthorized (401) (resource=pods)"]
     assert client.times[:2] == [0.0, 0.8]

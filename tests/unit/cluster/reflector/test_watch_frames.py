@@ -58,7 +58,9 @@ def test_an_object_that_cannot_be_read_is_told_and_left_out(caplog: pytest.LogCa
     assert [pod.metadata.name for pod, _ in _decoder().page(_list(_pod("a"), odd, _pod("b")))[1]] == ["a", "b"]
     lines = [_frame("ADDED", odd), _frame("ADDED", _pod("c"))]
     assert [event.item[0].metadata.name for event in _decoder().frames(lines)] == ["c"]
-    expected = "Pod ns/odd is left out, it cannot be read: $.spec.nodeName: Expected `str`, got `object`"
+    expected = (
+        "Failed to decode object, ignoring it: $.spec.nodeName: Expected `str`, got `object` (kind=Pod, object=ns/odd)"
+    )
     assert caplog.messages == [expected, expected]
 
 

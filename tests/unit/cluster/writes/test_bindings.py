@@ -92,8 +92,9 @@ def test_a_binding_of_unknown_fate_is_not_given_up(
             assert reasons(await stage.end()) == [None]
 
     run(play())
-    (told,) = caplog.messages
-    assert told.startswith('Still trying to find out whether a pod was bound: pod="default/web" node="n1"')
+    (message,) = caplog.messages
+    assert message.startswith("Binding is in doubt, the request is repeated: ")
+    assert message.endswith(" (pod=default/web, node=n1)")
 
 
 def test_a_binding_of_unknown_fate_ends_as_a_timeout_when_nothing_is_sent_any_more() -> None:

@@ -159,10 +159,10 @@ def test_without_scores_the_pod_is_placed_all_the_same(reply: Any) -> None:
 
 def test_a_problem_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     reply = [{"Host": name, "Score": 11 + i} for i, name in enumerate(NODES)]
-    with caplog.at_level(logging.WARNING, "stowplan.extenders"):
+    with caplog.at_level(logging.WARNING, "stowplan.extender"):
         decide(world(), pod("p"), lambda path, request: reply, **PRIORITIZE)
     (record,) = caplog.records
-    assert record.message.endswith("a score is outside 0 to 10, and counts as it is: 11")
+    assert "a score is outside 0 to 10, and counts as it is: 11 (extender=" in record.message
 
 
 def full(name: str) -> dict[str, Any]:

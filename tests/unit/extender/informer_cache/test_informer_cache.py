@@ -9,6 +9,8 @@ from stowplan.extender.informer_cache import InformerCache
 from stowplan.extender.reservations import ReservationBook, Reservations
 from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, reject
 
+pytestmark = pytest.mark.usefixtures("klog")
+
 NODE, POD, CLAIM = KINDS["Node"], KINDS["Pod"], KINDS["PersistentVolumeClaim"]
 
 

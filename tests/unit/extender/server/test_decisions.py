@@ -12,6 +12,8 @@ from stowplan.extender.server.decisions import DecisionLog
 from stowplan.extender.server.line_file import LineFile
 from stowplan.extender.server.request_handling import HttpExchange
 
+pytestmark = pytest.mark.usefixtures("klog")
+
 
 def exchange(verb: Verb, uid: str) -> HttpExchange:
     told = reply(verb, b"{}", pod=f"d/{uid}", pod_uid=uid)

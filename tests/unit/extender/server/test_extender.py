@@ -19,6 +19,8 @@ from stowplan.extender.server.extender import ExtenderServer
 from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.serving import ServingOptions, listen
 
+pytestmark = pytest.mark.usefixtures("klog")
+
 ANY_PORT = ServingOptions(address="127.0.0.1", port=0)
 BODY = request(("n1", "yes"), ("n2", "no"))
 

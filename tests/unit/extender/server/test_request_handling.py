@@ -6,6 +6,8 @@ from tests.unit.extender.server.fakes import Canned, make_answering
 
 from stowplan.extender.server.request_handling import HttpExchange, Refusal
 
+pytestmark = pytest.mark.usefixtures("klog")
+
 
 class Notes:
     def __init__(self) -> None:

@@ -5,6 +5,8 @@ from tests.unit.extender.server.fakes import reply
 from stowplan.extender.server.request_handling import HttpExchange
 from stowplan.extender.server.request_log import RequestLog
 
+pytestmark = pytest.mark.usefixtures("klog")
+
 
 def told(capsys: pytest.CaptureFixture[str], body: bytes) -> str:
     answer = reply("filter", b'{"Error":""}', pod="d/web", nodes_in=2, nodes_out=1)

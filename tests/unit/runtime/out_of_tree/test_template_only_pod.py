@@ -55,7 +55,7 @@ def replica(name: str) -> Json:
 @pytest.mark.parametrize("scope", ["node", "node+pods"])
 @pytest.mark.parametrize("attribute", OWN)
 def test_what_is_a_pods_own_is_not_remembered(attribute: str, scope: str, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, "stowplan.plugins")
+    caplog.set_level(logging.WARNING, "stowplan")
     in_ = world(looking(OWN[attribute], scope))
     expected = {"a": "n0", "odd": "n1", "b": "n0"}
     for _ in range(3):
@@ -63,8 +63,8 @@ def test_what_is_a_pods_own_is_not_remembered(attribute: str, scope: str, caplog
             assert in_.decide(replica(name)).node_name == where
     warnings = [record.getMessage() for record in caplog.records]
     assert len(warnings) == 1
-    assert f'plugin "looking" declares scope "{scope}" but reads pod.' in warnings[0]
-    assert "its answers are no longer cached" in warnings[0]
+    assert "its results are no longer cached" in warnings[0]
+    assert f"(plugin=looking, scope={scope}, field=pod." in warnings[0]
 
 
 @pytest.mark.parametrize(
