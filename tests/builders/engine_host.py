@@ -15,7 +15,7 @@ from tests.builders.objects import Json, typed
 from stowplan import api
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.config.types import KubeSchedulerConfiguration
-from stowplan.engine import Engine, Observer
+from stowplan.engine import CheckedEngine, Engine, Observer
 from stowplan.framework import Bind, Call, EmitEvent, Failure, Instruction, PatchStatus, Request
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
@@ -43,19 +43,22 @@ class Host:
         plugins: Mapping[str, Factory] | None = None,
         observer: Observer | None = None,
         grace: float = 0.0,
+        check_invariants: bool = True,
         **options: Any,
     ) -> None:
         self.clock = VirtualClock(NOW)
         self.world = ApiServer(self.clock, grace=grace)
-        self.engine = Engine(
+        make_engine = CheckedEngine if check_invariants else Engine
+        self.engine = make_engine(
             config if isinstance(config, KubeSchedulerConfiguration) else configured(config, plugins or {}),
             {**REGISTRY, **(plugins or {})},
             clock=self.clock,
             rng=random.Random(0),
             observer=observer,
-            **{"check_invariants": True, **options},
+            **options,
         )
-        self.core = self.engine.core
+        self.state = self.engine._state
+        """The engine's private state, for tests of its parts."""
         self.untold: list[Change] = []
         """What the watches have not told yet."""
         self.open: list[Instruction] = []
@@ -169,18 +172,18 @@ class Host:
     def place(self, name: str) -> str:
         """Where in the queue a pod is; "" if it is not."""
         for part in ("active", "backoff", "error_backoff", "unschedulable", "gated"):
-            if any(unit.pod.name == name for unit in getattr(self.core.queue, part)):
+            if any(unit.pod.name == name for unit in getattr(self.state.queue, part)):
                 return part
         return ""
 
     def unit(self, name: str) -> Any:
-        queue = self.core.queue
+        queue = self.state.queue
         units: Iterable[Any] = (*queue.active, *queue.backoff, *queue.error_backoff, *queue.unschedulable, *queue.gated)
         return next(unit for unit in units if unit.pod.name == name)
 
     @property
     def assumed(self) -> set[str]:
-        return {self.core.cluster.pods[uid].name for uid in self.core.cluster.assumed}
+        return {self.engine.cluster.pods[uid].name for uid in self.engine.cluster.assumed}
 
 
 def _name(instruction: Instruction) -> str:

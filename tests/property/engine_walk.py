@@ -54,7 +54,7 @@ class EngineWalk:
             plugins={Gatekeeper.name: lambda args, handle: Gatekeeper(args, handle, self)},
             grace=grace,
         )
-        self.world, self.engine, self.core = self.host.world, self.host.engine, self.host.core
+        self.world, self.engine, self.state = self.host.world, self.host.engine, self.host.state
         self.at_ease = False
         """Whether everything goes well from now on, for the cluster to come to rest."""
         self.answers: list[tuple[Request, Any]] = []
@@ -218,7 +218,7 @@ class EngineWalk:
                 return
 
     def decide_waiting(self, which: int, how: int) -> None:
-        waiting = _pick(list(self.core.waiting_pods), which)
+        waiting = _pick(list(self.engine.waiting_pods), which)
         if waiting is not None:
             if how % 3 == 0 and not self.at_ease:
                 waiting.reject(Gatekeeper.name, "changed my mind")
@@ -235,7 +235,7 @@ class EngineWalk:
                 continue
             if self.world.version != version:
                 version, idle = self.world.version, 0
-            if not self._waits_for_time() or (idle > 6 and not self.core.attempts):
+            if not self._waits_for_time() or (idle > 6 and not self.engine.attempts):
                 return
             idle += 1
             due = self.host.next_deadline()
@@ -251,7 +251,7 @@ class EngineWalk:
             self.answer(0, 0)
         elif self.host.take() or self.host.open:
             self.carry_out(0, 1)
-        elif len(self.core.waiting_pods):
+        elif len(self.engine.waiting_pods):
             self.decide_waiting(0, 1)
         elif not self.engine.schedule_one():
             version = self.world.version
@@ -262,19 +262,19 @@ class EngineWalk:
         return True
 
     def _waits_for_time(self) -> bool:
-        failed = next(self.core.queue.error_backoff, None)
-        timers = (self.core.timers.next_deadline(), self.world.next_deadline())
+        failed = next(self.state.queue.error_backoff, None)
+        timers = (self.state.timers.next_deadline(), self.world.next_deadline())
         return failed is not None or any(deadline is not None for deadline in timers)
 
     def problems(self) -> list[str]:
         """What is wrong in a cluster at rest."""
-        cluster, queue = self.core.cluster, self.core.queue
+        cluster, queue = self.engine.cluster, self.state.queue
         told = check(self.engine)
         told += [f"{uid} was bound {times} times" for uid, times in self.binds.items() if times > 1]
         for what, left in {
             "assumed": cluster.assumed,
-            "attempts": self.core.attempts,
-            "waiting": list(self.core.waiting_pods),
+            "attempts": self.engine.attempts,
+            "waiting": list(self.engine.waiting_pods),
             "active": list(queue.active),
             "backing off": list(queue.backoff),
         }.items():
@@ -285,12 +285,12 @@ class EngineWalk:
         known = {uid: pod.node_name for uid, pod in cluster.pods.items()}
         if bound != known:
             told.append(f"pods are on nodes {bound}, the engine thinks {known}")
-        if alive.keys() - bound.keys() != self.core.pending.keys():
-            told.append(f"pods {alive.keys() - bound.keys()} wait, the engine thinks {self.core.pending.keys()}")
+        if alive.keys() - bound.keys() != self.engine.pending.keys():
+            told.append(f"pods {alive.keys() - bound.keys()} wait, the engine thinks {self.engine.pending.keys()}")
         return told + self.overlooked()
 
     def overlooked(self) -> list[str]:
-        return [str(found) for found in overlooked(self.core) if not self._is_excused(found)]
+        return [str(found) for found in overlooked(self.engine) if not self._is_excused(found)]
 
     def _is_excused(self, found: Overlooked) -> bool:
         """Whether kube-scheduler would let the pod wait as well:
@@ -302,7 +302,7 @@ class EngineWalk:
         - a pod turned out to be bound elsewhere than assumed: others hear of it when the attempt to bind it fails;
         - a nomination kept it away that ended without a word, as when the nominated pod went elsewhere.
         """
-        rejectors, cluster = found.unit.unschedulable_plugins, self.core.cluster
+        rejectors, cluster = found.queued.unschedulable_plugins, self.engine.cluster
         if cluster.assumed and not _HELPED_BY_PODS.isdisjoint(rejectors):
             return True
         if "PodTopologySpread" in rejectors and any(pod.terminating for pod in cluster.pods.values()):
@@ -311,27 +311,27 @@ class EngineWalk:
             return True
         if any(pod.node_name not in cluster.nodes.slot_of for pod in cluster.pods.values()):
             return True
-        if any(uid in cluster.pods and uid not in cluster.assumed for uid in self.core.attempts):
+        if any(uid in cluster.pods and uid not in cluster.assumed for uid in self.engine.attempts):
             return True
-        return all(self._released.get(name, -(2**31)) >= found.unit.pod.priority for name in found.node_names)
+        return all(self._released.get(name, -(2**31)) >= found.queued.pod.priority for name in found.node_names)
 
     def _listen(self) -> None:
         """Hear of what pods are told about the end of others."""
-        move = self.core.queue.move
+        move = self.state.queue.move
 
         def overheard(event: Any, old: Any, new: Any, pre_check: Any = None) -> None:
             if event is ASSIGNED_POD_DELETE:
                 self._announced.add(old.uid)
             move(event, old, new, pre_check)
 
-        self.core.queue.move = overheard  # type: ignore[method-assign]
+        self.state.queue.move = overheard  # type: ignore[method-assign]
 
     def _note_releases(self) -> None:
-        nominator = self.core.nominator
+        nominator = self.state.nominator
         if nominator.by_node or self._nominated:
             now = {uid: (name, pod.priority) for name, pods in nominator.by_node.items() for uid, pod in pods.items()}
             for uid, (name, priority) in self._nominated.items():
-                there = self.core.cluster.pods.get(uid)
+                there = self.engine.cluster.pods.get(uid)
                 stays = now.get(uid, ("",))[0] == name or (there is not None and there.node_name == name)
                 if not stays and uid not in self._announced:
                     self._released[name] = max(priority, self._released.get(name, priority))

@@ -104,7 +104,7 @@ def _answer(
 def _run(simulation: Simulation, recorder: RunRecorder, manifests: Manifests, progress: Progress) -> None:
     populate(simulation.world, simulation.controllers, manifests.objects, manifests.standing)
     simulation.settle()
-    progress.start("placing pods", total=len(simulation.engine.core.pending))
+    progress.start("placing pods", total=len(simulation.engine.pending))
     simulation.run(lambda: progress.reach(recorder.bindings))
 
 

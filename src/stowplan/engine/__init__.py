@@ -1,14 +1,16 @@
-"""The scheduling loop, as a pure object: what happens in the cluster goes in, what is to be done about it comes out.
+"""The scheduler's logic without I/O: events of the cluster in, instructions out.
 
-Belongs here: the scheduling cycle and the binding cycle, what failure does to a pod, carrying out a preemption, taking
-in what a watch tells, timers, the invariants that hold between all of these. Does not belong here: deciding
-(`runtime`), waiting in line (`queue`), any I/O, any clock of its own, any event loop. May import everything below.
+Belongs here: event handlers, scheduling cycle, binding cycle, requeueing after failures, execution of preemptions,
+timers, tasks (coroutines without an event loop), and the invariants between them. Does not belong here: decisions
+(`runtime`), the queue (`queue`), I/O, a clock or an event loop of its own. May import all rooms below it.
 
-`Engine` is the port. A host tells it of objects (`put`, `remove`) and of time (`tick`), lets it work (`schedule_one`),
-carries out the instructions that it `take`s, and brings the answers back (`answer`).
+`Engine` is the port. A host (simulator or scheduler) reports objects (`put`, `remove`) and time (`tick`), runs cycles
+(`schedule_one`), carries out the instructions that it `take`s, and returns their outcomes (`answer`). All else that a
+host needs are read-only views and constructor arguments; the state is private.
 """
 
 from stowplan.engine.engine import Engine
+from stowplan.engine.invariants import CheckedEngine
 from stowplan.engine.observer import Observer
 
-__all__ = ["Engine", "Observer"]
+__all__ = ["CheckedEngine", "Engine", "Observer"]

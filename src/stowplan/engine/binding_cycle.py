@@ -1,4 +1,7 @@
-"""From a chosen node to a bound pod: assume, Reserve, Permit, and the binding cycle."""
+"""From a chosen node to a bound pod: assume, Reserve, Permit, and the binding cycle.
+
+Upstream: pkg/scheduler/schedule_one.go (assume, bindingCycle, handleBindingCycleError)
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,11 @@ from typing import Any
 from stowplan import logs
 from stowplan.cache.cluster import CacheError
 from stowplan.config import Duration
-from stowplan.engine.attempt import Attempt, as_it_was
 from stowplan.engine.preemption import Preemptions
 from stowplan.engine.requeue import Failed, FailureHandler
-from stowplan.engine.state import EngineState
-from stowplan.framework import PODS_TO_ACTIVATE, Bind, Code, EmitEvent, Failure, PatchStatus, Status
+from stowplan.engine.state import Attempt, EngineState
+from stowplan.framework import PODS_TO_ACTIVATE, Bind, Code, EmitEvent, Failure, PatchStatus, QueuedPodInfo, Status
 from stowplan.framework.extender import CallExtender
-from stowplan.queue import QueuedPod
 from stowplan.queue.cluster_events import ASSIGNED_POD_DELETE
 from stowplan.runtime import Decision
 from stowplan.runtime.points.binding_points import (
@@ -35,45 +36,45 @@ _WAITING, _SKIPPED = Status(Code.Wait), Status(Code.Skip)
 
 
 class BindingCycles:
-    """Binds pods. One that nobody has to wait for goes straight to the instruction; the others get a coroutine."""
+    """Binds pods: with a single Bind instruction where no plugin has to be awaited, else with a task per pod."""
 
-    def __init__(self, core: EngineState, failures: FailureHandler, preemptions: Preemptions) -> None:
-        self._core = core
+    def __init__(self, state: EngineState, failures: FailureHandler, preemptions: Preemptions) -> None:
+        self._state = state
         self._failures = failures
         self._preemptions = preemptions
 
-    def begin(self, unit: QueuedPod, decision: Decision) -> None:
-        core = self._core
-        pod = unit.pod
-        attempt = Attempt(unit, decision, core.cycle)
+    def begin(self, queued: QueuedPodInfo, decision: Decision) -> None:
+        state = self._state
+        pod = queued.pod
+        attempt = Attempt(queued, decision, state.cycle)
         try:
-            core.cluster.assume(pod, decision.node_name)
+            state.cluster.assume(pod, decision.node_name)
         except CacheError as problem:
-            self._failures.handle(unit, Failed.plain(Status(Code.Error, str(problem))))
+            self._failures.handle(queued, Failed.plain(Status(Code.Error, str(problem))))
             return
-        core.attempts[pod.uid] = attempt
-        if core.nominator.by_node:
-            core.nominator.remove(pod)
+        state.attempts[pod.uid] = attempt
+        if state.nominator.by_node:
+            state.nominator.remove(pod)
         late = attempt.late
         if late.reserve:
             status = self._reserve(attempt)
             if status is not None:
-                self._take_back(attempt)
-                self._failures.handle(unit, Failed.late(status))
+                self._forget(attempt)
+                self._failures.handle(queued, Failed.late(status))
                 return
         if not late.straight:
-            attempt.task = core.tasks.start(self._permit_and_bind(attempt))
+            attempt.task = state.tasks.start(self._permit_and_bind(attempt))
             return
         if attempt.state.get(PODS_TO_ACTIVATE):
             self._activate(attempt)
-        core.queue.done(pod.uid)
-        core.observer.binding(unit, attempt.node_name)
+        state.queue.done(pod.uid)
+        state.observer.bind_started(queued, attempt.node_name)
         request = Bind(pod, attempt.node_name)
-        request.on_answer = partial(self._straight_outcome, attempt)
-        core.outbox.append(request)
+        request.on_answer = partial(self._bind_answered, attempt)
+        state.outbox.append(request)
 
     def _reserve(self, attempt: Attempt) -> Status | None:
-        began = self._core.clock()
+        began = self._state.clock()
         try:
             status = run_reserve(attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
         except Exception as bug:
@@ -81,7 +82,7 @@ class BindingCycles:
         self._passed(attempt, "Reserve", status, began)
         return status
 
-    def _straight_outcome(self, attempt: Attempt, outcome: Any) -> None:
+    def _bind_answered(self, attempt: Attempt, outcome: Any) -> None:
         if isinstance(outcome, Failure):
             name = attempt.late.bind[0].name
             status = Status(Code.Error, f'running Bind plugin "{name}": {outcome.message}')
@@ -99,61 +100,61 @@ class BindingCycles:
 
     async def _permit(self, attempt: Attempt) -> None:
         args = (attempt.state, attempt.pod, attempt.node_name)
-        began = self._core.clock()
+        began = self._state.clock()
         status, waits = await run_permit(attempt.late.permit, *args)
         self._passed(attempt, "Permit", _WAITING if waits else status, began)
         if status is not None:
-            if attempt.cycle == self._core.cycle:
-                self._take_back(attempt)
-                self._failures.handle(attempt.unit, Failed.late(status))
+            if attempt.cycle == self._state.cycle:
+                self._forget(attempt)
+                self._failures.handle(attempt.queued, Failed.late(status))
             else:
-                # Others were tried while the plugins were asked, and may have missed what the pod held.
+                # Other pods were tried while the Permit plugins ran, and may have missed the room that the pod held.
                 self._binding_failed(attempt, Failed.late(status))
             return
-        waiting = self._hold_back(attempt, waits) if waits else None
+        waiting = self._wait_on_permit(attempt, waits) if waits else None
         self._activate(attempt)
         failed = await self._bind(attempt, waiting)
         if failed is not None:
             self._binding_failed(attempt, failed)
 
-    def _hold_back(self, attempt: Attempt, waits: dict[str, float]) -> WaitingPodEntry:
-        core, pod = self._core, attempt.pod
-        # Among others, a time that is no number would never be due, and neither would those behind it.
+    def _wait_on_permit(self, attempt: Attempt, waits: dict[str, float]) -> WaitingPodEntry:
+        state, pod = self._state, attempt.pod
+        # NaN would never be due, and would block the timers behind it in the heap.
         waits = {plugin: 0.0 if isnan(wait) else wait for plugin, wait in waits.items()}
-        waiting = core.waiting_pods.add(pod, waits)
-        timers = [core.timers.after(wait, partial(_time_out, waiting, plugin, wait)) for plugin, wait in waits.items()]
+        waiting = state.waiting_pods.add(pod, waits)
+        timers = [state.timers.after(wait, partial(_time_out, waiting, plugin, wait)) for plugin, wait in waits.items()]
 
-        def stop_timers(verdict: Status | None) -> None:
+        def cancel_timers(verdict: Status | None) -> None:
             for timer in timers:
                 timer.cancel()
 
-        waiting.when_settled(stop_timers)
-        if pod.uid not in core.cluster.assumed:
-            waiting.reject("", REMOVED)  # It went away while the plugins were asked.
+        waiting.when_settled(cancel_timers)
+        if pod.uid not in state.cluster.assumed:
+            waiting.reject("", REMOVED)  # Deleted while the Permit plugins ran.
         return waiting
 
     async def _bind(self, attempt: Attempt, waiting: WaitingPodEntry | None) -> Failed | None:
-        """The binding cycle; what made it fail."""
-        core, late, pod = self._core, attempt.late, attempt.pod
+        """The binding cycle; returns the reason if it fails."""
+        state, late, pod = self._state, attempt.late, attempt.pod
         args = (attempt.state, pod, attempt.node_name)
-        began = core.clock()
+        began = state.clock()
         status, pre_binds = run_pre_flights(late.pre_bind, *args)
         self._passed(attempt, "PreBindPreFlight", status if status is not None or pre_binds else _SKIPPED, began)
         if status is None and (pre_binds or waiting is not None):
-            core.outbox.append(PatchStatus(pod, None, attempt.node_name))
+            state.outbox.append(PatchStatus(pod, None, attempt.node_name))
         if waiting is not None:
             if status is not None:
                 waiting.reject(status.plugin, status.message)
-            began = core.clock()
+            began = state.clock()
             verdict = await self._verdict(waiting)
-            core.waiting_pods.remove(pod.uid)
-            core.observer.waited(attempt.unit, verdict, core.clock() - began)
+            state.waiting_pods.remove(pod.uid)
+            state.observer.permit_wait_ended(attempt.queued, verdict, state.clock() - began)
             if status is None and verdict is not None:
                 return Failed.late(verdict)
         if status is not None:
             return Failed.plain(status)
-        # Whatever fails from here on is no verdict that an event could change.
-        core.queue.done(pod.uid)
+        # Failures from here on are errors: no event could change them, so none has to be recorded for the pod.
+        state.queue.done(pod.uid)
         if pre_binds:
             status = await self._pre_bind(attempt)
         status = status or await self._write_binding(attempt)
@@ -165,8 +166,8 @@ class BindingCycles:
         return None
 
     async def _post_bind(self, attempt: Attempt) -> None:
-        """Whatever goes wrong, the pod is bound, and must not be taken back."""
-        began = self._core.clock()
+        """Failures are logged only: the pod is bound and must stay assumed."""
+        began = self._state.clock()
         try:
             await run_post_bind(attempt.late.post_bind, attempt.state, attempt.pod, attempt.node_name)
         except Exception as error:
@@ -174,7 +175,7 @@ class BindingCycles:
         self._passed(attempt, "PostBind", None, began)
 
     async def _write_binding(self, attempt: Attempt) -> Status | None:
-        """An extender that binds comes before the plugins that do."""
+        """Extenders with the bind verb take precedence over Bind plugins."""
         pod = attempt.pod
         for extender in attempt.extenders:
             if extender.serves("bind") and extender.is_interested(pod):
@@ -183,8 +184,8 @@ class BindingCycles:
                     return None
                 if not extender.ignorable:
                     return Status(Code.Error, outcome.message)
-        self._core.observer.binding(attempt.unit, attempt.node_name)
-        began = self._core.clock()
+        self._state.observer.bind_started(attempt.queued, attempt.node_name)
+        began = self._state.clock()
         status = await run_bind(attempt.late.bind, attempt.state, pod, attempt.node_name)
         self._passed(attempt, "Bind", status, began)
         return status
@@ -192,7 +193,7 @@ class BindingCycles:
     async def _pre_bind(self, attempt: Attempt) -> Status | None:
         uid, running = attempt.pod.uid, self._preemptions.pre_binding
         running[uid] = attempt
-        began = self._core.clock()
+        began = self._state.clock()
         try:
             status = await run_pre_bind(attempt.late.pre_bind, attempt.state, attempt.pod, attempt.node_name)
         finally:
@@ -209,39 +210,39 @@ class BindingCycles:
 
     def _bound(self, attempt: Attempt) -> None:
         pod, node_name = attempt.pod, attempt.node_name
-        self._core.attempts.pop(pod.uid, None)
-        self._core.observer.bound(attempt.unit, node_name)
+        self._state.attempts.pop(pod.uid, None)
+        self._state.observer.bound(attempt.queued, node_name)
         note = f"Successfully assigned {pod.key} to {node_name}"
-        self._core.outbox.append(EmitEvent(pod, "Normal", "Scheduled", "Binding", note))
+        self._state.outbox.append(EmitEvent(pod, "Normal", "Scheduled", "Binding", note))
 
     def _passed(self, attempt: Attempt, point: str, status: Status | None, began: float) -> None:
-        self._core.observer.passed(attempt.unit, point, status, self._core.clock() - began)
+        self._state.observer.point_ran(attempt.queued, point, status, self._state.clock() - began)
 
-    def _take_back(self, attempt: Attempt) -> None:
-        began = self._core.clock()
+    def _forget(self, attempt: Attempt) -> None:
+        began = self._state.clock()
         run_unreserve(attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
         self._passed(attempt, "Unreserve", None, began)
-        self._core.cluster.forget(attempt.pod)
-        self._core.attempts.pop(attempt.pod.uid, None)
+        self._state.cluster.forget(attempt.pod)
+        self._state.attempts.pop(attempt.pod.uid, None)
 
     def _binding_failed(self, attempt: Attempt, failed: Failed) -> None:
-        """What the pod held is free for others, but no reason for itself to try again."""
-        core, pod, rejected = self._core, attempt.pod, failed.status.rejected
-        self._take_back(attempt)
-        there = core.cluster.pods.get(pod.uid)
-        freed = there is None or there.node_name != attempt.node_name
-        gone = as_it_was(pod, attempt.node_name)
+        """The room that the pod held is free for other pods, but is no reason to retry the pod itself."""
+        state, pod, rejected = self._state, attempt.pod, failed.status.rejected
+        self._forget(attempt)
+        cached = state.cluster.pods.get(pod.uid)
+        freed = cached is None or cached.node_name != attempt.node_name
+        removed = attempt.removed_pod()
         if freed and not rejected:
-            core.queue.move(ASSIGNED_POD_DELETE, gone, None)
-        self._failures.handle(attempt.unit, failed)
+            state.queue.move(ASSIGNED_POD_DELETE, removed, None)
+        self._failures.handle(attempt.queued, failed)
         if freed and rejected:
-            core.queue.move(ASSIGNED_POD_DELETE, gone, None, pre_check=lambda other: other.uid != pod.uid)
+            state.queue.move(ASSIGNED_POD_DELETE, removed, None, pre_check=lambda other: other.uid != pod.uid)
 
     def _activate(self, attempt: Attempt) -> None:
-        """Pods that a plugin of this cycle wants tried now."""
+        """Activate the pods that a plugin of this cycle put under PodsToActivate."""
         pods = attempt.state.get(PODS_TO_ACTIVATE)
         if pods:
-            self._core.queue.activate(list(pods.values()))
+            self._state.queue.activate(list(pods.values()))
             pods.clear()
 
 

@@ -1,45 +1,47 @@
-"""The engine's port."""
+"""The engine's port.
+
+Upstream: pkg/scheduler/scheduler.go
+"""
 
 from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from stowplan.cache import Cluster
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine.binding_cycle import BindingCycles
 from stowplan.engine.event_handlers import EventHandlers
-from stowplan.engine.invariants import Invariants
+from stowplan.engine.handle import EngineHandle
 from stowplan.engine.observer import Observer
 from stowplan.engine.preemption import Preemptions
 from stowplan.engine.requeue import FailureHandler
 from stowplan.engine.scheduling_cycle import SchedulingCycles
-from stowplan.engine.state import EngineState
-from stowplan.framework import ALL_EVENTS, EmitEvent, Instruction, Pod, Request, Status
+from stowplan.engine.state import SUB_QUEUES, Attempt, EngineState, PendingPod
+from stowplan.framework import ALL_EVENTS, Instruction, Pod, QueuedPodInfo, Request, Status
 from stowplan.framework.extender import CallExtender, Extender
 from stowplan.queue import HintTable, Nominator, SchedulingQueue, sort_key_of
 from stowplan.runtime import Profile, Registry, build_profiles
 from stowplan.runtime.decide.diagnosis import EXTENDER
-from stowplan.runtime.points.waiting_pods import WaitingPods
+from stowplan.runtime.points.waiting_pods import Defer, WaitingPods
 
-_HEARD_BY = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
-"""The points whose plugins can keep a pod waiting, and so want to hear of events."""
+_REJECTING_POINTS = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
+"""Extension points whose plugins can make a pod wait, and therefore register for events."""
 
-_CHANGING = ("put", "remove", "tick", "answer", "schedule_one")
-"""The calls in which something happens."""
+_TIMED_FIRST_CALLS, _TIMED_EVERY_NTH = 100, 10
+"""PreEnqueue is timed for the first 100 calls and for one in ten after that, as in kube-scheduler."""
 
-_TIMED_AT_FIRST, _TIMED_EVERY = 100, 10
-"""So many questions at PreEnqueue are timed, and after that one in so many, as in kube-scheduler."""
-
-UNSCHEDULABLE_TIMEOUT = 300.0
+UNSCHEDULABLE_TIMEOUT_SECONDS = 300.0
 
 
 class Engine:
-    """Events in, instructions out. All of it happens in the calls; in between nothing moves."""
+    """Events in, instructions out. State changes only during calls of its methods."""
+
+    binding_cycles: type[BindingCycles] = BindingCycles
 
     def __init__(
         self,
@@ -48,69 +50,66 @@ class Engine:
         *,
         clock: Callable[[], float],
         rng: random.Random,
+        wall_clock: Callable[[], float] | None = None,
         observer: Observer | None = None,
-        unschedulable_timeout: float = UNSCHEDULABLE_TIMEOUT,
+        unschedulable_timeout: float = UNSCHEDULABLE_TIMEOUT_SECONDS,
         keep_objects: bool = False,
+        keep_assigned_objects: bool = True,
         extenders: tuple[Extender, ...] = (),
-        check_invariants: bool = False,
+        connection: Any = None,
     ) -> None:
-        cluster, nominator = Cluster(keep_objects=keep_objects), Nominator()
-        profiles = build_profiles(config, registry, cluster, nominator, rng, extenders)
-        observer = observer or Observer()
-        queue = _queue(config, profiles, nominator, clock, unschedulable_timeout, observer)
-        self.core = core = EngineState(cluster, nominator, profiles, queue, clock, observer)
-        failures = FailureHandler(core)
-        self._preemptions = Preemptions(core)
-        bindings = BindingCycles(core, failures, self._preemptions)
-        self._cycles = SchedulingCycles(core, bindings, failures, self._preemptions)
-        self._intake = EventHandlers(core)
+        """`clock` drives timers and the queue; `wall_clock`, by default the same, gives timestamps for objects.
+
+        `keep_objects` keeps raw objects for plugins that want them, those of assigned pods only with
+        `keep_assigned_objects`. `connection` is the handle's connection to the API server.
+        """
+        cluster, nominator, observer = Cluster(keep_objects=keep_objects), Nominator(), observer or Observer()
+        state = EngineState(cluster, nominator, clock, wall_clock or clock, observer, keep_assigned_objects)
+        self._state = state
+        self._preemptions = Preemptions(state)
+        profiles = state.profiles = build_profiles(
+            config, registry, cluster, nominator, rng, extenders, partial(self._make_handle, connection)
+        )
+        state.queue = _queue(config, profiles, nominator, clock, unschedulable_timeout, observer)
+        failures = FailureHandler(state)
+        self._bindings = self.binding_cycles(state, failures, self._preemptions)
+        self._cycles = SchedulingCycles(state, self._bindings, failures, self._preemptions)
+        self._handlers = EventHandlers(state)
         self._held: deque[Callable[[], None]] = deque()
-        self.invariants: Invariants | None = None
-        if check_invariants:
-            self._check_after_every_call()
-        for profile in profiles.values():
-            if profile.handle is not None:
-                profile.handle.attach(self)
+        state.deciding = False
+        state.run_deferred()
 
-    def _check_after_every_call(self) -> None:
-        self.invariants = self.core.observer = Invariants(self.core)
-        for name in _CHANGING:
-            setattr(self, name, self.invariants.after(getattr(self, name), lambda: self.suspended))
+    def _make_handle(self, connection: Any, profile_name: str) -> EngineHandle:
+        return EngineHandle(profile_name, self._state, self._preemptions, connection)
 
-    @property
-    def suspended(self) -> bool:
-        """Whether a cycle waits for an extender's answer; until it comes, all else is held back."""
-        return self._cycles.suspended
+    def marshal_through(self, run_on_engine_thread: Defer) -> None:
+        """Sets how actions of plugins on other threads reach the engine's thread; by default they run at once."""
+        self._state.marshal = run_on_engine_thread
 
-    # What a host tells
+    # Input
     def put(self, item: Any, whole: Any = None) -> None:
-        """An object was added or changed; `whole` is all of its JSON, for plugins that want it."""
+        """An object was added or updated; `whole` is its raw JSON, for plugins that want it."""
         if self._cycles.suspended:
-            self._held.append(partial(self._intake.put, item, whole))
+            self._held.append(partial(self._handlers.put, item, whole))
         else:
-            self._intake.put(item, whole)
+            self._handlers.put(item, whole)
 
     def remove(self, item: Any) -> None:
-        """An object is gone."""
+        """An object was deleted."""
         if self._cycles.suspended:
-            self._held.append(partial(self._intake.remove, item))
+            self._held.append(partial(self._handlers.remove, item))
         else:
-            self._intake.remove(item)
+            self._handlers.remove(item)
 
     def tick(self) -> None:
-        """Time has passed."""
+        """Runs timers that are due."""
         if self._cycles.suspended:
             return
-        self.core.timers.run_due()
-        self.core.queue.tick()
-
-    def next_deadline(self) -> float | None:
-        """When `tick` has something to do next, if nothing else happens."""
-        deadlines = (self.core.timers.next_deadline(), self.core.queue.next_deadline())
-        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+        self._state.timers.run_due()
+        self._state.queue.tick()
 
     def answer(self, request: Request, outcome: Any) -> None:
-        """What came of a request; a Failure where it was not fulfilled."""
+        """The outcome of a request; a Failure if it was not carried out."""
         if not self._cycles.suspended:
             request.on_answer(outcome)
         elif isinstance(request, CallExtender) and request.verb != "bind":
@@ -120,57 +119,90 @@ class Engine:
             self._held.append(partial(request.on_answer, outcome))
 
     def _release(self) -> None:
-        """Take in what was held back while a cycle was suspended; it is over unless it asked again."""
+        """Handle input held back while the cycle was suspended, unless it called another extender."""
         while self._held and not self._cycles.suspended:
             self._held.popleft()()
 
-    # What a host lets happen
+    # Work and output
     def schedule_one(self) -> bool:
-        """One scheduling cycle; False where no pod is ready for it, or one is suspended until an extender answers."""
+        """Runs one scheduling cycle; False if no pod is ready, or while a cycle is suspended."""
         return not self._cycles.suspended and self._cycles.run_one()
 
     def take(self) -> list[Instruction]:
-        """The instructions given since the last call, in order."""
-        outbox = self.core.outbox
+        """The instructions issued since the last call, in order."""
+        outbox = self._state.outbox
         taken = outbox.copy()
         outbox.clear()
         return taken
 
+    # Read-only views
+    @property
+    def suspended(self) -> bool:
+        """Whether a cycle waits for an extender's answer; until then, all other input is held back."""
+        return self._cycles.suspended
+
+    def next_deadline(self) -> float | None:
+        """When `tick` has something to do next, if nothing else happens."""
+        deadlines = (self._state.timers.next_deadline(), self._state.queue.next_deadline())
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    @property
+    def waits_for_time(self) -> bool:
+        """Whether a timer is set, or a pod backs off after an error: progress that needs no event."""
+        state = self._state
+        return state.timers.next_deadline() is not None or next(state.queue.error_backoff, None) is not None
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """By schedulerName."""
+        return self._state.profiles
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cache of nodes, assigned and assumed pods, and other objects."""
+        return self._state.cluster
+
+    @property
+    def pending(self) -> Mapping[str, PendingPod]:
+        """Unassigned pods of our profiles by uid, until they are reported as bound."""
+        return self._state.pending
+
     def resource_version(self, pod: Pod) -> str:
-        """The version of a pending pod that was seen last; empty where that is not known any more."""
-        known = self.core.pending.get(pod.uid)
+        """The last seen resourceVersion of a pending pod; empty if the pod is no longer pending."""
+        known = self._state.pending.get(pod.uid)
         return "" if known is None else known.resource_version
 
-    # What plugins ask for
+    @property
+    def attempts(self) -> Mapping[str, Attempt]:
+        """Assumed pods by uid whose binding is under way."""
+        return self._state.attempts
+
     @property
     def waiting_pods(self) -> WaitingPods:
-        return self.core.waiting_pods
+        """Pods that wait on Permit."""
+        return self._state.waiting_pods
 
-    def activate(self, pods: Mapping[str, Pod]) -> None:
-        self.core.defer(lambda: self.core.queue.activate(list(pods.values())))
+    def queue_counts(self) -> dict[str, int]:
+        """Number of queued pods: active, backoff, unschedulable and gated."""
+        return self._state.queue.counts()
 
-    def now(self) -> float:
-        return self.core.wall()
-
-    def emit(self, event: EmitEvent) -> None:
-        self.core.defer(lambda: self.core.outbox.append(event))
-
-    def measured(self, metric: str, labels: tuple[str, ...], value: float) -> None:
-        self.core.observer.measured(metric, labels, value)
-
-    def start(self, steps: Coroutine[Request, Any, None]) -> None:
-        self.core.defer(partial(self._start, steps))
-
-    def _start(self, steps: Coroutine[Request, Any, None]) -> None:
-        self.core.tasks.start(steps)
+    def queued_pods(self, *sub_queues: str) -> Iterator[QueuedPodInfo]:
+        """Pods in the named sub-queues, by default in all."""
+        return chain.from_iterable(getattr(self._state.queue, name) for name in sub_queues or SUB_QUEUES)
 
     @property
-    def preempting(self) -> Collection[str]:
-        """The uids of pods whose preemption may be under way; a live view."""
-        return self._preemptions.preemptors
+    def in_flight(self) -> Iterator[QueuedPodInfo]:
+        """Pods whose scheduling cycle is not over, in the order in which they were popped."""
+        return self._state.queue.flying
 
-    def is_preempting(self, pod: Pod) -> bool:
-        return self._preemptions.is_running(pod)
+    def nominated_pods(self, node_name: str) -> Collection[Pod]:
+        """Pending pods nominated to the node."""
+        return self._state.nominator.on_node(node_name)
+
+    @property
+    def preemptors(self) -> Collection[str]:
+        """The uids of pods for which evictions are under way."""
+        return self._preemptions.preemptors
 
 
 def _queue(
@@ -192,41 +224,41 @@ def _queue(
         initial_backoff=float(config.pod_initial_backoff_seconds),
         max_backoff=float(config.pod_max_backoff_seconds),
         unschedulable_timeout=unschedulable_timeout,
-        on_enter=observer.entered if _overrides(observer, "entered") else None,
+        on_enter=observer.pod_queued if _overrides(observer, "pod_queued") else None,
     )
 
 
 def _pre_enqueue(
     profiles: Mapping[str, Profile], observer: Observer, clock: Callable[[], float]
 ) -> Callable[[Pod, str], Status | None]:
-    def of_its_profile(pod: Pod, first: str) -> Status | None:
+    def by_scheduler_name(pod: Pod, first: str) -> Status | None:
         return profiles[pod.template.spec.scheduler_name].pre_enqueue(pod, first)
 
-    ask = next(iter(profiles.values())).pre_enqueue if len(profiles) == 1 else of_its_profile
-    if not _overrides(observer, "enqueued"):
-        return ask
+    run = next(iter(profiles.values())).pre_enqueue if len(profiles) == 1 else by_scheduler_name
+    if not _overrides(observer, "pre_enqueue_ran"):
+        return run
     calls = count()
 
     def timed(pod: Pod, first: str) -> Status | None:
         number = next(calls)
-        if number % _TIMED_EVERY and number >= _TIMED_AT_FIRST:
-            return ask(pod, first)
+        if number % _TIMED_EVERY_NTH and number >= _TIMED_FIRST_CALLS:
+            return run(pod, first)
         began = clock()
-        status = ask(pod, first)
-        observer.enqueued(pod, status, clock() - began)
+        status = run(pod, first)
+        observer.pre_enqueue_ran(pod, status, clock() - began)
         return status
 
     return timed
 
 
 def _overrides(observer: Observer, method: str) -> bool:
-    """Whether anybody listens."""
+    """Whether the observer implements the method; calls of the empty one are saved."""
     return getattr(type(observer), method) is not getattr(Observer, method)
 
 
 def _hints(profile: Profile, observer: Observer, clock: Callable[[], float]) -> HintTable:
-    plugins = {plugin.name: plugin for point in _HEARD_BY for plugin in profile.points[point]}
+    plugins = {plugin.name: plugin for point in _REJECTING_POINTS for plugin in profile.points[point]}
     registrations = {name: plugin.events_to_register() for name, plugin in plugins.items()}
     if profile.extenders:
         registrations[EXTENDER] = ALL_EVENTS
-    return HintTable(registrations, observer.hinted if _overrides(observer, "hinted") else None, clock)
+    return HintTable(registrations, observer.hint_returned if _overrides(observer, "hint_returned") else None, clock)

@@ -1,4 +1,7 @@
-"""Taking in what a watch tells: into the cache, into the queue, and to the pods that waited for it."""
+"""Event handlers: update the cache and the queue, and wake pods that wait for the event.
+
+Upstream: pkg/scheduler/eventhandlers.go
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,7 @@ from typing import Any
 
 from stowplan import api
 from stowplan.cache import key_of
-from stowplan.engine.attempt import as_it_was
-from stowplan.engine.pending import PendingPod
-from stowplan.engine.state import EngineState
+from stowplan.engine.state import EngineState, PendingPod, assigned_copy
 from stowplan.framework import Action, Pod
 from stowplan.queue.cluster_events import (
     ASSIGNED_POD_ADD,
@@ -25,61 +26,61 @@ _FINISHED = ("Succeeded", "Failed")
 
 
 class EventHandlers:
-    """The engine's ear. Telling it the same thing twice does no harm; what was there before it knows itself."""
+    """Event handlers. Idempotent; the old object is taken from the cache, not from the caller."""
 
-    def __init__(self, core: EngineState) -> None:
-        self._core = core
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
         self._put: dict[type, Callable[[Any, Any], None]] = {api.Pod: self._put_pod, api.Node: self._put_node}
         self._remove: dict[type, Callable[[Any], None]] = {api.Pod: self._remove_pod, api.Node: self._remove_node}
 
     def put(self, item: Any, whole: Any = None) -> None:
-        """An object was added or changed."""
+        """An object was added or updated."""
         self._put.get(type(item), self._put_other)(item, whole)
 
     def remove(self, item: Any) -> None:
-        """An object is gone."""
+        """An object was deleted."""
         self._remove.get(type(item), self._remove_other)(item)
 
     def _put_node(self, node: api.Node, whole: Any) -> None:
-        core = self._core
-        info = core.cluster.nodes.get(node.metadata.name)
+        state = self._state
+        info = state.cluster.nodes.get(node.metadata.name)
         if info is None:
-            core.cluster.put_node(node, whole)
+            state.cluster.put_node(node, whole)
             self._move(api.Node, Action.Add, None, node)
             return
         old = info.node
-        core.observer.changed_node(node)
-        core.cluster.put_node(node, whole)
+        state.observer.node_updated(node)
+        state.cluster.put_node(node, whole)
         for event in node_events(old, node):
-            core.observer.heard(event.label, node)
-            core.queue.move(event, old, node)
+            state.observer.event_received(event.label, node)
+            state.queue.move(event, old, node)
 
     def _remove_node(self, node: api.Node) -> None:
-        core = self._core
-        info = core.cluster.nodes.get(node.metadata.name)
+        state = self._state
+        info = state.cluster.nodes.get(node.metadata.name)
         if info is not None:
             self._move(api.Node, Action.Delete, info.node, None)
-            core.cluster.remove_node(info.name)
+            state.cluster.remove_node(info.name)
 
     def _put_other(self, item: Any, whole: Any) -> None:
-        core = self._core
-        old = core.cluster.stores.of(type(item)).items().get(key_of(item.metadata))
-        core.cluster.put(item)
+        state = self._state
+        old = state.cluster.stores.of(type(item)).items().get(key_of(item.metadata))
+        state.cluster.put(item)
         self._move(type(item), Action.Add if old is None else Action.Update, old, item)
 
     def _remove_other(self, item: Any) -> None:
-        core = self._core
-        old = core.cluster.stores.of(type(item)).items().get(key_of(item.metadata))
+        state = self._state
+        old = state.cluster.stores.of(type(item)).items().get(key_of(item.metadata))
         if old is None:
             return
-        core.cluster.remove(item)
+        state.cluster.remove(item)
         self._move(type(item), Action.Delete, old, None)
 
     def _move(self, kind: type, action: Action, old: Any, new: Any) -> None:
         event = event_of(kind, action)
         if event is not None:
-            self._core.observer.heard(event.label, old if new is None else new)
-            self._core.queue.move(event, old, new)
+            self._state.observer.event_received(event.label, old if new is None else new)
+            self._state.queue.move(event, old, new)
 
     # Pods
     def _put_pod(self, source: api.Pod, whole: Any) -> None:
@@ -87,87 +88,87 @@ class EventHandlers:
             self._remove_pod(source)
         elif source.spec.node_name:
             self._put_assigned(source, whole)
-        elif source.spec.scheduler_name in self._core.profiles:
+        elif source.spec.scheduler_name in self._state.profiles:
             self._put_unassigned(source, whole)
 
     def _put_assigned(self, source: api.Pod, whole: Any) -> None:
-        core = self._core
+        state = self._state
         uid = source.metadata.uid
-        pod = core.cluster.pod(source, whole if core.keep_assigned else None)
-        old = core.cluster.pods.get(uid)
-        confirmed = old is None or uid in core.cluster.assumed
-        core.cluster.add_pod(pod)
+        pod = state.cluster.pod(source, whole if state.keep_assigned_objects else None)
+        old = state.cluster.pods.get(uid)
+        confirmed = old is None or uid in state.cluster.assumed
+        state.cluster.add_pod(pod)
         if old is not None and not confirmed:
-            core.observer.heard("AssignedPodUpdate", pod)
+            state.observer.event_received("AssignedPodUpdate", pod)
             for event in pod_events(old, pod, assigned=True):
-                core.queue.move(event, old, pod)
+                state.queue.move(event, old, pod)
             return
-        core.observer.heard("AssignedPodAdd", pod)
-        core.queue.move(ASSIGNED_POD_ADD, None, pod)
-        waited = core.pending.pop(uid, None)
-        if waited is not None:
-            core.observer.heard("UnschedulablePodDelete", waited.pod)
-            core.queue.remove(waited.pod)
-            waiting = core.waiting_pods.get(uid)
+        state.observer.event_received("AssignedPodAdd", pod)
+        state.queue.move(ASSIGNED_POD_ADD, None, pod)
+        pending = state.pending.pop(uid, None)
+        if pending is not None:
+            state.observer.event_received("UnschedulablePodDelete", pending.pod)
+            state.queue.remove(pending.pod)
+            waiting = state.waiting_pods.get(uid)
             if waiting is not None:
-                waiting.reject("", REMOVED)  # Somebody else has bound it.
+                waiting.reject("", REMOVED)  # Another scheduler bound it.
 
     def _put_unassigned(self, source: api.Pod, whole: Any) -> None:
-        core = self._core
+        state = self._state
         uid = source.metadata.uid
-        known = core.pending.get(uid)
+        known = state.pending.get(uid)
         if known is None:
-            if uid in core.cluster.pods:
-                return  # Older news than that it was bound.
-            pod = core.cluster.pod(source, whole)
-            core.pending[uid] = PendingPod(pod, source)
-            core.observer.heard("UnschedulablePodAdd", pod)
-            core.queue.add(pod)
+            if uid in state.cluster.pods:
+                return  # An update from before it was bound.
+            pod = state.cluster.pod(source, whole)
+            state.pending[uid] = PendingPod(pod, source)
+            state.observer.event_received("UnschedulablePodAdd", pod)
+            state.queue.add(pod)
             return
         if source.metadata.resource_version and source.metadata.resource_version == known.resource_version:
             return
-        old, new = known.pod, core.cluster.pod(source, whole)
-        assumed = uid in core.cluster.assumed
-        core.observer.heard("UnschedulablePodUpdate", None if assumed else new)
-        core.pending[uid] = PendingPod(new, source)
+        old, new = known.pod, state.cluster.pod(source, whole)
+        assumed = uid in state.cluster.assumed
+        state.observer.event_received("UnschedulablePodUpdate", None if assumed else new)
+        state.pending[uid] = PendingPod(new, source)
         if assumed:
             if new.terminating and not old.terminating:
-                self._give_up_assumed(core.cluster.pods[uid])
+                self._forget_assumed(state.cluster.pods[uid])
             return
-        if uid in core.attempts:
-            return  # It was given up; it comes back when its attempt ends.
-        core.queue.update(old, new)
+        if uid in state.attempts:
+            return  # It was forgotten; it is requeued when its attempt ends.
+        state.queue.update(old, new)
         if gives_up_nomination(old, new):
             self._nomination_ended(old)
 
     def _remove_pod(self, source: api.Pod) -> None:
-        core = self._core
+        state = self._state
         uid = source.metadata.uid
-        waited = core.pending.pop(uid, None)
-        known = core.cluster.pods.get(uid)
-        if waited is not None:
-            core.observer.heard("UnschedulablePodDelete", waited.pod)
-            core.queue.remove(waited.pod)
-        if known is not None and uid in core.cluster.assumed:
-            self._give_up_assumed(known)
-        elif known is not None:
-            core.observer.heard("AssignedPodDelete", known)
-            core.cluster.remove_pod(uid)
-            core.queue.move(ASSIGNED_POD_DELETE, known, None)
-        elif waited is not None and gives_up_nomination(waited.pod, None):
-            self._nomination_ended(waited.pod)
+        pending = state.pending.pop(uid, None)
+        cached = state.cluster.pods.get(uid)
+        if pending is not None:
+            state.observer.event_received("UnschedulablePodDelete", pending.pod)
+            state.queue.remove(pending.pod)
+        if cached is not None and uid in state.cluster.assumed:
+            self._forget_assumed(cached)
+        elif cached is not None:
+            state.observer.event_received("AssignedPodDelete", cached)
+            state.cluster.remove_pod(uid)
+            state.queue.move(ASSIGNED_POD_DELETE, cached, None)
+        elif pending is not None and gives_up_nomination(pending.pod, None):
+            self._nomination_ended(pending.pod)
 
     def _nomination_ended(self, pod: Pod) -> None:
-        """Pods of at most its priority were scheduled as if it were on its node already."""
-        self._core.queue.move(ASSIGNED_POD_DELETE, pod, None, pre_check=lambda other: other.priority <= pod.priority)
+        """Wakes pods of the same or lower priority: they were filtered as if the pod ran on its nominated node."""
+        self._state.queue.move(ASSIGNED_POD_DELETE, pod, None, pre_check=lambda other: other.priority <= pod.priority)
 
-    def _give_up_assumed(self, pod: Pod) -> None:
-        """A pod goes away while it is being bound: what it holds is free at once, the binding fails when it may."""
-        core = self._core
-        gone = as_it_was(pod, pod.node_name)
-        waiting = core.waiting_pods.get(pod.uid)
+    def _forget_assumed(self, pod: Pod) -> None:
+        """An assumed pod is deleted: its room is free at once, and its binding fails later."""
+        state = self._state
+        removed = assigned_copy(pod, pod.node_name)
+        waiting = state.waiting_pods.get(pod.uid)
         if waiting is not None:
             waiting.reject("", REMOVED)
         else:
-            core.cluster.forget(pod)
-        core.queue.move(ASSIGNED_POD_DELETE, gone, None)
+            state.cluster.forget(pod)
+        state.queue.move(ASSIGNED_POD_DELETE, removed, None)

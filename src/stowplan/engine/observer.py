@@ -1,4 +1,4 @@
-"""Whoever wants to know what the engine does: logs, metrics, the record of a simulation."""
+"""Notifications about the engine's steps, for logs, metrics and the record of a simulation."""
 
 from __future__ import annotations
 
@@ -6,60 +6,59 @@ from collections.abc import Sequence
 from typing import Any
 
 from stowplan import api
-from stowplan.framework import Pod, Status
-from stowplan.queue import QueuedPod
+from stowplan.framework import Pod, QueuedPodInfo, Status
 from stowplan.runtime import Decision
 
 
 class Observer:
-    """Told of each step, before its effects; does nothing by itself. It must not change anything."""
+    """Called at each step, before its effects. Does nothing by itself; implementations must not change any state."""
 
-    def heard(self, event: str, about: Any = None) -> None:
-        """News of the cluster are about to be taken in, under the label of that event. `about` is the Pod, or the
-        object of another kind; None where they change nothing in the queue."""
+    def event_received(self, event: str, about: Any = None) -> None:
+        """A cluster event with that label is about to be handled. `about` is the Pod, or the object of another kind;
+        None if the queue does not change."""
 
-    def changed_node(self, node: api.Node) -> None:
-        """A node is not as it was, whether or not that makes for an event."""
+    def node_updated(self, node: api.Node) -> None:
+        """A node was updated, whether or not that amounts to a cluster event."""
 
-    def enqueued(self, pod: Pod, status: Status | None, seconds: float) -> None:
-        """PreEnqueue was asked about a pod. Told of one time in ten, but for the first: they come in great numbers."""
+    def pre_enqueue_ran(self, pod: Pod, status: Status | None, seconds: float) -> None:
+        """PreEnqueue ran. Sampled: the first 100 calls, then one in ten."""
 
-    def entered(self, unit: QueuedPod, queue: str, event: str) -> None:
-        """A unit came to stand in a queue (active, backoff or unschedulable) because of the event of that label."""
+    def pod_queued(self, queued: QueuedPodInfo, queue: str, event: str) -> None:
+        """A pod entered a sub-queue (active, backoff or unschedulable) because of the event with that label."""
 
-    def hinted(self, plugin: str, event: str, hint: str, seconds: float) -> None:
-        """A plugin said whether an event is worth another attempt: Queue, QueueSkip, or Error where it failed."""
+    def hint_returned(self, plugin: str, event: str, hint: str, seconds: float) -> None:
+        """A queueing hint returned Queue or QueueSkip, or failed (Error)."""
 
-    def attempting(self, unit: QueuedPod) -> None:
-        """A scheduling cycle begins."""
+    def attempt_started(self, queued: QueuedPodInfo) -> None:
+        """A scheduling cycle starts."""
 
-    def decided(self, unit: QueuedPod, decision: Decision) -> None:
-        """A scheduling cycle came to a decision."""
+    def decided(self, queued: QueuedPodInfo, decision: Decision) -> None:
+        """A scheduling cycle has decided."""
 
-    def passed(self, unit: QueuedPod, point: str, status: Status | None, seconds: float) -> None:
-        """A point after the decision is over (Reserve, Permit, PreBindPreFlight, PreBind, Bind, PostBind, Unreserve),
-        and what all its plugins came to. Not told of pods that go from Reserve straight to the binding."""
+    def point_ran(self, queued: QueuedPodInfo, point: str, status: Status | None, seconds: float) -> None:
+        """An extension point after the decision has run (Reserve, Permit, PreBindPreFlight, PreBind, Bind, PostBind or
+        Unreserve), with the status of all its plugins. After Reserve, not called for pods that need only a Bind."""
 
-    def waited(self, unit: QueuedPod, status: Status | None, seconds: float) -> None:
-        """A pod need not wait at Permit any longer: it was let through, or rejected."""
+    def permit_wait_ended(self, queued: QueuedPodInfo, status: Status | None, seconds: float) -> None:
+        """A pod no longer waits on Permit: it was allowed (status None) or rejected."""
 
-    def binding(self, unit: QueuedPod, node_name: str) -> None:
-        """A pod is about to be bound by a plugin."""
+    def bind_started(self, queued: QueuedPodInfo, node_name: str) -> None:
+        """A Bind plugin is about to bind a pod."""
 
-    def bound(self, unit: QueuedPod, node_name: str) -> None:
+    def bound(self, queued: QueuedPodInfo, node_name: str) -> None:
         """A pod is bound."""
 
-    def failed(self, unit: QueuedPod, status: Status) -> None:
+    def attempt_failed(self, queued: QueuedPodInfo, status: Status) -> None:
         """An attempt failed: the pod was rejected, or an error occurred."""
 
-    def preempting(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
-        """Pods on a node are about to be made to go."""
+    def preemption_started(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
+        """The victims on a node are about to be evicted."""
 
-    def preempted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
-        """A pod was made to go."""
+    def victim_evicted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
+        """A victim was evicted."""
 
-    def preemption_over(self, preemptor: Pod, node_name: str, failed: bool) -> None:
-        """All victims were told to go, or it failed."""
+    def preemption_ended(self, preemptor: Pod, node_name: str, failed: bool) -> None:
+        """All victims were evicted, or an eviction failed."""
 
     def measured(self, metric: str, labels: tuple[str, ...], value: float) -> None:
-        """A plugin has counted or timed something, of which metrics tell under that name."""
+        """A plugin adds to the metric of that name."""

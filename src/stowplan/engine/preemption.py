@@ -1,31 +1,33 @@
-"""Carrying out a preemption: making the victims go, one way or another, while the preemptor waits in line."""
+"""Execution of preemptions: evicts the victims while the preemptor waits.
+
+Upstream: pkg/scheduler/framework/preemption/executor.go
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from stowplan import api
-from stowplan.engine.attempt import Attempt
-from stowplan.engine.state import EngineState
+from stowplan.engine.state import Attempt, EngineState
 from stowplan.framework import EmitEvent, Evict, Failure, PatchStatus, Pod, Sleep, Together
 
 PLUGIN = "DefaultPreemption"
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
+_INITIAL_RETRY_SECONDS, _MAX_RETRY_SECONDS = 1.0, 10.0
 
 
 class Preemptions:
-    """The preemptions under way. Their order of doing things is what keeps a preemptor from preempting twice: it is
-    held back until its last victim is known to go."""
+    """The preemptions under way. The last victim is evicted after all others, and the preemptor is gated until that
+    victim terminates, so that a preemptor never preempts twice."""
 
-    def __init__(self, core: EngineState) -> None:
-        self._core = core
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
         self.preemptors: dict[str, Pod | None] = {}
-        """By uid, those for whom evictions are under way: the victim that is left, or None while there are several."""
+        """Preemptors by uid: the last victim, or None while other victims are being evicted."""
         self._failures: dict[str, int] = {}
-        """By preemptor's uid, how many times in a row it failed to make its victims go."""
+        """Consecutive failed preemptions by the preemptor's uid."""
         self.pre_binding: dict[str, Attempt] = {}
-        """Attempts in PreBind by the pod's uid; a victim among them is stopped instead of evicted."""
+        """Attempts in PreBind by the pod's uid; a victim among them is cancelled instead of evicted."""
 
     def is_running(self, preemptor: Pod) -> bool:
         if preemptor.uid not in self.preemptors:
@@ -33,15 +35,15 @@ class Preemptions:
         last = self.preemptors[preemptor.uid]
         if last is None:
             return True
-        victim = self._core.cluster.pods.get(last.uid)
+        victim = self._state.cluster.pods.get(last.uid)
         return victim is not None and not victim.terminating
 
     def start(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         staying = [victim for victim in victims if not victim.terminating]
         if staying:
             self.preemptors[preemptor.uid] = None
-            self._core.observer.preempting(preemptor, node_name, victims)
-            self._core.tasks.start(self._run(preemptor, node_name, staying))
+            self._state.observer.preemption_started(preemptor, node_name, victims)
+            self._state.tasks.start(self._run(preemptor, node_name, staying))
 
     async def _run(self, preemptor: Pod, node_name: str, victims: list[Pod]) -> None:
         self._clear_lower_nominations(preemptor, node_name)
@@ -52,46 +54,46 @@ class Preemptions:
         if not failed:
             self.preemptors[preemptor.uid] = victims[-1]
             failed = not await self._evict(preemptor, node_name, victims[-1])
-        self._core.observer.preemption_over(preemptor, node_name, failed)
+        self._state.observer.preemption_ended(preemptor, node_name, failed)
         if failed:
-            # What was refused will most likely be refused again, and others have requests to make as well.
-            await Sleep(self._pause(preemptor.uid))
-        # Once the last victim was known to go, another preemption may have begun, and ended.
+            # A refused eviction will most likely be refused again.
+            await Sleep(self._retry_delay(preemptor.uid))
+        # Another preemption of the same preemptor may have started and ended after its last victim terminated.
         self.preemptors.pop(preemptor.uid, None)
         if failed:
-            # No victim may be left whose going would wake the preemptor.
-            self._core.queue.activate([preemptor])
-        if not failed or preemptor.uid not in self._core.pending:
+            # There may be no victim left whose deletion would wake the preemptor.
+            self._state.queue.activate([preemptor])
+        if not failed or preemptor.uid not in self._state.pending:
             self._failures.pop(preemptor.uid, None)
 
-    def _pause(self, uid: str) -> float:
-        """Seconds until a preemptor may try again: more with every time that it failed."""
+    def _retry_delay(self, uid: str) -> float:
+        """Seconds until the preemptor may try again; doubles with every failure."""
         times = self._failures[uid] = self._failures.get(uid, 0) + 1
-        return min(_FIRST_PAUSE * 2.0 ** (times - 1), _LONGEST_PAUSE)
+        return min(_INITIAL_RETRY_SECONDS * 2.0 ** (times - 1), _MAX_RETRY_SECONDS)
 
     def _clear_lower_nominations(self, preemptor: Pod, node_name: str) -> None:
-        """Pods of lower priority that were to have this node may find another one sooner."""
-        for other in list(self._core.nominator.on_node(node_name)):
+        """Clear nominations of lower priority on the node, so that those pods are tried on other nodes sooner."""
+        for other in list(self._state.nominator.on_node(node_name)):
             if other.priority < preemptor.priority and other.nominated_node_name:
-                self._core.outbox.append(PatchStatus(other, None, ""))
+                self._state.outbox.append(PatchStatus(other, None, ""))
 
     async def _evict(self, preemptor: Pod, node_name: str, victim: Pod) -> bool:
-        """Make one victim go; whether that worked."""
+        """Evict one victim; whether that succeeded."""
         note = f"Preempted by pod {preemptor.uid} on node {node_name}"
-        if self._stop(victim):
+        if self._cancel_binding(victim):
             note += " (in kube-scheduler memory)."
         else:
             outcome = await Evict(victim, self._condition(preemptor, victim))
             if isinstance(outcome, Failure):
                 return outcome.reason == "NotFound"
-        self._core.observer.preempted(preemptor, victim, node_name)
+        self._state.observer.victim_evicted(preemptor, victim, node_name)
         reporter = preemptor.template.spec.scheduler_name
-        self._core.outbox.append(EmitEvent(victim, "Normal", "Preempted", "Preempting", note, reporter=reporter))
+        self._state.outbox.append(EmitEvent(victim, "Normal", "Preempted", "Preempting", note, reporter=reporter))
         return True
 
-    def _stop(self, victim: Pod) -> bool:
-        """Stop a victim that is only assumed to be on the node: no API call is needed then."""
-        waiting = self._core.waiting_pods.get(victim.uid)
+    def _cancel_binding(self, victim: Pod) -> bool:
+        """Cancel the binding of a victim that is only assumed; no API call is needed then."""
+        waiting = self._state.waiting_pods.get(victim.uid)
         if waiting is not None:
             return waiting.preempt(PLUGIN, "preempted")
         attempt = self.pre_binding.pop(victim.uid, None)
@@ -104,5 +106,5 @@ class Preemptions:
             reason="PreemptionByScheduler",
             message=f"{preemptor.spec.scheduler_name}: preempting to accommodate a higher priority pod",
             observed_generation=victim.generation,
-            last_transition_time=self._core.timestamp(),
+            last_transition_time=self._state.timestamp(),
         )

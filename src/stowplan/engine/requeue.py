@@ -1,4 +1,7 @@
-"""What becomes of a pod whose attempt failed."""
+"""Requeueing of a pod after a failed attempt.
+
+Upstream: pkg/scheduler/schedule_one.go (handleSchedulingFailure)
+"""
 
 from __future__ import annotations
 
@@ -7,33 +10,32 @@ from typing import NamedTuple
 
 from stowplan import api
 from stowplan.engine.state import EngineState
-from stowplan.framework import Code, EmitEvent, PatchStatus, Pod, Status
-from stowplan.queue import QueuedPod
+from stowplan.framework import Code, EmitEvent, PatchStatus, Pod, QueuedPodInfo, Status
 from stowplan.runtime.decide.fit_error import histogram
 
-LONGEST_NOTE = 1024
-_CUT = " ..."
+MAX_NOTE_BYTES = 1024
+_ELLIPSIS = " ..."
 
 
 class Failed(NamedTuple):
-    """Why an attempt failed, and what follows from it."""
+    """Why an attempt failed, and the nomination that follows."""
 
     status: Status
     message: str
     unschedulable_plugins: frozenset[str] = frozenset()
-    """Those that rejected the pod. Where there are none it is retried after a pause; else when something changes."""
+    """Plugins that rejected the pod. Without any, the pod is retried after backoff; otherwise upon an event."""
     pending_plugins: frozenset[str] = frozenset()
     nominate: str | None = ""
-    """The node to nominate; "" clears a nomination, None leaves it as it is."""
+    """The node to nominate; "" clears a nomination, None keeps it."""
 
     @classmethod
     def plain(cls, status: Status) -> Failed:
-        """Told as it is. The pod is retried after a pause, even if a plugin rejected it."""
+        """The status unchanged. The pod is retried after backoff, even if a plugin rejected it."""
         return cls(status, status.message)
 
     @classmethod
     def late(cls, status: Status) -> Failed:
-        """A failure at Reserve or Permit: a rejection reads like that of the only node there is."""
+        """A failure at Reserve or Permit. A rejection is reported as if the chosen node were the only one."""
         if not status.rejected:
             return cls.plain(status)
         reasons = histogram(Counter(status.reasons))
@@ -43,38 +45,38 @@ class Failed(NamedTuple):
 
 
 class FailureHandler:
-    """Puts the pod back in line, nominates it, and tells about it: an event, and a condition in its status."""
+    """Requeues the pod, updates its nomination, emits an event and patches its PodScheduled condition."""
 
-    def __init__(self, core: EngineState) -> None:
-        self._core = core
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
 
-    def handle(self, unit: QueuedPod, failed: Failed) -> None:
-        core = self._core
-        uid = unit.pod.uid
-        failed = failed._replace(message=_writable(failed.message))
-        core.observer.failed(unit, failed.status)
-        unit.unschedulable_plugins = set(failed.unschedulable_plugins)
-        unit.pending_plugins = set(failed.pending_plugins)
-        known = core.pending.get(uid)
+    def handle(self, queued: QueuedPodInfo, failed: Failed) -> None:
+        state = self._state
+        uid = queued.pod.uid
+        failed = failed._replace(message=_encodable(failed.message))
+        state.observer.attempt_failed(queued, failed.status)
+        queued.unschedulable_plugins = set(failed.unschedulable_plugins)
+        queued.pending_plugins = set(failed.pending_plugins)
+        known = state.pending.get(uid)
         if known is None:
-            # Deleted, or bound after all.
-            core.queue.done(uid)
+            # Deleted, or bound.
+            state.queue.done(uid)
             return
-        unit.pod = known.pod
-        core.queue.add_unschedulable(unit)
-        core.queue.done(uid)
+        queued.pod = known.pod
+        state.queue.add_unschedulable(queued)
+        state.queue.done(uid)
         if failed.nominate == "":
-            core.nominator.remove(known.pod)
+            state.nominator.remove(known.pod)
         else:
-            core.nominator.add(known.pod, failed.nominate or "")
+            state.nominator.add(known.pod, failed.nominate or "")
         if failed.status.code is Code.Skip:
-            return  # Nobody failed, it is just that nobody wanted to bind the pod.
-        core.outbox.append(EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", _note(failed.message)))
+            return  # All Bind plugins skipped the pod; that is not reported as a failure.
+        state.outbox.append(EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", _note(failed.message)))
         self._patch(known.pod, failed)
 
     def _patch(self, pod: Pod, failed: Failed) -> None:
-        """Write what the status does not say already."""
-        known = self._core.pending[pod.uid]
+        """Patch the status, unless it has the condition and the nomination already."""
+        known = self._state.pending[pod.uid]
         reason = "Unschedulable" if failed.status.rejected else "SchedulerError"
         before = known.condition("PodScheduled")
         condition: api.Condition | None = None
@@ -88,21 +90,21 @@ class FailureHandler:
                 observed_generation=pod.generation,
                 last_transition_time=before.last_transition_time
                 if before is not None and same_status
-                else self._core.timestamp(),
+                else self._state.timestamp(),
             )
         nominated = None if failed.nominate == pod.nominated_node_name else failed.nominate
         if condition is not None or nominated is not None:
-            self._core.outbox.append(PatchStatus(pod, condition, nominated))
+            self._state.outbox.append(PatchStatus(pod, condition, nominated))
 
 
-def _writable(message: str) -> str:
-    """Plugins get their words from anywhere: names of files, for one, may hold what is no character at all."""
+def _encodable(message: str) -> str:
+    """Without lone surrogates, which plugins may get from file names and which cannot be encoded."""
     return message if message.isascii() else message.encode(errors="replace").decode()
 
 
 def _note(message: str) -> str:
-    """An event's note has an upper limit, in bytes."""
+    """The message, cut to the API's limit for an event's note."""
     encoded = message.encode()
-    if len(encoded) <= LONGEST_NOTE:
+    if len(encoded) <= MAX_NOTE_BYTES:
         return message
-    return encoded[: LONGEST_NOTE - len(_CUT)].decode(errors="ignore") + _CUT
+    return encoded[: MAX_NOTE_BYTES - len(_ELLIPSIS)].decode(errors="ignore") + _ELLIPSIS

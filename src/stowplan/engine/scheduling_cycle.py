@@ -1,4 +1,7 @@
-"""The scheduling cycle: a pod from the queue, a decision, and what follows from it."""
+"""The scheduling cycle: pops a pod, decides, and applies the decision.
+
+Upstream: pkg/scheduler/schedule_one.go
+"""
 
 from __future__ import annotations
 
@@ -8,78 +11,77 @@ from stowplan.engine.binding_cycle import BindingCycles
 from stowplan.engine.preemption import Preemptions
 from stowplan.engine.requeue import Failed, FailureHandler
 from stowplan.engine.state import EngineState
-from stowplan.framework import Code, EmitEvent, Pod, Status
-from stowplan.queue import QueuedPod
+from stowplan.framework import Code, EmitEvent, Pod, QueuedPodInfo, Status
 from stowplan.runtime import Decision, Profile
 
 
 class SchedulingCycles:
-    """Schedules one pod after another."""
+    """Runs one scheduling cycle at a time."""
 
     def __init__(
-        self, core: EngineState, bindings: BindingCycles, failures: FailureHandler, preemptions: Preemptions
+        self, state: EngineState, bindings: BindingCycles, failures: FailureHandler, preemptions: Preemptions
     ) -> None:
-        self._core = core
+        self._state = state
         self._bindings = bindings
         self._failures = failures
         self._preemptions = preemptions
         self.suspended = False
-        """Whether a cycle waits for an extender's answer. Until it comes, nothing may change what the cycle sees."""
+        """Whether a cycle waits for an extender's answer. Until then, the cluster must not change."""
 
     def run_one(self) -> bool:
-        """One cycle; False where no pod is ready for it."""
-        core = self._core
-        unit = core.queue.pop()
-        if unit is None:
+        """Runs one cycle; False if no pod is ready."""
+        state = self._state
+        queued = state.queue.pop()
+        if queued is None:
             return False
-        core.cycle += 1
-        pod = unit.pod
-        profile = core.profiles.get(pod.template.spec.scheduler_name)
-        if profile is None or pod.terminating or pod.uid in core.cluster.assumed:
-            self._skip(unit)
+        state.cycle += 1
+        pod = queued.pod
+        profile = state.profiles.get(pod.template.spec.scheduler_name)
+        if profile is None or pod.terminating or pod.uid in state.cluster.assumed:
+            self._skip(queued)
             return True
-        core.observer.attempting(unit)
-        core.deciding = True
+        state.observer.attempt_started(queued)
+        state.deciding = True
         if profile.extenders and profile.asks_extenders(pod):
             self.suspended = True
-            core.tasks.start(_with_extenders(profile, pod), partial(self._resume, unit))
+            state.tasks.start(_with_extenders(profile, pod), partial(self._resume, queued))
             return True
         try:
             decision = profile.decide(pod)
         except Exception as bug:
             decision = _broken(profile, pod, bug)
-        self._apply(unit, decision)
+        self._apply(queued, decision)
         return True
 
-    def _resume(self, unit: QueuedPod, decision: Decision) -> None:
-        """The last extender has answered. The pod may have gone meanwhile; nothing else could change."""
+    def _resume(self, queued: QueuedPodInfo, decision: Decision) -> None:
+        """The last extender has answered; all other input was held back meanwhile."""
         self.suspended = False
-        self._apply(unit, decision)
+        self._apply(queued, decision)
 
-    def _apply(self, unit: QueuedPod, decision: Decision) -> None:
-        core = self._core
-        core.deciding = False
-        core.observer.decided(unit, decision)
+    def _apply(self, queued: QueuedPodInfo, decision: Decision) -> None:
+        state = self._state
+        state.deciding = False
+        state.observer.decided(queued, decision)
         if decision.node_name:
-            self._bindings.begin(unit, decision)
+            self._bindings.begin(queued, decision)
         else:
-            self._refused(unit, decision)
-        if core.deferred:
-            core.catch_up()
+            self._rejected(queued, decision)
+        if state.deferred:
+            state.run_deferred()
 
-    def _skip(self, unit: QueuedPod) -> None:
-        """Nobody needs to schedule this pod any more."""
-        pod = unit.pod
+    def _skip(self, queued: QueuedPodInfo) -> None:
+        """Drop a pod that need not be scheduled any more."""
+        pod = queued.pod
         if pod.terminating:
             note = f"skip schedule deleting pod: {pod.key}"
-            self._core.outbox.append(EmitEvent(pod, "Warning", "FailedScheduling", "Scheduling", note))
-        self._core.queue.done(pod.uid)
+            self._state.outbox.append(EmitEvent(pod, "Warning", "FailedScheduling", "Scheduling", note))
+        self._state.queue.done(pod.uid)
 
-    def _refused(self, unit: QueuedPod, decision: Decision) -> None:
+    def _rejected(self, queued: QueuedPodInfo, decision: Decision) -> None:
         preemption = decision.preemption
         if preemption is not None and preemption.chosen is not None:
-            self._preemptions.start(unit.pod, preemption.node_name, preemption.victims)
-        self._failures.handle(unit, _failed(decision))
+            self._preemptions.start(queued.pod, preemption.node_name, preemption.victims)
+        self._failures.handle(queued, _failed(decision))
 
 
 async def _with_extenders(profile: Profile, pod: Pod) -> Decision:
@@ -90,7 +92,7 @@ async def _with_extenders(profile: Profile, pod: Pod) -> Decision:
 
 
 def _broken(profile: Profile, pod: Pod, bug: Exception) -> Decision:
-    """A plugin's fault is told in the decision; this is our own, and costs this attempt only."""
+    """Decision for an internal error, which fails this attempt only; errors of plugins are part of a decision."""
     return Decision.broken(profile, pod, f"internal error: {type(bug).__name__}: {bug}")
 
 

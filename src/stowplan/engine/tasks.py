@@ -1,4 +1,4 @@
-"""Driving coroutines without an event loop: what they await is handed out, and they go on when it is answered."""
+"""Coroutines without an event loop: each awaited request is handed out, and its answer resumes the coroutine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _nothing(result: Any) -> None:
 
 
 class Task:
-    """One coroutine on its way."""
+    """A running coroutine."""
 
     __slots__ = ("_on_end", "_request", "_steps", "_tasks")
 
@@ -28,17 +28,17 @@ class Task:
         self._steps = steps
         self._on_end = on_end
         self._request: Request | None = None
-        """What it waits for; answers to anything else come too late."""
+        """The awaited request; answers to any other are ignored."""
 
     @property
     def waits(self) -> bool:
-        """Whether it has begun, and not come to its end."""
+        """Whether it awaits a request, that is, has started and not ended."""
         return self._request is not None
 
     def cancel(self, cause: str) -> bool:
-        """Wake it with a CancelledError wherever it waits; False if it does not, having come to its end.
+        """Raise a CancelledError in the coroutine where it waits; False if it has ended.
 
-        Where it waits for others they are woken instead, and it goes on with what they come to.
+        If it awaits `Together`, the coroutines run together are cancelled instead, and it continues with their results.
         """
         request = self._request
         if isinstance(request, Together):
@@ -53,7 +53,7 @@ class Task:
         return self
 
     def drop(self) -> None:
-        """Never start it."""
+        """Close the coroutine without starting it."""
         self._steps.close()
         self._on_end(None)
 
@@ -74,13 +74,13 @@ class Task:
 
 
 class Tasks:
-    """Starts tasks and sees to what they wait for: time, each other, a verdict; all else goes outside."""
+    """Starts tasks and answers Sleep, Together and PermitVerdict; all other requests go to the outbox."""
 
-    def __init__(self, timers: Timers, outside: Callable[[Request], None]) -> None:
+    def __init__(self, timers: Timers, send: Callable[[Request], None]) -> None:
         self._timers = timers
-        self._outside = outside
+        self._send = send
         self._together: dict[Together, dict[int, Task]] = {}
-        """What runs side by side for whom, by position."""
+        """Running tasks by position, for each Together."""
 
     def start(self, steps: Steps, on_end: OnEnd = _nothing) -> Task:
         return Task(self, steps, on_end).start()
@@ -93,7 +93,7 @@ class Tasks:
         elif isinstance(request, PermitVerdict):
             request.waiting.when_settled(request.on_answer)
         else:
-            self._outside(request)
+            self._send(request)
 
     def cancel_together(self, request: Together, cause: str) -> None:
         for task in list(self._together[request].values()):

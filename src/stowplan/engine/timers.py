@@ -1,4 +1,4 @@
-"""Callbacks at a later time, on a clock that somebody else reads."""
+"""One-shot timers on an injected clock."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import count
 
 
 class Timer:
-    """A callback that is due once; `cancel` makes it none."""
+    """A one-shot callback; `cancel()` disarms it."""
 
     __slots__ = ("callback",)
 
@@ -20,7 +20,7 @@ class Timer:
 
 
 class Timers:
-    """Timers in the order in which they are due; those of one moment in the order in which they were set."""
+    """Timers by deadline; timers with the same deadline run in the order in which they were set."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -1,4 +1,7 @@
-"""What a plugin may ask of the scheduler that runs it."""
+"""The services that a scheduler offers to its plugins.
+
+Upstream: k8s.io/kube-scheduler/framework/interface.go (Handle)
+"""
 
 from __future__ import annotations
 
@@ -14,22 +17,27 @@ from stowplan.framework.status import Status
 
 
 class WaitingPod(Protocol):
-    """A pod that a Permit plugin holds back."""
+    """A pod that waits on Permit."""
 
     @property
     def pod(self) -> Pod: ...
 
     @property
-    def pending_plugins(self) -> Iterable[str]: ...
+    def pending_plugins(self) -> Iterable[str]:
+        """Names of the Permit plugins that have not allowed the pod yet."""
 
     def allow(self, plugin: str) -> None: ...
 
     def reject(self, plugin: str, reason: str) -> bool:
-        """False where the pod had been allowed or rejected already."""
+        """False if the pod was allowed or rejected already."""
 
 
 class Handle(Protocol):
-    """The scheduler's side of the contract; `self.handle` in a plugin."""
+    """The scheduler as plugins see it: `self.handle`.
+
+    Without a running scheduler (in an extender, or when decisions are only evaluated) the cluster can be read, there
+    are no waiting pods, and `activate`, `emit`, `measured` and `start` do nothing.
+    """
 
     @property
     def profile_name(self) -> str:
@@ -37,7 +45,10 @@ class Handle(Protocol):
 
     @property
     def cluster(self) -> Any:
-        """The columnar cache; its shape is not part of the contract with authors outside the tree."""
+        """The columnar cache; its interface is not stable for out-of-tree plugins."""
+
+    connection: Any
+    """The connection to the API server, for plugins that write to it themselves; None without a cluster."""
 
     def node_infos(self) -> Iterable[NodeInfo]: ...
 
@@ -51,28 +62,28 @@ class Handle(Protocol):
     def preempt(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status], limit: tuple[int, int]
     ) -> PostFilterResult | str:
-        """Search for pods to evict; the text says why there is no point. A search that finds none gives a result with
-        a rejection, which clears a nomination. `limit` is (percentage, absolute): how many candidate nodes are enough
-        to choose from."""
+        """Search for victims. Returns a text if the pod is not eligible for preemption; a search without candidates
+        returns a result with a rejection, which clears a nomination. `limit` is (percentage, absolute): how many
+        candidate nodes are enough to choose from."""
 
-    def activate(self, pods: Mapping[str, Pod]) -> None: ...
+    def activate(self, pods: Mapping[str, Pod]) -> None:
+        """Move pods to the active queue, regardless of backoff."""
 
     def now(self) -> float:
-        """Seconds since 1970, as objects tell the time."""
+        """Time of day in seconds since 1970, comparable with timestamps of objects."""
 
     def emit(self, event: EmitEvent) -> None:
-        """Tell the owner of a pod something."""
+        """Record an event about a pod."""
 
     def measured(self, metric: str, labels: tuple[str, ...], value: float = 1.0) -> None:
-        """Add to one of the scheduler's own metrics that only a plugin can tell of."""
+        """Add to a metric of the scheduler that only a plugin can measure."""
 
     def start(self, steps: Coroutine[Request, Any, None]) -> None:
-        """Let a coroutine that awaits requests run by itself, once the decision that is being made is applied. Where
-        decisions are only looked at, nothing is done."""
+        """Run a coroutine that awaits requests in the background, after the decision under way is applied."""
 
     def waiting_pods(self) -> Iterable[WaitingPod]: ...
 
     def waiting_pod(self, uid: str) -> WaitingPod | None: ...
 
     def is_preempting(self, pod: Pod) -> bool:
-        """Whether the evictions that are to make room for the pod are still under way."""
+        """Whether evictions that make room for the pod are under way."""

@@ -36,30 +36,28 @@ class RetriedRead(Generic[T]):
 
 
 def readings_of(engine: Engine) -> GaugeSources:
-    core = engine.core
-    queue, cluster = core.queue, core.cluster
+    cluster = engine.cluster
 
     def rejected() -> Reading:
         """Pods count from the attempt that rejected them to the next one, wherever they wait."""
-        units = (*queue.unschedulable, *queue.gated, *queue.backoff, *queue.active)
         return Counter[tuple[str, ...]](
-            (plugin, unit.pod.template.spec.scheduler_name)
-            for unit in units
-            for plugin in (*unit.unschedulable_plugins, *unit.pending_plugins)
+            (plugin, queued.pod.template.spec.scheduler_name)
+            for queued in engine.queued_pods("unschedulable", "gated", "backoff", "active")
+            for plugin in (*queued.unschedulable_plugins, *queued.pending_plugins)
         )
 
     return GaugeSources(
-        pending_pods=RetriedRead[Mapping[str, int]](queue.counts, {}),
+        pending_pods=RetriedRead[Mapping[str, int]](engine.queue_counts, {}),
         cache_size=lambda: {
             "nodes": len(cluster.nodes),
             "pods": len(cluster.pods),
             "assumed_pods": len(cluster.assumed),
         },
         unschedulable_pods=RetriedRead[Reading](rejected, {}),
-        inflight_events=lambda: {"PodPopped": len(list(queue.flying))},
+        inflight_events=lambda: {"PodPopped": len(list(engine.in_flight))},
         goroutines=lambda: {
             **_ON_ONE_THREAD,
-            "binding": len(core.attempts),
-            "DefaultPreemption": len(engine.preempting),
+            "binding": len(engine.attempts),
+            "DefaultPreemption": len(engine.preemptors),
         },
     )

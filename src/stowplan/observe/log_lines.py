@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from stowplan import api, logs
-from stowplan.framework import Pod, Status
+from stowplan.framework import Pod, QueuedPodInfo, Status
 from stowplan.logs.format import ref
-from stowplan.queue import QueuedPod
 from stowplan.runtime import Decision
 
 log = logs.get(__name__)
@@ -44,11 +43,11 @@ def changed_node(node: api.Node) -> None:
     log.v(4, "Update event for node", node=node.metadata.name)
 
 
-def attempting(unit: QueuedPod) -> None:
+def attempting(unit: QueuedPodInfo) -> None:
     log.v(3, "Attempting to schedule pod", pod=ref(unit.pod))
 
 
-def decided(unit: QueuedPod, decision: Decision) -> None:
+def decided(unit: QueuedPodInfo, decision: Decision) -> None:
     pod = ref(unit.pod)
     if log.verbosity >= 10:
         _scores(decision)
@@ -60,7 +59,7 @@ def decided(unit: QueuedPod, decision: Decision) -> None:
         log.v(5, "Status after running PostFilter plugins for pod", pod=pod, status=decision.message)
 
 
-def binding(unit: QueuedPod, node_name: str) -> None:
+def binding(unit: QueuedPodInfo, node_name: str) -> None:
     log.v(3, "Attempting to bind pod to node", pod=ref(unit.pod), node=node_name)
 
 
@@ -84,7 +83,7 @@ def _scores(decision: Decision) -> None:
         log.v(10, "Calculated node's final score for pod", pod=pod, node=node, score=total)
 
 
-def bound(unit: QueuedPod, node_name: str, evaluated: int, feasible: int) -> None:
+def bound(unit: QueuedPodInfo, node_name: str, evaluated: int, feasible: int) -> None:
     pod = ref(unit.pod)
     message = "Successfully bound pod to node"
     log.v(2, message, pod=pod, node=node_name, evaluatedNodes=evaluated, feasibleNodes=feasible)
@@ -98,7 +97,7 @@ def bound(unit: QueuedPod, node_name: str, evaluated: int, feasible: int) -> Non
         )
 
 
-def failed(unit: QueuedPod, status: Status) -> None:
+def failed(unit: QueuedPodInfo, status: Status) -> None:
     pod = ref(unit.pod)
     if status.message == NO_NODES:
         log.v(2, "Unable to schedule pod; no nodes are registered to the cluster; waiting", pod=pod)
@@ -108,7 +107,7 @@ def failed(unit: QueuedPod, status: Status) -> None:
         log.error(status.message, "Error scheduling pod; retrying", pod=pod)
 
 
-def entered(unit: QueuedPod, queue: str, event: str) -> None:
+def entered(unit: QueuedPodInfo, queue: str, event: str) -> None:
     message = "Pod moved to an internal scheduling queue"
     if event != "ScheduleAttemptFailure":
         log.v(5, message, pod=ref(unit.pod), event=event, queue=_QUEUES[queue])

@@ -12,11 +12,10 @@ from typing import Any
 
 from stowplan import api
 from stowplan.engine import Observer
-from stowplan.framework import Code, Plugin, Pod, Status
+from stowplan.framework import Code, Plugin, Pod, QueuedPodInfo, Status
 from stowplan.observe import log_lines
 from stowplan.observe.attempt_metrics import BROKEN, ERROR, EVERY, PREEMPTION, SCHEDULED, UNSCHEDULABLE, AttemptMetrics
 from stowplan.observe.metrics import SchedulerMetrics
-from stowplan.queue import QueuedPod
 from stowplan.runtime import Decision, Profile
 
 _MANY = 1024
@@ -81,12 +80,12 @@ class MetricsObserver(Observer):
             self._course_of(profile, frozenset(), True, False).announce(self._metrics)
 
     # Cycles
-    def attempting(self, unit: QueuedPod) -> None:
+    def attempt_started(self, unit: QueuedPodInfo) -> None:
         self._began = self._clock()
         if _log.verbosity >= 3:
             log_lines.attempting(unit)
 
-    def decided(self, unit: QueuedPod, decision: Decision) -> None:
+    def decided(self, unit: QueuedPodInfo, decision: Decision) -> None:
         now = self._clock()
         began, self._began = self._began or now, 0.0
         course: AttemptMetrics | None = decision.pod.template.derived.get(self)
@@ -99,7 +98,7 @@ class MetricsObserver(Observer):
         if now - began > log_lines.SLOW:
             log_lines.slow(decision, now - began)
 
-    def binding(self, unit: QueuedPod, node_name: str) -> None:
+    def bind_started(self, unit: QueuedPodInfo, node_name: str) -> None:
         if self._untimed:
             self._untimed -= 1
         else:
@@ -107,13 +106,13 @@ class MetricsObserver(Observer):
         if _log.verbosity >= 3:
             log_lines.binding(unit, node_name)
 
-    def _time_binding(self, unit: QueuedPod) -> None:
+    def _time_binding(self, unit: QueuedPodInfo) -> None:
         opened = self._opened.get(unit.pod.uid)
         if opened is not None and opened[2].straight:
             opened[2].between.append(self._clock() - opened[1])
             self._untimed = EVERY - 1
 
-    def bound(self, unit: QueuedPod, node_name: str) -> None:
+    def bound(self, unit: QueuedPodInfo, node_name: str) -> None:
         opened = self._opened.pop(unit.pod.uid, None)
         if opened is None:
             return
@@ -131,7 +130,7 @@ class MetricsObserver(Observer):
         if self._uncounted >= _MANY:
             self._count_many()
 
-    def failed(self, unit: QueuedPod, status: Status) -> None:
+    def attempt_failed(self, unit: QueuedPodInfo, status: Status) -> None:
         log_lines.failed(unit, status)
         opened = self._opened.pop(unit.pod.uid, None)
         if opened is None:
@@ -145,7 +144,7 @@ class MetricsObserver(Observer):
         if self._uncounted >= _MANY:
             self._count_many()
 
-    def passed(self, unit: QueuedPod, point: str, status: Status | None, seconds: float) -> None:
+    def point_ran(self, unit: QueuedPodInfo, point: str, status: Status | None, seconds: float) -> None:
         profile = unit.pod.template.spec.scheduler_name
         code = _code(status)
         self._later.append((self._metrics.point_duration.series(point, code, profile).observe, seconds))
@@ -155,7 +154,7 @@ class MetricsObserver(Observer):
             plugins = getattr(self._profiles[profile].late_points(unit.pod.template), _LATE[point])
             self._share(plugins, point, status, seconds)
 
-    def waited(self, unit: QueuedPod, status: Status | None, seconds: float) -> None:
+    def permit_wait_ended(self, unit: QueuedPodInfo, status: Status | None, seconds: float) -> None:
         self._later.append((self._metrics.permit_wait.series(_code(status)).observe, seconds))
 
     def _share(self, plugins: Sequence[Plugin], point: str, status: Status | None, seconds: float) -> None:
@@ -166,41 +165,41 @@ class MetricsObserver(Observer):
             self._later.append((series.observe, seconds / len(names)))
 
     # The queue
-    def heard(self, event: str, about: Any = None) -> None:
+    def event_received(self, event: str, about: Any = None) -> None:
         self._heard[event] = self._heard.get(event, 0) + 1
         if _log.verbosity >= 3:
             log_lines.heard(event, about)
 
-    def changed_node(self, node: api.Node) -> None:
+    def node_updated(self, node: api.Node) -> None:
         if _log.verbosity >= 4:
             log_lines.changed_node(node)
 
-    def enqueued(self, pod: Pod, status: Status | None, seconds: float) -> None:
+    def pre_enqueue_ran(self, pod: Pod, status: Status | None, seconds: float) -> None:
         self._enqueued.append((pod.template.spec.scheduler_name, status, seconds))
 
     def took_in(self, seconds: float) -> None:
         """It took so long to take in what was heard since the last such call."""
         self._hearing += seconds
 
-    def entered(self, unit: QueuedPod, queue: str, event: str) -> None:
+    def pod_queued(self, unit: QueuedPodInfo, queue: str, event: str) -> None:
         key = (unit.pod.template.spec.scheduler_name, queue, event)
         self._entered[key] = self._entered.get(key, 0) + 1
         if _log.verbosity >= 3:
             log_lines.entered(unit, queue, event)
 
-    def hinted(self, plugin: str, event: str, hint: str, seconds: float) -> None:
+    def hint_returned(self, plugin: str, event: str, hint: str, seconds: float) -> None:
         self._later.append((self._metrics.hint_duration.series(plugin, event, hint).observe, seconds))
 
     # Preemption
-    def preempting(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
+    def preemption_started(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         self._preemptions[preemptor.uid] = self._clock()
         self._later.append((self._metrics.victims.series().observe, float(len(victims))))
         log_lines.preempting(preemptor, node_name, len(victims))
 
-    def preempted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
+    def victim_evicted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
         log_lines.preempted(preemptor, victim, node_name)
 
-    def preemption_over(self, preemptor: Pod, node_name: str, failed: bool) -> None:
+    def preemption_ended(self, preemptor: Pod, node_name: str, failed: bool) -> None:
         result, now = "error" if failed else "success", self._clock()
         began = self._preemptions.pop(preemptor.uid, now)
         self._later.append((self._metrics.preemption_duration.series(result).observe, now - began))

@@ -8,14 +8,12 @@ I/O. May import `framework` and `api`.
 
 from stowplan.queue.heap import sort_key_of
 from stowplan.queue.nominator import Nominator
-from stowplan.queue.queued_pod_info import QueuedPod
 from stowplan.queue.queueing_hints import HintTable, QueueingStrategy
 from stowplan.queue.scheduling_queue import SchedulingQueue
 
 __all__ = [
     "HintTable",
     "Nominator",
-    "QueuedPod",
     "QueueingStrategy",
     "SchedulingQueue",
     "sort_key_of",

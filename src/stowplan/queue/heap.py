@@ -1,4 +1,4 @@
-"""A heap of units from which any unit can be taken."""
+"""A heap of infos from which any info can be taken."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from heapq import heapify, heappop, heappush
 from typing import Any, cast
 
 from stowplan.framework import Plugin, Pod, QueuedPodInfo
-from stowplan.queue.queued_pod_info import QueuedPod
 
 Less = Callable[[QueuedPodInfo, QueuedPodInfo], bool]
 
-SortKey = Callable[[QueuedPod], tuple[Any, ...]]
-"""Gives units keys that compare like the units: tuples of the same length for all of them."""
+SortKey = Callable[[QueuedPodInfo], tuple[Any, ...]]
+"""Gives infos keys that compare like the infos: tuples of the same length for all of them."""
 
 _SLACK = 64
 
@@ -32,7 +31,7 @@ def sort_key_of(plugin: Plugin) -> SortKey | None:
 
 
 class _ByLess:
-    """Compares as a `less` function says. Keeps what it compares, so that changing a unit never harms a heap."""
+    """Compares as a `less` function says. Keeps what it compares, so that changing a info never harms a heap."""
 
     __slots__ = ("_item", "_less")
 
@@ -49,68 +48,68 @@ class _ByLess:
 
 def key_by(less: Less) -> SortKey:
     """A key that orders like `less`."""
-    return lambda unit: (_ByLess(less, unit),)
+    return lambda info: (_ByLess(less, info),)
 
 
 class PodHeap:
-    """Units in the order of a key; among equals, whoever came first goes first.
+    """Pods in the order of a key; among equals, whoever came first goes first.
 
-    Whatever is taken out from the middle leaves a stale entry behind: the unit's ticket tells. Heaps between which
-    units move must share their tickets.
+    Whatever is taken out from the middle leaves a stale entry behind: the info's ticket tells. Heaps between which
+    infos move must share their tickets.
     """
 
     def __init__(self, key: SortKey, tickets: Iterator[int]) -> None:
         self._key = key
         self._tickets = tickets
         self._entries: list[tuple[Any, ...]] = []
-        """Each the key's parts, a ticket, and a unit."""
+        """Each the key's parts, a ticket, and a info."""
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
-    def __iter__(self) -> Iterator[QueuedPod]:
+    def __iter__(self) -> Iterator[QueuedPodInfo]:
         """In order."""
         return (entry[-1] for entry in sorted(self._entries) if entry[-1].ticket == entry[-2])
 
-    def push(self, unit: QueuedPod) -> None:
-        unit.place = self
-        unit.ticket = ticket = next(self._tickets)
-        heappush(self._entries, (*self._key(unit), ticket, unit))
+    def push(self, info: QueuedPodInfo) -> None:
+        info.sub_queue = self
+        info.ticket = ticket = next(self._tickets)
+        heappush(self._entries, (*self._key(info), ticket, info))
         self._size += 1
 
-    def peek(self) -> QueuedPod | None:
+    def peek(self) -> QueuedPodInfo | None:
         entries = self._entries
         while entries:
-            unit: QueuedPod = entries[0][-1]
-            if unit.ticket == entries[0][-2]:
-                return unit
+            info: QueuedPodInfo = entries[0][-1]
+            if info.ticket == entries[0][-2]:
+                return info
             heappop(entries)
         return None
 
-    def pop(self) -> QueuedPod | None:
+    def pop(self) -> QueuedPodInfo | None:
         entries = self._entries
         while entries:
             entry = heappop(entries)
-            unit: QueuedPod = entry[-1]
-            if unit.ticket == entry[-2]:
+            info: QueuedPodInfo = entry[-1]
+            if info.ticket == entry[-2]:
                 self._size -= 1
-                unit.place = None
-                unit.ticket = 0
-                return unit
+                info.sub_queue = None
+                info.ticket = 0
+                return info
         return None
 
-    def discard(self, unit: QueuedPod) -> None:
-        unit.place = None
-        unit.ticket = 0
+    def discard(self, info: QueuedPodInfo) -> None:
+        info.sub_queue = None
+        info.ticket = 0
         self._size -= 1
         if len(self._entries) > 2 * self._size + _SLACK:
             self._entries = [entry for entry in self._entries if entry[-1].ticket == entry[-2]]
             heapify(self._entries)
 
-    def replace_pod(self, unit: QueuedPod, pod: Pod) -> None:
-        before = self._key(unit)
-        unit.pod = pod
-        if self._key(unit) != before:
-            self.discard(unit)
-            self.push(unit)
+    def replace_pod(self, info: QueuedPodInfo, pod: Pod) -> None:
+        before = self._key(info)
+        info.pod = pod
+        if self._key(info) != before:
+            self.discard(info)
+            self.push(info)

@@ -1,4 +1,4 @@
-"""Units between pop and done, and what happened in the cluster meanwhile."""
+"""Pods between pop and done, and what happened in the cluster meanwhile."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from stowplan.framework import Action, ClusterEvent, EventResource
-from stowplan.queue.queued_pod_info import QueuedPod
+from stowplan.framework import Action, ClusterEvent, EventResource, QueuedPodInfo
 
 MOST_EVENTS = 100_000
 
@@ -25,61 +24,61 @@ class Happening(NamedTuple):
 
 
 class InFlight:
-    """Which events each unit missed while it was being scheduled.
+    """Which events each info missed while it was being scheduled.
 
-    Events are kept once for all units, under running numbers; a unit knows the number of the first one after its pop.
-    Events that came before all units in flight are dropped. If a unit stays very long, the oldest events are dropped
+    Events are kept once for all infos, under running numbers; a info knows the number of the first one after its pop.
+    Events that came before all infos in flight are dropped. If a info stays very long, the oldest events are dropped
     all the same, and it finds FORGOTTEN in their place.
     """
 
     def __init__(self, most_events: int = MOST_EVENTS) -> None:
-        self._units: dict[str, QueuedPod] = {}
+        self._infos: dict[str, QueuedPodInfo] = {}
         self._events: deque[Happening] = deque()
         self._dropped = 0
         """How many events were dropped so far, which is the number of the first one that is kept."""
         self._most_events = most_events
 
     def __len__(self) -> int:
-        return len(self._units)
+        return len(self._infos)
 
     def __contains__(self, uid: str) -> bool:
-        return uid in self._units
+        return uid in self._infos
 
-    def __iter__(self) -> Iterator[QueuedPod]:
+    def __iter__(self) -> Iterator[QueuedPodInfo]:
         """In the order in which they were popped."""
-        return iter(self._units.values())
+        return iter(self._infos.values())
 
     @property
     def events(self) -> int:
         """How many events are kept."""
         return len(self._events)
 
-    def enter(self, unit: QueuedPod) -> None:
-        unit.first_event = self._dropped + len(self._events)
-        self._units[unit.pod.uid] = unit
+    def enter(self, info: QueuedPodInfo) -> None:
+        info.first_event = self._dropped + len(self._events)
+        self._infos[info.pod.uid] = info
 
     def record(self, event: ClusterEvent, old: Any, new: Any) -> None:
-        """To be called while there are units in flight only."""
+        """To be called while there are infos in flight only."""
         if len(self._events) >= self._most_events:
             self._drop()
         self._events.append(Happening(event, old, new))
 
-    def events_since(self, unit: QueuedPod) -> Iterator[Happening]:
-        """What happened since the unit was popped."""
-        if unit.first_event < self._dropped:
+    def events_since(self, info: QueuedPodInfo) -> Iterator[Happening]:
+        """What happened since the info was popped."""
+        if info.first_event < self._dropped:
             yield Happening(FORGOTTEN, None, None)
-        yield from islice(self._events, max(unit.first_event - self._dropped, 0), None)
+        yield from islice(self._events, max(info.first_event - self._dropped, 0), None)
 
     def leave(self, uid: str) -> None:
-        """No more events for this unit. Does nothing if it is not in flight."""
-        unit = self._units.pop(uid, None)
-        if unit is None or not self._events or unit.first_event > self._dropped:
+        """No more events for this info. Does nothing if it is not in flight."""
+        info = self._infos.pop(uid, None)
+        if info is None or not self._events or info.first_event > self._dropped:
             return
-        if not self._units:
+        if not self._infos:
             self._dropped += len(self._events)
             self._events.clear()
             return
-        oldest = next(iter(self._units.values()))
+        oldest = next(iter(self._infos.values()))
         while self._dropped < oldest.first_event:
             self._drop()
 

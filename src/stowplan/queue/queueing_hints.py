@@ -13,11 +13,11 @@ from stowplan.framework import (
     ClusterEventWithHint,
     EventResource,
     Pod,
+    QueuedPodInfo,
     QueueingHint,
     on,
 )
 from stowplan.framework.events import HintFunction
-from stowplan.queue.queued_pod_info import QueuedPod
 
 log = logs.get(__name__)
 
@@ -29,7 +29,7 @@ Listener = tuple[str, HintFunction | None]
 
 
 class QueueingStrategy(Enum):
-    """What becomes of a unit after an event."""
+    """What becomes of a info after an event."""
 
     Skip = 0
     AfterBackoff = 1
@@ -70,24 +70,24 @@ class HintTable:
         """Whether a plugin wants to hear of an event."""
         return any(name == plugin for name, _ in self.listeners(event))
 
-    def worth_retrying(self, unit: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
-        """Ask the plugins that rejected the unit. What a Pending plugin waited for makes backoff pointless."""
-        if not unit.rejected:
+    def worth_retrying(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
+        """Ask the plugins that rejected the info. What a Pending plugin waited for makes backoff pointless."""
+        if not info.rejected:
             return QueueingStrategy.AfterBackoff
         if event.wildcard:
             # With a pod, it is meant for that pod alone.
-            for_all = new is None or (isinstance(new, Pod) and new.uid == unit.pod.uid)
+            for_all = new is None or (isinstance(new, Pod) and new.uid == info.pod.uid)
             return QueueingStrategy.AfterBackoff if for_all else QueueingStrategy.Skip
         strategy = QueueingStrategy.Skip
         for plugin, hint in self.listeners(event):
-            pending = plugin in unit.pending_plugins
-            if not pending and (strategy is not QueueingStrategy.Skip or plugin not in unit.unschedulable_plugins):
+            pending = plugin in info.pending_plugins
+            if not pending and (strategy is not QueueingStrategy.Skip or plugin not in info.unschedulable_plugins):
                 continue
-            if hint is None or self._asks_for_retry(plugin, hint, event, unit.pod, old, new):
+            if hint is None or self._asks_for_retry(plugin, hint, event, info.pod, old, new):
                 if pending:
                     return QueueingStrategy.Immediately
                 strategy = QueueingStrategy.AfterBackoff
-                if not unit.pending_plugins:
+                if not info.pending_plugins:
                     break
         return strategy
 

@@ -8,20 +8,19 @@ from math import floor, inf
 from typing import Any
 
 from stowplan import logs
-from stowplan.framework import ClusterEvent, Code, Pod, Status
+from stowplan.framework import ClusterEvent, Code, Pod, QueuedPodInfo, Status
 from stowplan.queue import cluster_events
 from stowplan.queue.backoff_queue import BackoffQueue
 from stowplan.queue.heap import Less, PodHeap, SortKey, key_by
 from stowplan.queue.in_flight import InFlight
 from stowplan.queue.nominator import Nominator
-from stowplan.queue.queued_pod_info import QueuedPod
 from stowplan.queue.queueing_hints import HintTable, QueueingStrategy
 from stowplan.queue.unschedulable_pods import UnschedulablePods
 
 log = logs.get(__name__)
 
 FLUSH_INTERVAL = 30.0
-"""Seconds between looks for units that have been unschedulable for too long."""
+"""Seconds between looks for infos that have been unschedulable for too long."""
 
 ADDED = cluster_events.UNSCHEDULABLE_POD_ADD.label
 UPDATED = cluster_events.UNSCHEDULABLE_POD_UPDATE.label
@@ -49,10 +48,10 @@ class SchedulingQueue:
         initial_backoff: float = 1.0,
         max_backoff: float = 10.0,
         unschedulable_timeout: float = 300.0,
-        on_enter: Callable[[QueuedPod, str, str], None] | None = None,
+        on_enter: Callable[[QueuedPodInfo, str, str], None] | None = None,
     ) -> None:
         """`sort_key` replaces `less` where it is given. `pre_enqueue` is told which plugin to ask first, and
-        `on_enter` hears of each arrival: (unit; active, backoff or unschedulable; label of the event behind it)."""
+        `on_enter` hears of each arrival: (info; active, backoff or unschedulable; label of the event behind it)."""
         self._clock = clock
         self._pre_enqueue = pre_enqueue
         self._hints = hints
@@ -61,8 +60,8 @@ class SchedulingQueue:
         self._on_enter = on_enter
         tickets = count(1)
         key = sort_key or key_by(less)
-        self._units: dict[str, QueuedPod] = {}
-        """All units but those in flight, by uid."""
+        self._infos: dict[str, QueuedPodInfo] = {}
+        """All infos but those in flight, by uid."""
         self._active = PodHeap(key, tickets)
         self._backoff = BackoffQueue(clock, initial_backoff, max_backoff, key, tickets)
         self._pool = UnschedulablePods()
@@ -84,107 +83,107 @@ class SchedulingQueue:
             for event in cluster_events.pod_events(old, new, assigned=False):
                 self._in_flight.record(event, old, new)
             return
-        unit = self._units.get(uid)
-        if unit is None or unit.place is None:
+        info = self._infos.get(uid)
+        if info is None or info.sub_queue is None:
             self._add(new, UPDATED)
             return
-        unit.place.replace_pod(unit, new)
+        info.sub_queue.replace_pod(info, new)
         self._nominator.update(old, new)
-        if unit.place is self._pool:
+        if info.sub_queue is self._pool:
             for event in cluster_events.pod_events(old, new, assigned=False):
-                if self._requeue(unit, self._strategy(unit, event, old, new), event.label):
+                if self._requeue(info, self._strategy(info, event, old, new), event.label):
                     break
 
     def remove(self, pod: Pod) -> None:
         """A pending pod is gone, or no longer pending. If it is in flight, it stays so until `done`."""
         self._nominator.remove(pod)
-        unit = self._units.pop(pod.uid, None)
-        if unit is not None:
-            _take_out(unit)
+        info = self._infos.pop(pod.uid, None)
+        if info is not None:
+            _take_out(info)
 
     # Attempts
 
-    def pop(self) -> QueuedPod | None:
-        """The next unit to try; it is in flight until `done`. While nobody is active, rejected units are tried before
-        their backoff is over. Units that met an error always sit it out."""
+    def pop(self) -> QueuedPodInfo | None:
+        """The next info to try; it is in flight until `done`. While nobody is active, rejected infos are tried before
+        their backoff is over. Pods that met an error always sit it out."""
         while True:
-            unit = self._active.pop()
-            if unit is None:
-                unit = self._backoff.rejected.pop()
-                if unit is None:
+            info = self._active.pop()
+            if info is None:
+                info = self._backoff.rejected.pop()
+                if info is None:
                     return None
-                self._entered(unit, "active", POP_FROM_BACKOFF)
-            uid = unit.pod.uid
-            del self._units[uid]
-            unit.attempts += 1
+                self._entered(info, "active", POP_FROM_BACKOFF)
+            uid = info.pod.uid
+            del self._infos[uid]
+            info.attempts += 1
             if uid not in self._in_flight:
-                self._in_flight.enter(unit)
-                return unit
+                self._in_flight.enter(info)
+                return info
             log.error(
                 None,
                 "The same pod is tracked in multiple places in the scheduler, and just discard it",
-                pod=logs.ref(unit.pod),
+                pod=logs.ref(info.pod),
             )
 
-    def add_unschedulable(self, unit: QueuedPod) -> bool:
-        """Take a unit back after a failed attempt; `done` has to follow. The caller has set its pod as it is now, and
+    def add_unschedulable(self, info: QueuedPodInfo) -> bool:
+        """Take a info back after a failed attempt; `done` has to follow. The caller has set its pod as it is now, and
         who rejected it. False if the pod is queued already."""
-        uid = unit.pod.uid
-        if uid in self._units:
-            log.error(None, "Pod is already present in the scheduling queue", pod=logs.ref(unit.pod))
+        uid = info.pod.uid
+        if uid in self._infos:
+            log.error(None, "Pod is already present in the scheduling queue", pod=logs.ref(info.pod))
             return False
-        if unit.rejected:
-            unit.unschedulable_count += 1
-            unit.consecutive_errors = 0
+        if info.rejected:
+            info.unschedulable_count += 1
+            info.consecutive_errors = 0
         else:
-            unit.consecutive_errors += 1
-        unit.timestamp = self._clock()
-        unit.backoff_expiration = None
-        unit.was_flushed = False
-        unit.flush_timestamp = -inf
-        self._units[uid] = unit
-        self._requeue(unit, self._strategy_after_attempt(unit), SCHEDULE_ATTEMPT_FAILURE)
+            info.consecutive_errors += 1
+        info.timestamp = self._clock()
+        info.backoff_expiration = None
+        info.was_flushed = False
+        info.flush_timestamp = -inf
+        self._infos[uid] = info
+        self._requeue(info, self._strategy_after_attempt(info), SCHEDULE_ATTEMPT_FAILURE)
         return True
 
     def done(self, uid: str) -> None:
-        """The unit is no longer in flight: it has come back, or is being bound. Does nothing if it was not."""
+        """The info is no longer in flight: it has come back, or is being bound. Does nothing if it was not."""
         self._in_flight.leave(uid)
 
-    # What wakes units
+    # What wakes infos
 
     def activate(self, pods: Iterable[Pod]) -> None:
         """Try these pods as soon as possible, whether they back off or not. Those in flight will be tried again if
         they come back; unknown ones are ignored."""
         for pod in pods:
-            unit = self._units.get(pod.uid)
-            if unit is None:
+            info = self._infos.get(pod.uid)
+            if info is None:
                 if pod.uid in self._in_flight:
                     self._in_flight.record(cluster_events.FORCE_ACTIVATE, None, pod)
-            elif unit.place is not self._active:
-                self._activate(unit, FORCE_ACTIVATE, ask=unit.place is self._pool)
+            elif info.sub_queue is not self._active:
+                self._activate(info, FORCE_ACTIVATE, ask=info.sub_queue is self._pool)
 
     def move(self, event: ClusterEvent, old: Any, new: Any, pre_check: Callable[[Pod], bool] | None = None) -> None:
-        """Something happened in the cluster: wake the unschedulable units for which that may change something. Pods
+        """Something happened in the cluster: wake the unschedulable infos for which that may change something. Pods
         are `Pod`s, other objects API structs; `pre_check` leaves out pods that are none of this event's business."""
         if not self._pool and not self._in_flight:
             return
         if event.wildcard:
-            units = list(self._pool)
+            infos = list(self._pool)
         else:
             interested = self._plugins_interested(event)
             if not interested:
                 return
-            units = self._pool.rejected_by(interested)
+            infos = self._pool.rejected_by(interested)
         if pre_check is not None:
-            units = [unit for unit in units if pre_check(unit.pod)]
-        self._wake(units, event, old, new)
+            infos = [info for info in infos if pre_check(info.pod)]
+        self._wake(infos, event, old, new)
 
     # Time
 
     def tick(self) -> None:
         """Run the timers that are due."""
-        for unit in self._backoff.take_completed():
-            self._activate(unit, BACKOFF_COMPLETE, ask=False)
+        for info in self._backoff.take_completed():
+            self._activate(info, BACKOFF_COMPLETE, ask=False)
         now = self._clock()
         if now < self._next_flush:
             return
@@ -206,39 +205,39 @@ class SchedulingQueue:
 
     def __len__(self) -> int:
         """How many pods are queued; those in flight do not count."""
-        return len(self._units)
+        return len(self._infos)
 
     def is_queued(self, uid: str) -> bool:
-        return uid in self._units
+        return uid in self._infos
 
     def in_flight(self, uid: str) -> bool:
         return uid in self._in_flight
 
     @property
-    def flying(self) -> Iterator[QueuedPod]:
-        """Units in flight, in the order in which they were popped."""
+    def flying(self) -> Iterator[QueuedPodInfo]:
+        """Pods in flight, in the order in which they were popped."""
         return iter(self._in_flight)
 
     @property
-    def active(self) -> Iterator[QueuedPod]:
+    def active(self) -> Iterator[QueuedPodInfo]:
         """In the order in which they will be popped."""
         return iter(self._active)
 
     @property
-    def backoff(self) -> Iterator[QueuedPod]:
+    def backoff(self) -> Iterator[QueuedPodInfo]:
         return iter(self._backoff.rejected)
 
     @property
-    def error_backoff(self) -> Iterator[QueuedPod]:
+    def error_backoff(self) -> Iterator[QueuedPodInfo]:
         return iter(self._backoff.failed)
 
     @property
-    def unschedulable(self) -> Iterator[QueuedPod]:
-        return (unit for unit in self._pool if not unit.gated)
+    def unschedulable(self) -> Iterator[QueuedPodInfo]:
+        return (info for info in self._pool if not info.gated)
 
     @property
-    def gated(self) -> Iterator[QueuedPod]:
-        return (unit for unit in self._pool if unit.gated)
+    def gated(self) -> Iterator[QueuedPodInfo]:
+        return (info for info in self._pool if info.gated)
 
     def counts(self) -> dict[str, int]:
         """How many pods are pending, by queue."""
@@ -254,100 +253,100 @@ class SchedulingQueue:
 
     def _add(self, pod: Pod, label: str) -> None:
         uid = pod.uid
-        if uid in self._units:
-            _take_out(self._units[uid])
-        unit = self._units[uid] = QueuedPod(pod, self._clock())
-        if self._activate(unit, label, ask=True):
+        if uid in self._infos:
+            _take_out(self._infos[uid])
+        info = self._infos[uid] = QueuedPodInfo(pod, self._clock())
+        if self._activate(info, label, ask=True):
             self._nominator.add(pod)
 
-    def _activate(self, unit: QueuedPod, label: str, ask: bool) -> bool:
-        """Make a unit active, unless it is gated."""
-        if ask and self._is_gated(unit):
-            self._shelve(unit, label)
+    def _activate(self, info: QueuedPodInfo, label: str, ask: bool) -> bool:
+        """Make a info active, unless it is gated."""
+        if ask and self._is_gated(info):
+            self._shelve(info, label)
             return False
-        if unit.place is not None:
-            unit.place.discard(unit)
-        if unit.initial_attempt_timestamp is None:
-            unit.initial_attempt_timestamp = self._clock()
-        self._active.push(unit)
+        if info.sub_queue is not None:
+            info.sub_queue.discard(info)
+        if info.initial_attempt_timestamp is None:
+            info.initial_attempt_timestamp = self._clock()
+        self._active.push(info)
         if self._on_enter is not None:
-            self._on_enter(unit, "active", label)
+            self._on_enter(info, "active", label)
         return True
 
-    def _back_off(self, unit: QueuedPod, label: str) -> bool:
-        """Let a unit wait for the end of its backoff, unless it is gated."""
-        if self._is_gated(unit):
-            self._shelve(unit, label)
+    def _back_off(self, info: QueuedPodInfo, label: str) -> bool:
+        """Let a info wait for the end of its backoff, unless it is gated."""
+        if self._is_gated(info):
+            self._shelve(info, label)
             return False
-        _take_out(unit)
-        self._backoff.push(unit)
-        self._entered(unit, "backoff", label)
+        _take_out(info)
+        self._backoff.push(info)
+        self._entered(info, "backoff", label)
         return True
 
-    def _shelve(self, unit: QueuedPod, label: str) -> None:
-        # A gated unit has no attempt that could clear this, and the next to wake it may be an event.
-        if unit.gated:
-            unit.was_flushed = False
-        arrives = unit.place is not self._pool
-        self._pool.put(unit)
+    def _shelve(self, info: QueuedPodInfo, label: str) -> None:
+        # A gated info has no attempt that could clear this, and the next to wake it may be an event.
+        if info.gated:
+            info.was_flushed = False
+        arrives = info.sub_queue is not self._pool
+        self._pool.put(info)
         if arrives:
-            self._entered(unit, "unschedulable", label)
+            self._entered(info, "unschedulable", label)
 
-    def _is_gated(self, unit: QueuedPod) -> bool:
-        status = self._pre_enqueue(unit.pod, unit.gating_plugin)
+    def _is_gated(self, info: QueuedPodInfo) -> bool:
+        status = self._pre_enqueue(info.pod, info.gating_plugin)
         if status is None or status.code is Code.Success:
-            unit.gating_plugin = ""
+            info.gating_plugin = ""
             return False
         if status.code is Code.Error:
             log.error(
                 status.message,
                 "Unexpected error running PreEnqueue plugin",
-                pod=logs.ref(unit.pod),
+                pod=logs.ref(info.pod),
                 plugin=status.plugin,
             )
-        unit.gating_plugin = status.plugin
-        unit.unschedulable_plugins = unit.unschedulable_plugins | {status.plugin}
+        info.gating_plugin = status.plugin
+        info.unschedulable_plugins = info.unschedulable_plugins | {status.plugin}
         return True
 
-    def _requeue(self, unit: QueuedPod, strategy: QueueingStrategy, label: str) -> bool:
-        """Put a unit where a strategy wants it. False if that is the pool."""
+    def _requeue(self, info: QueuedPodInfo, strategy: QueueingStrategy, label: str) -> bool:
+        """Put a info where a strategy wants it. False if that is the pool."""
         if strategy is QueueingStrategy.Skip:
-            self._shelve(unit, label)
+            self._shelve(info, label)
             return False
-        if strategy is QueueingStrategy.AfterBackoff and self._backoff.holds(unit):
-            return self._back_off(unit, label)
-        return self._activate(unit, label, ask=True)
+        if strategy is QueueingStrategy.AfterBackoff and self._backoff.holds(info):
+            return self._back_off(info, label)
+        return self._activate(info, label, ask=True)
 
-    def _wake(self, units: list[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> None:
-        label = event.label if units else ""
-        for unit in units:
-            if unit.gated and not event.wildcard and not self._opens_gate(unit, event):
+    def _wake(self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> None:
+        label = event.label if infos else ""
+        for info in infos:
+            if info.gated and not event.wildcard and not self._opens_gate(info, event):
                 continue
-            strategy = self._strategy(unit, event, old, new)
+            strategy = self._strategy(info, event, old, new)
             if strategy is not QueueingStrategy.Skip:
-                self._pool.discard(unit)
-                self._requeue(unit, strategy, label)
+                self._pool.discard(info)
+                self._requeue(info, strategy, label)
         if self._in_flight:
             self._in_flight.record(event, old, new)
 
-    def _opens_gate(self, unit: QueuedPod, event: ClusterEvent) -> bool:
-        table = self._hints.get(unit.pod.spec.scheduler_name)
-        return table is not None and table.hears(unit.gating_plugin, event)
+    def _opens_gate(self, info: QueuedPodInfo, event: ClusterEvent) -> bool:
+        table = self._hints.get(info.pod.spec.scheduler_name)
+        return table is not None and table.hears(info.gating_plugin, event)
 
-    def _strategy(self, unit: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
-        table = self._hints.get(unit.pod.spec.scheduler_name)
-        return QueueingStrategy.AfterBackoff if table is None else table.worth_retrying(unit, event, old, new)
+    def _strategy(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
+        table = self._hints.get(info.pod.spec.scheduler_name)
+        return QueueingStrategy.AfterBackoff if table is None else table.worth_retrying(info, event, old, new)
 
-    def _strategy_after_attempt(self, unit: QueuedPod) -> QueueingStrategy:
-        if not unit.rejected or unit.pod.uid not in self._in_flight:
+    def _strategy_after_attempt(self, info: QueuedPodInfo) -> QueueingStrategy:
+        if not info.rejected or info.pod.uid not in self._in_flight:
             return QueueingStrategy.AfterBackoff
         best = QueueingStrategy.Skip
-        for event, old, new in self._in_flight.events_since(unit):
-            strategy = self._strategy(unit, event, old, new)
+        for event, old, new in self._in_flight.events_since(info):
+            strategy = self._strategy(info, event, old, new)
             if strategy is not QueueingStrategy.Skip:
                 best = strategy
             if best is QueueingStrategy.Immediately or (
-                best is QueueingStrategy.AfterBackoff and not unit.pending_plugins
+                best is QueueingStrategy.AfterBackoff and not info.pending_plugins
             ):
                 break
         return best
@@ -359,11 +358,11 @@ class SchedulingQueue:
             found = self._interested[event] = tuple(dict.fromkeys(names))
         return found
 
-    def _entered(self, unit: QueuedPod, queue: str, label: str) -> None:
+    def _entered(self, info: QueuedPodInfo, queue: str, label: str) -> None:
         if self._on_enter is not None:
-            self._on_enter(unit, queue, label)
+            self._on_enter(info, queue, label)
 
 
-def _take_out(unit: QueuedPod) -> None:
-    if unit.place is not None:
-        unit.place.discard(unit)
+def _take_out(info: QueuedPodInfo) -> None:
+    if info.sub_queue is not None:
+        info.sub_queue.discard(info)

@@ -1,4 +1,7 @@
-"""All that a scheduler knows, for its log: what SIGUSR2 asks for."""
+"""Dumps the cache and the queue to the log upon SIGUSR2.
+
+Upstream: pkg/scheduler/backend/cache/debugger/dumper.go
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,14 @@ log = logs.get(__name__)
 
 
 def dump(engine: Engine) -> None:
-    """Write nodes and queue to the log. To be called on the thread that the engine works on."""
-    core = engine.core
-    nominated = core.nominator.on_node
-    nodes = "\n\n".join(_node(info, nominated(info.name)) for info in core.cluster.nodes)
+    """Log all nodes and queued pods. Must run on the engine's thread."""
+    nodes = "\n\n".join(_node(info, engine.nominated_pods(info.name)) for info in engine.cluster.nodes)
     log.info("Dump of cached NodeInfo", nodes=nodes)
-    queue = core.queue
-    counts = queue.counts()
+    counts = engine.queue_counts()
     unschedulable = counts["unschedulable"] + counts["gated"]
     summary = f"activeQ:{counts['active']}; backoffQ:{counts['backoff']}; unschedulablePods:{unschedulable}"
-    waiting = (*queue.active, *queue.backoff, *queue.error_backoff, *queue.unschedulable, *queue.gated)
-    log.info("Dump of scheduling queue", summary=summary, pods="".join(_pod(unit.pod) for unit in waiting))
+    pods = "".join(_pod(queued.pod) for queued in engine.queued_pods())
+    log.info("Dump of scheduling queue", summary=summary, pods=pods)
 
 
 def _node(info: NodeInfo, nominated: Iterable[Pod]) -> str:
@@ -41,12 +41,12 @@ def _node(info: NodeInfo, nominated: Iterable[Pod]) -> str:
 
 
 def _resources(amounts: Iterable[tuple[str, int]]) -> str:
-    """In milli-cores of cpu, and whole units of all else."""
+    """Cpu in millicores, all other resources in whole units."""
     return f"{{{' '.join(f'{name}:{amount}' for name, amount in sorted(amounts))}}}"
 
 
 def _pod(pod: Pod) -> str:
-    # Of the phase only that it is not over is known: Pending without a node, else whatever the kubelet says by now.
+    # The phase is not cached: a pod without a node is Pending, the phase of any other pod is up to its kubelet.
     phase = "" if pod.node_name else "Pending"
     return (
         f"name: {pod.name}, namespace: {pod.namespace}, uid: {pod.uid}, phase: {phase}, "

@@ -76,7 +76,7 @@ class Monitor:
         """This is the scheduler."""
         self._subject = subject
         self.metrics.readings = readings_of(subject.engine)
-        self.observer.announce(subject.engine.core.profiles.values())
+        self.observer.announce(subject.engine.profiles.values())
 
     def start(self) -> None:
         """Begin to serve, if that is wanted at all. Raises ConfigError."""
@@ -145,9 +145,9 @@ class Monitor:
         """The leader tells of all pods that it knows, so that each is told of once."""
         if self._subject is None or not self._subject.is_leader():
             return b""
-        core = self._subject.engine.core
-        known = dict(core.cluster.pods)
-        waiting = [pending.pod for uid, pending in core.pending.copy().items() if uid not in known]
+        engine = self._subject.engine
+        known = dict(engine.cluster.pods)
+        waiting = [pending.pod for uid, pending in dict(engine.pending).items() if uid not in known]
         return resource_metrics.expose((*known.values(), *waiting))
 
 

@@ -18,8 +18,8 @@ from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.reflector import UNFINISHED_PODS, EventSink, Reflector
 from stowplan.cluster.write_client import CONNECTIONS, Observe, Writer
 from stowplan.config.types import KubeSchedulerConfiguration
-from stowplan.engine import Engine, Observer
-from stowplan.engine.engine import UNSCHEDULABLE_TIMEOUT
+from stowplan.engine import CheckedEngine, Engine, Observer
+from stowplan.engine.engine import UNSCHEDULABLE_TIMEOUT_SECONDS
 from stowplan.extender.client import HttpExtender, kinds_kept, needs_victims
 from stowplan.runtime import Registry
 from stowplan.runtime.gc_tuning import settle_heap
@@ -48,7 +48,7 @@ class SchedulerSettings:
     config: KubeSchedulerConfiguration
     registry: Registry
     connection: Connection
-    unschedulable_timeout: float = UNSCHEDULABLE_TIMEOUT
+    unschedulable_timeout: float = UNSCHEDULABLE_TIMEOUT_SECONDS
     call_deadline: float = 600.0
     """Seconds that a user's method may take where it may wait at all."""
     keep_objects: bool = False
@@ -78,23 +78,21 @@ class Scheduler:
         config = settings.config
         self._kept = frozenset(REQUIRED_KINDS) if settings.keep_objects else kinds_kept(settings.extenders)
         """The kinds of which whole objects are kept."""
-        self.engine = Engine(
+        make_engine = CheckedEngine if settings.check_invariants else Engine
+        self.engine = make_engine(
             config,
             settings.registry,
             clock=now,
+            wall_clock=time.time,
             rng=settings.rng,
             observer=observer,
             unschedulable_timeout=settings.unschedulable_timeout,
             keep_objects=bool(self._kept),
+            keep_assigned_objects=settings.keep_objects or needs_victims(settings.extenders),
             extenders=settings.extenders,
-            check_invariants=settings.check_invariants,
+            connection=settings.connection,
         )
-        self.engine.core.wall = time.time
-        for profile in self.engine.core.profiles.values():
-            if profile.handle is not None:
-                profile.handle.connection = settings.connection
-        self.engine.core.keep_assigned = settings.keep_objects or needs_victims(settings.extenders)
-        self.kinds = kinds_read(self.engine.core.profiles.values(), settings.taint_rules)
+        self.kinds = kinds_read(self.engine.profiles.values(), settings.taint_rules)
         self._limiter = self._make_limiter()
         self._elector: ElectorThread | None = None
         self._host: SchedulingLoop | None = None
@@ -186,20 +184,21 @@ class Scheduler:
             self._elector = ElectorThread(
                 settings.connection,
                 settings.config.leader_election,
-                on_started=self._on_loop(lambda: None),
-                on_stopped=self._on_loop(self._lost_lease),
+                on_started=self._wake_from_thread,
+                on_stopped=self._lease_lost_on_thread,
                 observe=self._on_request,
             )
             self._elector.start()
 
-    def _on_loop(self, action: Callable[[], None]) -> Callable[[], None]:
-        """For callbacks from another thread: the host is woken, and does it."""
+    # Callbacks on the elector's thread
+    def _wake_from_thread(self) -> None:
+        """The lease is held: the loop may schedule now."""
+        if self._host is not None:
+            self._host.wake_from_thread()
 
-        def hand_over() -> None:
-            if self._host is not None:
-                self._host.defer(action)
-
-        return hand_over
+    def _lease_lost_on_thread(self) -> None:
+        if self._host is not None:
+            self._host.defer(self._lost_lease)
 
     def _lost_lease(self) -> None:
         if not self._stopping:

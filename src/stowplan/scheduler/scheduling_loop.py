@@ -76,7 +76,7 @@ class SchedulingLoop:
         self._stopping = False
         self._problem: BaseException | None = None
         self._thread = threading.get_ident()
-        engine.core.marshal = self.defer
+        engine.marshal_through(self.defer)
 
     @property
     def ready(self) -> bool:
@@ -138,10 +138,10 @@ class SchedulingLoop:
 
     async def finish(self, seconds: float) -> None:
         """Let bindings that are under way come to their end, within so many seconds. None is begun."""
-        core = self._engine.core
+        engine = self._engine
         deadline = self._loop.time() + seconds
         self._flush()
-        while len(core.attempts) > len(core.waiting_pods) and self._loop.time() < deadline:
+        while len(engine.attempts) > len(engine.waiting_pods) and self._loop.time() < deadline:
             await asyncio.sleep(LOOK_AGAIN)
             self._flush()
 
@@ -152,6 +152,10 @@ class SchedulingLoop:
 
     def wake(self) -> None:
         self._wake.set()
+
+    def wake_from_thread(self) -> None:
+        """Wake the loop from any thread."""
+        self._loop.call_soon_threadsafe(self._wake.set)
 
     def defer(self, action: Callable[[], None]) -> None:
         """Do something where nothing else happens: at once on the loop's own thread, else as soon as it can."""

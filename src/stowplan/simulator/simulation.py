@@ -100,7 +100,7 @@ class Simulation:
         """Let the scheduler work until nothing moves any more; `on_step` is called after each cycle."""
         version, idle = -1, 0
         self.settle()
-        while idle <= _PATIENCE * (len(self.engine.core.pending) + 1):
+        while idle <= _PATIENCE * (len(self.engine.pending) + 1):
             if self.step():
                 on_step()
                 idle += 1
@@ -112,13 +112,7 @@ class Simulation:
     def _waits_for_time(self) -> bool:
         """Whether anything is under way that time alone brings on. Pods that no event woke would not fare better for
         having waited long, although a scheduler that runs for ever tries them now and then."""
-        core = self.engine.core
-        return bool(
-            self._answers
-            or self.world.next_deadline() is not None
-            or core.timers.next_deadline() is not None
-            or next(core.queue.error_backoff, None) is not None
-        )
+        return bool(self._answers) or self.world.next_deadline() is not None or self.engine.waits_for_time
 
     def step(self) -> bool:
         """One scheduling cycle, and all that follows from it at once; False where no pod is ready."""

@@ -11,9 +11,9 @@ def test_every_pod_is_clocked_and_bound() -> None:
     trial.advance(20)
     assert len(trial.latencies) == 30
     assert trial.cpu > 0
-    core = trial._engine.core
-    assert len(core.cluster.pods) == 32
-    assert len(core.queue) == 0
+    engine = trial._engine
+    assert len(engine.cluster.pods) == 32
+    assert not list(engine.queued_pods())
 
 
 def test_the_loop_is_compared_with_bare_decisions() -> None:

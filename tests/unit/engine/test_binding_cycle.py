@@ -17,14 +17,14 @@ def test_a_pod_that_nobody_holds_up_is_bound_by_one_request() -> None:
     assert isinstance(bind, Bind)
     assert (bind.pod.name, bind.node_name) == ("p", "a")
     assert host.assumed == {"p"}
-    assert set(host.core.attempts) == {"default/p"}
-    assert not host.core.queue.in_flight("default/p")
+    assert set(host.engine.attempts) == {"default/p"}
+    assert not host.state.queue.in_flight("default/p")
     host.do(bind)
     (event,) = host.take()
     assert isinstance(event, EmitEvent)
     assert (event.type, event.reason, event.action) == ("Normal", "Scheduled", "Binding")
     assert event.note == "Successfully assigned default/p to a"
-    assert (host.assumed, host.core.attempts) == ({"p"}, {}), "bound, though no watch has told so"
+    assert (host.assumed, host.engine.attempts) == ({"p"}, {}), "bound, though no watch has told so"
     host.settle()
     assert host.assumed == set()
 
@@ -35,20 +35,20 @@ def test_the_answer_may_come_after_the_watch() -> None:
     bind = host.next_open(Bind)
     outcome = host.world.execute(bind)
     host.tell()
-    assert (host.assumed, set(host.core.attempts)) == (set(), {"default/p"})
+    assert (host.assumed, set(host.engine.attempts)) == (set(), {"default/p"})
     host.do(bind, outcome)
     assert host.events() == ["Scheduled: Successfully assigned default/p to a"]
-    assert host.core.attempts == {}
+    assert host.engine.attempts == {}
 
 
 @pytest.mark.parametrize("refusal", [REFUSED, Failure("", "")])
 def test_a_binding_that_fails_is_retried_after_a_pause(refusal: Failure) -> None:
     host = Host(node("a"), pod("p", nominated="a"))
     host.engine.schedule_one()
-    assert not host.core.nominator.by_node
+    assert not host.state.nominator.by_node
     host.answer(Bind, refusal)
     text = f'running Bind plugin "DefaultBinder": {refusal.message}'
-    assert (host.assumed, host.core.attempts, host.place("p")) == (set(), {}, "error_backoff")
+    assert (host.assumed, host.engine.attempts, host.place("p")) == (set(), {}, "error_backoff")
     host.settle()
     assert host.condition("p") == ("False", "SchedulerError", text)
     assert host.pod("p").status.nominated_node_name == ""
@@ -83,17 +83,17 @@ def test_a_lost_answer_and_a_late_watch() -> None:
     text = 'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "a"'
     assert host.events()[-1] == f'FailedScheduling: running Bind plugin "DefaultBinder": {text}'
     host.schedule()
-    assert host.core.cluster.pods["default/p"].node_name == "a"
-    assert (host.core.pending, len(host.core.queue)) == ({}, 0)
+    assert host.engine.cluster.pods["default/p"].node_name == "a"
+    assert (host.engine.pending, len(host.state.queue)) == ({}, 0)
 
 
 def test_a_pod_that_the_cache_has_already_is_an_error() -> None:
     host = Host(node("a"), pod("p"), check_invariants=False)
-    host.core.cluster.add_pod(host.core.cluster.pod(host.pod("p")))
+    host.engine.cluster.add_pod(host.engine.cluster.pod(host.pod("p")))
     assert host.engine.schedule_one()
     text = "pod default/p(default/p) is in the cache, so can't be assumed"
     assert host.events() == [f"FailedScheduling: {text}"]
-    assert not host.core.attempts
+    assert not host.engine.attempts
 
 
 def test_a_bug_after_the_cycle_costs_one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,4 +104,4 @@ def test_a_bug_after_the_cycle_costs_one_attempt(monkeypatch: pytest.MonkeyPatch
     host = Recorded(node("a"), pod("p"))
     host.schedule()
     assert host.condition("p") == ("False", "SchedulerError", "internal error: KeyError: 'lost'")
-    assert (host.assumed, host.core.attempts) == (set(), {})
+    assert (host.assumed, host.engine.attempts) == (set(), {})

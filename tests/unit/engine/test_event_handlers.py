@@ -17,13 +17,13 @@ GONE = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 def listening(host: Host) -> list[str]:
     """Labels of the events that the queue is told, with the names of the objects before and after."""
     told: list[str] = []
-    move = host.core.queue.move
+    move = host.state.queue.move
 
     def overheard(event: ClusterEvent, old: Any, new: Any, pre_check: Any = None) -> None:
         told.append(" ".join((event.label, *(_name(each) for each in (old, new)))))
         move(event, old, new, pre_check)
 
-    host.core.queue.move = overheard  # type: ignore[method-assign]
+    host.state.queue.move = overheard  # type: ignore[method-assign]
     return told
 
 
@@ -52,7 +52,7 @@ class TestNodes:
         told = listening(host)
         host.put(node("a", **{"cpu": 4, **change}))
         assert told == events
-        info = host.core.cluster.nodes.get("a")
+        info = host.engine.cluster.nodes.get("a")
         assert info is not None
         assert info.allocatable["cpu"] == 1000 * int(change.get("cpu", 4))
 
@@ -69,12 +69,12 @@ class TestNodes:
         host.delete(node("a"))
         host.engine.remove(make_node("b"))
         assert told == ["NodeAdd - a", "NodeDelete a -"]
-        assert len(host.core.cluster.nodes) == 0
+        assert len(host.engine.cluster.nodes) == 0
 
     def test_a_node_that_goes_is_there_while_its_going_is_told(self) -> None:
         host = Host(node("a"))
         seen: list[int] = []
-        host.core.queue.move = lambda *_: seen.append(len(host.core.cluster.nodes))  # type: ignore[method-assign]
+        host.state.queue.move = lambda *_: seen.append(len(host.engine.cluster.nodes))  # type: ignore[method-assign]
         host.delete(node("a"))
         assert seen == [1]
 
@@ -104,10 +104,10 @@ class TestOtherKinds:
         item = make(kind, "x", "default")
         for _ in range(2):
             host.engine.put(item)
-        assert list(host.core.cluster.stores.of(type(item))) == [item]
+        assert list(host.engine.cluster.stores.of(type(item))) == [item]
         for _ in range(2):
             host.engine.remove(item)
-        assert list(host.core.cluster.stores.of(type(item))) == []
+        assert list(host.engine.cluster.stores.of(type(item))) == []
         assert [each.split()[0] for each in told] == [f"{resource}{action}" for action in ("Add", "Update", "Delete")]
 
     @pytest.mark.parametrize("kind", ["Service", "PodDisruptionBudget", "Namespace", "ReplicaSet"])
@@ -116,14 +116,14 @@ class TestOtherKinds:
         told = listening(host)
         item = make(kind, "x")
         host.engine.put(item)
-        assert (told, list(host.core.cluster.stores.of(type(item)))) == ([], [item])
+        assert (told, list(host.engine.cluster.stores.of(type(item)))) == ([], [item])
 
 
 class TestPendingPods:
     def test_of_ours_are_queued(self) -> None:
         host = Host()
         host.put(pod("p"), pod("q", schedulerName="other"))
-        assert set(host.core.pending) == {"default/p"}
+        assert set(host.engine.pending) == {"default/p"}
         assert host.place("p") == "active"
 
     def test_news_replace_what_is_queued(self) -> None:
@@ -156,25 +156,25 @@ class TestPendingPods:
         host.schedule(Bind)
         host.put(pod("p", labels={"new": "label"}))
         assert (host.place("p"), host.assumed) == ("", {"p"})
-        assert host.core.pending["default/p"].pod.labels == {"new": "label"}
+        assert host.engine.pending["default/p"].pod.labels == {"new": "label"}
 
     def test_deleted_it_is_forgotten(self) -> None:
         host = Host(BIG)
         told = listening(host)
         host.delete(BIG)
-        assert (host.core.pending, len(host.core.queue), told) == ({}, 0, [])
+        assert (host.engine.pending, len(host.state.queue), told) == ({}, 0, [])
 
     def test_finished_without_ever_running(self) -> None:
         host = Host(BIG)
         host.put(pod("big", status={"phase": "Failed"}))
-        assert (host.core.pending, len(host.core.queue)) == ({}, 0)
+        assert (host.engine.pending, len(host.state.queue)) == ({}, 0)
 
     def test_older_news_of_one_that_is_bound(self) -> None:
         host = Host(node("a"), pod("p"))
         old = host.pod("p")
         host.schedule()
         host.engine.put(old)
-        assert (host.core.pending, host.core.cluster.pods["default/p"].node_name) == ({}, "a")
+        assert (host.engine.pending, host.engine.cluster.pods["default/p"].node_name) == ({}, "a")
 
 
 def first(**more: Any) -> Any:
@@ -218,7 +218,7 @@ class TestPodsOnNodes:
             "AssignedPodUpdate p p",
             "AssignedPodDelete p -",
         ]
-        assert not host.core.cluster.pods
+        assert not host.engine.cluster.pods
 
     def test_one_that_finishes_frees_what_it_had(self) -> None:
         host = Host(node("a", cpu=4), pod("p", "a", requests={"cpu": 4}), pod("q", requests={"cpu": 4}))
@@ -230,13 +230,13 @@ class TestPodsOnNodes:
 
     def test_one_of_another_scheduler(self) -> None:
         host = Host(node("a"), pod("p", "a", schedulerName="other"))
-        assert list(host.core.cluster.pods) == ["default/p"]
+        assert list(host.engine.cluster.pods) == ["default/p"]
 
     def test_one_on_a_node_that_is_not_known_yet(self) -> None:
         host = Host(pod("p", "a", requests={"cpu": 1}))
-        assert list(host.core.cluster.pods) == ["default/p"]
+        assert list(host.engine.cluster.pods) == ["default/p"]
         host.put(node("a"))
-        info = host.core.cluster.nodes.get("a")
+        info = host.engine.cluster.nodes.get("a")
         assert info is not None
         assert list(info.pods) == ["default/p"]
 
@@ -246,19 +246,19 @@ class TestPodsOnNodes:
         told = listening(host)
         host.settle()
         assert told == ["AssignedPodAdd - p"]
-        assert (host.assumed, host.core.pending) == (set(), {})
+        assert (host.assumed, host.engine.pending) == (set(), {})
 
     def test_bound_by_somebody_else_while_it_was_queued(self) -> None:
         host = Host(node("a"), BIG)
         host.put(pod("big", "a", requests={"cpu": 9}))
-        assert (len(host.core.queue), host.core.pending) == (0, {})
-        assert list(host.core.cluster.pods) == ["default/big"]
+        assert (len(host.state.queue), host.engine.pending) == (0, {})
+        assert list(host.engine.cluster.pods) == ["default/big"]
 
     def test_bound_by_somebody_else_to_another_node_than_assumed(self) -> None:
         host = Host(node("a"), pod("p", requests={"cpu": 1}))
         host.schedule(Bind)
         host.put(node("b"), pod("p", "b", requests={"cpu": 1}))
-        assert host.core.cluster.pods["default/p"].node_name == "b"
+        assert host.engine.cluster.pods["default/p"].node_name == "b"
         told = listening(host)
         host.settle()
         assert told == ["AssignedPodDelete p -"], "what it was assumed to hold is free"

@@ -64,7 +64,7 @@ def test_a_node_that_is_alone_gets_no_scores() -> None:
 
 def test_less_sorts_the_queue() -> None:
     host = Recorded(node("a"), pod("p"), pod("r"), pod("q"), sorts=True)
-    assert [unit.pod.name for unit in host.core.queue.active] == ["r", "q", "p"]
+    assert [unit.pod.name for unit in host.state.queue.active] == ["r", "q", "p"]
     assert "less" in host.told
 
 
@@ -130,19 +130,19 @@ class TestPermit:
         assert host.since_reserve() == ["reserve a", "permit a", "pre_bind_pre_flight a"]
         assert patches(host, "p") == [("", "a")]
         assert host.pod("p").status.nominated_node_name == "a"
-        assert host.core.queue.in_flight("default/p")
+        assert host.state.queue.in_flight("default/p")
         assert (host.assumed, host.place("p")) == ({"p"}, "")
-        (waiting,) = host.core.waiting_pods
+        (waiting,) = host.engine.waiting_pods
         assert (waiting.pod.name, waiting.pending_plugins) == ("p", ["Recorder"])
 
     def test_allowed_it_goes_on(self) -> None:
         host = Recorded(node("a"), pod("p"), answers={"permit": wait(5)})
         host.schedule()
-        host.core.waiting_pods.get("default/p").allow("Recorder")
+        host.engine.waiting_pods.get("default/p").allow("Recorder")
         host.settle()
         assert host.since_reserve() == ["reserve a", "permit a", *TO_THE_END]
         assert host.node_of("p") == "a"
-        assert (len(host.core.waiting_pods), host.core.timers.next_deadline()) == (0, None)
+        assert (len(host.engine.waiting_pods), host.state.timers.next_deadline()) == (0, None)
 
     def test_a_plugin_allows_it_through_its_handle(self) -> None:
         def permit(asked: Pod) -> Status | None:
@@ -153,10 +153,10 @@ class TestPermit:
             return accept()
 
         host = Recorded(node("a"), pod("p"), answers={"permit": permit})
-        plugin = host.core.profiles["default-scheduler"].points["permit"][0]
+        plugin = host.engine.profiles["default-scheduler"].points["permit"][0]
         host.schedule()
         assert host.node_of("p") == ""
-        assert plugin.handle.waiting_pod("default/p") is host.core.waiting_pods.get("default/p")
+        assert plugin.handle.waiting_pod("default/p") is host.engine.waiting_pods.get("default/p")
         host.put(pod("q"))
         host.schedule()
         assert (host.node_of("p"), host.node_of("q")) == ("a", "a")
@@ -187,7 +187,7 @@ class TestPermit:
     def test_rejected_while_it_waits(self) -> None:
         host = Recorded(node("a"), pod("p"), answers={"permit": wait(5)})
         host.schedule()
-        waiting = host.core.waiting_pods.get("default/p")
+        waiting = host.engine.waiting_pods.get("default/p")
         assert waiting.reject("Recorder", "not today")
         assert not waiting.reject("Recorder", "nor tomorrow")
         host.settle()
@@ -200,7 +200,7 @@ class TestPermit:
         plugins = {name: recorder(name, told, permit=wait(seconds)) for name, seconds in {"One": 5, "Two": 9}.items()}
         host = Host(node("a"), pod("p"), config=configuration("One", "Two"), plugins=plugins)
         host.schedule()
-        waiting = host.core.waiting_pods.get("default/p")
+        waiting = host.engine.waiting_pods.get("default/p")
         waiting.allow("One")
         host.advance(6)
         assert (host.assumed, waiting.pending_plugins) == ({"p"}, ["Two"])
@@ -215,7 +215,7 @@ class TestPermit:
         host = Host(node("a"), pod("p"), config=configuration(*plugins), plugins=plugins)
         host.schedule()
         assert told.count("permit a") == 2
-        assert (len(host.core.waiting_pods), host.place("p")) == (0, "unschedulable")
+        assert (len(host.engine.waiting_pods), host.place("p")) == (0, "unschedulable")
 
 
 class TestReserve:
@@ -290,8 +290,8 @@ class TestPreBind:
         host.schedule()
         assert "pre_bind a" not in host.told
         assert host.condition("p") == ("False", "SchedulerError", text)
-        assert (host.place("p"), len(host.core.waiting_pods)) == ("error_backoff", 0)
-        assert host.core.timers.next_deadline() is None
+        assert (host.place("p"), len(host.engine.waiting_pods)) == ("error_backoff", 0)
+        assert host.state.timers.next_deadline() is None
 
     def test_who_skips_the_flight_does_not_bind_nor_take_time(self) -> None:
         host = Recorded(node("a"), pod("p"), answers={"pre_bind_pre_flight": skip()})
@@ -350,10 +350,10 @@ class TestActivation:
     def test_after_the_cycle_and_after_the_binding(self, point: str, early: bool) -> None:
         def wake(asked: Pod) -> None:
             state = plugin.state_of[asked.name]
-            state.read(PODS_TO_ACTIVATE)["default/other"] = host.core.pending["default/other"].pod
+            state.read(PODS_TO_ACTIVATE)["default/other"] = host.engine.pending["default/other"].pod
 
         host = Recorded(node("a", cpu=2), pod("other", requests={"cpu": 4}), answers={point: wake})
-        plugin: Recorder = host.core.profiles["default-scheduler"].points["reserve"][-1].inner  # type: ignore[attr-defined]
+        plugin: Recorder = host.engine.profiles["default-scheduler"].points["reserve"][-1].inner  # type: ignore[attr-defined]
         host.schedule()
         assert host.place("other") == "unschedulable"
         host.put(pod("p"))
@@ -368,11 +368,11 @@ class TestActivation:
         def wake_and_fail(asked: Pod) -> Status | None:
             if asked.name == "p":
                 state = plugin.state_of[asked.name]
-                state.read(PODS_TO_ACTIVATE)["default/other"] = host.core.pending["default/other"].pod
+                state.read(PODS_TO_ACTIVATE)["default/other"] = host.engine.pending["default/other"].pod
             return reject("no")
 
         host = Recorded(node("a", cpu=2), pod("other", requests={"cpu": 4}), answers={point: wake_and_fail})
-        plugin: Recorder = host.core.profiles["default-scheduler"].points["reserve"][-1].inner  # type: ignore[attr-defined]
+        plugin: Recorder = host.engine.profiles["default-scheduler"].points["reserve"][-1].inner  # type: ignore[attr-defined]
         host.schedule()
         host.put(pod("p"))
         assert host.engine.schedule_one()
@@ -390,7 +390,7 @@ def test_two_profiles_in_one_process() -> None:
     host.schedule()
     assert [host.node_of(name) for name in "pqr"] == ["a", "a", ""]
     assert told["One"] == told["Two"]
-    assert host.core.pending == {}
+    assert host.engine.pending == {}
 
 
 def test_calls_of_plugins_are_handed_out_one_by_one() -> None:

@@ -97,9 +97,9 @@ class TestGone:
         host = Recorded(node("a", cpu=2), LOW, answers={"permit": wait(60)})
         host.schedule()
         go(host, at_once)
-        assert (host.assumed, len(host.core.waiting_pods)) == (set(), 0)
+        assert (host.assumed, len(host.engine.waiting_pods)) == (set(), 0)
         assert "unreserve a" in host.told
-        assert not host.core.attempts
+        assert not host.engine.attempts
         if at_once:
             assert (host.events(), host.place("low")) == ([], "")
         else:
@@ -114,10 +114,10 @@ class TestGone:
         host.engine.schedule_one()
         host.settle_until(point)
         go(host, at_once)
-        assert (host.assumed, set(host.core.attempts)) == (set(), {"default/low"})
+        assert (host.assumed, set(host.engine.attempts)) == (set(), {"default/low"})
         host.schedule()
         assert host.since_reserve()[-1] == "unreserve a"
-        assert not host.core.attempts
+        assert not host.engine.attempts
         assert host.place("low") == ("" if at_once else "error_backoff")
 
     def test_while_a_plugin_is_asked_that_wants_it_to_wait(self) -> None:
@@ -125,8 +125,8 @@ class TestGone:
         host.engine.schedule_one()
         go(host, at_once=True)
         host.settle()
-        assert (len(host.core.waiting_pods), host.core.timers.next_deadline()) == (0, None)
-        assert not host.core.attempts
+        assert (len(host.engine.waiting_pods), host.state.timers.next_deadline()) == (0, None)
+        assert not host.engine.attempts
 
     def test_it_does_not_come_back_while_its_attempt_lasts(self) -> None:
         host = Recorded(node("a", cpu=2), LOW)
@@ -156,11 +156,11 @@ class TestGone:
 def test_bound_by_somebody_else_while_it_waits_on_permit() -> None:
     host = Recorded(node("a", cpu=2), node("b", cpu=2), LOW, answers={"permit": wait(60)})
     host.schedule()
-    (where,) = [pod.node_name for pod in host.core.cluster.pods.values()]
+    (where,) = [pod.node_name for pod in host.engine.cluster.pods.values()]
     host.put(pod("low", "a" if where == "b" else "b", requests={"cpu": 2}))
-    assert (len(host.core.waiting_pods), host.core.attempts, host.core.pending) == (0, {}, {})
+    assert (len(host.engine.waiting_pods), host.engine.attempts, host.engine.pending) == (0, {}, {})
     assert host.told[-1] == f"unreserve {where}"
-    assert host.core.timers.next_deadline() is None
+    assert host.state.timers.next_deadline() is None
     assert host.events() == []
 
 
@@ -199,7 +199,7 @@ class TestOthersHear:
     def test_the_pod_itself_does_not_wake_by_what_it_held(self) -> None:
         host = Recorded(node("a", cpu=2), LOW, answers={"permit": wait(5), "events_to_register": ALL_EVENTS})
         host.schedule()
-        host.core.waiting_pods.get("default/low").reject("Recorder", "no")
+        host.engine.waiting_pods.get("default/low").reject("Recorder", "no")
         assert host.place("low") == "unschedulable"
 
     def test_of_nothing_where_the_pod_was_bound_after_all(self) -> None:
@@ -249,5 +249,5 @@ def test_a_preemption_is_told_in_the_name_of_the_preemptors_profile() -> None:
         reason="PreemptionByScheduler",
         message="default-scheduler: preempting to accommodate a higher priority pod",
         observed_generation=3,
-        last_transition_time=host.core.timestamp(),
+        last_transition_time=host.state.timestamp(),
     )

@@ -11,7 +11,7 @@ from tests.extenders import FakeExtender
 from tests.unit.engine.recorder import Recorded
 
 from stowplan.engine.invariants import InvariantError, check, overlooked
-from stowplan.engine.pending import PendingPod
+from stowplan.engine.state import PendingPod
 from stowplan.framework import Bind, CycleState, reject, wait
 from stowplan.framework.extender import CallExtender, Filtered
 from stowplan.runtime import Decision
@@ -41,20 +41,20 @@ def uid(name: str) -> str:
 
 
 def slot(host: Host) -> int:
-    return host.core.cluster.nodes.slot_of["a"]
+    return host.engine.cluster.nodes.slot_of["a"]
 
 
 def lose_unit(host: Host) -> None:
     unit = host.unit("ready")
-    unit.place.discard(unit)
+    unit.sub_queue.discard(unit)
 
 
 def queue_twice(host: Host) -> None:
-    host.core.queue._active.push(host.unit("big"))
+    host.state.queue._active.push(host.unit("big"))
 
 
 def renew(host: Host) -> None:
-    host.core.pending[uid("ready")] = PendingPod(host.core.cluster.pod(host.pod("ready")), host.pod("ready"))
+    host.state.pending[uid("ready")] = PendingPod(host.engine.cluster.pod(host.pod("ready")), host.pod("ready"))
 
 
 def nobody_rejects(host: Host) -> None:
@@ -62,67 +62,65 @@ def nobody_rejects(host: Host) -> None:
 
 
 def forget_assumed(host: Host) -> None:
-    host.core.cluster.forget(host.core.cluster.pods[uid("bound")])
+    host.engine.cluster.forget(host.engine.cluster.pods[uid("bound")])
 
 
 def miscount_terms(host: Host) -> None:
-    template = host.core.cluster.pods[uid("held")].template
-    host.core.cluster.footprint(template).terms[0].add(slot(host), 1)
+    template = host.engine.cluster.pods[uid("held")].template
+    host.engine.cluster.footprint(template).terms[0].add(slot(host), 1)
 
 
 def nominate(host: Host, name: str) -> None:
-    known = host.core.pending.get(uid(name))
-    host.core.nominator.by_node["a"][uid(name)] = known.pod if known else host.core.cluster.pods[uid(name)]
+    known = host.state.pending.get(uid(name))
+    host.state.nominator.by_node["a"][uid(name)] = known.pod if known else host.engine.cluster.pods[uid(name)]
 
 
 SABOTAGE: dict[str, Callable[[Host], object]] = {
     "the queue counts 4 pods and holds 3": lose_unit,
     "pod default/big is queued twice: active and unschedulable": queue_twice,
-    "pod default/ready is active, though not pending": lambda host: host.core.pending.pop(uid("ready")),
+    "pod default/ready is active, though not pending": lambda host: host.state.pending.pop(uid("ready")),
     "pod default/ready is active in a version that is out of date": renew,
-    "pod default/big is unschedulable and in flight": lambda host: host.core.queue._in_flight.enter(host.unit("big")),
-    "pod default/ready is active and on its way to a node": lambda host: host.core.attempts.update(
-        {uid("ready"): host.core.attempts[uid("held")]}
+    "pod default/big is unschedulable and in flight": lambda host: host.state.queue._in_flight.enter(host.unit("big")),
+    "pod default/ready is active and on its way to a node": lambda host: host.state.attempts.update(
+        {uid("ready"): host.state.attempts[uid("held")]}
     ),
-    "pod default/big is unschedulable though nobody rejected it": nobody_rejects,
-    "pod default/runs is pending and on node a": lambda host: host.core.pending.update(
-        {uid("runs"): host.core.pending[uid("big")]}
+    "pod default/big is unschedulable though no plugin rejected it": nobody_rejects,
+    "pod default/runs is pending and on node a": lambda host: host.state.pending.update(
+        {uid("runs"): host.state.pending[uid("big")]}
     ),
-    "pod default/bound is pending, and nobody will ever try it": forget_assumed,
-    "pod default/held is in flight, and no attempt is under way": lambda host: host.core.attempts.pop(uid("held")),
-    "pod default/bound is assumed, but gone": lambda host: host.core.pending.pop(uid("bound")),
-    "pod default/bound is assumed, and nothing is under way to bind it": lambda host: host.core.attempts.pop(
+    "pod default/bound is pending, and will never be tried": forget_assumed,
+    "pod default/held is in flight, and no attempt is under way": lambda host: host.state.attempts.pop(uid("held")),
+    "pod default/bound is assumed, but gone": lambda host: host.state.pending.pop(uid("bound")),
+    "pod default/bound is assumed, and nothing is under way to bind it": lambda host: host.state.attempts.pop(
         uid("bound")
     ),
     "pod default/held is on its way to a node, and nothing is being waited for": lambda host: setattr(
-        host.core.attempts[uid("held")].task, "_request", None
+        host.state.attempts[uid("held")].task, "_request", None
     ),
-    "pod default/held waits on Permit, and nobody waits for the outcome": lambda host: host.core.attempts.pop(
-        uid("held")
-    ),
-    "pod default/held waits on Permit and is not assumed": lambda host: host.core.cluster.forget(
-        host.core.cluster.pods[uid("held")]
+    "pod default/held waits on Permit without an attempt": lambda host: host.state.attempts.pop(uid("held")),
+    "pod default/held waits on Permit and is not assumed": lambda host: host.engine.cluster.forget(
+        host.engine.cluster.pods[uid("held")]
     ),
     "pod default/ready is nominated to a and to no node": lambda host: nominate(host, "ready"),
     "pod default/runs is nominated to a, though not pending": lambda host: nominate(host, "runs"),
-    "node a: cpu is 2001": lambda host: host.core.cluster.nodes.requested["cpu"].set(slot(host), 2001),
-    "node a: cpu is 2000 (7.0)": lambda host: host.core.cluster.nodes.requested["cpu"].array.__setitem__(
+    "node a: cpu is 2001": lambda host: host.engine.cluster.nodes.requested["cpu"].set(slot(host), 2001),
+    "node a: cpu is 2000 (7.0)": lambda host: host.engine.cluster.nodes.requested["cpu"].array.__setitem__(
         slot(host), 7.0
     ),
-    "node a: pods is 4 (4.0), but its pods come to 3": lambda host: host.core.cluster.nodes.pod_count.set(
+    "node a: pods is 4 (4.0), but its pods come to 3": lambda host: host.engine.cluster.nodes.pod_count.set(
         slot(host), 4
     ),
-    "node a: cpu with defaults": lambda host: host.core.cluster.nodes.non_zero_cpu.set(slot(host), 1),
+    "node a: cpu with defaults": lambda host: host.engine.cluster.nodes.non_zero_cpu.set(slot(host), 1),
     "node a holds pod default/runs, which is elsewhere": lambda host: setattr(
-        host.core.cluster.pods[uid("runs")], "node_name", "b"
+        host.engine.cluster.pods[uid("runs")], "node_name", "b"
     ),
-    "pod default/runs is on node a, which does not hold it": lambda host: host.core.cluster.nodes.get("a").pods.pop(  # type: ignore[union-attr]
+    "pod default/runs is on node a, which does not hold it": lambda host: host.engine.cluster.nodes.get("a").pods.pop(  # type: ignore[union-attr]
         uid("runs")
     ),
-    "users of claims are {}": lambda host: host.core.cluster.claim_users.clear(),
+    "users of claims are {}": lambda host: host.engine.cluster.claim_users.clear(),
     "pods that a selector or a term counts are": miscount_terms,
-    "is taken, and counted as the opposite": lambda host: host.core.cluster.ports.shift(
-        host.core.cluster.footprint(host.core.cluster.pods[uid("runs")].template).ports, slot(host), -1
+    "is taken, and counted as the opposite": lambda host: host.engine.cluster.ports.shift(
+        host.engine.cluster.footprint(host.engine.cluster.pods[uid("runs")].template).ports, slot(host), -1
     ),
 }
 
@@ -140,7 +138,7 @@ def test_an_engine_that_is_not_watched_can_be_checked_too() -> None:
     host = Host(node("a"), pod("p"), pod("q"), check_invariants=False)
     host.schedule(Bind)
     assert check(host.engine) == []
-    lose = host.core.pending.pop(uid("p"))
+    lose = host.state.pending.pop(uid("p"))
     assert check(host.engine) == [f"pod {lose.pod.uid} is assumed, but gone"]
 
 
@@ -149,11 +147,11 @@ def test_what_is_counted_for_nobody_any_more() -> None:
     host = Host(node("a"), pod("p", "a", labels={"app": "a"}, containers=[PORT]))
     host.put(pod("q", labels={"app": "b"}, affinity=away(term(HOSTNAME, "a"))))
     host.schedule()
-    footprint = host.core.cluster.footprint(host.core.cluster.pods[uid("p")].template)
+    footprint = host.engine.cluster.footprint(host.engine.cluster.pods[uid("p")].template)
     counts = [live() for _, live in footprint.pod_class.selectors]
     host.delete(pod("p"))
     counts[0].add(slot(host), 1)  # type: ignore[union-attr]
-    host.core.cluster.ports.shift(footprint.ports, slot(host), 1)
+    host.engine.cluster.ports.shift(footprint.ports, slot(host), 1)
     told = "; ".join(check(host.engine))
     assert "counts are 1, but there are 0" in told
     assert "is free, and counted as the opposite" in told
@@ -164,7 +162,7 @@ class TestRoom:
 
     @staticmethod
     def deciding_for(host: Host, node_name: str) -> None:
-        profile = host.core.profiles["default-scheduler"]
+        profile = host.engine.profiles["default-scheduler"]
         profile.decide = lambda asked: Decision(profile, asked, node_name, 1, 1, CycleState())  # type: ignore[method-assign]
 
     @pytest.mark.parametrize(
@@ -184,7 +182,7 @@ class TestRoom:
     def test_on_a_node_that_does_not_exist(self) -> None:
         host = Host(node("a"), pod("p"))
         self.deciding_for(host, "b")
-        with pytest.raises(InvariantError, match="pod default/p goes to node b, which there is not"):
+        with pytest.raises(InvariantError, match="pod default/p goes to node b, which does not exist"):
             host.engine.schedule_one()
 
     def test_what_others_do_is_not_our_fault(self) -> None:
@@ -208,10 +206,10 @@ class TestOverlooked:
     def test_a_pod_that_nobody_woke(self) -> None:
         host = Host(node("a", cpu=2), pod("p", "a", requests={"cpu": 2}), pod("q", requests={"cpu": 1}))
         host.schedule()
-        assert list(overlooked(host.core)) == []
-        host.core.queue.move = lambda *args: None  # type: ignore[method-assign]
+        assert list(overlooked(host.engine)) == []
+        host.state.queue.move = lambda *args: None  # type: ignore[method-assign]
         host.delete(pod("p"))
-        (found,) = overlooked(host.core)
+        (found,) = overlooked(host.engine)
         assert str(found) == "pod default/q waits, rejected by NodeResourcesFit, though it fits on a"
         assert found.node_names == ("a",)
 
@@ -220,20 +218,20 @@ class TestOverlooked:
         host.schedule()
         host.delete(pod("p"))
         assert host.place("q") == "backoff"
-        assert list(overlooked(host.core)) == []
+        assert list(overlooked(host.engine)) == []
 
     def test_not_one_whose_plugin_alone_knows(self) -> None:
         host = Recorded(node("a"), pod("p"), answers={"permit": reject("no")})
         host.schedule()
         assert host.place("p") == "unschedulable"
-        assert list(overlooked(host.core)) == []
+        assert list(overlooked(host.engine)) == []
 
     def test_not_one_that_is_left_without_nodes(self) -> None:
         host = Host(node("a", cpu=1), pod("p", requests={"cpu": 2}))
         host.schedule()
         host.delete(node("a"))
         assert host.place("p") == "unschedulable"
-        assert list(overlooked(host.core)) == []
+        assert list(overlooked(host.engine)) == []
 
 
 def test_a_suspended_cycle_holds_its_pod_in_flight() -> None:

@@ -6,7 +6,7 @@ from tests.builders import World, pod
 
 from stowplan import api
 from stowplan.api import codec
-from stowplan.engine.pending import PendingPod
+from stowplan.engine.state import PendingPod
 
 
 def test_conditions_are_found_by_type() -> None:

@@ -32,7 +32,7 @@ def evictions(host: Host) -> list[str]:
 
 
 def preempting(host: Host) -> bool:
-    return host.engine.is_preempting(host.core.pending["default/high"].pod)
+    return host.engine._preemptions.is_running(host.engine.pending["default/high"].pod)
 
 
 def test_the_last_victim_goes_after_all_others() -> None:
@@ -95,7 +95,7 @@ def test_where_all_are_going_nothing_is_under_way() -> None:
     host.put(HIGH)
     host.engine.schedule_one()
     assert (evictions(host), preempting(host)) == ([], False)
-    assert host.core.nominator.node_of(host.core.pending["default/high"].pod) == "a"
+    assert host.state.nominator.node_of(host.engine.pending["default/high"].pod) == "a"
 
 
 class TestFailures:
@@ -124,10 +124,10 @@ class TestFailures:
         pauses = []
         for _ in range(6):
             host.answer(Evict, REFUSED)
-            began = host.engine.core.clock()
+            began = host.engine._state.clock()
             while preempting(host):
                 host.pass_time(host.next_deadline() or 0)
-            pauses.append(host.engine.core.clock() - began)
+            pauses.append(host.engine._state.clock() - began)
             host.engine.schedule_one()
             host.take()
         assert pauses == [1, 2, 4, 8, 10, 10]
@@ -165,12 +165,12 @@ def test_a_preemptor_may_begin_again_before_the_first_preemption_has_ended() -> 
     outcome = host.world.execute(first)
     host.settle(Evict)
     host.put(node("a", cpu=3, unschedulable=True), node("b", cpu=3), pod("other", "b", requests={"cpu": 3}))
-    host.core.queue.activate([host.core.pending["default/high"].pod])
+    host.state.queue.activate([host.engine.pending["default/high"].pod])
     host.schedule(Evict)
     assert evictions(host) == ["one", "other"]
     host.do(first, outcome)
     host.settle()
-    assert not host.engine.preempting
+    assert not host.engine.preemptors
     host.advance(70)
     assert host.node_of("high") == "b"
 
@@ -179,8 +179,8 @@ def test_the_preemptor_may_go_before_its_victims() -> None:
     host = begun("one", "two")
     host.delete(pod("high"))
     host.settle()
-    assert not host.engine.preempting
-    assert not host.core.nominator.by_node
+    assert not host.engine.preemptors
+    assert not host.state.nominator.by_node
 
 
 def test_victims_in_memory_and_victims_on_the_node() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.builders import node, pod
 from tests.builders.engine_host import NOW, Host
 
-from stowplan.engine.requeue import LONGEST_NOTE, Failed
+from stowplan.engine.requeue import MAX_NOTE_BYTES, Failed
 from stowplan.framework import Code, EmitEvent, PatchStatus, Status
 
 NO_ROOM = (
@@ -77,7 +77,7 @@ def test_the_same_failure_again_is_an_event_and_no_patch() -> None:
     host = Host(node("a", cpu=1), pod("p", requests={"cpu": 2}))
     host.schedule()
     host.put(node("a", cpu=1, labels={"any": "change"}))
-    host.core.queue.activate([host.core.pending["default/p"].pod])
+    host.state.queue.activate([host.engine.pending["default/p"].pod])
     host.schedule()
     assert host.events("p") == [f"FailedScheduling: {NO_ROOM}"] * 2
     assert len(patches(host)) == 1
@@ -88,14 +88,14 @@ def test_another_message_keeps_the_time_of_transition() -> None:
     host.schedule()
     host.clock.now += 60
     host.put(node("b", cpu=1))
-    host.core.queue.activate([host.core.pending["default/p"].pod])
+    host.state.queue.activate([host.engine.pending["default/p"].pod])
     host.schedule()
     first, second = (patch.condition for patch in patches(host))
     assert first is not None
     assert second is not None
     assert first.message != second.message
     assert first.last_transition_time == second.last_transition_time == host.pod("p").metadata.creation_timestamp
-    assert host.core.timestamp() != first.last_transition_time
+    assert host.state.timestamp() != first.last_transition_time
 
 
 def test_a_condition_that_was_true_before_changes_its_time() -> None:
@@ -104,7 +104,7 @@ def test_a_condition_that_was_true_before_changes_its_time() -> None:
     host.schedule()
     (patch,) = patches(host)
     assert patch.condition is not None
-    assert patch.condition.last_transition_time == host.core.timestamp()
+    assert patch.condition.last_transition_time == host.state.timestamp()
 
 
 @pytest.mark.parametrize("letter", ["x", "ä", "☃"])
@@ -115,8 +115,8 @@ def test_notes_are_cut_at_a_number_of_bytes(letter: str) -> None:
     host.put(pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": long}}]))
     host.schedule()
     (event,) = [each for each in host.done if isinstance(each, EmitEvent)]
-    assert len(event.note.encode()) <= LONGEST_NOTE
-    assert len(event.note.encode()) > LONGEST_NOTE - 4
+    assert len(event.note.encode()) <= MAX_NOTE_BYTES
+    assert len(event.note.encode()) > MAX_NOTE_BYTES - 4
     assert event.note.endswith(f"{letter} ...")
     assert long in host.condition("p")[2], "the condition tells all"
 
@@ -140,8 +140,8 @@ class TestNomination:
         host = Host(node("a", cpu=2), pod("low", "a", requests={"cpu": 2}))
         host.put(pod("high", requests={"cpu": 2}, priority=9))
         host.engine.schedule_one()
-        known = host.core.pending["default/high"].pod
-        assert host.core.nominator.node_of(known) == "a"
+        known = host.engine.pending["default/high"].pod
+        assert host.state.nominator.node_of(known) == "a"
         host.take()
         assert [patch.nominated_node_name for patch in patches(host)] == ["a"]
 
@@ -158,13 +158,13 @@ class TestNomination:
         host = Host(node("a", cpu=1), pod("p", requests={"cpu": 2}, nominated="a", **spec))
         host.schedule()
         assert host.pod("p").status.nominated_node_name == left
-        assert host.core.nominator.node_of(host.core.pending["default/p"].pod) == left
+        assert host.state.nominator.node_of(host.engine.pending["default/p"].pod) == left
 
     def test_it_is_cleared_by_an_error(self) -> None:
         host = Host(pod("p", nominated="a"))
         host.schedule()
         assert host.pod("p").status.nominated_node_name == ""
-        assert not host.core.nominator.by_node
+        assert not host.state.nominator.by_node
 
     def test_it_is_cleared_where_nobody_preempts(self) -> None:
         config = {
@@ -179,14 +179,14 @@ class TestNomination:
 
 def test_a_pod_that_is_gone_is_not_taken_back() -> None:
     host = Host(node("a"), pod("p"))
-    unit = host.core.queue.pop()
+    unit = host.state.queue.pop()
     assert unit is not None
-    host.core.pending.clear()
+    host.state.pending.clear()
     host.engine._cycles._failures.handle(unit, Failed.plain(Status(Code.Error, "late")))
-    assert (host.take(), len(host.core.queue), host.core.queue.in_flight("default/p")) == ([], 0, False)
+    assert (host.take(), len(host.state.queue), host.state.queue.in_flight("default/p")) == ([], 0, False)
 
 
 def test_time_is_written_as_kubernetes_does() -> None:
     host = Host()
     assert NOW == 1_000_000.0
-    assert host.core.timestamp() == "1970-01-12T13:46:40Z"
+    assert host.state.timestamp() == "1970-01-12T13:46:40Z"

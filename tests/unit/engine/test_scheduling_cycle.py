@@ -10,15 +10,14 @@ from tests.builders import node, pod
 from tests.builders.engine_host import Host
 
 from stowplan.engine import Observer
-from stowplan.framework import Bind, Pod, Status
-from stowplan.queue import QueuedPod
+from stowplan.framework import Bind, Pod, QueuedPodInfo, Status
 from stowplan.runtime import Decision
 
 
 def test_nothing_to_do() -> None:
     host = Host(node("a"))
     assert not host.engine.schedule_one()
-    assert host.core.cycle == 0
+    assert host.state.cycle == 0
 
 
 def test_one_pod_at_a_time() -> None:
@@ -35,21 +34,21 @@ def test_a_pod_that_is_being_deleted_is_not_tried() -> None:
     host.schedule()
     assert host.events() == ["FailedScheduling: skip schedule deleting pod: default/p"]
     assert (host.node_of("p"), host.place("p")) == ("", "")
-    assert not host.core.queue.in_flight("default/p")
+    assert not host.state.queue.in_flight("default/p")
 
 
 def test_a_pod_that_is_assumed_is_not_tried_again() -> None:
     host = Host(node("a"), pod("p"), check_invariants=False)
     host.schedule(Bind)
-    host.core.queue.add(host.core.cluster.pods["default/p"])
+    host.state.queue.add(host.engine.cluster.pods["default/p"])
     assert host.engine.schedule_one()
     assert host.engine.take() == []
-    assert not host.core.queue.in_flight("default/p")
+    assert not host.state.queue.in_flight("default/p")
 
 
 def test_a_bug_of_ours_costs_one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host(node("a"), pod("p"), pod("q"))
-    profile = host.core.profiles["default-scheduler"]
+    profile = host.engine.profiles["default-scheduler"]
     decide = profile.decide
 
     def broken(asked: Pod) -> Decision:
@@ -67,16 +66,16 @@ class Told(Observer):
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []
 
-    def decided(self, unit: QueuedPod, decision: Decision) -> None:
+    def decided(self, unit: QueuedPodInfo, decision: Decision) -> None:
         self.told.append(("decided", unit.pod.name, unit.attempts, decision.node_name))
 
-    def bound(self, unit: QueuedPod, node_name: str) -> None:
+    def bound(self, unit: QueuedPodInfo, node_name: str) -> None:
         self.told.append(("bound", unit.pod.name, node_name))
 
-    def failed(self, unit: QueuedPod, status: Status) -> None:
+    def attempt_failed(self, unit: QueuedPodInfo, status: Status) -> None:
         self.told.append(("failed", unit.pod.name, status.code.name))
 
-    def preempted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
+    def victim_evicted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
         self.told.append(("preempted", preemptor.name, victim.name, node_name))
 
 

@@ -41,9 +41,9 @@ def test_events_wait_until_the_cycle_ends() -> None:
     put(engine, api.Node, node("b"))
     engine.remove(codec.convert(api.Node, node("a")))
     engine.tick()
-    assert set(engine.core.cluster.nodes.slot_of) == {"a"}
+    assert set(engine.cluster.nodes.slot_of) == {"a"}
     engine.answer(call, ALL.answer(call))
-    assert set(engine.core.cluster.nodes.slot_of) == {"b"}
+    assert set(engine.cluster.nodes.slot_of) == {"b"}
     (bind,) = engine.take()
     assert isinstance(bind, Bind)
     assert (bind.pod.name, bind.node_name) == ("p", "a")
@@ -61,9 +61,9 @@ def test_answers_to_others_wait_too() -> None:
     (call,) = calls(engine)
     assert isinstance(bind, Bind)
     engine.answer(bind, Failure("no", "Conflict"))
-    assert "default/p" in engine.core.cluster.assumed
+    assert "default/p" in engine.cluster.assumed
     engine.answer(call, ALL.answer(call))
-    assert set(engine.core.cluster.assumed) == {"default/q"}
+    assert set(engine.cluster.assumed) == {"default/q"}
 
 
 def test_a_pod_that_goes_meanwhile_is_let_go_when_its_cycle_ends() -> None:
@@ -74,12 +74,12 @@ def test_a_pod_that_goes_meanwhile_is_let_go_when_its_cycle_ends() -> None:
     (call,) = calls(engine)
     engine.remove(codec.convert(api.Pod, pod("p")))
     engine.answer(call, ALL.answer(call))
-    assert not engine.core.cluster.pods
+    assert not engine.cluster.pods
     (bind,) = engine.take()
     assert isinstance(bind, Bind)
     engine.answer(bind, Failure('pods "p" not found', "NotFound"))
-    assert not engine.core.pending
-    assert len(engine.core.queue) == 0
+    assert not engine.pending
+    assert len(engine._state.queue) == 0
 
 
 def test_an_extender_binds_in_place_of_the_plugins() -> None:
@@ -105,7 +105,7 @@ def test_a_binder_that_fails_is_an_error_of_the_attempt() -> None:
     engine.answer(call, Failure("refused"))
     patches = [each for each in engine.take() if isinstance(each, PatchStatus)]
     assert [each.condition.message for each in patches if each.condition] == ["refused"]
-    assert [unit.pod.name for unit in engine.core.queue.error_backoff] == ["p"]
+    assert [unit.pod.name for unit in engine._state.queue.error_backoff] == ["p"]
 
 
 def test_a_pod_that_no_extender_cares_for_is_not_held_up() -> None:
@@ -129,4 +129,4 @@ def test_a_binder_that_may_fail_leaves_it_to_the_plugins() -> None:
     engine.answer(call, Failure("refused"))
     (bind,) = engine.take()
     assert isinstance(bind, Bind)
-    assert "default/p" in engine.core.cluster.assumed
+    assert "default/p" in engine.cluster.assumed

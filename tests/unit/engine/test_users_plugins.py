@@ -125,13 +125,13 @@ class TestCoroutines:
     def test_they_are_awaited(self) -> None:
         host = coroutines()
         assert host.node_of("p") == "a"
-        plugin = host.core.profiles["default-scheduler"].points["permit"][-1].inner  # type: ignore[attr-defined]
+        plugin = host.engine.profiles["default-scheduler"].points["permit"][-1].inner  # type: ignore[attr-defined]
         assert plugin.told[-5:] == ["permit a", "pre_bind_pre_flight a", "pre_bind a", "bind a", "post_bind a"]
 
     def test_they_may_hold_a_pod_back(self) -> None:
         host = coroutines(permit=wait(5))
         assert host.assumed == {"p"}
-        host.core.waiting_pods.get("default/p").allow("Recorder")
+        host.engine.waiting_pods.get("default/p").allow("Recorder")
         host.settle()
         assert host.node_of("p") == "a"
 
@@ -145,7 +145,7 @@ class TestCoroutines:
 
     def test_what_they_raise_after_the_binding_does_not_matter(self) -> None:
         host = coroutines(post_bind=BOOM, bind=skip())
-        assert (host.node_of("p"), host.core.attempts) == ("a", {})
+        assert (host.node_of("p"), host.engine.attempts) == ("a", {})
 
 
 class UnspeakableError(Exception):

@@ -19,7 +19,7 @@ def stage() -> Stage:
 
 
 def course(stage: Stage, *unconcerned: str, straight: bool = True) -> AttemptMetrics:
-    return AttemptMetrics(stage.host.core.profiles[PROFILE], frozenset(unconcerned), straight)
+    return AttemptMetrics(stage.host.engine.profiles[PROFILE], frozenset(unconcerned), straight)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_only_plugins_that_have_a_signature_sign_and_only_those_that_normalize_d
     ("reserves", "points"), [(False, {"Reserve", "PreBindPreFlight"}), (True, {"PreBindPreFlight"})]
 )
 def test_plugins_share_the_time_between_decision_and_binding(stage: Stage, reserves: bool, points: set[str]) -> None:
-    made = AttemptMetrics(stage.host.core.profiles[PROFILE], frozenset(), True, reserves)
+    made = AttemptMetrics(stage.host.engine.profiles[PROFILE], frozenset(), True, reserves)
     made.between += [0.25, 0.5]
     for _ in range(2):
         made.count(stage.metrics)
@@ -149,7 +149,7 @@ def test_plugins_share_the_time_between_decision_and_binding(stage: Stage, reser
 
 
 def test_a_reservation_that_is_told_by_others_is_not_told_twice(stage: Stage) -> None:
-    made = AttemptMetrics(stage.host.core.profiles[PROFILE], frozenset(), True, True)
+    made = AttemptMetrics(stage.host.engine.profiles[PROFILE], frozenset(), True, True)
     made.endings[SCHEDULED].append(ending())
     made.count(stage.metrics)
     told = stage.all_told("scheduler_framework_extension_point_duration_seconds_count")

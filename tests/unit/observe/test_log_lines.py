@@ -180,8 +180,8 @@ def test_a_slow_cycle_is_told_of_at_any_level(listen: Listen) -> None:
     said = listen(0)
     unit = stage.host.unit("p")
     stage.time[0] = 1.0
-    stage.instruments.attempting(unit)
-    decision = stage.host.core.profiles["default-scheduler"].decide(unit.pod)
+    stage.instruments.attempt_started(unit)
+    decision = stage.host.engine.profiles["default-scheduler"].decide(unit.pod)
     stage.time[0] += 0.25
     stage.instruments.decided(unit, decision)
     assert said() == ['"Trace: Scheduling" pod="default/p" totalTime="250ms" evaluatedNodes=1 feasibleNodes=1']

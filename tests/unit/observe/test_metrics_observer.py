@@ -9,34 +9,33 @@ import pytest
 from tests.builders import node, pod
 from tests.unit.scheduler.stage import Stage
 
-from stowplan.framework import Code, Status
-from stowplan.queue import QueuedPod
+from stowplan.framework import Code, QueuedPodInfo, Status
 from stowplan.runtime import Decision
 
 PROFILE = "default-scheduler"
 
 
-def decision(stage: Stage, unit: QueuedPod) -> Decision:
-    return stage.host.core.profiles[PROFILE].decide(unit.pod)
+def decision(stage: Stage, unit: QueuedPodInfo) -> Decision:
+    return stage.host.engine.profiles[PROFILE].decide(unit.pod)
 
 
-def attempt(stage: Stage, unit: QueuedPod, deciding: float = 0.002) -> Decision:
-    stage.instruments.attempting(unit)
+def attempt(stage: Stage, unit: QueuedPodInfo, deciding: float = 0.002) -> Decision:
+    stage.instruments.attempt_started(unit)
     made = decision(stage, unit)
     stage.time[0] += deciding
     stage.instruments.decided(unit, made)
     return made
 
 
-def place(stage: Stage, unit: QueuedPod, deciding: float = 0.002, binding: float = 0.01) -> None:
+def place(stage: Stage, unit: QueuedPodInfo, deciding: float = 0.002, binding: float = 0.01) -> None:
     made = attempt(stage, unit, deciding)
     stage.time[0] += binding
     stage.instruments.bound(unit, made.node_name)
 
 
-def unit(stage: Stage, name: str = "p", attempts: int = 1, **spec: Any) -> QueuedPod:
+def unit(stage: Stage, name: str = "p", attempts: int = 1, **spec: Any) -> QueuedPodInfo:
     stage.host.put(pod(name, **spec))
-    found: QueuedPod = stage.host.unit(name)
+    found: QueuedPodInfo = stage.host.unit(name)
     found.attempts = attempts
     found.initial_attempt_timestamp = stage.time[0]
     return found
@@ -120,7 +119,7 @@ def test_an_unschedulable_pod(stage: Stage) -> None:
     found = unit(stage, requests={"cpu": 100})
     made = attempt(stage, found)
     assert not made.node_name
-    stage.instruments.failed(found, Status(Code.Unschedulable, made.message))
+    stage.instruments.attempt_failed(found, Status(Code.Unschedulable, made.message))
     told = stage.told
     assert told("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
     assert told("scheduler_preemption_attempts_total") == 1
@@ -134,14 +133,14 @@ def test_an_error_while_deciding() -> None:
     found = unit(stage)
     made = attempt(stage, found)
     assert made.error is not None
-    stage.instruments.failed(found, made.error)
+    stage.instruments.attempt_failed(found, made.error)
     assert stage.told("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
 
 
 def test_an_error_while_binding(stage: Stage) -> None:
     found = unit(stage)
     attempt(stage, found)
-    stage.instruments.failed(found, Status(Code.Error, "conflict"))
+    stage.instruments.attempt_failed(found, Status(Code.Error, "conflict"))
     assert stage.told("scheduler_schedule_attempts_total", result="error", profile=PROFILE) == 1
     labels = {"extension_point": "Filter", "status": "Success", "profile": PROFILE}
     assert stage.told("scheduler_framework_extension_point_duration_seconds_count", **labels) == 1
@@ -167,7 +166,7 @@ def test_arrivals_by_queue_and_event(stage: Stage) -> None:
     asked = stage.told(name, extension_point="PreEnqueue", **point) or 0
     signed = stage.told(name, extension_point="Sign", **point) or 0
     for queue, event in (("active", "UnschedulablePodAdd"), ("active", "BackoffComplete"), ("backoff", "NodeAdd")):
-        stage.instruments.entered(found, queue, event)
+        stage.instruments.pod_queued(found, queue, event)
     for _ in range(2):
         assert stage.told("scheduler_queue_incoming_pods_total", queue="backoff", event="NodeAdd") == 1
         assert stage.told(name, extension_point="PreEnqueue", **point) == asked + 2
@@ -177,15 +176,15 @@ def test_arrivals_by_queue_and_event(stage: Stage) -> None:
 def test_what_pre_enqueue_takes_is_told_of_its_plugins_in_equal_parts(stage: Stage) -> None:
     stage.host.put(pod("p"))
     stage.instruments.count()
-    plugins = {plugin.name for plugin in stage.host.core.profiles[PROFILE].pre_enqueues}
+    plugins = {plugin.name for plugin in stage.host.engine.profiles[PROFILE].pre_enqueues}
     name = "scheduler_plugin_execution_duration_seconds"
-    stage.instruments.enqueued(stage.host.unit("p").pod, None, 0.006)
+    stage.instruments.pre_enqueue_ran(stage.host.unit("p").pod, None, 0.006)
     told = [labels for labels, _ in stage.all_told(f"{name}_sum")]
     assert {labels["plugin"] for labels in told} == plugins
     assert {(labels["extension_point"], labels["status"]) for labels in told} == {("PreEnqueue", "Success")}
     assert sum(seconds for _, seconds in stage.all_told(f"{name}_sum")) == pytest.approx(0.006)
     gate = Status(Code.UnschedulableAndUnresolvable, "gated", plugin="SchedulingGates")
-    stage.instruments.enqueued(stage.host.unit("p").pod, gate, 0.5)
+    stage.instruments.pre_enqueue_ran(stage.host.unit("p").pod, gate, 0.5)
     labels = {"plugin": "SchedulingGates", "extension_point": "PreEnqueue", "status": gate.code.name}
     assert stage.told(f"{name}_sum", **labels) == 0.5
 
@@ -207,7 +206,7 @@ def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: Stage) -> None:
         found = unit(stage, f"p{number}")
         made = attempt(stage, found)
         stage.time[0] += 0.004
-        stage.instruments.binding(found, made.node_name)
+        stage.instruments.bind_started(found, made.node_name)
         stage.instruments.bound(found, made.node_name)
     labels = {"plugin": "VolumeBinding", "extension_point": "Reserve", "status": "Success"}
     assert stage.told("scheduler_plugin_execution_duration_seconds_count", **labels) == 2
@@ -217,9 +216,9 @@ def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: Stage) -> None:
 def test_the_plugins_of_a_pod_that_is_held_up(stage: Stage) -> None:
     found = unit(stage)
     for point in ("Permit", "Bind", "Unreserve"):
-        stage.instruments.passed(found, point, None, 0.3)
+        stage.instruments.point_ran(found, point, None, 0.3)
     refused = Status(Code.Unschedulable, "full", plugin="VolumeBinding")
-    stage.instruments.passed(found, "Reserve", refused, 0.2)
+    stage.instruments.point_ran(found, "Reserve", refused, 0.2)
     told = {
         tuple(labels.values()): seconds
         for labels, seconds in stage.all_told("scheduler_plugin_execution_duration_seconds_sum")
@@ -232,7 +231,7 @@ def test_the_plugins_of_a_pod_that_is_held_up(stage: Stage) -> None:
 def test_events_share_the_time_it_took_to_take_them_in(stage: Stage) -> None:
     stage.instruments.count()
     for event in ("PodGroupAdd", "PodGroupAdd", "PodGroupDelete"):
-        stage.instruments.heard(event)
+        stage.instruments.event_received(event)
     stage.instruments.took_in(0.003)
     assert stage.told("scheduler_event_handling_duration_seconds_sum", event="PodGroupAdd") == pytest.approx(0.002)
     assert stage.told("scheduler_event_handling_duration_seconds_count", event="PodGroupDelete") == 1
@@ -240,9 +239,9 @@ def test_events_share_the_time_it_took_to_take_them_in(stage: Stage) -> None:
 
 def test_rare_things(stage: Stage) -> None:
     found = unit(stage)
-    stage.instruments.passed(found, "PreBind", Status(Code.Error, "x"), 0.3)
-    stage.instruments.waited(found, None, 2.0)
-    stage.instruments.hinted("NodeName", "NodeAdd", "Queue", 0.00002)
+    stage.instruments.point_ran(found, "PreBind", Status(Code.Error, "x"), 0.3)
+    stage.instruments.permit_wait_ended(found, None, 2.0)
+    stage.instruments.hint_returned("NodeName", "NodeAdd", "Queue", 0.00002)
     point = {"extension_point": "PreBind", "status": "Error", "profile": PROFILE}
     assert stage.told("scheduler_framework_extension_point_duration_seconds_sum", **point) == pytest.approx(0.3)
     assert stage.told("scheduler_permit_wait_duration_seconds_sum", result="Success") == 2.0
@@ -263,9 +262,9 @@ def test_what_plugins_measure(stage: Stage) -> None:
 @pytest.mark.parametrize(("failed", "result"), [(False, "success"), (True, "error")])
 def test_a_preemption(stage: Stage, failed: bool, result: str) -> None:
     preemptor = unit(stage).pod
-    stage.instruments.preempting(preemptor, "n1", [preemptor, preemptor])
+    stage.instruments.preemption_started(preemptor, "n1", [preemptor, preemptor])
     stage.time[0] += 1.5
-    stage.instruments.preemption_over(preemptor, "n1", failed)
+    stage.instruments.preemption_ended(preemptor, "n1", failed)
     assert stage.told("scheduler_preemption_victims_sum") == 2
     assert stage.told("scheduler_preemption_goroutines_duration_seconds_sum", result=result) == 1.5
     assert stage.told("scheduler_preemption_goroutines_execution_total", result=result) == 1
@@ -274,7 +273,7 @@ def test_a_preemption(stage: Stage, failed: bool, result: str) -> None:
 def test_what_was_not_opened_is_not_counted(stage: Stage) -> None:
     found = unit(stage)
     stage.instruments.bound(found, "n1")
-    stage.instruments.failed(found, Status(Code.Error, "x"))
+    stage.instruments.attempt_failed(found, Status(Code.Error, "x"))
     assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) is None
 
 
@@ -290,10 +289,10 @@ def test_nothing_is_lost_or_doubled_while_somebody_scrapes(stage: Stage) -> None
     thread = threading.Thread(target=scrape)
     thread.start()
     for _ in range(5000):
-        stage.instruments.attempting(found)
+        stage.instruments.attempt_started(found)
         stage.instruments.decided(found, made)
         stage.instruments.bound(found, "n1")
-        stage.instruments.entered(found, "active", "PodGroupAdd")
+        stage.instruments.pod_queued(found, "active", "PodGroupAdd")
     done.set()
     thread.join()
     assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 5000

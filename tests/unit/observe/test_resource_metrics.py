@@ -13,7 +13,7 @@ from stowplan.observe.resource_metrics import expose
 def told(**spec: Any) -> dict[tuple[str, str, str], float]:
     """By (request or limit, resource, unit)."""
     stage = Stage(node("n1"), pod("p", "n1", **spec))
-    text = expose(stage.host.core.cluster.pods.values()).decode()
+    text = expose(stage.host.engine.cluster.pods.values()).decode()
     return {
         (family.name.rpartition("_")[2], sample.labels["resource"], sample.labels["unit"]): sample.value
         for family in text_string_to_metric_families(text)
@@ -27,7 +27,7 @@ def container(**resources: Any) -> dict[str, Any]:
 
 def test_the_text() -> None:
     stage = Stage(node("n1"), pod("p", "n1", requests={"cpu": "250m"}, priority=5))
-    assert expose(stage.host.core.cluster.pods.values()).decode() == (
+    assert expose(stage.host.engine.cluster.pods.values()).decode() == (
         "# HELP kube_pod_resource_request [STABLE] Resources that pods ask for, with the unit if there is one.\n"
         "# TYPE kube_pod_resource_request gauge\n"
         'kube_pod_resource_request{namespace="default",node="n1",pod="p",priority="5",resource="cpu",'
@@ -69,6 +69,6 @@ def test_overhead_adds_to_requests_and_to_what_is_limited() -> None:
 
 def test_what_pods_are_called_cannot_break_the_text() -> None:
     stage = Stage(pod("p", "n1", requests={"cpu": 1}, schedulerName='x"} 1\n'))
-    text = expose(stage.host.core.cluster.pods.values()).decode()
+    text = expose(stage.host.engine.cluster.pods.values()).decode()
     (family,) = text_string_to_metric_families(text)
     assert family.samples[0].labels["scheduler"] == 'x"} 1\n'

@@ -74,7 +74,7 @@ class Disks(Host):
         status, reason, message = self.condition("p")
         assert (status, reason) == ("False", "SchedulerError")
         assert message.startswith(PREFIX)
-        assert (self.place("p"), self.assumed, self.core.attempts) == ("error_backoff", set(), {})
+        assert (self.place("p"), self.assumed, self.engine.attempts) == ("error_backoff", set(), {})
         return message.removeprefix(PREFIX)
 
 
@@ -187,10 +187,10 @@ def test_what_was_reserved_is_free_again_after_a_failure() -> None:
     host.engine.schedule_one()
     assert host.place("q") == "unschedulable", "the only volume is spoken for"
     host.answer(Write, Failure("no", "Conflict"))
-    host.core.queue.activate([host.core.pending["q"].pod])
+    host.state.queue.activate([host.engine.pending["q"].pod])
     host.engine.schedule_one()
     assert host.writes()[-1] == "patch PersistentVolume v"
-    assert set(host.core.attempts) == {"q"}
+    assert set(host.engine.attempts) == {"q"}
 
 
 def _moved(host: Disks) -> None:
@@ -247,8 +247,8 @@ def test_the_pod_goes_away() -> None:
     host.schedule()
     host.delete(pod("p"))
     host.advance(1)
-    assert not host.core.attempts
-    assert (host.events(), host.core.pending) == ([], {})
+    assert not host.engine.attempts
+    assert (host.events(), host.engine.pending) == ([], {})
 
 
 def test_an_older_version_is_not_judged() -> None:

@@ -19,7 +19,7 @@ from stowplan.framework import (
     Status,
     on,
 )
-from stowplan.queue import HintTable, Nominator, QueuedPod, SchedulingQueue
+from stowplan.queue import HintTable, Nominator, SchedulingQueue
 
 NODE_ADD = ClusterEvent(EventResource.Node, Action.Add)
 NODE_LABEL = ClusterEvent(EventResource.Node, Action.UpdateNodeLabel)
@@ -93,19 +93,19 @@ class Rig:
         plugin = self.gated.get(pod.name)
         return None if plugin is None else Status(Code.UnschedulableAndUnresolvable, "wait", plugin=plugin)
 
-    def pop(self) -> QueuedPod:
+    def pop(self) -> QueuedPodInfo:
         unit = self.queue.pop()
         assert unit is not None
         return unit
 
-    def fail(self, unit: QueuedPod, *rejectors: str, pending: Iterable[str] = ()) -> QueuedPod:
+    def fail(self, unit: QueuedPodInfo, *rejectors: str, pending: Iterable[str] = ()) -> QueuedPodInfo:
         """An attempt ended with a rejection, or, if nobody rejected the pod, with an error."""
         unit.unschedulable_plugins, unit.pending_plugins = set(rejectors), set(pending)
         assert self.queue.add_unschedulable(unit)
         self.queue.done(unit.pod.uid)
         return unit
 
-    def rejected(self, name: str = "p", *rejectors: str, **more: Any) -> QueuedPod:
+    def rejected(self, name: str = "p", *rejectors: str, **more: Any) -> QueuedPodInfo:
         """A new pod, tried and rejected; its backoff is over."""
         self.queue.add(make_pod(name, **more))
         unit = self.fail(self.pop(), *(rejectors or ("Adds",)))
@@ -122,7 +122,7 @@ class Rig:
 PLACES = ("active", "backoff", "error_backoff", "unschedulable", "gated", "flying")
 
 
-def names(units: Iterable[QueuedPod]) -> list[str]:
+def names(units: Iterable[QueuedPodInfo]) -> list[str]:
     return [unit.pod.name for unit in units]
 
 

@@ -6,17 +6,19 @@ from math import inf
 import pytest
 from tests.unit.queue.fakes import Clock, make_pod, names, sort_key
 
+from stowplan.framework import QueuedPodInfo
 from stowplan.queue.backoff_queue import BackoffQueue
-from stowplan.queue.queued_pod_info import QueuedPod
 
 
 def make(clock: Clock, initial: float = 1.0, longest: float = 10.0) -> BackoffQueue:
     return BackoffQueue(clock, initial, longest, sort_key, count(1))
 
 
-def unit(name: str = "p", *, rejections: int = 0, errors: int = 0, at: float = 100.0, priority: int = 0) -> QueuedPod:
+def unit(
+    name: str = "p", *, rejections: int = 0, errors: int = 0, at: float = 100.0, priority: int = 0
+) -> QueuedPodInfo:
     rejectors = frozenset() if errors else frozenset({"A"})
-    return QueuedPod(
+    return QueuedPodInfo(
         make_pod(name, priority),
         at,
         unschedulable_count=rejections,

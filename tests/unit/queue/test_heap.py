@@ -10,7 +10,6 @@ from tests.unit.queue.fakes import less, make_pod, names, sort_key
 
 from stowplan.framework import Plugin, QueuedPodInfo
 from stowplan.queue.heap import PodHeap, SortKey, key_by, sort_key_of
-from stowplan.queue.queued_pod_info import QueuedPod
 
 PODS = [make_pod(f"p{i}", i % 3) for i in range(30)]
 
@@ -22,7 +21,7 @@ KEYS = [sort_key, key_by(less)]
 def test_equals_keep_their_order(key: SortKey) -> None:
     heap = PodHeap(key, count(1))
     for i in range(12):
-        heap.push(QueuedPod(PODS[i], 1.0))
+        heap.push(QueuedPodInfo(PODS[i], 1.0))
     expected = sorted(range(12), key=lambda i: (-PODS[i].priority, i))
     assert names(heap) == [f"p{i}" for i in expected]
     popped = []
@@ -34,12 +33,12 @@ def test_equals_keep_their_order(key: SortKey) -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_units_are_taken_from_anywhere(key: SortKey) -> None:
     heap = PodHeap(key, count(1))
-    units = [QueuedPod(pod, float(i)) for i, pod in enumerate(PODS)]
+    units = [QueuedPodInfo(pod, float(i)) for i, pod in enumerate(PODS)]
     for unit in units:
         heap.push(unit)
     for unit in units[:28]:
         heap.discard(unit)
-        assert unit.place is None
+        assert unit.sub_queue is None
     assert (len(heap), names(heap)) == (2, ["p29", "p28"])
     head = heap.peek()
     assert head is units[29]
@@ -51,7 +50,7 @@ def test_units_are_taken_from_anywhere(key: SortKey) -> None:
 
 def test_stale_entries_do_not_pile_up() -> None:
     heap = PodHeap(sort_key, count(1))
-    unit = QueuedPod(PODS[0], 1.0)
+    unit = QueuedPodInfo(PODS[0], 1.0)
     for _ in range(1000):
         heap.push(unit)
         heap.discard(unit)
@@ -61,7 +60,7 @@ def test_stale_entries_do_not_pile_up() -> None:
 def test_heaps_that_share_tickets_do_not_mistake_each_others_units() -> None:
     tickets = count(1)
     first, second = PodHeap(sort_key, tickets), PodHeap(sort_key, tickets)
-    unit = QueuedPod(PODS[0], 1.0)
+    unit = QueuedPodInfo(PODS[0], 1.0)
     first.push(unit)
     first.discard(unit)
     second.push(unit)
@@ -76,7 +75,7 @@ def test_another_version_of_a_pod_moves_only_if_it_compares_differently(
     key: SortKey, priority: int, order: list[str]
 ) -> None:
     heap = PodHeap(key, count(1))
-    units = [QueuedPod(PODS[i], 1.0) for i in (0, 3, 6)]
+    units = [QueuedPodInfo(PODS[i], 1.0) for i in (0, 3, 6)]
     for unit in units:
         heap.push(unit)
     heap.replace_pod(units[1], make_pod("p3", priority))
@@ -86,10 +85,10 @@ def test_another_version_of_a_pod_moves_only_if_it_compares_differently(
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 29))))
 def test_a_heap_is_a_sorted_list(ops: list[tuple[int, int]]) -> None:
     heap = PodHeap(sort_key, count(1))
-    held: list[QueuedPod] = []
+    held: list[QueuedPodInfo] = []
     for op, i in ops:
         if op == 0:
-            held.append(QueuedPod(PODS[i], float(i % 2)))
+            held.append(QueuedPodInfo(PODS[i], float(i % 2)))
             heap.push(held[-1])
             held.sort(key=sort_key)
         elif op == 1 and held:
@@ -125,4 +124,4 @@ def test_a_key_counts_only_beside_its_less(cls: type[Plugin], keyed: bool) -> No
     key = sort_key_of(cls(None, None))  # type: ignore[arg-type]
     assert (key is not None) is keyed
     if key is not None:
-        assert key(QueuedPod(PODS[0], 1.0)) == ("p0",)
+        assert key(QueuedPodInfo(PODS[0], 1.0)) == ("p0",)

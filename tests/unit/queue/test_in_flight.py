@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.queue.fakes import NODE_ADD, make_pod, names
 
+from stowplan.framework import QueuedPodInfo
 from stowplan.queue.in_flight import FORGOTTEN, InFlight
-from stowplan.queue.queued_pod_info import QueuedPod
 
-UNITS = {name: QueuedPod(make_pod(name), 0.0) for name in "abcd"}
+UNITS = {name: QueuedPodInfo(make_pod(name), 0.0) for name in "abcd"}
 UIDS = {name: unit.pod.uid for name, unit in UNITS.items()}
 
 

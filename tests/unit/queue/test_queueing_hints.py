@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.unit.queue.fakes import NODE_ADD, NODE_LABEL, PV_ADD, make_pod
 
-from stowplan.framework import ALL_EVENTS, Action, ClusterEvent, EventResource, Pod, QueueingHint, on
-from stowplan.queue import HintTable, QueuedPod, QueueingStrategy
+from stowplan.framework import ALL_EVENTS, Action, ClusterEvent, EventResource, Pod, QueuedPodInfo, QueueingHint, on
+from stowplan.queue import HintTable, QueueingStrategy
 from stowplan.queue.cluster_events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT
 
 NODE_TAINT = ClusterEvent(EventResource.Node, Action.UpdateNodeTaint)
@@ -31,8 +31,8 @@ TABLE = HintTable(
 )
 
 
-def unit(*rejectors: str, pending: tuple[str, ...] = ()) -> QueuedPod:
-    return QueuedPod(make_pod("p"), 0.0, unschedulable_plugins=set(rejectors), pending_plugins=set(pending))
+def unit(*rejectors: str, pending: tuple[str, ...] = ()) -> QueuedPodInfo:
+    return QueuedPodInfo(make_pod("p"), 0.0, unschedulable_plugins=set(rejectors), pending_plugins=set(pending))
 
 
 @pytest.mark.parametrize(

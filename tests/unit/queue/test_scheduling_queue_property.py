@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.unit.queue.fakes import NODE_ADD, NODE_DELETE, NODE_LABEL, PLACES, PV_ADD, Rig, make_pod, sort_key
 
-from stowplan.framework import Pod
-from stowplan.queue import QueuedPod
+from stowplan.framework import Pod, QueuedPodInfo
 
 LABELLED, UPDATED, ACTIVATED, FLUSHED = "new labels", "updated", "activated", "flushed"
 PODS = {
@@ -42,7 +41,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.rig = Rig(start=50.25, keyed=self.keyed)
         self.queue = self.rig.queue
         self.known: dict[str, Pod] = {}
-        self.flying: dict[str, QueuedPod] = {}
+        self.flying: dict[str, QueuedPodInfo] = {}
         self.missed: dict[str, list[tuple[Any, str]]] = {}
 
     def happened(self, event: Any, new: str = "") -> None:
@@ -169,7 +168,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.queue._in_flight.events == max((len(events) for events in self.missed.values()), default=0)
 
 
-def _until(unit: QueuedPod) -> float:
+def _until(unit: QueuedPodInfo) -> float:
     assert unit.backoff_expiration is not None
     return unit.backoff_expiration
 

@@ -4,15 +4,15 @@ from math import inf
 
 from tests.unit.queue.fakes import make_pod, names
 
-from stowplan.queue.queued_pod_info import QueuedPod
+from stowplan.framework import QueuedPodInfo
 from stowplan.queue.unschedulable_pods import UnschedulablePods
 
 
-def unit(name: str, *rejectors: str, at: float = 0.0, pending: tuple[str, ...] = ()) -> QueuedPod:
-    return QueuedPod(make_pod(name), at, unschedulable_plugins=set(rejectors), pending_plugins=set(pending))
+def unit(name: str, *rejectors: str, at: float = 0.0, pending: tuple[str, ...] = ()) -> QueuedPodInfo:
+    return QueuedPodInfo(make_pod(name), at, unschedulable_plugins=set(rejectors), pending_plugins=set(pending))
 
 
-def pool_of(*units: QueuedPod) -> UnschedulablePods:
+def pool_of(*units: QueuedPodInfo) -> UnschedulablePods:
     pool = UnschedulablePods()
     for item in units:
         pool.put(item)
@@ -31,7 +31,7 @@ def test_what_leaves_is_not_found() -> None:
     a, b = unit("a", "X", "Y"), unit("b", "X")
     pool = pool_of(a, b)
     pool.discard(a)
-    assert (a.place, b.place) == (None, pool)
+    assert (a.sub_queue, b.sub_queue) == (None, pool)
     assert names(pool.rejected_by(["X", "Y"])) == ["b"]
     pool.discard(b)
     assert (len(pool), pool._by_rejector, pool._rejectors) == (0, {}, {})

@@ -22,7 +22,7 @@ class Stage:
         self.instruments = MetricsObserver(self.metrics, lambda: self.time[0])
         self.host = Host(*items, observer=self.instruments, check_invariants=False, **options)
         self.metrics.readings = readings_of(self.host.engine)
-        self.instruments.announce(self.host.core.profiles.values())
+        self.instruments.announce(self.host.engine.profiles.values())
 
     def told(self, name: str, **labels: str) -> float | None:
         """The value of a sample; None where there is none."""

@@ -176,6 +176,6 @@ def test_nobody_goes_on_without_rules_that_may_not_be_read() -> None:
 
 @pytest.mark.parametrize("taint_rules", [False, True])
 def test_rules_are_watched_where_they_count(taint_rules: bool) -> None:
-    profiles = Devices().core.profiles.values()
+    profiles = Devices().engine.profiles.values()
     assert (RULES in kinds_read(profiles, taint_rules)) is taint_rules
     assert kinds_read([], taint_rules) == [KINDS["Node"], KINDS["Pod"]]

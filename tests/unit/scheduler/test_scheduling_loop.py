@@ -270,7 +270,7 @@ def test_extenders_are_asked_and_waited_for_without_spinning() -> None:
             return work()
 
         host._work = counted  # type: ignore[method-assign]
-        host._engine.core.timers.after(0.0, lambda: None)
+        host._engine._state.timers.after(0.0, lambda: None)
         host.wake()
         await asyncio.sleep(0.05)
         assert turns < 5

@@ -1,12 +1,12 @@
-"""What holds between the parts of an engine at all times, and how to find out that it does not.
+"""Invariants between the parts of an engine, and their checks.
 
-Belongs here: rules that look at several rooms at once. `places` says where pods may be, `books` that what is counted is
-what is there, `waking` that no pod waits for something that has happened; `watch` applies the first two after every
-call of an engine that is made with `check_invariants`. The last asks plugins, and is for tests and for a closer look.
-Does not belong here: any remedy. May import what the engine may.
+Belongs here: rules that concern several rooms at once. `queue_places`: every pending pod is in exactly one place.
+`accounting`: counters and columns equal a recount. `wakeups`: no pod waits for an event that has happened.
+`CheckedEngine` applies the first two after every call; the third runs filters and is for tests.
+Does not belong here: repairs. May import: everything that the engine may.
 """
 
-from stowplan.engine.invariants.checker import InvariantError, Invariants, check
+from stowplan.engine.invariants.checked_engine import CheckedEngine, InvariantError, check
 from stowplan.engine.invariants.wakeups import Overlooked, overlooked
 
-__all__ = ["InvariantError", "Invariants", "Overlooked", "check", "overlooked"]
+__all__ = ["CheckedEngine", "InvariantError", "Overlooked", "check", "overlooked"]

@@ -1,4 +1,4 @@
-"""What is counted is what is there, and what the scheduler adds has room."""
+"""Checks that counters and columns equal a recount, and that a decision leaves room on the node."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from stowplan.runtime import Decision
 _FIT = "NodeResourcesFit"
 
 
-class Books:
-    """Recounts everything, and remembers what was counted before: that has to come to nothing when nobody is left."""
+class Accounting:
+    """Recounts everything, and remembers counters seen before: they must reach zero when their last pod is gone."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -27,7 +27,7 @@ class Books:
     def miscounted(self) -> Iterator[str]:
         cluster = self._cluster
         if cluster.journal.active:
-            yield "something is still being supposed"
+            yield "a what-if is still open"
         for info in cluster.nodes:
             yield from self._wrong_columns(info)
         yield from self._wrong_residents()
@@ -49,9 +49,9 @@ class Books:
         counted.append(("cpu with defaults", nodes.non_zero_cpu, cpu))
         counted.append(("memory with defaults", nodes.non_zero_memory, memory))
         for name, column, amount in counted:
-            told = column.values[slot]
-            if told != amount or column.array[slot] != float(told):
-                yield f"node {info.name}: {name} is {told} ({column.array[slot]}), but its pods come to {amount}"
+            kept = column.values[slot]
+            if kept != amount or column.array[slot] != float(kept):
+                yield f"node {info.name}: {name} is {kept} ({column.array[slot]}), but its pods come to {amount}"
 
     def _wrong_residents(self) -> Iterator[str]:
         cluster = self._cluster
@@ -70,7 +70,7 @@ class Books:
             yield f"users of claims are {cluster.claim_users}, but the pods come to {dict(claims)}"
 
     def _wrong_counts(self) -> Iterator[str]:
-        """The counts that spreading and pod affinity read."""
+        """The counts that PodTopologySpread and InterPodAffinity read."""
         there: dict[SlotCounts, Counter[int]] = {counts: Counter() for counts in self._counts}
         for info in self._cluster.nodes:
             for pod in info.pods.values():
@@ -99,8 +99,8 @@ class Books:
             for info in self._cluster.nodes:
                 conflicts = any(_conflict(port, other) for other in taken[info.slot])
                 if self._cluster.ports.conflicts(port, info.slot) != conflicts:
-                    state = "taken" if conflicts else "free"
-                    yield f"node {info.name}: port {port} is {state}, and counted as the opposite"
+                    expected = "taken" if conflicts else "free"
+                    yield f"node {info.name}: port {port} is {expected}, and counted as the opposite"
 
 
 def _conflict(one: HostPort, other: HostPort) -> bool:
@@ -117,11 +117,11 @@ def _used(pod: Pod) -> tuple[Mapping[str, int], tuple[int, int]]:
 
 
 def overfilled(cluster: Cluster, decision: Decision) -> Iterator[str]:
-    """Whether a decision puts a pod where it has no room. What others bind, and nodes that shrink, may overfill a node;
-    we do not."""
+    """Resources that a decision overcommits. Other schedulers and shrinking nodes may overfill a node; a decision
+    must not."""
     info = cluster.nodes.get(decision.node_name)
     if info is None:
-        yield f"pod {decision.pod.uid} goes to node {decision.node_name}, which there is not"
+        yield f"pod {decision.pod.uid} goes to node {decision.node_name}, which does not exist"
         return
     fit = next((plugin for plugin in decision.profile.filters if plugin.name == _FIT), None)
     if fit is None:

@@ -1,12 +1,13 @@
-"""No event is lost on a pod that waits for it."""
+"""Finds pods that wait although they would fit: a queueing hint missed an event."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from stowplan.engine.engine import Engine
 from stowplan.engine.state import EngineState
-from stowplan.queue import QueuedPod
+from stowplan.framework import QueuedPodInfo
 from stowplan.runtime import Profile
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
@@ -14,47 +15,47 @@ from stowplan.runtime.points.cycle_error import CycleError
 
 
 class Overlooked(NamedTuple):
-    """A pod that waits although it would fit."""
+    """A pod in the unschedulable pods that would fit."""
 
-    unit: QueuedPod
+    queued: QueuedPodInfo
     node_names: tuple[str, ...]
 
     def __str__(self) -> str:
-        plugins = ", ".join(sorted(self.unit.unschedulable_plugins | self.unit.pending_plugins))
+        plugins = ", ".join(sorted(self.queued.unschedulable_plugins | self.queued.pending_plugins))
         where = ", ".join(self.node_names)
-        return f"pod {self.unit.pod.uid} waits, rejected by {plugins}, though it fits on {where}"
+        return f"pod {self.queued.pod.uid} waits, rejected by {plugins}, though it fits on {where}"
 
 
-def overlooked(core: EngineState) -> Iterator[Overlooked]:
-    """Pods that wait as unschedulable although they would fit now, asking all filters afresh.
+def overlooked(engine: Engine) -> Iterator[Overlooked]:
+    """Unschedulable pods that would fit now, by running all filters afresh.
 
-    Not all of them were forgotten. Left out here are gated pods, and pods that a plugin rejected at Reserve or Permit,
-    or that an extender had a say in: whether those would fare better nobody else can tell. Whoever asks has to know of
-    releases that kube-scheduler tells nobody about either, such as that of a node to which a pod was nominated that was
-    then scheduled elsewhere: pods that fit there are tried again only because they have waited for long.
+    Gated pods are left out, and so are pods rejected at Reserve, at Permit or by an extender: only these know whether
+    another attempt would succeed. Not every pod found was missed by mistake: kube-scheduler does not announce every
+    release either, for example of a nominated node when the nominated pod is scheduled elsewhere.
     """
-    for unit in core.queue.unschedulable:
-        profile = core.profiles[unit.pod.spec.scheduler_name]
-        if _rejected_by_filters(profile, unit) and (node_names := _fits_on(core, profile, unit)):
-            yield Overlooked(unit, node_names)
+    state = engine._state
+    for queued in state.queue.unschedulable:
+        profile = state.profiles[queued.pod.spec.scheduler_name]
+        if _rejected_by_filters(profile, queued) and (node_names := _fits_on(state, profile, queued)):
+            yield Overlooked(queued, node_names)
 
 
-def _rejected_by_filters(profile: Profile, unit: QueuedPod) -> bool:
-    """Of the plugins in the tree, those at Reserve do not reject pods; whether a user's did so there, nobody noted."""
+def _rejected_by_filters(profile: Profile, queued: QueuedPodInfo) -> bool:
+    """In-tree plugins do not reject at Reserve; whether an out-of-tree plugin did is unknown."""
     filters = {plugin.name for plugin in (*profile.pre_filters, *profile.filters)}
     late = (*profile.points["reserve"], *profile.points["permit"])
     filters -= {plugin.name for plugin in late if isinstance(plugin, OutOfTreePlugin)}
-    return not profile.extenders and unit.unschedulable_plugins | unit.pending_plugins <= filters
+    return not profile.extenders and queued.unschedulable_plugins | queued.pending_plugins <= filters
 
 
-def _fits_on(core: EngineState, profile: Profile, unit: QueuedPod) -> tuple[str, ...]:
-    """The nodes that would take the pod."""
-    pod = unit.pod
+def _fits_on(state: EngineState, profile: Profile, queued: QueuedPodInfo) -> tuple[str, ...]:
+    """Names of the feasible nodes."""
+    pod = queued.pod
     if len(pod.labels) != len(pod.template.labels):
-        core.cluster.retemplate(pod)
+        state.cluster.retemplate(pod)
     try:
         diagnosis = Diagnosis(profile, pod, plain=True).run()
     except CycleError:
         return ()
-    infos = core.cluster.nodes.infos
+    infos = state.cluster.nodes.infos
     return tuple(info.name for slot in diagnosis.feasible.tolist() if (info := infos[slot]) is not None)

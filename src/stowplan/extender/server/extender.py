@@ -96,7 +96,7 @@ class ExtenderServer:
         """The same member, whose plugins can reach the cluster and whose reservations are looked after."""
 
         def make(args: Any, handle: Handle) -> Plugin:
-            handle.connection = self._connection  # type: ignore[attr-defined]
+            handle.connection = self._connection
             plugin = member.factory(args, handle)
             self.reservations.adopt(plugin)
             return plugin

@@ -34,15 +34,17 @@ def build_profiles(
     nominator: Nominator,
     rng: random.Random,
     extenders: tuple[Extender, ...] = (),
+    make_handle: Callable[[str], Handle] | None = None,
 ) -> dict[str, Profile]:
-    """Profiles by schedulerName; what kube-scheduler would not start with raises ConfigError.
+    """Profiles by schedulerName; a configuration that kube-scheduler rejects raises ConfigError.
 
-    Where there are extenders, fewer nodes are looked at by default: each is sent to them.
+    With extenders, fewer nodes are filtered by default: every feasible node is sent to them. `make_handle` makes the
+    Handle of a profile's plugins from its schedulerName; without it, no services of a running scheduler are available.
     """
     instances: dict[str, dict[str, Plugin]] = {}
-    handles: dict[str, ProfileHandle] = {}
     for configured in config.profiles:
-        handle = handles[configured.scheduler_name] = ProfileHandle(configured.scheduler_name, cluster, nominator)
+        name = configured.scheduler_name
+        handle = ProfileHandle(name, cluster, nominator) if make_handle is None else make_handle(name)
         names = [name for name in _mentioned(configured.plugins) if name in registry]
         instances[configured.scheduler_name] = {
             name: instantiate(registry[name], name, configured.args(name), handle) for name in names
@@ -62,7 +64,6 @@ def build_profiles(
         samples = bool(percentage or extenders) and percentage < 100
         sampler = Sampler(percentage, rotation) if samples else None
         profiles[name] = _profile(name, expanded[name], instances[name], cluster, nominator, rng, sampler)
-        profiles[name].handle = handles[name]
         profiles[name].extenders = extenders
     return profiles
 

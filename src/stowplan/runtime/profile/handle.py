@@ -1,17 +1,29 @@
-"""The Handle that a profile gives to its plugins."""
+"""The Handle of a profile's plugins where no scheduler runs.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Coroutine, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Coroutine, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from stowplan.api.kinds import KINDS
 from stowplan.cache import Cluster
-from stowplan.framework import Code, CycleState, EmitEvent, NodeInfo, Pod, PostFilterResult, Request, Status, WaitingPod
+from stowplan.framework import (
+    Code,
+    CycleState,
+    EmitEvent,
+    NodeInfo,
+    Pod,
+    PostFilterResult,
+    Request,
+    Status,
+    WaitingPod,
+)
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.diagnosis import NodeStatuses
-from stowplan.runtime.points.waiting_pods import WaitingPods
 from stowplan.runtime.preemption import eligibility, search
 
 if TYPE_CHECKING:
@@ -28,43 +40,14 @@ class Evictions(PostFilterResult):
         self.preemption = preemption
 
 
-class Services(Protocol):
-    """What an engine does for plugins."""
-
-    @property
-    def waiting_pods(self) -> WaitingPods: ...
-
-    def activate(self, pods: Mapping[str, Pod]) -> None: ...
-
-    def now(self) -> float: ...
-
-    def emit(self, event: EmitEvent) -> None: ...
-
-    def measured(self, metric: str, labels: tuple[str, ...], value: float) -> None: ...
-
-    def start(self, steps: Coroutine[Request, Any, None]) -> None: ...
-
-    @property
-    def preempting(self) -> Collection[str]: ...
-
-    def is_preempting(self, pod: Pod) -> bool: ...
-
-
 class ProfileHandle:
-    """Reads of the cluster; what needs a running engine (waiting pods, activation) is empty until one attaches."""
+    """Reads of the cluster. The services of a running scheduler do nothing here; the engine's handle adds them."""
 
-    def __init__(self, profile_name: str, cluster: Cluster, nominator: Nominator) -> None:
+    def __init__(self, profile_name: str, cluster: Cluster, nominator: Nominator, connection: Any = None) -> None:
         self.profile_name = profile_name
         self.cluster = cluster
-        self.connection: Any = None
-        """The way to the API server, for plugins that write to it themselves; None where there is no cluster."""
+        self.connection = connection
         self._nominator = nominator
-        self._services: Services | None = None
-        self._preempting: Collection[str] = ()
-
-    def attach(self, services: Services) -> None:
-        self._services = services
-        self._preempting = services.preempting
 
     def node_infos(self) -> Iterable[NodeInfo]:
         return self.cluster.nodes
@@ -92,32 +75,25 @@ class ProfileHandle:
         return Evictions(preemption)
 
     def activate(self, pods: Mapping[str, Pod]) -> None:
-        if self._services is not None:
-            self._services.activate(pods)
+        return None
 
     def now(self) -> float:
-        return time.time() if self._services is None else self._services.now()
+        return time.time()
 
     def emit(self, event: EmitEvent) -> None:
-        if self._services is not None:
-            self._services.emit(event)
+        return None
 
     def measured(self, metric: str, labels: tuple[str, ...], value: float = 1.0) -> None:
-        if self._services is not None:
-            self._services.measured(metric, labels, value)
+        return None
 
     def start(self, steps: Coroutine[Request, Any, None]) -> None:
-        if self._services is None:
-            steps.close()
-        else:
-            self._services.start(steps)
+        steps.close()
 
     def waiting_pods(self) -> Iterable[WaitingPod]:
-        return () if self._services is None else self._services.waiting_pods
+        return ()
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:
-        return None if self._services is None else self._services.waiting_pods.get(uid)
+        return None
 
     def is_preempting(self, pod: Pod) -> bool:
-        # Asked about every pod that enters the queue, and hardly ever is there anything to look at closer.
-        return pod.uid in self._preempting and self._services is not None and self._services.is_preempting(pod)
+        return False

@@ -21,7 +21,6 @@ from stowplan.runtime.decide.what_if import has_extensions
 from stowplan.runtime.points.binding_points import BindingPoints
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption.victims import Budgets
-from stowplan.runtime.profile.handle import ProfileHandle
 from stowplan.runtime.profile.plugins_by_scope import PluginsByScope
 
 _PLANS_KEPT = 1024
@@ -52,8 +51,6 @@ class Profile:
         self.sampler = sampler
         """Present where the configuration asks for less than all nodes to be looked at."""
         self.points = points
-        self.handle: ProfileHandle | None = None
-        """What its plugins ask things of; set where profiles are built from a configuration."""
         self.extenders: tuple[Extender, ...] = ()
         """Those to be asked, in this order."""
         self.pre_enqueues = points["preEnqueue"]

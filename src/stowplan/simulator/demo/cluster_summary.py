@@ -47,14 +47,14 @@ class ClusterSummary(NamedTuple):
 
     @classmethod
     def of(cls, stage: ScenarioRun, rate: float) -> ClusterSummary:
-        core = stage.simulation.engine.core
+        engine = stage.simulation.engine
         recorder = stage.recorder
         return cls(
             elapsed=stage.elapsed,
-            zones=_zones(core.cluster.nodes, devices_taken(stage.simulation.world)),
-            nodes=len(core.cluster.nodes),
-            pods=len(core.cluster.pods),
-            queues=core.queue.counts(),
+            zones=_zones(engine.cluster.nodes, devices_taken(stage.simulation.world)),
+            nodes=len(engine.cluster.nodes),
+            pods=len(engine.cluster.pods),
+            queues=engine.queue_counts(),
             reasons=_reasons(stage).most_common(_MOST),
             entries=list(stage.feed.entries)[-_MOST:],
             decisions=recorder.decisions,
@@ -95,11 +95,10 @@ def devices_taken(world: ApiServer) -> dict[str, float]:
 
 
 def _reasons(stage: ScenarioRun) -> Counter[str]:
-    queue, stories = stage.simulation.engine.core.queue, stage.recorder.stories
+    stories = stage.recorder.stories
     found: Counter[str] = Counter()
-    for units in (queue.active, queue.backoff, queue.unschedulable):
-        for unit in units:
-            story = stories.get(unit.pod.uid)
-            if story is not None and story.diagnosis is not None:
-                found[story.diagnosis.main_reason] += 1
+    for queued in stage.simulation.engine.queued_pods("active", "backoff", "unschedulable"):
+        story = stories.get(queued.pod.uid)
+        if story is not None and story.diagnosis is not None:
+            found[story.diagnosis.main_reason] += 1
     return found

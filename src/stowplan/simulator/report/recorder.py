@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from stowplan import api
 from stowplan.engine import Observer
-from stowplan.framework import Pod, Status
-from stowplan.queue import QueuedPod
+from stowplan.framework import Pod, QueuedPodInfo, Status
 from stowplan.runtime import Decision
 from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.report.pending_reasons import PendingReasons
@@ -60,7 +59,7 @@ class RunRecorder(Observer):
         """Look here for who owns whom."""
         self._world = world
 
-    def decided(self, unit: QueuedPod, decision: Decision) -> None:
+    def decided(self, unit: QueuedPodInfo, decision: Decision) -> None:
         self.decisions += 1
         story = self.stories.get(unit.pod.uid)
         if story is None:
@@ -79,16 +78,16 @@ class RunRecorder(Observer):
         if self._examine is not None:
             story.detail = self._examine(decision, unit.attempts)
 
-    def bound(self, unit: QueuedPod, node_name: str) -> None:
+    def bound(self, unit: QueuedPodInfo, node_name: str) -> None:
         self.bindings += 1
 
-    def failed(self, unit: QueuedPod, status: Status) -> None:
+    def attempt_failed(self, unit: QueuedPodInfo, status: Status) -> None:
         story = self.stories[unit.pod.uid]
         if story.node_name:
             # The node was found, but did not get the pod.
             story.node_name, story.message = "", status.message
 
-    def preempted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
+    def victim_evicted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
         workloads = self._workloads
         self.evictions.append(
             RecordedEviction(

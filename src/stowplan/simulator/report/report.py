@@ -121,7 +121,7 @@ def report_of(
     before: Mapping[str, str] | None = None,
 ) -> SimulationReport:
     """What is to be told now; `before` is how pods fared, by uid, where the simulation started from a cluster."""
-    nodes = simulation.engine.core.cluster.nodes
+    nodes = simulation.engine.cluster.nodes
     pods = _Pods(simulation, recorder, before or {})
     told = tuple(pods.told())
     return SimulationReport(
@@ -140,8 +140,8 @@ class _Pods:
     def __init__(self, simulation: Simulation, recorder: RunRecorder, before: Mapping[str, str]) -> None:
         self._before = before
         self._world = simulation.world
-        self._profiles = simulation.engine.core.profiles
-        self._gated = {unit.pod.uid: unit.pod for unit in simulation.engine.core.queue.gated}
+        self._profiles = simulation.engine.profiles
+        self._gated = {queued.pod.uid: queued.pod for queued in simulation.engine.queued_pods("gated")}
         self._recorder = recorder
         self._devices = devices_of(self._world)
         self._workloads: dict[str, str] = {}

@@ -52,7 +52,7 @@ class Devices(Host):
 
     @property
     def tracker(self) -> ClaimTracker:
-        return tracker_of(self.core.cluster)
+        return tracker_of(self.engine.cluster)
 
     def claim(self, name: str) -> api.ResourceClaim:
         found = self.world.get(api.ResourceClaim, name, "default")

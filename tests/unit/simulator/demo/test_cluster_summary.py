@@ -16,17 +16,17 @@ def stage() -> ScenarioRun:
 
 def test_it_counts_what_is_there(stage: ScenarioRun) -> None:
     glimpse = ClusterSummary.of(stage, 5.0)
-    core = stage.simulation.engine.core
+    engine = stage.simulation.engine
     assert sum(len(fills) for zone in glimpse.zones for fills in zone.pools.values()) == glimpse.nodes == 30
-    assert glimpse.pods == len(core.cluster.pods) == glimpse.placed
-    assert glimpse.queues == core.queue.counts()
+    assert glimpse.pods == len(engine.cluster.pods) == glimpse.placed
+    assert glimpse.queues == engine.queue_counts()
     assert glimpse.queues["gated"] > 0
     assert sum(count for _, count in glimpse.reasons) == glimpse.queues["unschedulable"]
     assert (glimpse.rate, glimpse.evicted) == (5.0, 0)
 
 
 def test_a_node_is_as_full_as_its_scarcest_resource(stage: ScenarioRun) -> None:
-    nodes = stage.simulation.engine.core.cluster.nodes
+    nodes = stage.simulation.engine.cluster.nodes
     glimpse, devices = ClusterSummary.of(stage, 0.0), devices_taken(stage.simulation.world)
     for zone in glimpse.zones:
         infos = [info for info in nodes if info.labels["topology.kubernetes.io/zone"] == zone.name]

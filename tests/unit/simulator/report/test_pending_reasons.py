@@ -7,7 +7,7 @@ TAINT = {"taints": [{"key": "k", "effect": "NoSchedule"}]}
 
 
 def diagnose(run: Run, name: str) -> Any:
-    return run.story(name).diagnosis.nodes_by_reason(run.simulation.engine.core.cluster.nodes)
+    return run.story(name).diagnosis.nodes_by_reason(run.simulation.engine.cluster.nodes)
 
 
 def test_nodes_by_reason_are_those_that_the_message_counts() -> None:

@@ -1,0 +1,89 @@
+"""An engine that checks its invariants after every call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stowplan.engine.binding_cycle import BindingCycles
+from stowplan.engine.engine import Engine
+from stowplan.engine.invariants.accounting import Accounting, overfilled
+from stowplan.engine.invariants.queue_places import misplaced
+from stowplan.engine.state import Attempt
+from stowplan.errors import StowplanError
+from stowplan.framework import QueuedPodInfo, Request
+from stowplan.runtime import Decision
+
+
+class InvariantError(StowplanError):
+    """The engine contradicts itself, and must not act on a cluster any longer."""
+
+
+class CheckedBindingCycles(BindingCycles):
+    """Records facts that cannot be reconstructed from the state after a call."""
+
+    overfilled: tuple[str, ...] = ()
+    """Decisions that put a pod where it does not fit, since the last check."""
+    bound: frozenset[str] = frozenset()
+    """The uids of pods that were bound and that no watch has reported so far."""
+
+    def begin(self, queued: QueuedPodInfo, decision: Decision) -> None:
+        self.overfilled += tuple(overfilled(self._state.cluster, decision))
+        super().begin(queued, decision)
+
+    def _bound(self, attempt: Attempt) -> None:
+        self.bound |= {attempt.pod.uid}
+        super()._bound(attempt)
+
+
+class CheckedEngine(Engine):
+    """Raises InvariantError after a call that leaves the state inconsistent."""
+
+    binding_cycles = CheckedBindingCycles
+    _bindings: CheckedBindingCycles
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._accounting = Accounting(self._state.cluster)
+
+    def put(self, item: Any, whole: Any = None) -> None:
+        super().put(item, whole)
+        self._check("put")
+
+    def remove(self, item: Any) -> None:
+        super().remove(item)
+        self._check("remove")
+
+    def tick(self) -> None:
+        super().tick()
+        self._check("tick")
+
+    def answer(self, request: Request, outcome: Any) -> None:
+        super().answer(request, outcome)
+        self._check("answer")
+
+    def schedule_one(self) -> bool:
+        scheduled = super().schedule_one()
+        self._check("schedule_one")
+        return scheduled
+
+    def problems(self) -> list[str]:
+        """Every invariant that does not hold now."""
+        bindings, state = self._bindings, self._state
+        bindings.bound &= state.cluster.assumed
+        overfilled, bindings.overfilled = bindings.overfilled, ()
+        return [*overfilled, *misplaced(state, bindings.bound, self.suspended), *self._accounting.miscounted()]
+
+    def _check(self, call: str) -> None:
+        if problems := self.problems():
+            raise InvariantError(f"after {call}: " + "; ".join(problems))
+
+
+def check(engine: Engine) -> list[str]:
+    """Every invariant that does not hold in an engine now.
+
+    An unchecked engine does not record which pods were bound: an assumed pod without an attempt counts as bound.
+    """
+    if isinstance(engine, CheckedEngine):
+        return engine.problems()
+    cluster = engine.cluster
+    return [*misplaced(engine._state, cluster.assumed, engine.suspended), *Accounting(cluster).miscounted()]
