@@ -16,8 +16,8 @@ ZONE = "topology.kubernetes.io/zone"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SCHEDULER = "default-scheduler"
-METADATA = ("labels", "annotations", "uid", "deletionTimestamp", "generateName")
-"""Keywords of `make` that are fields of the metadata."""
+METADATA = ("labels", "annotations", "uid", "deletionTimestamp", "generateName", "owner", "metadata")
+"""Keywords of `pod` and `make` that go to the metadata; `owner` is the controller, `metadata` are any other fields."""
 
 
 def node(
@@ -30,8 +30,8 @@ def node(
     hostname: bool = True,
     **more: Any,
 ) -> Json:
-    """A node. `labels`, `annotations`, `images`, `status` and `extra` (allocatable) are merged; the rest is spec."""
-    labels = {**({HOSTNAME: name} if hostname else {}), **({ZONE: zone} if zone else {}), **more.pop("labels", {})}
+    """A node. Keywords: the spec, except `labels`, `annotations`, `images`, `status` and `extra` (allocatable)."""
+    labels = {**_if_set(**{HOSTNAME: name if hostname else "", ZONE: zone}), **more.pop("labels", {})}
     metadata = {"name": name, "labels": labels, "annotations": more.pop("annotations", {})}
     allocatable = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods), **more.pop("extra", {})}
     status = {"allocatable": allocatable, "images": more.pop("images", []), **more.pop("status", {})}
@@ -44,19 +44,13 @@ def container(name: str = "c", image: str = "app:1", ports: Iterable[Json] = (),
     return {"name": name, "image": image, "ports": list(ports), "resources": {"requests": amounts}}
 
 
-def pod(name: str, on: str = "", *, namespace: str = "default", labels: Json | None = None, **spec: Any) -> Json:
-    """A pod, bound if `on` names a node. `requests`, `nominated`, `status`, `metadata` are merged; the rest is spec."""
-    requests, nominated, status = spec.pop("requests", {}), spec.pop("nominated", ""), spec.pop("status", {})
+def pod(name: str, on: str = "", *, namespace: str = "default", labels: Json | None = None, **more: Any) -> Json:
+    """A pod, bound if `on` names a node. Keywords: the spec, except `METADATA`, `requests`, `nominated`, `status`"""
     metadata = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "labels": labels or {}}
-    spec = {
-        "schedulerName": SCHEDULER,
-        "containers": [container(**requests)],
-        **({"nodeName": on} if on else {}),
-        **spec,
-    }
-    if nominated:
-        status = {"nominatedNodeName": nominated, **status}
-    return {"metadata": {**metadata, **spec.pop("metadata", {})}, "spec": spec, "status": status}
+    metadata |= _metadata(more)
+    requests, nominated, status = more.pop("requests", {}), more.pop("nominated", ""), more.pop("status", {})
+    spec = {"schedulerName": SCHEDULER, "containers": [container(**requests)], **_if_set(nodeName=on), **more}
+    return {"metadata": metadata, "spec": spec, "status": {**_if_set(nominatedNodeName=nominated), **status}}
 
 
 def selector(**labels: str) -> Json:
@@ -129,9 +123,18 @@ def typed(item: Json) -> Any:
 
 
 def make(kind: str, name: str, namespace: str = "", **fields: Any) -> Any:
-    """A typed object of any kind. Metadata: `METADATA`, `owner` (the controller) and the fields of `metadata`."""
-    metadata = {"name": name, "namespace": namespace, **{key: fields.pop(key) for key in METADATA if key in fields}}
-    if "owner" in fields:
-        metadata["ownerReferences"] = [{**fields.pop("owner"), "controller": True}]
-    metadata |= fields.pop("metadata", {})
+    """A typed object of any kind; the keywords of `METADATA` are merged into its metadata."""
+    metadata = {"name": name, "namespace": namespace, **_metadata(fields)}
     return codec.convert(KINDS[kind].struct, {"metadata": metadata, **fields})  # type: ignore[type-var]
+
+
+def _metadata(fields: Json) -> Json:
+    """Take the fields of the metadata out of an object's keywords."""
+    taken = {key: fields.pop(key) for key in METADATA if key in fields}
+    if owner := taken.pop("owner", None):
+        taken["ownerReferences"] = [{**owner, "controller": True}]
+    return taken | taken.pop("metadata", {})
+
+
+def _if_set(**fields: str) -> Json:
+    return {name: value for name, value in fields.items() if value}

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.builders import Json
 
 from stowplan.evaluation.case import Case, read_case
-
-Json = dict[str, Any]
 
 _FOLDER = Path(__file__).parent
 CATEGORIES = tuple(sorted(path.name.removesuffix(".jsonl.gz") for path in _FOLDER.glob("*.jsonl.gz")))

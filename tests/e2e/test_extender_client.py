@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import trustme
+from tests.builders import Json
 from tests.e2e.conftest import StartStowplan
 from tests.extenders import WebExtender
 
@@ -17,7 +18,6 @@ from stowplan.testing import ControlPlane, KubeApi, node, pod, wait_until
 
 pytestmark = pytest.mark.e2e
 
-Json = dict[str, Any]
 StartScheduler = Callable[[Json], object]
 
 BROKEN, UNSAID = "licence pool exhausted", "failed filter with extender at URL {}/filter, code 400"

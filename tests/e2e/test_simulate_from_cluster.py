@@ -4,12 +4,12 @@ import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trustme
 import yaml
 from click.testing import CliRunner, Result
+from tests.builders import Json
 
 from stowplan.cli.main import cli
 from stowplan.testing import (
@@ -30,7 +30,6 @@ from stowplan.testing import (
 
 pytestmark = pytest.mark.e2e
 
-Json = dict[str, Any]
 Simulate = Callable[..., Result]
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 KINDS = ("Node", "Pod", "Namespace", "apps/v1/ReplicaSet", "apps/v1/Deployment", "events.k8s.io/v1/Event")

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from urllib.request import urlopen
 
 import pytest
+from tests.builders import Json
 from tests.e2e.conftest import StartStowplan
 
 from stowplan.testing import SCHEDULER, ControlPlane, KubeApi, Process, free_port, node, pod, wait_until
@@ -27,7 +28,6 @@ from stowplan.testing.extender import check_extender
 CLUSTERS = int(os.environ.get("STOWPLAN_THREE_MODES", "0"))
 PLUGIN = f"{Path(__file__).parent}/racks.py:Racks"
 WEIGHT = 3
-Json = dict[str, Any]
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600 if CLUSTERS else 300)]
 

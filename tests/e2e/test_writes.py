@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.builders import Json
 
 from stowplan import api
 from stowplan.api import codec
@@ -37,7 +38,6 @@ from stowplan.testing import (
 
 pytestmark = pytest.mark.e2e
 
-Json = dict[str, Any]
 
 _OURS = {"default-scheduler": "SCHEDULER", "mine": "SCHEDULER", "kube-scheduler": "MANAGER", "stowplan": "MANAGER"}
 _IDENTITY = re.compile(r"\b(default-scheduler|mine|kube-scheduler|stowplan)\b")

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.builders import Json
 from tests.e2e.extending import wait_for_failure
 from tests.examples.conftest import Start
 from tests.examples.static_pods import ExampleExtender
@@ -32,7 +33,6 @@ OFFLINE = "--config=scheduler-config.yaml --plugin=./plugin.py:GpuShare"
 SIZE = 16
 FULL = "node(s) had no GPU with that much memory left"
 SMALL = "node(s) had no GPU of that size"
-Json = dict[str, Any]
 
 
 def objects(file: str) -> list[Json]:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import json
 import sys
 from random import Random
-from typing import Any
+
+from tests.builders import Json
 
 GPU, NET = "gpu.example.com", "net.example.com"
 ZONES = ("a", "b")
 ZONE = "topology.kubernetes.io/zone"
 MODELS = ("a100", "t4", "h100")
 
-Json = dict[str, Any]
 
 SELECTORS = (
     f'device.driver == "{GPU}"',

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-Json = Any
 Mutation = Callable[[random.Random, bytes], bytes]
 
 _ODD: tuple[bytes, ...] = (
@@ -119,7 +118,7 @@ def mutate(rng: random.Random, body: bytes) -> bytes:
     return body
 
 
-def _spots(value: Json) -> list[tuple[Any, Any]]:
+def _spots(value: Any) -> list[tuple[Any, Any]]:
     """Every place where a value stands."""
     found: list[tuple[Any, Any]] = []
     if isinstance(value, dict | list):
@@ -129,11 +128,11 @@ def _spots(value: Json) -> list[tuple[Any, Any]]:
     return found
 
 
-def _walk(rng: random.Random, value: Json, rename: Callable[[str], str], depth: int = 0) -> bytes:
+def _walk(rng: random.Random, value: Any, rename: Callable[[str], str], depth: int = 0) -> bytes:
     if isinstance(value, dict) and depth < 3:
         value = {rename(key): json.loads(_walk(rng, member, rename, depth + 1)) for key, member in value.items()}
     return _encode(value)
 
 
-def _encode(value: Json) -> bytes:
+def _encode(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()

@@ -6,8 +6,8 @@ import gc
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
+from tests.builders import Json, pod, typed
 
 from stowplan import api
 from stowplan.api.selectors import EVERYTHING, NOTHING, Selector, selector_from_map
@@ -16,7 +16,6 @@ from stowplan.cache.selection import Terms, carried_terms, pod_terms
 from stowplan.framework import Pod
 
 A, B = selector_from_map({"app": "a"}), selector_from_map({"app": "b"})
-Json = dict[str, Any]
 
 
 def cluster() -> Cluster:
@@ -26,10 +25,9 @@ def cluster() -> Cluster:
     return made
 
 
-def pod(world: Cluster, name: str, labels: Json, namespace: str = "ns", on: str = "", **spec: Any) -> Pod:
-    metadata = {"name": name, "uid": name, "namespace": namespace, "labels": labels}
-    metadata |= {"deletionTimestamp": "2024-01-01T00:00:00Z"} if "doomed" in name else {}
-    return world.pod(msgspec.convert({"metadata": metadata, "spec": {"nodeName": on, **spec}}, api.Pod))
+def pod_of(world: Cluster, name: str, labels: Json, namespace: str = "ns", on: str = "", **spec: Any) -> Pod:
+    doomed = {"deletionTimestamp": "2024-01-01T00:00:00Z"} if "doomed" in name else {}
+    return world.pod(typed(pod(name, on, namespace=namespace, labels=labels, uid=name, **doomed, **spec)))
 
 
 def selecting(selector: Selector, *namespaces: str, **how: bool) -> PodSelector:
@@ -76,7 +74,7 @@ def test_counts_stay_right(seed: int) -> None:
         else:
             name = f"{random.choice(['p', 'p', 'doomed'])}{step}"
             labels = {"app": random.choice("ab"), "rev": random.choice("12")}
-            pods[name] = pod(
+            pods[name] = pod_of(
                 world, name, labels, random.choice(["ns", "other", "third"]), random.choice(["n0", "n1", "n2"])
             )
             world.add_pod(pods[name])
@@ -89,7 +87,7 @@ def test_counts_stay_right(seed: int) -> None:
 
 def test_a_what_if_counts_terminating_pods_and_unsettled_selectors() -> None:
     world = cluster()
-    doomed = pod(world, "doomed", {"app": "a"}, on="n0")
+    doomed = pod_of(world, "doomed", {"app": "a"}, on="n0")
     world.add_pod(doomed)
     selectors = (selecting(A), selecting(A, terminating=False), selecting(A, terminating=False, settled=False))
     counts = [world.counts_for(selector) for selector in selectors]
@@ -104,12 +102,12 @@ def test_a_what_if_counts_terminating_pods_and_unsettled_selectors() -> None:
 
 def test_counts_that_nobody_keeps_are_dropped_and_made_again() -> None:
     world = cluster()
-    world.add_pod(pod(world, "p", {"app": "a"}, on="n0"))
+    world.add_pod(pod_of(world, "p", {"app": "a"}, on="n0"))
     kept = world.counts_for(selecting(B))
     world.counts_for(selecting(A))
     gc.collect()
-    world.add_pod(pod(world, "q", {"app": "a"}, on="n1"))
-    world.add_pod(pod(world, "r", {"app": "b"}, on="n1"))
+    world.add_pod(pod_of(world, "q", {"app": "a"}, on="n1"))
+    world.add_pod(pod_of(world, "r", {"app": "b"}, on="n1"))
     pod_class = world.footprint(world.pods["q"].template).pod_class
     assert pod_class.selectors == []
     assert list(world.counts_for(selecting(A)).values)[:3] == [1, 1, 0]
@@ -145,10 +143,10 @@ def carried(terms: Terms) -> list[tuple[bool, bool, int, float]]:
 
 def test_terms_meet_the_pods_that_they_match() -> None:
     world = cluster()
-    early = world.footprint(pod(world, "early", {"app": "a"}).template).pod_class
+    early = world.footprint(pod_of(world, "early", {"app": "a"}).template).pod_class
     rules = affinity(near=[term("a")], away=[term("a"), term("b")], likes=[term("a")], loathes=[term("a")])
-    world.add_pod(pod(world, "p", {}, on="n0", affinity=rules))
-    late = world.footprint(pod(world, "late", {"app": "a", "rev": "1"}).template).pod_class
+    world.add_pod(pod_of(world, "p", {}, on="n0", affinity=rules))
+    late = world.footprint(pod_of(world, "late", {"app": "a", "rev": "1"}).template).pod_class
     for pod_class in (early, late):
         assert carried(pod_class.repelled_by) == [(True, True, 0, 1)]
         assert carried(pod_class.weighed_by) == [(True, False, 0, 1), (False, False, 3, 1), (False, True, -4, 1)]
@@ -158,12 +156,12 @@ def test_terms_meet_the_pods_that_they_match() -> None:
 
 def test_terms_that_nobody_carries_any_more_are_forgotten() -> None:
     world = cluster()
-    pod_class = world.footprint(pod(world, "meant", {"app": "a"}).template).pod_class
-    world.add_pod(pod(world, "p", {}, on="n0", affinity=affinity(away=[term("a")])))
+    pod_class = world.footprint(pod_of(world, "meant", {"app": "a"}).template).pod_class
+    world.add_pod(pod_of(world, "p", {}, on="n0", affinity=affinity(away=[term("a")])))
     version = pod_class.version
     world.remove_pod("p")
     gc.collect()
-    world.add_pod(pod(world, "q", {}, on="n0", affinity=affinity(likes=[term("a")])))
+    world.add_pod(pod_of(world, "q", {}, on="n0", affinity=affinity(likes=[term("a")])))
     assert pod_class.repelled_by == []
     assert carried(pod_class.weighed_by) == [(False, False, 3, 1)]
     assert pod_class.version > version
@@ -172,8 +170,8 @@ def test_terms_that_nobody_carries_any_more_are_forgotten() -> None:
 def test_namespace_labels_decide_whom_a_running_pods_terms_match() -> None:
     world = cluster()
     rules = affinity(away=[term("a", namespaceSelector={"matchLabels": {"team": "x"}})])
-    world.add_pod(pod(world, "p", {}, on="n0", affinity=rules))
-    pod_class = world.footprint(pod(world, "meant", {"app": "a"}, "late").template).pod_class
+    world.add_pod(pod_of(world, "p", {}, on="n0", affinity=rules))
+    pod_class = world.footprint(pod_of(world, "meant", {"app": "a"}, "late").template).pod_class
     namespace = api.Namespace(metadata=api.ObjectMeta(name="late", labels={"team": "x"}))
     assert carried(pod_class.repelled_by) == []
     world.put(namespace)
@@ -187,7 +185,7 @@ def test_one_malformed_term_spoils_its_list_only() -> None:
     world = cluster()
     bad = term("a", labelSelector={"matchExpressions": [{"key": "app", "operator": "Near"}]})
     rules = affinity(near=[term("a")], away=[term("a"), bad], likes=[bad], loathes=[term("b")])
-    template = pod(world, "p", {}, affinity=rules).template
+    template = pod_of(world, "p", {}, affinity=rules).template
     terms = pod_terms(template)
     why = '"Near" is not a valid label selector operator'
     assert terms.errors == (f"requiredAntiAffinityTerms: {why}", f"preferredAffinityTerms: {why}")

@@ -1,4 +1,5 @@
 import pytest
+from tests.builders import pod, typed
 
 from stowplan import api
 from stowplan.api import codec
@@ -22,7 +23,7 @@ BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 GCE = {"gcePersistentDisk": {"pdName": "d"}}
 
 
-def pod() -> Pod:
+def pod_with_volumes() -> Pod:
     spec = {
         "volumes": [
             {"name": "a", "rbd": {"image": "i"}},
@@ -30,8 +31,7 @@ def pod() -> Pod:
             {"name": "d", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
         ]
     }
-    raw = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": spec}
-    return Cluster().pod(codec.convert(api.Pod, raw))
+    return Cluster().pod(typed(pod("p", namespace="ns", uid="u", **spec)))
 
 
 def claim(name: str = "c", namespace: str = "ns", **metadata: object) -> api.PersistentVolumeClaim:
@@ -44,7 +44,7 @@ def volume(spec: dict[str, object], **labels: str) -> api.PersistentVolume:
 
 
 def test_claims_behind_volumes() -> None:
-    p = pod()
+    p = pod_with_volumes()
     assert [claim_name(p, v) for v in p.spec.volumes] == [None, "c", "p-d"]
     assert claim_names(p) == ["c"]
 
@@ -53,7 +53,7 @@ def test_claims_behind_volumes() -> None:
     ("name", "namespace", "used"), [("c", "ns", True), ("p-d", "ns", True), ("p-b", "ns", False), ("c", "other", False)]
 )
 def test_use_of_claims(name: str, namespace: str, used: bool) -> None:
-    assert uses_claim(pod(), claim(name, namespace)) is used
+    assert uses_claim(pod_with_volumes(), claim(name, namespace)) is used
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_use_of_claims(name: str, namespace: str, used: bool) -> None:
     ],
 )
 def test_ownership_of_claims(owners: list[dict[str, object]], own: bool) -> None:
-    complaint = not_owner(pod(), claim("p-d", ownerReferences=owners))
+    complaint = not_owner(pod_with_volumes(), claim("p-d", ownerReferences=owners))
     assert complaint == (None if own else "PVC ns/p-d was not created for pod ns/p (pod is not owner)")
 
 

@@ -31,7 +31,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *args: str) -> tuple[Result, dict[str, 
             told["progress"]("basic: half way")
             yield REPORT
 
-    monkeypatch.setattr(module, "Runner", FakeRunner)
+    monkeypatch.setattr(module, "ClusterRunner", FakeRunner)
     return CliRunner().invoke(bench, ["cluster", *args]), told
 
 

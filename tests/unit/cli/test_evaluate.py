@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.builders import Json
 
 from stowplan.cli.main import cli
 from stowplan.evaluation import evaluator
-
-Json = dict[str, Any]
 
 POD: Json = {"metadata": {"name": "p", "namespace": "default"}, "spec": {"containers": [{"name": "c"}]}}
 NODE: Json = {"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "2", "memory": "8Gi", "pods": "10"}}}
@@ -32,16 +31,16 @@ def case(**fields: Any) -> str:
     return json.dumps({"id": "x", "pod": POD, "nodes": [NODE], **fields})
 
 
-def pod(name: str = "p", metadata: Mapping[str, Any] = {}, **spec: Any) -> Json:
+def case_pod(name: str = "p", metadata: Mapping[str, Any] = {}, **spec: Any) -> Json:
     return {"metadata": {**POD["metadata"], "name": name, **metadata}, "spec": {**POD["spec"], **spec}}
 
 
-def node(name: str = "a", **allocatable: Any) -> Json:
+def case_node(name: str = "a", **allocatable: Any) -> Json:
     return {"metadata": {"name": name}, "status": {"allocatable": {**NODE["status"]["allocatable"], **allocatable}}}
 
 
 def requesting(**amounts: Any) -> Json:
-    return pod(containers=[{"name": "c", "resources": {"requests": amounts}}])
+    return case_pod(containers=[{"name": "c", "resources": {"requests": amounts}}])
 
 
 def config(**plugins: Any) -> Json:
@@ -101,23 +100,23 @@ FOO = {"matchExpressions": [{"key": "k", "operator": "Foo"}]}
         ),
         (case(pods=[POD]), "$.pods[0].spec.nodeName: required, since these pods run"),
         (
-            case(pod=pod(metadata={"uid": "u"}), pods=[pod("q", {"uid": "u"}, nodeName="a")]),
+            case(pod=case_pod(metadata={"uid": "u"}), pods=[case_pod("q", {"uid": "u"}, nodeName="a")]),
             '$.pod.metadata.uid: duplicate "u"',
         ),
         (
-            case(pods=[pod("q", {"uid": "u"}, nodeName="a"), pod("r", {"uid": "u"}, nodeName="a")]),
+            case(pods=[case_pod("q", {"uid": "u"}, nodeName="a"), case_pod("r", {"uid": "u"}, nodeName="a")]),
             '$.pods[1].metadata.uid: duplicate "u"',
         ),
-        (case(pod=pod(schedulerName="other")), 'no profile for schedulerName "other"'),
-        (case(pod=pod(priority=2**31)), "$.pod.spec.priority: Expected `int` <= 2147483647"),
-        (case(pod=pod(priority=-(2**70))), "$.pod.spec.priority: Expected `int` >= -2147483648"),
+        (case(pod=case_pod(schedulerName="other")), 'no profile for schedulerName "other"'),
+        (case(pod=case_pod(priority=2**31)), "$.pod.spec.priority: Expected `int` <= 2147483647"),
+        (case(pod=case_pod(priority=-(2**70))), "$.pod.spec.priority: Expected `int` >= -2147483648"),
         (
             case(pod=requesting(cpu="-1")),
             '$.pod.spec.containers[0].resources.requests.cpu: must not be negative: "-1"',
         ),
-        (case(nodes=[node(memory=-1)]), '$.nodes[0].status.allocatable.memory: must not be negative: "-1"'),
+        (case(nodes=[case_node(memory=-1)]), '$.nodes[0].status.allocatable.memory: must not be negative: "-1"'),
         (
-            case(pod=pod(tolerations=[{"operator": "Foo"}])),
+            case(pod=case_pod(tolerations=[{"operator": "Foo"}])),
             '$.pod.spec.tolerations[0].operator: must be one of "Equal", "Exists", "Gt", "Lt": "Foo"',
         ),
         (
@@ -133,13 +132,13 @@ def test_a_broken_case_is_told_in_one_line_and_spoils_no_other(line: str | bytes
 @pytest.mark.parametrize("amount", ["", "much", "1" * 2000, "NaN", "1EiB", [], True])
 def test_amounts_that_are_none(amount: Any) -> None:
     assert error_of(case(pod=requesting(cpu=amount))).startswith("$.pod.spec.containers[0].resources.requests")
-    assert error_of(case(nodes=[node(cpu=amount)])).startswith("$.nodes[0].status.allocatable")
+    assert error_of(case(nodes=[case_node(cpu=amount)])).startswith("$.nodes[0].status.allocatable")
 
 
 @pytest.mark.parametrize("amount", ["9999999999999999999999", "1e999999", "16Ei", 1e300])
 def test_absurd_amounts_are_counted_as_far_as_they_can_be(amount: Any) -> None:
-    running = [pod(f"r{i}", nodeName="a", **requesting(cpu=amount, memory=amount)["spec"]) for i in range(3)]
-    nodes = [node("a"), node("b", cpu=amount, memory=amount, pods=amount)]
+    running = [case_pod(f"r{i}", nodeName="a", **requesting(cpu=amount, memory=amount)["spec"]) for i in range(3)]
+    nodes = [case_node("a"), case_node("b", cpu=amount, memory=amount, pods=amount)]
     (verdict,) = answers(case(pod=requesting(cpu="1", memory="1Gi"), nodes=nodes, pods=running))
     assert verdict["feasible"] == ["b"]
     (verdict,) = answers(case(pod=requesting(cpu=amount), nodes=nodes[:1], pods=running))
@@ -217,7 +216,7 @@ def test_a_broken_case_keeps_its_id_where_it_can_be_found(line: str | bytes, exp
 def test_null_is_the_same_as_not_given() -> None:
     spec = ("affinity", "volumes", "tolerations", "nodeSelector", "overhead", "resources", "priority", "schedulerName")
     nulls = case(
-        pod={**pod(**dict.fromkeys(spec)), "status": None},
+        pod={**case_pod(**dict.fromkeys(spec)), "status": None},
         nodes=[{**NODE, "spec": None}],
         **dict.fromkeys(("pods", "nominatedPods", "config", "services", "pvcs", "pdbs", "resourceslices")),
     )
@@ -226,12 +225,12 @@ def test_null_is_the_same_as_not_given() -> None:
 
 def test_a_claim_that_does_not_exist_is_a_verdict() -> None:
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]
-    (verdict,) = answers(case(pod=pod(volumes=volumes)))
+    (verdict,) = answers(case(pod=case_pod(volumes=volumes)))
     assert verdict["message"] == '0/1 nodes are available: persistentvolumeclaim "missing" not found.'
 
 
 def test_pods_need_no_uid() -> None:
-    running = [pod(name, nodeName="a", **requesting(cpu="1")["spec"]) for name in ("q", "r")]
+    running = [case_pod(name, nodeName="a", **requesting(cpu="1")["spec"]) for name in ("q", "r")]
     (verdict,) = answers(case(pod=requesting(cpu="1"), pods=running))
     assert verdict["filter"]["a"]["reasons"] == ["Insufficient cpu"]
 
@@ -255,7 +254,7 @@ def test_a_bug_in_one_case_is_told_and_the_rest_goes_on(monkeypatch: pytest.Monk
         return judge(profile, asked)
 
     monkeypatch.setattr(evaluator, "judge", stumble)
-    text = "\n".join([GOOD, case(pod=pod("unlucky")), GOOD])
+    text = "\n".join([GOOD, case(pod=case_pod("unlucky")), GOOD])
     quiet, loud = run(text=text), run(text=text, verbosity="5")
     assert quiet.stdout == loud.stdout
     first, second, third = map(json.loads, quiet.stdout.splitlines())

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.builders import Json
 
 from stowplan.api import KINDS, Kind, codec
 from stowplan.cli import live_cluster as module
@@ -17,7 +18,6 @@ from stowplan.cluster.connection import Connection
 from stowplan.cluster.kubeconfig.credentials import StoredCredentials
 from stowplan.cluster.snapshot import Snapshot
 
-Json = dict[str, Any]
 FromCluster = Callable[..., Result]
 
 

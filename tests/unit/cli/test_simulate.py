@@ -10,25 +10,24 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from tests import builders
+from tests.builders import Json
 
 from stowplan.cli.main import cli
 
-Json = dict[str, Any]
+
+def node_manifest(name: str, cpu: str = "4", **labels: str) -> Json:
+    return {"kind": "Node", **builders.node(name, cpu, labels=labels)}
 
 
-def node(name: str, cpu: str = "4", **labels: str) -> Json:
-    allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "20"}
-    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": {"allocatable": allocatable}}
-
-
-def pod(name: str = "p", cpu: str = "1", metadata: Json | None = None, **spec: Any) -> Json:
-    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
-    return {"kind": "Pod", "metadata": {"name": name, **(metadata or {})}, "spec": {"containers": containers, **spec}}
+def pod_manifest(name: str = "p", cpu: str = "1", metadata: Json | None = None, **spec: Any) -> Json:
+    made = builders.pod(name, requests={"cpu": cpu}, **spec)
+    return {"kind": "Pod", "metadata": {"name": name, **(metadata or {})}, "spec": made["spec"]}
 
 
 def workload(kind: str = "Deployment", name: str = "web", metadata: Json | None = None, **spec: Any) -> Json:
     labels = {"app": name}
-    template = {"metadata": {"labels": labels}, "spec": {**pod()["spec"], **spec.pop("pod", {})}}
+    template = {"metadata": {"labels": labels}, "spec": {**pod_manifest()["spec"], **spec.pop("pod", {})}}
     spec = {"selector": {"matchLabels": labels}, "template": template, **spec}
     return {"kind": kind, "metadata": {"name": name, **(metadata or {})}, "spec": spec}
 
@@ -48,30 +47,32 @@ def simulate(*documents: Json, options: tuple[str, ...] = (), status: int = 0) -
     return found
 
 
-NODES = (node("ant"), node("bee"), node("cow", cpu="1"))
+NODES = (node_manifest("ant"), node_manifest("bee"), node_manifest("cow", cpu="1"))
 
 
 def test_all_are_placed() -> None:
-    found = simulate(*NODES, workload(replicas=3), pod(), pod("there", nodeName="cow"))
+    found = simulate(*NODES, workload(replicas=3), pod_manifest(), pod_manifest("there", nodeName="cow"))
     assert found["summary"]["placed"] == 4
     assert {each["status"] for each in found["pods"]} == {"Placed", "Running"}
     assert found["pending"] == []
 
 
 def test_some_wait() -> None:
-    found = simulate(*NODES, pod("big", "9"), pod("gated", schedulingGates=[{"name": "g"}]), status=3)
+    found = simulate(*NODES, pod_manifest("big", "9"), pod_manifest("gated", schedulingGates=[{"name": "g"}]), status=3)
     assert [each["status"] for each in found["pods"]] == ["Pending", "Gated"]
     assert found["pending"][0]["reasons"] == [{"reason": "Insufficient cpu", "nodes": ["ant", "bee", "cow"]}]
     assert found["pods"][0]["decision"]["message"] == found["pods"][0]["message"]
 
 
-@pytest.mark.parametrize("waiting", [pod(schedulingGates=[{"name": "g"}]), pod(schedulerName="x")])
+@pytest.mark.parametrize("waiting", [pod_manifest(schedulingGates=[{"name": "g"}]), pod_manifest(schedulerName="x")])
 def test_a_gated_or_foreign_pod_is_pending(waiting: Json) -> None:
     simulate(*NODES, waiting, status=3)
 
 
 def test_the_table() -> None:
-    result = run("-f", "-", given=text(*NODES, pod(), {"kind": "Ingress", "apiVersion": "networking.k8s.io/v1"}))
+    result = run(
+        "-f", "-", given=text(*NODES, pod_manifest(), {"kind": "Ingress", "apiVersion": "networking.k8s.io/v1"})
+    )
     assert result.exit_code == 0
     assert result.stdout.splitlines()[0] == "NAMESPACE  POD  STATUS  NODE  ATTEMPTS"
     assert result.stdout.splitlines()[-1].startswith("1 placed, 0 pending; 1 of 3 nodes used.")
@@ -88,23 +89,23 @@ def test_unknown_kinds_are_counted_by_name() -> None:
 
 
 def test_wide_and_yaml() -> None:
-    given = text(*NODES, pod())
+    given = text(*NODES, pod_manifest())
     wide = run("-f", "-", "-o", "wide", given=given)
     assert "RUNNER-UP" in wide.stdout
     assert "\nNODE  PODS  CPU" in wide.stdout
-    assert yaml.safe_load(run("-f", "-", "-o", "yaml", given=given).stdout) == simulate(*NODES, pod())
+    assert yaml.safe_load(run("-f", "-", "-o", "yaml", given=given).stdout) == simulate(*NODES, pod_manifest())
 
 
 def test_many_pods_are_told_of_by_workload_unless_all_are_wanted() -> None:
-    given = text(*(node(f"n{i}", "32") for i in range(3)), workload(replicas=51))
+    given = text(*(node_manifest(f"n{i}", "32") for i in range(3)), workload(replicas=51))
     assert "Deployment/web    51" in run("-f", "-", given=given).stdout
     assert run("-f", "-", "--all", given=given).stdout.count("\ndefault    web-") == 51
 
 
 def test_scores_of_many_nodes() -> None:
-    nodes = [node(f"n{i}") for i in range(101)]
-    brief = simulate(*nodes, pod())["pods"][0]
-    whole = simulate(*nodes, pod(), options=("--all-scores",))["pods"][0]
+    nodes = [node_manifest(f"n{i}") for i in range(101)]
+    brief = simulate(*nodes, pod_manifest())["pods"][0]
+    whole = simulate(*nodes, pod_manifest(), options=("--all-scores",))["pods"][0]
     assert (len(brief["decision"]["scores"]), len(whole["decision"]["scores"])) == (10, 101)
     assert brief["node"] == whole["node"]
     assert brief["feasibleNodes"] == 101
@@ -113,23 +114,32 @@ def test_scores_of_many_nodes() -> None:
 def test_files_folders_and_standard_input_together(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    (folder / "a.json").write_text(json.dumps(node("ant")))
-    (folder / "b.yml").write_text(yaml.safe_dump_all([node("bee"), pod("p")]))
+    (folder / "a.json").write_text(json.dumps(node_manifest("ant")))
+    (folder / "b.yml").write_text(yaml.safe_dump_all([node_manifest("bee"), pod_manifest("p")]))
     (folder / "notes.txt").write_text("not a manifest")
-    (tmp_path / "list.yaml").write_text(yaml.safe_dump({"kind": "List", "apiVersion": "v1", "items": [pod("q")]}))
-    result = run("-f", str(folder), "-f", str(tmp_path / "list.yaml"), "-f", "-", "-o", "json", given=text(pod("r")))
+    (tmp_path / "list.yaml").write_text(
+        yaml.safe_dump({"kind": "List", "apiVersion": "v1", "items": [pod_manifest("q")]})
+    )
+    result = run(
+        "-f", str(folder), "-f", str(tmp_path / "list.yaml"), "-f", "-", "-o", "json", given=text(pod_manifest("r"))
+    )
     assert [each["pod"] for each in json.loads(result.stdout)["pods"]] == ["default/p", "default/q", "default/r"]
 
 
 def test_the_seed_breaks_ties() -> None:
-    nodes = [node(f"n{i}") for i in range(20)]
-    chosen = {simulate(*nodes, pod(), options=("--seed", str(seed)))["pods"][0]["node"] for seed in range(8)}
+    nodes = [node_manifest(f"n{i}") for i in range(20)]
+    chosen = {simulate(*nodes, pod_manifest(), options=("--seed", str(seed)))["pods"][0]["node"] for seed in range(8)}
     assert len(chosen) > 1
 
 
 def test_preemption() -> None:
     vip = {"kind": "PriorityClass", "metadata": {"name": "vip"}, "value": 10}
-    found = simulate(node("ant"), vip, pod("low", "3", nodeName="ant"), pod("high", "3", priorityClassName="vip"))
+    found = simulate(
+        node_manifest("ant"),
+        vip,
+        pod_manifest("low", "3", nodeName="ant"),
+        pod_manifest("high", "3", priorityClassName="vip"),
+    )
     assert found["preemptions"][0]["victim"] == "default/low"
     assert found["summary"]["evicted"] == 1
 
@@ -154,7 +164,12 @@ CONFIG = {
 def test_a_configuration_of_ones_own(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump(CONFIG))
-    documents = (node("ant", "4"), node("bee", "4"), pod("there", "2", nodeName="ant"), pod())
+    documents = (
+        node_manifest("ant", "4"),
+        node_manifest("bee", "4"),
+        pod_manifest("there", "2", nodeName="ant"),
+        pod_manifest(),
+    )
     assert simulate(*documents)["pods"][0]["node"] == "bee"
     assert simulate(*documents, options=("--config", str(file)))["pods"][0]["node"] == "ant"
 
@@ -181,14 +196,14 @@ class Picky(Plugin):
     name = "Picky"
     scope = "node"
     def filter(self, state, pod, node):
-        return None if node.labels.get("color") == "blue" else reject("node(s) were not blue")
+        return None if node.labels.get("color") == "blue" else reject("node_manifest(s) were not blue")
 
 class Reader(Plugin):
     name = "Reader"
     needs_objects = True
     def filter(self, state, pod, node):
         wanted = pod.object["spec"]["hostname"]
-        return None if node.object["spec"]["providerID"] == wanted else reject("node(s) had another id")
+        return None if node.object["spec"]["providerID"] == wanted else reject("node_manifest(s) had another id")
 """
 
 
@@ -199,16 +214,18 @@ def plugin(tmp_path: Path) -> str:
 
 
 def test_a_plugin_of_ones_own(plugin: str) -> None:
-    documents = (node("ant", color="red"), node("bee", color="blue"), workload(replicas=2))
+    documents = (node_manifest("ant", color="red"), node_manifest("bee", color="blue"), workload(replicas=2))
     found = simulate(*documents, options=("--plugin", f"{plugin}:Picky"))
     assert [each["node"] for each in found["pods"]] == ["bee", "bee"]
     found = simulate(documents[0], documents[2], options=("--plugin", f"{plugin}:Picky"), status=3)
-    assert found["pending"][0]["reasons"] == [{"reason": "node(s) were not blue", "nodes": ["ant"]}]
+    assert found["pending"][0]["reasons"] == [{"reason": "node_manifest(s) were not blue", "nodes": ["ant"]}]
 
 
-@pytest.mark.parametrize("given", [pod(hostname="two"), workload(replicas=1, pod={"hostname": "two"})])
+@pytest.mark.parametrize("given", [pod_manifest(hostname="two"), workload(replicas=1, pod={"hostname": "two"})])
 def test_a_plugin_that_reads_whole_objects(given: Json, plugin: str) -> None:
-    nodes = [{**node(name), "spec": {"providerID": identity}} for name, identity in (("ant", "one"), ("bee", "two"))]
+    nodes = [
+        {**node_manifest(name), "spec": {"providerID": identity}} for name, identity in (("ant", "one"), ("bee", "two"))
+    ]
     found = simulate(*nodes, given, options=("--plugin", f"{plugin}:Reader"))
     assert found["pods"][0]["node"] == "bee"
 
@@ -222,12 +239,15 @@ BAD: list[tuple[str | bytes, str]] = [
     ('{"kind": "Pod", ', "<stdin>: malformed JSON: line 1, column 17"),
     ("just text", "<stdin>: $: Expected `object`, got `str`"),
     ("metadata: {name: p}", "<stdin>: $.kind: required"),
-    (text(pod(5)), "<stdin>: $.metadata.name: Expected `str`, got `int`"),
-    (text(pod(containers={})), "<stdin>: $.spec.containers: Expected `array`, got `object`"),
-    (text(pod(cpu="lots")), "<stdin>: $.spec.containers[0].resources.requests"),
-    (text(node("ant"), pod(), pod()), '<stdin>[2]: $.metadata.name: duplicate Pod "default/p", first in <stdin>[1]'),
+    (text(pod_manifest(5)), "<stdin>: $.metadata.name: Expected `str`, got `int`"),
+    (text(pod_manifest(containers={})), "<stdin>: $.spec.containers: Expected `array`, got `object`"),
+    (text(pod_manifest(cpu="lots")), "<stdin>: $.spec.containers[0].resources.requests"),
     (
-        text(pod(metadata={"ownerReferences": [{**REPLICA_SET, "name": "gone"}]})),
+        text(node_manifest("ant"), pod_manifest(), pod_manifest()),
+        '<stdin>[2]: $.metadata.name: duplicate Pod "default/p", first in <stdin>[1]',
+    ),
+    (
+        text(pod_manifest(metadata={"ownerReferences": [{**REPLICA_SET, "name": "gone"}]})),
         "<stdin>: $.metadata.ownerReferences[0]: Pod default/p is pending and the ReplicaSet",
     ),
     (
@@ -239,7 +259,7 @@ BAD: list[tuple[str | bytes, str]] = [
     ),
     (text(workload("DaemonSet", "d")), "<stdin>: $: DaemonSet default/d has a pod for each node, and the input has no"),
     (text(workload(replicas=1_000_000)), "<stdin>: $.spec.replicas: 1000000 pods, and no more than 200000"),
-    (text(pod(**CLAIM)), "<stdin>: $.spec.volumes[0].persistentVolumeClaim.claimName: Pod default/p needs"),
+    (text(pod_manifest(**CLAIM)), "<stdin>: $.spec.volumes[0].persistentVolumeClaim.claimName: Pod default/p needs"),
     (
         text(workload(pod={"priorityClassName": "x"})),
         "<stdin>: $.spec.template.spec.priorityClassName: no PriorityClass",
@@ -312,10 +332,15 @@ def test_the_same_input_gives_the_same_output(output: str, tmp_path: Path) -> No
     vip = {"kind": "PriorityClass", "metadata": {"name": "vip"}, "value": 10}
     spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
     file = tmp_path / "all.json"
-    nodes = [node(f"n{i}", zone=f"z{i % 3}") for i in range(6)]
+    nodes = [node_manifest(f"n{i}", zone=f"z{i % 3}") for i in range(6)]
     pods = {"topologySpreadConstraints": [{**spread, "labelSelector": {"matchLabels": {"app": "web"}}}]}
     items = [*nodes, vip, workload(replicas=22, pod=pods), workload("Job", "vip", pod={"priorityClassName": "vip"})]
-    items += [pod("big", "9"), *(pod(f"low-{i}", nodeName="n1") for i in range(4)), {"kind": "Secret"}, {"kind": "Foo"}]
+    items += [
+        pod_manifest("big", "9"),
+        *(pod_manifest(f"low-{i}", nodeName="n1") for i in range(4)),
+        {"kind": "Secret"},
+        {"kind": "Foo"},
+    ]
     file.write_text(json.dumps({"kind": "List", "items": items}))
     command = [sys.executable, "-m", "stowplan", "simulate", "-f", str(file), "-o", output]
     results = [

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
+from tests.builders import Clock
+
 from stowplan.engine.timers import Timers
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_due_in_order_of_time_then_of_setting() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from tests.builders import node
-from tests.unit.scheduler.stage import Stage
+from tests.unit.observe.metered_engine import MeteredEngine
 
 from stowplan.observe.attempt_metrics import BROKEN, ERROR, SCHEDULED, UNSCHEDULABLE, AttemptMetrics, Ending
 
@@ -14,11 +14,11 @@ def ending(feasible: int = 2, post_filter: str = "", attempts: int = 1, flushed:
 
 
 @pytest.fixture
-def stage() -> Stage:
-    return Stage(node("n1"))
+def stage() -> MeteredEngine:
+    return MeteredEngine(node("n1"))
 
 
-def course(stage: Stage, *unconcerned: str, straight: bool = True) -> AttemptMetrics:
+def course(stage: MeteredEngine, *unconcerned: str, straight: bool = True) -> AttemptMetrics:
     return AttemptMetrics(stage.host.engine.profiles[PROFILE], frozenset(unconcerned), straight)
 
 
@@ -31,7 +31,7 @@ def course(stage: Stage, *unconcerned: str, straight: bool = True) -> AttemptMet
         (BROKEN, "error", "Error"),
     ],
 )
-def test_results(stage: Stage, kind: str, result: str, filtered: str) -> None:
+def test_results(stage: MeteredEngine, kind: str, result: str, filtered: str) -> None:
     made = course(stage)
     made.endings[kind] += [ending(), ending()]
     made.count(stage.metrics)
@@ -41,7 +41,7 @@ def test_results(stage: Stage, kind: str, result: str, filtered: str) -> None:
     assert stage.told(name, extension_point="Filter", status=filtered, profile=PROFILE) == 1.0
 
 
-def test_what_is_counted_is_gone(stage: Stage) -> None:
+def test_what_is_counted_is_gone(stage: MeteredEngine) -> None:
     made = course(stage)
     made.endings[SCHEDULED].append(ending())
     made.count(stage.metrics)
@@ -49,7 +49,7 @@ def test_what_is_counted_is_gone(stage: Stage) -> None:
     assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 1
 
 
-def test_post_filter_is_told_by_what_it_came_to(stage: Stage) -> None:
+def test_post_filter_is_told_by_what_it_came_to(stage: MeteredEngine) -> None:
     made = course(stage)
     made.endings[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success"), ending(0, "")]
     made.count(stage.metrics)
@@ -58,7 +58,7 @@ def test_post_filter_is_told_by_what_it_came_to(stage: Stage) -> None:
         assert stage.told(name, extension_point="PostFilter", status=status, profile=PROFILE) == 1
 
 
-def test_the_points_of_a_pod_that_somebody_holds_up_are_told_by_others(stage: Stage) -> None:
+def test_the_points_of_a_pod_that_somebody_holds_up_are_told_by_others(stage: MeteredEngine) -> None:
     made = course(stage, straight=False)
     made.endings[SCHEDULED].append(ending())
     made.count(stage.metrics)
@@ -66,7 +66,7 @@ def test_the_points_of_a_pod_that_somebody_holds_up_are_told_by_others(stage: St
     assert stage.told(name, extension_point="Bind", status="Success", profile=PROFILE) is None
 
 
-def test_plugins_that_are_not_concerned_answer_skip(stage: Stage) -> None:
+def test_plugins_that_are_not_concerned_answer_skip(stage: MeteredEngine) -> None:
     made = course(stage, "NodePorts", "NodeAffinity")
     made.endings[SCHEDULED].append(ending())
     made.count(stage.metrics)
@@ -82,7 +82,7 @@ PLUGINS = "scheduler_plugin_execution_duration_seconds"
 
 
 @pytest.mark.parametrize(("feasible", "scored"), [(2, {"PreScore", "Score", "ScoreExtensionNormalize"}), (1, set())])
-def test_plugins_share_the_time_it_took_to_decide(stage: Stage, feasible: int, scored: set[str]) -> None:
+def test_plugins_share_the_time_it_took_to_decide(stage: MeteredEngine, feasible: int, scored: set[str]) -> None:
     made = course(stage, "NodePorts", straight=False)
     made.endings[SCHEDULED].append(ending(feasible))
     made.count(stage.metrics)
@@ -98,7 +98,7 @@ def test_plugins_share_the_time_it_took_to_decide(stage: Stage, feasible: int, s
     ("status", "plugins"),
     [("Unschedulable", {"DynamicResources", "DefaultPreemption"}), ("Success", {"DefaultPreemption"}), ("", set())],
 )
-def test_plugins_at_post_filter_have_their_share(stage: Stage, status: str, plugins: set[str]) -> None:
+def test_plugins_at_post_filter_have_their_share(stage: MeteredEngine, status: str, plugins: set[str]) -> None:
     made = course(stage)
     made.endings[UNSCHEDULABLE].append(ending(0, status))
     made.count(stage.metrics)
@@ -109,7 +109,7 @@ def test_plugins_at_post_filter_have_their_share(stage: Stage, status: str, plug
     assert {labels["status"] for labels, _ in told if labels["extension_point"] == "PostFilter"} <= {status}
 
 
-def test_the_first_ending_of_each_kind_tells_of_plugins(stage: Stage) -> None:
+def test_the_first_ending_of_each_kind_tells_of_plugins(stage: MeteredEngine) -> None:
     made = course(stage)
     made.endings[SCHEDULED] += [ending() for _ in range(12)]
     made.endings[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success")]
@@ -119,7 +119,7 @@ def test_the_first_ending_of_each_kind_tells_of_plugins(stage: Stage) -> None:
     assert stage.told(f"{PLUGINS}_count", plugin="DefaultBinder", extension_point="Bind", status="Success") == 2
 
 
-def test_only_plugins_that_have_a_signature_sign_and_only_those_that_normalize_do(stage: Stage) -> None:
+def test_only_plugins_that_have_a_signature_sign_and_only_those_that_normalize_do(stage: MeteredEngine) -> None:
     made = course(stage, "NodeAffinity")
     made.endings[SCHEDULED].append(ending())
     made.count(stage.metrics)
@@ -137,7 +137,9 @@ def test_only_plugins_that_have_a_signature_sign_and_only_those_that_normalize_d
 @pytest.mark.parametrize(
     ("reserves", "points"), [(False, {"Reserve", "PreBindPreFlight"}), (True, {"PreBindPreFlight"})]
 )
-def test_plugins_share_the_time_between_decision_and_binding(stage: Stage, reserves: bool, points: set[str]) -> None:
+def test_plugins_share_the_time_between_decision_and_binding(
+    stage: MeteredEngine, reserves: bool, points: set[str]
+) -> None:
     made = AttemptMetrics(stage.host.engine.profiles[PROFILE], frozenset(), True, reserves)
     made.between += [0.25, 0.5]
     for _ in range(2):
@@ -148,7 +150,7 @@ def test_plugins_share_the_time_between_decision_and_binding(stage: Stage, reser
     assert sum(seconds for _, seconds in told) == pytest.approx(0.75)
 
 
-def test_a_reservation_that_is_told_by_others_is_not_told_twice(stage: Stage) -> None:
+def test_a_reservation_that_is_told_by_others_is_not_told_twice(stage: MeteredEngine) -> None:
     made = AttemptMetrics(stage.host.engine.profiles[PROFILE], frozenset(), True, True)
     made.endings[SCHEDULED].append(ending())
     made.count(stage.metrics)
@@ -156,7 +158,7 @@ def test_a_reservation_that_is_told_by_others_is_not_told_twice(stage: Stage) ->
     assert "Reserve" not in {labels["extension_point"] for labels, _ in told}
 
 
-def test_waits_are_told_by_attempts(stage: Stage) -> None:
+def test_waits_are_told_by_attempts(stage: MeteredEngine) -> None:
     made = course(stage)
     made.endings[SCHEDULED] += [ending(attempts=1), ending(attempts=2), ending(attempts=2, flushed=True)]
     made.count(stage.metrics)
@@ -165,7 +167,7 @@ def test_waits_are_told_by_attempts(stage: Stage) -> None:
     assert stage.told("scheduler_pod_scheduled_after_flush_total") == 1
 
 
-def test_no_cycle_has_or_leaves_a_hint(stage: Stage) -> None:
+def test_no_cycle_has_or_leaves_a_hint(stage: MeteredEngine) -> None:
     made = course(stage)
     made.endings[SCHEDULED] += [ending(feasible=3), ending(feasible=1)]
     made.endings[UNSCHEDULABLE].append(ending(feasible=0))

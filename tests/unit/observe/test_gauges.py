@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.builders import node, pod
-from tests.unit.scheduler.stage import Stage
+from tests.unit.observe.metered_engine import MeteredEngine
 
 from stowplan.framework import Bind
 from stowplan.observe.gauges import RetriedRead, readings_of
@@ -35,7 +35,7 @@ def test_what_never_keeps_still_is_told_as_it_was_last() -> None:
 
 def test_an_engine() -> None:
     gated = pod("gated", schedulingGates=[{"name": "example.com/wait"}])
-    stage = Stage(node("n1"), pod("p"), pod("big", requests={"cpu": 100}), gated, pod("running", "n1"))
+    stage = MeteredEngine(node("n1"), pod("p"), pod("big", requests={"cpu": 100}), gated, pod("running", "n1"))
     stage.host.schedule(Bind)
     readings = readings_of(stage.host.engine)
     assert readings.pending_pods() == {"active": 0, "backoff": 0, "unschedulable": 1, "gated": 1}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.scheduler.stage import Stage
+from tests.unit.observe.metered_engine import MeteredEngine
 
 from stowplan import logs
 from stowplan.framework import Bind, Code, Status
@@ -35,13 +35,13 @@ def listen() -> Iterator[Listen]:
 
 def test_by_default_nothing_is_said_of_pods_that_fit_or_do_not(listen: Listen) -> None:
     said = listen(0)
-    Stage(node("n1"), pod("p"), pod("big", requests={"cpu": 100})).host.schedule()
+    MeteredEngine(node("n1"), pod("p"), pod("big", requests={"cpu": 100})).host.schedule()
     assert said() == []
 
 
 def test_at_level_two_what_becomes_of_pods(listen: Listen) -> None:
     said = listen(2)
-    Stage(node("n1"), pod("p"), pod("big", requests={"cpu": 100})).host.schedule()
+    MeteredEngine(node("n1"), pod("p"), pod("big", requests={"cpu": 100})).host.schedule()
     assert said() == [
         '"Successfully bound pod to node" pod="default/p" node="n1" evaluatedNodes=1 feasibleNodes=1',
         '"Unable to schedule pod; no fit; waiting" pod="default/big" err="0/1 nodes are available: 1 Insufficient cpu. '
@@ -52,7 +52,7 @@ def test_at_level_two_what_becomes_of_pods(listen: Listen) -> None:
 
 def test_at_level_three_what_is_tried(listen: Listen) -> None:
     said = listen(3)
-    Stage(node("n1"), pod("p")).host.schedule()
+    MeteredEngine(node("n1"), pod("p")).host.schedule()
     assert said() == [
         '"Add event for node" node="n1"',
         '"Add event for unscheduled pod" pod="default/p"',
@@ -64,7 +64,7 @@ def test_at_level_three_what_is_tried(listen: Listen) -> None:
     ]
 
 
-def news(stage: Stage) -> None:
+def news(stage: MeteredEngine) -> None:
     """Of nodes and pods that come, change and go."""
     running = pod("running", "n1")
     for item in (node("n1"), version("big", "1"), running, pod("running", "n1", labels={"app": "x"})):
@@ -80,7 +80,7 @@ def version(name: str, number: str) -> dict[str, Any]:
 
 def test_at_level_four_all_news_of_pods_and_nodes(listen: Listen) -> None:
     said = listen(4)
-    news(Stage())
+    news(MeteredEngine())
     assert [line for line in said() if " event for " in line] == [
         '"Add event for node" node="n1"',
         '"Add event for unscheduled pod" pod="default/big"',
@@ -97,12 +97,12 @@ def test_at_level_four_all_news_of_pods_and_nodes(listen: Listen) -> None:
 @pytest.mark.parametrize(("verbosity", "lines"), [(2, 0), (3, 6)])
 def test_news_of_changes_are_not_told_at_lower_levels(listen: Listen, verbosity: int, lines: int) -> None:
     said = listen(verbosity)
-    news(Stage())
+    news(MeteredEngine())
     assert len(said()) == lines
 
 
 def test_changes_of_a_pod_that_is_being_bound_are_no_news(listen: Listen) -> None:
-    stage = Stage(node("n1"), version("p", "1"))
+    stage = MeteredEngine(node("n1"), version("p", "1"))
     stage.host.schedule(Bind)
     said = listen(4)
     stage.host.put(version("p", "2"))
@@ -110,7 +110,7 @@ def test_changes_of_a_pod_that_is_being_bound_are_no_news(listen: Listen) -> Non
 
 
 def test_at_level_ten_all_scores(listen: Listen) -> None:
-    stage = Stage(node("n1"), node("n2"), pod("p"))
+    stage = MeteredEngine(node("n1"), node("n2"), pod("p"))
     said = listen(10)
     stage.host.schedule()
     lines = said()
@@ -133,21 +133,21 @@ def test_at_level_ten_all_scores(listen: Listen) -> None:
     ],
 )
 def test_failures(listen: Listen, status: Status, line: str) -> None:
-    stage = Stage(pod("p"))
+    stage = MeteredEngine(pod("p"))
     said = listen(2)
     log_lines.failed(stage.host.unit("p"), status)
     assert said() == [line]
 
 
 def test_errors_are_said_at_any_level(listen: Listen) -> None:
-    stage = Stage(pod("p"))
+    stage = MeteredEngine(pod("p"))
     said = listen(0)
     log_lines.failed(stage.host.unit("p"), Status(Code.Error, "broken"))
     assert len(said()) == 1
 
 
 def test_moves_in_the_queue(listen: Listen) -> None:
-    stage = Stage(pod("p"))
+    stage = MeteredEngine(pod("p"))
     unit = stage.host.unit("p")
     unit.unschedulable_plugins = {"NodeName", "NodeAffinity"}
     said = listen(5)
@@ -164,7 +164,7 @@ def test_moves_in_the_queue(listen: Listen) -> None:
 def test_a_preemption(listen: Listen) -> None:
     said = listen(2)
     low, high = pod("low", "n1", requests={"cpu": 3}), pod("high", requests={"cpu": 3}, priority=100)
-    Stage(node("n1"), low, high).host.schedule()
+    MeteredEngine(node("n1"), low, high).host.schedule()
     assert [line.partition('" ')[0].strip('"') for line in said()] == [
         "the target node for the preemption is determined",
         "Start the preemption asynchronously",
@@ -176,7 +176,7 @@ def test_a_preemption(listen: Listen) -> None:
 
 
 def test_a_slow_cycle_is_told_of_at_any_level(listen: Listen) -> None:
-    stage = Stage(node("n1"), pod("p"))
+    stage = MeteredEngine(node("n1"), pod("p"))
     said = listen(0)
     unit = stage.host.unit("p")
     stage.time[0] = 1.0
@@ -188,7 +188,7 @@ def test_a_slow_cycle_is_told_of_at_any_level(listen: Listen) -> None:
 
 
 def test_a_pod_that_was_flushed(listen: Listen) -> None:
-    stage = Stage(pod("p"))
+    stage = MeteredEngine(pod("p"))
     unit = stage.host.unit("p")
     unit.was_flushed = True
     said = listen(4)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.scheduler.stage import Stage
+from tests.unit.observe.metered_engine import MeteredEngine
 
 from stowplan.framework import Code, QueuedPodInfo, Status
 from stowplan.runtime import Decision
@@ -15,11 +15,11 @@ from stowplan.runtime import Decision
 PROFILE = "default-scheduler"
 
 
-def decision(stage: Stage, unit: QueuedPodInfo) -> Decision:
+def decision(stage: MeteredEngine, unit: QueuedPodInfo) -> Decision:
     return stage.host.engine.profiles[PROFILE].decide(unit.pod)
 
 
-def attempt(stage: Stage, unit: QueuedPodInfo, deciding: float = 0.002) -> Decision:
+def attempt(stage: MeteredEngine, unit: QueuedPodInfo, deciding: float = 0.002) -> Decision:
     stage.instruments.attempt_started(unit)
     made = decision(stage, unit)
     stage.time[0] += deciding
@@ -27,13 +27,13 @@ def attempt(stage: Stage, unit: QueuedPodInfo, deciding: float = 0.002) -> Decis
     return made
 
 
-def place(stage: Stage, unit: QueuedPodInfo, deciding: float = 0.002, binding: float = 0.01) -> None:
+def place(stage: MeteredEngine, unit: QueuedPodInfo, deciding: float = 0.002, binding: float = 0.01) -> None:
     made = attempt(stage, unit, deciding)
     stage.time[0] += binding
     stage.instruments.bound(unit, made.node_name)
 
 
-def unit(stage: Stage, name: str = "p", attempts: int = 1, **spec: Any) -> QueuedPodInfo:
+def unit(stage: MeteredEngine, name: str = "p", attempts: int = 1, **spec: Any) -> QueuedPodInfo:
     stage.host.put(pod(name, **spec))
     found: QueuedPodInfo = stage.host.unit(name)
     found.attempts = attempts
@@ -42,13 +42,13 @@ def unit(stage: Stage, name: str = "p", attempts: int = 1, **spec: Any) -> Queue
 
 
 @pytest.fixture
-def stage() -> Stage:
-    made = Stage(node("n1"), node("n2"))
+def stage() -> MeteredEngine:
+    made = MeteredEngine(node("n1"), node("n2"))
     made.time[0] = 1000.0
     return made
 
 
-def test_a_bound_pod(stage: Stage) -> None:
+def test_a_bound_pod(stage: MeteredEngine) -> None:
     place(stage, unit(stage))
     told = stage.told
     by_result = {"result": "scheduled", "profile": PROFILE}
@@ -75,7 +75,7 @@ def test_a_bound_pod(stage: Stage) -> None:
         ("PostBind", "Success", 0.0),
     ],
 )
-def test_the_points_of_a_bound_pod(stage: Stage, point: str, status: str, seconds: float) -> None:
+def test_the_points_of_a_bound_pod(stage: MeteredEngine, point: str, status: str, seconds: float) -> None:
     place(stage, unit(stage))
     labels = {"extension_point": point, "status": status, "profile": PROFILE}
     name = "scheduler_framework_extension_point_duration_seconds"
@@ -84,7 +84,7 @@ def test_the_points_of_a_bound_pod(stage: Stage, point: str, status: str, second
 
 
 def test_a_single_feasible_node_is_not_scored() -> None:
-    stage = Stage(node("n1"))
+    stage = MeteredEngine(node("n1"))
     place(stage, unit(stage))
     labels = {"extension_point": "Score", "status": "Success", "profile": PROFILE}
     assert stage.told("scheduler_framework_extension_point_duration_seconds_count", **labels) is None
@@ -92,12 +92,12 @@ def test_a_single_feasible_node_is_not_scored() -> None:
     assert stage.told("scheduler_batch_cache_flushed_total", **flushed) == 1
 
 
-def test_plugins_are_told_of_before_they_are_asked(stage: Stage) -> None:
+def test_plugins_are_told_of_before_they_are_asked(stage: MeteredEngine) -> None:
     labels = {"plugin": "NodePorts", "extension_point": "Filter", "profile": PROFILE}
     assert stage.told("scheduler_plugin_evaluation_total", **labels) == 0
 
 
-def test_only_plugins_that_a_pod_concerns_are_asked(stage: Stage) -> None:
+def test_only_plugins_that_a_pod_concerns_are_asked(stage: MeteredEngine) -> None:
     place(stage, unit(stage))
 
     def asked(plugin: str, point: str) -> float | None:
@@ -108,14 +108,14 @@ def test_only_plugins_that_a_pod_concerns_are_asked(stage: Stage) -> None:
     assert (asked("NodeResourcesFit", "Filter"), asked("NodeResourcesFit", "Score")) == (2, 2)
 
 
-def test_one_cycle_in_ten_tells_of_its_plugins(stage: Stage) -> None:
+def test_one_cycle_in_ten_tells_of_its_plugins(stage: MeteredEngine) -> None:
     for number in range(21):
         place(stage, unit(stage, f"p{number}"))
     labels = {"plugin": "NodeResourcesFit", "extension_point": "Filter", "status": "Success"}
     assert stage.told("scheduler_plugin_execution_duration_seconds_count", **labels) == 3
 
 
-def test_an_unschedulable_pod(stage: Stage) -> None:
+def test_an_unschedulable_pod(stage: MeteredEngine) -> None:
     found = unit(stage, requests={"cpu": 100})
     made = attempt(stage, found)
     assert not made.node_name
@@ -129,7 +129,7 @@ def test_an_unschedulable_pod(stage: Stage) -> None:
 
 
 def test_an_error_while_deciding() -> None:
-    stage = Stage()
+    stage = MeteredEngine()
     found = unit(stage)
     made = attempt(stage, found)
     assert made.error is not None
@@ -137,7 +137,7 @@ def test_an_error_while_deciding() -> None:
     assert stage.told("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
 
 
-def test_an_error_while_binding(stage: Stage) -> None:
+def test_an_error_while_binding(stage: MeteredEngine) -> None:
     found = unit(stage)
     attempt(stage, found)
     stage.instruments.attempt_failed(found, Status(Code.Error, "conflict"))
@@ -147,19 +147,19 @@ def test_an_error_while_binding(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("attempts", "label"), [(3, "3"), (14, "14"), (15, "15+"), (40, "15+")])
-def test_the_number_of_attempts(stage: Stage, attempts: int, label: str) -> None:
+def test_the_number_of_attempts(stage: MeteredEngine, attempts: int, label: str) -> None:
     place(stage, unit(stage, attempts=attempts))
     assert stage.told("scheduler_pod_scheduling_sli_duration_seconds_count", attempts=label) == 1
 
 
-def test_a_pod_that_was_flushed(stage: Stage) -> None:
+def test_a_pod_that_was_flushed(stage: MeteredEngine) -> None:
     found = unit(stage)
     found.was_flushed = True
     place(stage, found)
     assert stage.told("scheduler_pod_scheduled_after_flush_total") == 1
 
 
-def test_arrivals_by_queue_and_event(stage: Stage) -> None:
+def test_arrivals_by_queue_and_event(stage: MeteredEngine) -> None:
     found = unit(stage)
     point = {"status": "Success", "profile": PROFILE}
     name = "scheduler_framework_extension_point_duration_seconds_count"
@@ -173,7 +173,7 @@ def test_arrivals_by_queue_and_event(stage: Stage) -> None:
         assert stage.told(name, extension_point="Sign", **point) == signed + 1
 
 
-def test_what_pre_enqueue_takes_is_told_of_its_plugins_in_equal_parts(stage: Stage) -> None:
+def test_what_pre_enqueue_takes_is_told_of_its_plugins_in_equal_parts(stage: MeteredEngine) -> None:
     stage.host.put(pod("p"))
     stage.instruments.count()
     plugins = {plugin.name for plugin in stage.host.engine.profiles[PROFILE].pre_enqueues}
@@ -190,7 +190,7 @@ def test_what_pre_enqueue_takes_is_told_of_its_plugins_in_equal_parts(stage: Sta
 
 
 def test_one_pod_in_ten_is_timed_at_pre_enqueue_after_the_first() -> None:
-    stage = Stage()
+    stage = MeteredEngine()
     for number in range(111):
         stage.host.put(pod(f"p{number}"))
     name = "scheduler_framework_extension_point_duration_seconds"
@@ -201,7 +201,7 @@ def test_one_pod_in_ten_is_timed_at_pre_enqueue_after_the_first() -> None:
     assert stage.told(f"{name}_sum", **labels) == pytest.approx(111 * 0.5)
 
 
-def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: Stage) -> None:
+def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: MeteredEngine) -> None:
     for number in range(11):
         found = unit(stage, f"p{number}")
         made = attempt(stage, found)
@@ -213,7 +213,7 @@ def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: Stage) -> None:
     assert stage.told("scheduler_plugin_execution_duration_seconds_sum", **labels) == pytest.approx(0.002)
 
 
-def test_the_plugins_of_a_pod_that_is_held_up(stage: Stage) -> None:
+def test_the_plugins_of_a_pod_that_is_held_up(stage: MeteredEngine) -> None:
     found = unit(stage)
     for point in ("Permit", "Bind", "Unreserve"):
         stage.instruments.point_ran(found, point, None, 0.3)
@@ -228,7 +228,7 @@ def test_the_plugins_of_a_pod_that_is_held_up(stage: Stage) -> None:
     assert not any("Permit" in labels for labels in told)
 
 
-def test_events_share_the_time_it_took_to_take_them_in(stage: Stage) -> None:
+def test_events_share_the_time_it_took_to_take_them_in(stage: MeteredEngine) -> None:
     stage.instruments.count()
     for event in ("PodGroupAdd", "PodGroupAdd", "PodGroupDelete"):
         stage.instruments.event_received(event)
@@ -237,7 +237,7 @@ def test_events_share_the_time_it_took_to_take_them_in(stage: Stage) -> None:
     assert stage.told("scheduler_event_handling_duration_seconds_count", event="PodGroupDelete") == 1
 
 
-def test_rare_things(stage: Stage) -> None:
+def test_rare_things(stage: MeteredEngine) -> None:
     found = unit(stage)
     stage.instruments.point_ran(found, "PreBind", Status(Code.Error, "x"), 0.3)
     stage.instruments.permit_wait_ended(found, None, 2.0)
@@ -249,7 +249,7 @@ def test_rare_things(stage: Stage) -> None:
     assert stage.told("scheduler_queueing_hint_execution_duration_seconds_count", **hint) == 1
 
 
-def test_what_plugins_measure(stage: Stage) -> None:
+def test_what_plugins_measure(stage: MeteredEngine) -> None:
     labels = {"profile": PROFILE, "driver": "d", "status": "timeout"}
     stage.instruments.measured("resourceclaim_creates_total", ("success",), 1.0)
     for name, value in (("allocations_total", 1.0), ("wait_duration_seconds", 600.0)):
@@ -260,7 +260,7 @@ def test_what_plugins_measure(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("failed", "result"), [(False, "success"), (True, "error")])
-def test_a_preemption(stage: Stage, failed: bool, result: str) -> None:
+def test_a_preemption(stage: MeteredEngine, failed: bool, result: str) -> None:
     preemptor = unit(stage).pod
     stage.instruments.preemption_started(preemptor, "n1", [preemptor, preemptor])
     stage.time[0] += 1.5
@@ -270,14 +270,14 @@ def test_a_preemption(stage: Stage, failed: bool, result: str) -> None:
     assert stage.told("scheduler_preemption_goroutines_execution_total", result=result) == 1
 
 
-def test_what_was_not_opened_is_not_counted(stage: Stage) -> None:
+def test_what_was_not_opened_is_not_counted(stage: MeteredEngine) -> None:
     found = unit(stage)
     stage.instruments.bound(found, "n1")
     stage.instruments.attempt_failed(found, Status(Code.Error, "x"))
     assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) is None
 
 
-def test_nothing_is_lost_or_doubled_while_somebody_scrapes(stage: Stage) -> None:
+def test_nothing_is_lost_or_doubled_while_somebody_scrapes(stage: MeteredEngine) -> None:
     found = unit(stage)
     made = decision(stage, found)
     done = threading.Event()
@@ -299,7 +299,7 @@ def test_nothing_is_lost_or_doubled_while_somebody_scrapes(stage: Stage) -> None
     assert stage.told("scheduler_queue_incoming_pods_total", queue="active", event="PodGroupAdd") == 5000
 
 
-def test_endings_do_not_pile_up_where_nobody_scrapes(stage: Stage) -> None:
+def test_endings_do_not_pile_up_where_nobody_scrapes(stage: MeteredEngine) -> None:
     found = unit(stage)
     made = decision(stage, found)
     for _ in range(3000):
@@ -310,7 +310,7 @@ def test_endings_do_not_pile_up_where_nobody_scrapes(stage: Stage) -> None:
 
 
 def test_an_engine_that_works_tells_all_of_it() -> None:
-    stage = Stage(node("n1"), node("n2"), pod("p"), pod("big", requests={"cpu": 100}))
+    stage = MeteredEngine(node("n1"), node("n2"), pod("p"), pod("big", requests={"cpu": 100}))
     stage.host.schedule()
     assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 1
     assert stage.told("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1

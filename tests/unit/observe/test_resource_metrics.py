@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.builders import node, pod
-from tests.unit.scheduler.stage import Stage
+from tests.unit.observe.metered_engine import MeteredEngine
 
 from stowplan.observe.resource_metrics import expose
 
 
 def told(**spec: Any) -> dict[tuple[str, str, str], float]:
     """By (request or limit, resource, unit)."""
-    stage = Stage(node("n1"), pod("p", "n1", **spec))
+    stage = MeteredEngine(node("n1"), pod("p", "n1", **spec))
     text = expose(stage.host.engine.cluster.pods.values()).decode()
     return {
         (family.name.rpartition("_")[2], sample.labels["resource"], sample.labels["unit"]): sample.value
@@ -26,7 +26,7 @@ def container(**resources: Any) -> dict[str, Any]:
 
 
 def test_the_text() -> None:
-    stage = Stage(node("n1"), pod("p", "n1", requests={"cpu": "250m"}, priority=5))
+    stage = MeteredEngine(node("n1"), pod("p", "n1", requests={"cpu": "250m"}, priority=5))
     assert expose(stage.host.engine.cluster.pods.values()).decode() == (
         "# HELP kube_pod_resource_request [STABLE] Resources that pods ask for, with the unit if there is one.\n"
         "# TYPE kube_pod_resource_request gauge\n"
@@ -68,7 +68,7 @@ def test_overhead_adds_to_requests_and_to_what_is_limited() -> None:
 
 
 def test_what_pods_are_called_cannot_break_the_text() -> None:
-    stage = Stage(pod("p", "n1", requests={"cpu": 1}, schedulerName='x"} 1\n'))
+    stage = MeteredEngine(pod("p", "n1", requests={"cpu": 1}, schedulerName='x"} 1\n'))
     text = expose(stage.host.engine.cluster.pods.values()).decode()
     (family,) = text_string_to_metric_families(text)
     assert family.samples[0].labels["scheduler"] == 'x"} 1\n'

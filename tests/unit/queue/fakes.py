@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tests.builders import SCHEDULER, World, pod
+from tests.builders import SCHEDULER, Clock, World, pod
 
 from stowplan.framework import (
     Action,
@@ -54,16 +54,6 @@ PLUGINS: dict[str, tuple[ClusterEventWithHint, ...]] = {
     "Own": (on(EventResource.Pod, Action.UpdatePodLabel), on(EventResource.Pod, Action.UpdatePodToleration)),
     "Any": (on(EventResource.Pod, Action.Update),),
 }
-
-
-class Clock:
-    """Time as the test says."""
-
-    def __init__(self, now: float = 1000.0) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Rig:

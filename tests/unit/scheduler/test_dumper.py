@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.scheduler.stage import Stage
+from tests.unit.observe.metered_engine import MeteredEngine
 
 from stowplan import logs
 from stowplan.scheduler.dumper import dump
 
 
 def test_nodes_and_queue(capsys: pytest.CaptureFixture[str]) -> None:
-    stage = Stage(
+    stage = MeteredEngine(
         node("n1"),
         node("n2"),
         pod("running", "n1", requests={"cpu": "250m"}),

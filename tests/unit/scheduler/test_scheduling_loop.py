@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.builders import node, pod
+from tests.builders import node, pod, until
 from tests.extenders import FakeExtender
 
 from stowplan import api
@@ -70,12 +70,6 @@ def scheduling(
         return executor
 
     return asyncio.run(run())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():
-            await asyncio.sleep(0.001)
 
 
 def test_nothing_is_scheduled_before_all_is_known() -> None:

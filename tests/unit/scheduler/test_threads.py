@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from tests.builders import until
 
 from stowplan.framework import Failure
 from stowplan.scheduler import threads
@@ -23,10 +24,8 @@ class Calls:
         for _ in range(times):
             self.threads.call(function, self.answers.append)
 
-    async def until(self, count: int) -> list[Any]:
-        async with asyncio.timeout(60):
-            while len(self.answers) < count:
-                await asyncio.sleep(0.001)
+    async def first(self, count: int) -> list[Any]:
+        await until(lambda: len(self.answers) >= count)
         return self.answers
 
 
@@ -39,7 +38,7 @@ def test_threads_are_used_again() -> None:
         calls = Calls(60.0)
         for done in range(20):
             calls.call(threading.get_ident)
-            await calls.until(done + 1)
+            await calls.first(done + 1)
         assert len(set(calls.answers)) == 1
         calls.threads.close()
 
@@ -52,7 +51,7 @@ def test_time_spent_waiting_for_a_thread_does_not_count(monkeypatch: pytest.Monk
     async def scene() -> None:
         calls, pause = Calls(1.0), threading.Event()
         calls.call(lambda: pause.wait(0.3), times=4)
-        assert await calls.until(4) == [False] * 4
+        assert await calls.first(4) == [False] * 4
         calls.threads.close()
 
     run(scene)
@@ -65,7 +64,7 @@ def test_threads_that_are_stuck_are_replaced(monkeypatch: pytest.MonkeyPatch) ->
         calls, never = Calls(0.4), threading.Event()
         calls.call(never.wait, times=3)
         calls.call(lambda: "done", times=5)
-        answers = await calls.until(8)
+        answers = await calls.first(8)
         assert [answer for answer in answers if not isinstance(answer, Failure)] == ["done"] * 5
         never.set()
         calls.threads.close()
@@ -79,7 +78,7 @@ def test_when_too_many_are_stuck_no_more_are_called(monkeypatch: pytest.MonkeyPa
     async def scene() -> None:
         calls, never = Calls(0.05), threading.Event()
         calls.call(never.wait, times=2)
-        await calls.until(2)
+        await calls.first(2)
         calls.call(lambda: "called")
         assert calls.answers[2].message == "was not called: 2 calls before it have not returned"
         never.set()
@@ -88,7 +87,7 @@ def test_when_too_many_are_stuck_no_more_are_called(monkeypatch: pytest.MonkeyPa
                 await asyncio.sleep(0.001)
         calls.threads._deadline = 60.0
         calls.call(lambda: "called")
-        assert (await calls.until(4))[3] == "called"
+        assert (await calls.first(4))[3] == "called"
         calls.threads.close()
 
     run(scene)

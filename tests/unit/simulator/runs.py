@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.unit.simulator.worlds import make
+from tests.builders import make
 
 from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
@@ -15,11 +15,6 @@ from stowplan.simulator.load import populate
 from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
 from stowplan.simulator.report.recorder import Examine
 from stowplan.simulator.simulation import Simulation
-
-
-def node(name: str, cpu: str = "4", labels: Mapping[str, str] | None = None, **spec: Any) -> Any:
-    status = {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "20"}}
-    return make("Node", name, labels=dict(labels or {}), spec=spec, status=status)
 
 
 def asking(cpu: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import Stage, make, pod
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, pod
 
 from stowplan import api
 from stowplan.errors import InputError
@@ -9,7 +10,7 @@ from stowplan.simulator.admission import located
 
 
 def admit(item: Any, *others: Any) -> Any:
-    return Stage(*others).controllers.admission.admit(item)
+    return SimulatedCluster(*others).controllers.admission.admit(item)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import START, Stage, make, node, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import START, SimulatedCluster, node, pod, workload
 
 from stowplan import api
 from stowplan.framework.instructions import EmitEvent
@@ -10,7 +11,7 @@ from stowplan.simulator.faults import Faults, NodeLoss
 
 
 def test_objects_get_uid_version_and_time() -> None:
-    world = Stage().world
+    world = SimulatedCluster().world
     stored = world.put(pod("a", namespace="default"))
     assert stored.metadata.uid
     assert stored.metadata.resource_version == "1"
@@ -21,14 +22,14 @@ def test_objects_get_uid_version_and_time() -> None:
 
 
 def test_what_objects_bring_is_kept() -> None:
-    stored = Stage().world.put(
+    stored = SimulatedCluster().world.put(
         api.Node(metadata=api.ObjectMeta(name="n", uid="u", creation_timestamp="2000-01-01T00:00:00Z"))
     )
     assert (stored.metadata.uid, stored.metadata.creation_timestamp) == ("u", "2000-01-01T00:00:00Z")
 
 
 def test_replacing_keeps_identity_and_raises_the_version() -> None:
-    stage = Stage()
+    stage = SimulatedCluster()
     first = stage.world.put(pod("a"))
     stage.now += 100
     second = stage.world.put(pod("a", labels={"x": "y"}))
@@ -38,7 +39,7 @@ def test_replacing_keeps_identity_and_raises_the_version() -> None:
 
 
 def test_an_object_with_another_uid_takes_the_place_of_one_that_is_gone() -> None:
-    world = Stage().world
+    world = SimulatedCluster().world
     first = world.put(pod("a"))
     second = world.put(pod("a", uid="other"))
     assert world.changes() == [Change(first), Change(first, removed=True), Change(second)]
@@ -46,7 +47,7 @@ def test_an_object_with_another_uid_takes_the_place_of_one_that_is_gone() -> Non
 
 def test_a_name_used_again_means_another_uid_and_still_the_same_in_every_run() -> None:
     def history() -> list[str]:
-        world = Stage().world
+        world = SimulatedCluster().world
         uids = []
         for _ in range(3):
             uids.append(world.put(pod("a")).metadata.uid)
@@ -58,12 +59,12 @@ def test_a_name_used_again_means_another_uid_and_still_the_same_in_every_run() -
 
 
 def test_uids_do_not_hang_on_what_else_there_is() -> None:
-    alone, crowded = Stage().world, Stage(node("n1"), pod("b")).world
+    alone, crowded = SimulatedCluster().world, SimulatedCluster(node("n1"), pod("b")).world
     assert alone.put(pod("a")).metadata.uid == crowded.put(pod("a")).metadata.uid
 
 
 def test_deleting_tells_the_last_state() -> None:
-    world = Stage().world
+    world = SimulatedCluster().world
     stored = world.put(pod("a"))
     world.delete(pod("a"))
     world.delete(pod("a"))
@@ -72,7 +73,7 @@ def test_deleting_tells_the_last_state() -> None:
 
 
 def test_the_version_counts_all_but_statuses() -> None:
-    world = Stage().world
+    world = SimulatedCluster().world
     stored = world.put(pod("a"))
     assert world.version == 1
     world.put_status(stored)
@@ -82,7 +83,7 @@ def test_the_version_counts_all_but_statuses() -> None:
 
 
 def test_dependents_are_found_by_their_controller() -> None:
-    world = Stage().world
+    world = SimulatedCluster().world
     owner = {"kind": "ReplicaSet", "name": "rs", "uid": "u"}
     world.put(pod("a", owner=owner))
     world.put(pod("b", owner=owner))
@@ -105,7 +106,7 @@ def test_only_the_controller_among_the_owners_counts() -> None:
 
 
 def test_owners_are_found_unless_they_are_others_of_the_same_name() -> None:
-    stage = Stage(workload("ReplicaSet", "web", uid="r", replicas=0), make("Node", "n1", uid="n"))
+    stage = SimulatedCluster(workload("ReplicaSet", "web", uid="r", replicas=0), make("Node", "n1", uid="n"))
     owners = {
         "ours": {"kind": "ReplicaSet", "name": "web", "uid": "r"},
         "earlier": {"kind": "ReplicaSet", "name": "web", "uid": "gone"},
@@ -121,7 +122,7 @@ def test_owners_are_found_unless_they_are_others_of_the_same_name() -> None:
 
 
 def test_pods_that_run_take_their_time_to_end() -> None:
-    stage = Stage(node("n1"), pod("a", "n1"), pod("b"), grace=30)
+    stage = SimulatedCluster(node("n1"), pod("a", "n1"), pod("b"), grace=30)
     stage.delete("b")
     assert stage.names() == ["a"]
     stage.delete("a")
@@ -138,7 +139,7 @@ def test_pods_that_run_take_their_time_to_end() -> None:
 
 
 def test_a_pod_of_the_same_name_is_not_ended_in_its_place() -> None:
-    stage = Stage(node("n1"), pod("a", "n1"), grace=30)
+    stage = SimulatedCluster(node("n1"), pod("a", "n1"), grace=30)
     stage.delete("a")
     stage.put(pod("a", "n1", uid="another"))
     stage.now += 30
@@ -147,7 +148,7 @@ def test_a_pod_of_the_same_name_is_not_ended_in_its_place() -> None:
 
 
 def test_steps_are_done_in_order_of_time() -> None:
-    stage, done = Stage(), []
+    stage, done = SimulatedCluster(), []
     for when in (3, 1, 2, 1):
         stage.world.at(START + when, lambda when=when: done.append(when))
     stage.now += 2
@@ -158,14 +159,14 @@ def test_steps_are_done_in_order_of_time() -> None:
 def test_nodes_are_lost_at_their_time() -> None:
     import random
 
-    stage = Stage(node("n1"), faults=Faults(random.Random(0), node_losses=[NodeLoss(START + 5, "n1")]))
+    stage = SimulatedCluster(node("n1"), faults=Faults(random.Random(0), node_losses=[NodeLoss(START + 5, "n1")]))
     stage.now += 5
     stage.world.tick()
     assert stage.names("Node") == []
 
 
 def test_events_are_kept() -> None:
-    stage = Stage(pod("a"))
+    stage = SimulatedCluster(pod("a"))
     event = EmitEvent(stage.scheduled("a"), "Normal", "Scheduled", "Binding", "note")
     before = stage.world.version
     assert stage.world.execute(event) is None
@@ -174,7 +175,7 @@ def test_events_are_kept() -> None:
 
 
 def test_all_and_count() -> None:
-    world = Stage().world
+    world = SimulatedCluster().world
     items: list[Any] = [world.put(pod(name)) for name in "abc"]
     assert list(world.all(api.Pod)) == items
     assert world.count(api.Pod) == 3

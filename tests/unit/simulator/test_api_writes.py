@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import Stage, make, node, pod
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, node, pod
 
 from stowplan import api
 from stowplan.cache import Cluster
@@ -12,7 +13,9 @@ TARGET = api.Condition(type="DisruptionTarget", status="True", reason="Preemptio
 
 
 def test_binding_starts_the_pod() -> None:
-    stage = Stage(node("n1"), pod("a", status={"nominatedNodeName": "n2", "conditions": [{"type": "PodScheduled"}]}))
+    stage = SimulatedCluster(
+        node("n1"), pod("a", status={"nominatedNodeName": "n2", "conditions": [{"type": "PodScheduled"}]})
+    )
     before = stage.world.version
     assert stage.bind("a") is None
     bound = stage.pod("a")
@@ -37,14 +40,14 @@ def test_binding_starts_the_pod() -> None:
     ],
 )
 def test_bindings_are_refused_in_the_words_of_the_api_server(item: Any, why: str) -> None:
-    stage = Stage(node("n1"), item)
+    stage = SimulatedCluster(node("n1"), item)
     outcome = stage.bind("a")
     assert outcome.reason == "Conflict"
     assert outcome.message == f'Operation cannot be fulfilled on pods/binding "a": {why}'
 
 
 def test_requests_about_pods_that_are_gone_are_refused() -> None:
-    stage = Stage(node("n1"), pod("a"))
+    stage = SimulatedCluster(node("n1"), pod("a"))
     gone = stage.scheduled("a")
     stage.delete("a")
     for request in (Bind(gone, "n1"), Evict(gone, TARGET), PatchStatus(gone, UNSCHEDULABLE, None)):
@@ -53,7 +56,7 @@ def test_requests_about_pods_that_are_gone_are_refused() -> None:
 
 
 def test_requests_about_a_pod_of_the_same_name_are_refused() -> None:
-    stage = Stage(pod("a"))
+    stage = SimulatedCluster(pod("a"))
     old = Cluster().pod(pod("a", namespace="default", uid="old"))
     for request in (Bind(old, "n1"), Evict(old, TARGET)):
         outcome = stage.world.execute(request)
@@ -62,7 +65,7 @@ def test_requests_about_a_pod_of_the_same_name_are_refused() -> None:
 
 
 def test_a_status_is_patched_in_parts() -> None:
-    stage = Stage(pod("a"))
+    stage = SimulatedCluster(pod("a"))
     before = stage.world.version
     stage.world.execute(PatchStatus(stage.scheduled("a"), UNSCHEDULABLE, "n1"))
     assert stage.pod("a").status.conditions[0].message == "no"
@@ -77,7 +80,7 @@ def test_a_status_is_patched_in_parts() -> None:
 
 
 def test_the_evicted_are_marked_and_deleted() -> None:
-    stage = Stage(node("n1"), pod("a", "n1"))
+    stage = SimulatedCluster(node("n1"), pod("a", "n1"))
     assert stage.world.execute(Evict(stage.scheduled("a"), TARGET)) is None
     marked, removed = stage.world.changes()
     assert [each.type for each in marked.item.status.conditions] == ["DisruptionTarget"]
@@ -86,7 +89,7 @@ def test_the_evicted_are_marked_and_deleted() -> None:
 
 
 def test_the_evicted_leave_in_their_own_time() -> None:
-    stage = Stage(node("n1"), pod("a", "n1"), grace=30)
+    stage = SimulatedCluster(node("n1"), pod("a", "n1"), grace=30)
     stage.world.execute(Evict(stage.scheduled("a"), TARGET))
     leaving = stage.pod("a")
     assert leaving.metadata.deletion_timestamp
@@ -98,7 +101,7 @@ def claim(**more: Any) -> Any:
 
 
 def test_objects_are_created_once() -> None:
-    stage = Stage()
+    stage = SimulatedCluster()
     stored = stage.world.execute(Write("create", "PersistentVolumeClaim", claim()))
     assert stored is stage.world.get(api.PersistentVolumeClaim, "c", "default")
     again = stage.world.execute(Write("create", "PersistentVolumeClaim", claim()))
@@ -106,14 +109,14 @@ def test_objects_are_created_once() -> None:
 
 
 def test_objects_are_read() -> None:
-    stage = Stage(claim())
+    stage = SimulatedCluster(claim())
     assert stage.world.execute(Write("get", "PersistentVolumeClaim", claim())).spec.volume_name == "v"
     stage.world.delete(claim())
     assert stage.world.execute(Write("get", "PersistentVolumeClaim", claim())).reason == "NotFound"
 
 
 def test_names_are_made_up() -> None:
-    stage = Stage()
+    stage = SimulatedCluster()
     unnamed = make("ResourceClaim", "", namespace="default", generateName="p-extended-resources-")
     names = {stage.world.execute(Write("create", "ResourceClaim", unnamed)).metadata.name for _ in range(3)}
     assert len(names) == 3
@@ -121,7 +124,7 @@ def test_names_are_made_up() -> None:
 
 
 def test_a_patch_changes_what_it_names() -> None:
-    stage = Stage(claim(annotations={"a": "1", "b": "2"}))
+    stage = SimulatedCluster(claim(annotations={"a": "1", "b": "2"}))
     stored = stage.world.get(api.PersistentVolumeClaim, "c", "default")
     changes = {"metadata": {"annotations": {"a": None, "c": "3"}}, "spec": {"storageClassName": "fast"}}
     patched = stage.world.execute(Write("patch", "PersistentVolumeClaim", stored, changes))
@@ -132,7 +135,7 @@ def test_a_patch_changes_what_it_names() -> None:
 
 @pytest.mark.parametrize(("subresource", "phase", "volume"), [("", "Pending", ""), ("status", "Bound", "v")])
 def test_status_and_spec_are_written_apart(subresource: str, phase: str, volume: str) -> None:
-    stage = Stage(claim())
+    stage = SimulatedCluster(claim())
     stored = stage.world.get(api.PersistentVolumeClaim, "c", "default")
     changes = {"spec": {"volumeName": None}, "status": {"phase": "Bound"}}
     patched = stage.world.execute(Write("patch", "PersistentVolumeClaim", stored, changes, subresource))
@@ -140,7 +143,7 @@ def test_status_and_spec_are_written_apart(subresource: str, phase: str, volume:
 
 
 def test_a_patch_holds_for_one_version() -> None:
-    stage = Stage(claim())
+    stage = SimulatedCluster(claim())
     old = stage.world.get(api.PersistentVolumeClaim, "c", "default")
     stage.put(claim(labels={"a": "b"}))
     outcome = stage.world.execute(Write("patch", "PersistentVolumeClaim", old, {}))
@@ -152,19 +155,19 @@ def test_a_patch_holds_for_one_version() -> None:
 
 
 def test_objects_are_deleted() -> None:
-    stage = Stage(claim())
+    stage = SimulatedCluster(claim())
     assert not isinstance(stage.world.execute(Write("delete", "PersistentVolumeClaim", claim())), Failure)
     outcome = stage.world.execute(Write("delete", "PersistentVolumeClaim", claim()))
     assert (outcome.message, outcome.reason) == ('persistentvolumeclaims "c" not found', "NotFound")
 
 
 def test_another_object_of_the_name_is_left_alone() -> None:
-    stage = Stage(claim())
+    stage = SimulatedCluster(claim())
     outcome = stage.world.execute(Write("delete", "PersistentVolumeClaim", claim(uid="other")))
     assert outcome.reason == "Conflict"
     assert stage.names("PersistentVolumeClaim") == ["c"]
 
 
 def test_other_kinds_are_not_served() -> None:
-    outcome = Stage().world.execute(Write("create", "Widget", {"kind": "Widget"}))
+    outcome = SimulatedCluster().world.execute(Write("create", "Widget", {"kind": "Widget"}))
     assert (outcome.message, outcome.reason) == ("the server could not find the requested resource", "NotFound")

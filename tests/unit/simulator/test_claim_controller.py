@@ -1,7 +1,8 @@
 from typing import Any
 
 from msgspec.structs import replace
-from tests.unit.simulator.worlds import Stage, make, node, pod
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, node, pod
 
 from stowplan import api
 
@@ -10,13 +11,13 @@ TEMPLATE = make("ResourceClaimTemplate", "gpu", spec={"metadata": {"labels": {"a
 FROM_TEMPLATE = [{"name": "dev", "resourceClaimTemplateName": "gpu"}]
 
 
-def made(stage: Stage) -> api.ResourceClaim:
+def made(stage: SimulatedCluster) -> api.ResourceClaim:
     (claim,) = stage.world.all(api.ResourceClaim)
     return claim
 
 
 def test_claims_are_made_from_templates_and_go_with_their_pod() -> None:
-    stage = Stage(TEMPLATE, pod("a", resourceClaims=FROM_TEMPLATE))
+    stage = SimulatedCluster(TEMPLATE, pod("a", resourceClaims=FROM_TEMPLATE))
     claim = made(stage)
     assert claim.metadata.name.startswith("a-dev-")
     assert claim.metadata.labels == {"a": "b"}
@@ -31,7 +32,7 @@ def test_claims_are_made_from_templates_and_go_with_their_pod() -> None:
 
 
 def test_pods_wait_for_the_template() -> None:
-    stage = Stage(pod("a", resourceClaims=FROM_TEMPLATE))
+    stage = SimulatedCluster(pod("a", resourceClaims=FROM_TEMPLATE))
     assert stage.names("ResourceClaim") == []
     stage.put(TEMPLATE)
     assert made(stage).metadata.name.startswith("a-dev-")
@@ -39,7 +40,7 @@ def test_pods_wait_for_the_template() -> None:
 
 def test_a_claim_is_given_back_by_the_last_who_uses_it() -> None:
     named = [{"name": "dev", "resourceClaimName": "shared"}]
-    stage = Stage(
+    stage = SimulatedCluster(
         node("n1"),
         make("ResourceClaim", "shared", spec=SPEC),
         pod("a", "n1", resourceClaims=named),

@@ -1,5 +1,6 @@
 import pytest
-from tests.unit.simulator.worlds import Stage, make
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster
 
 from stowplan import api
 
@@ -19,7 +20,7 @@ ONE = ("ExactCount", 1)
 def test_one_device_unless_something_else_is_said(given: dict[str, object], filled_in: tuple[str, int]) -> None:
     requests = [{"name": "r", "exactly": given}, {"name": "s", "firstAvailable": [{"name": "t", **given}]}]
     spec = {"devices": {"requests": requests}}
-    admission = Stage().controllers.admission
+    admission = SimulatedCluster().controllers.admission
     claim: api.ResourceClaim = admission.admit(make("ResourceClaim", "c", spec=spec))
     template: api.ResourceClaimTemplate = admission.admit(make("ResourceClaimTemplate", "t", spec={"spec": spec}))
     assert template.spec.spec == claim.spec

@@ -3,14 +3,15 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.simulator.worlds import Stage, make, node, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, node, pod, workload
 
 from stowplan import api
 from stowplan.simulator.api_server import Change
 
 
 def test_pods_go_with_their_node_and_come_back_elsewhere() -> None:
-    stage = Stage(node("n1"), node("n2"), workload("ReplicaSet", "web", replicas=2), pod("bare", "n1"))
+    stage = SimulatedCluster(node("n1"), node("n2"), workload("ReplicaSet", "web", replicas=2), pod("bare", "n1"))
     first, second = (name for name in stage.names() if name != "bare")
     stage.bind(first, "n1")
     stage.bind(second, "n2")
@@ -22,7 +23,7 @@ def test_pods_go_with_their_node_and_come_back_elsewhere() -> None:
 
 
 def test_a_pod_bound_to_a_node_that_has_just_gone_is_collected() -> None:
-    stage = Stage(node("n1"), pod("a"))
+    stage = SimulatedCluster(node("n1"), pod("a"))
     stage.world.delete(node("n1"))
     stage.settle()
     assert stage.bind("a", "n1") is None
@@ -30,11 +31,11 @@ def test_a_pod_bound_to_a_node_that_has_just_gone_is_collected() -> None:
 
 
 def test_pods_on_nodes_that_were_never_there_are_left_alone() -> None:
-    assert Stage(pod("a", "elsewhere")).names() == ["a"]
+    assert SimulatedCluster(pod("a", "elsewhere")).names() == ["a"]
 
 
 def test_a_node_that_comes_back_is_a_node_again() -> None:
-    stage = Stage(node("n1"), pod("a"))
+    stage = SimulatedCluster(node("n1"), pod("a"))
     stage.world.delete(node("n1"))
     stage.settle()
     stage.put(node("n1"))
@@ -43,7 +44,7 @@ def test_a_node_that_comes_back_is_a_node_again() -> None:
 
 
 def test_what_an_object_controls_goes_with_it() -> None:
-    stage = Stage(pod("a", uid="u"))
+    stage = SimulatedCluster(pod("a", uid="u"))
     owner: dict[str, Any] = {"kind": "Pod", "name": "a", "uid": "u"}
     stage.put(make("PersistentVolumeClaim", "a-data", owner=owner), make("PersistentVolumeClaim", "other"))
     stage.delete("a")
@@ -51,7 +52,7 @@ def test_what_an_object_controls_goes_with_it() -> None:
 
 
 def test_outdated_changes_are_passed_over() -> None:
-    stage = Stage()
+    stage = SimulatedCluster()
     old = stage.world.put(workload("ReplicaSet", "web", namespace="default", replicas=5))
     stage.world.put(workload("ReplicaSet", "web", namespace="default", replicas=1))
     stage.controllers.react(Change(old))
@@ -61,7 +62,7 @@ def test_outdated_changes_are_passed_over() -> None:
 
 
 def test_kinds_that_no_controller_looks_after() -> None:
-    stage = Stage(make("Service", "s"))
+    stage = SimulatedCluster(make("Service", "s"))
     assert isinstance(stage.seen[0].item, api.Service | api.Namespace)
 
 
@@ -79,7 +80,7 @@ class Life:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.volumes: set[int] = set()
-        self.stage = Stage(
+        self.stage = SimulatedCluster(
             *(node(f"n{i}") for i in range(3)),
             make("StorageClass", "now", provisioner="csi.example.com"),
             make("StorageClass", "wait", provisioner="csi.example.com", volumeBindingMode="WaitForFirstConsumer"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.simulator.runs import Run, node
-from tests.unit.simulator.worlds import make, pod
+from tests.builders import make
+from tests.unit.simulator.runs import Run
+from tests.unit.simulator.worlds import node, pod
 
 from stowplan import api
 from stowplan.simulator.report.devices import devices_of

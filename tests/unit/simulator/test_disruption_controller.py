@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.simulator.worlds import Stage, make, node, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, node, pod, workload
 
 from stowplan import api
 
@@ -15,13 +16,13 @@ def budget(name: str = "b", selector: Any = WEB, status: Any = None, **spec: Any
     return make("PodDisruptionBudget", name, spec={"selector": selector, **spec}, status=status or {})
 
 
-def status_of(stage: Stage, name: str = "b") -> api.PodDisruptionBudgetStatus:
+def status_of(stage: SimulatedCluster, name: str = "b") -> api.PodDisruptionBudgetStatus:
     found = stage.world.get(api.PodDisruptionBudget, name, "default")
     assert found is not None
     return found.status
 
 
-def allowed(stage: Stage, name: str = "b") -> int:
+def allowed(stage: SimulatedCluster, name: str = "b") -> int:
     return status_of(stage, name).disruptions_allowed
 
 
@@ -30,7 +31,7 @@ def web(count: int, on: str = "n1", **fields: Any) -> list[Any]:
 
 
 def test_pods_count_once_they_are_bound_and_until_they_are_gone() -> None:
-    stage = Stage(node("n1"), budget(minAvailable=1), *web(3, ""))
+    stage = SimulatedCluster(node("n1"), budget(minAvailable=1), *web(3, ""))
     assert allowed(stage) == 0
     seen = []
     for name in ("web-0", "web-1", "web-2"):
@@ -41,7 +42,7 @@ def test_pods_count_once_they_are_bound_and_until_they_are_gone() -> None:
 
 
 def test_pods_on_their_way_out_count_no_more() -> None:
-    stage = Stage(node("n1"), budget(minAvailable=0), *web(2), grace=30.0)
+    stage = SimulatedCluster(node("n1"), budget(minAvailable=0), *web(2), grace=30.0)
     stage.delete("web-0")
     assert allowed(stage) == 1
     assert len(stage.pods()) == 2
@@ -49,23 +50,25 @@ def test_pods_on_their_way_out_count_no_more() -> None:
 
 def test_a_snapshot_may_say_that_pods_are_not_ready() -> None:
     status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
-    stage = Stage(node("n1"), budget(minAvailable=0), *web(2, status=status), pod("c", "n1", labels={"app": "web"}))
+    stage = SimulatedCluster(
+        node("n1"), budget(minAvailable=0), *web(2, status=status), pod("c", "n1", labels={"app": "web"})
+    )
     assert allowed(stage) == 1
 
 
 def test_all_numbers_are_there_when_a_budget_comes() -> None:
-    stage = Stage(node("n1"), *web(2), budget(minAvailable=5))
+    stage = SimulatedCluster(node("n1"), *web(2), budget(minAvailable=5))
     assert status_of(stage) == api.PodDisruptionBudgetStatus(current_healthy=2, desired_healthy=5, expected_pods=2)
 
 
 def test_the_status_of_the_input_is_only_the_start() -> None:
     given = {"disruptionsAllowed": 7, "currentHealthy": 8, "disruptedPods": {"web-0": "2001-09-09T01:46:40Z"}}
-    stage = Stage(node("n1"), budget(minAvailable=1, status=given), *web(2))
+    stage = SimulatedCluster(node("n1"), budget(minAvailable=1, status=given), *web(2))
     assert (allowed(stage), status_of(stage).disrupted_pods) == (1, {})
 
 
 def test_a_status_that_somebody_else_wrote_is_put_right() -> None:
-    stage = Stage(node("n1"), budget(minAvailable=1), *web(3))
+    stage = SimulatedCluster(node("n1"), budget(minAvailable=1), *web(3))
     stage.put(budget(minAvailable=1))
     assert allowed(stage) == 2
 
@@ -84,7 +87,7 @@ def test_a_status_that_somebody_else_wrote_is_put_right() -> None:
     ],
 )
 def test_whom_a_budget_covers(selector: Any, expected: int) -> None:
-    stage = Stage(
+    stage = SimulatedCluster(
         node("n1"),
         pod("a", "n1", labels={"app": "web"}),
         pod("b", "n1", labels={"tier": "back", "app": "db"}),
@@ -97,7 +100,7 @@ def test_whom_a_budget_covers(selector: Any, expected: int) -> None:
 
 def test_pods_may_change_sides() -> None:
     db = {"matchLabels": {"app": "db"}}
-    stage = Stage(node("n1"), budget(minAvailable=0), budget("other", db, minAvailable=0), *web(2))
+    stage = SimulatedCluster(node("n1"), budget(minAvailable=0), budget("other", db, minAvailable=0), *web(2))
     assert (allowed(stage), allowed(stage, "other")) == (2, 0)
     stage.put(pod("web-0", "n1", labels={"app": "db"}))
     assert (allowed(stage), allowed(stage, "other")) == (1, 1)
@@ -106,14 +109,14 @@ def test_pods_may_change_sides() -> None:
 
 
 def test_a_pod_may_be_under_several_budgets() -> None:
-    stage = Stage(node("n1"), budget(minAvailable=0), budget("strict", {}, minAvailable=2), *web(3))
+    stage = SimulatedCluster(node("n1"), budget(minAvailable=0), budget("strict", {}, minAvailable=2), *web(3))
     assert (allowed(stage), allowed(stage, "strict")) == (3, 1)
     stage.delete("web-0")
     assert (allowed(stage), allowed(stage, "strict")) == (2, 0)
 
 
 def test_budgets_come_change_and_go() -> None:
-    stage = Stage(node("n1"), *web(4))
+    stage = SimulatedCluster(node("n1"), *web(4))
     stage.put(budget(minAvailable=1))
     assert allowed(stage) == 3
     stage.put(budget(minAvailable=3))
@@ -136,7 +139,7 @@ def test_budgets_come_change_and_go() -> None:
     ],
 )
 def test_as_many_pods_are_expected_as_their_workload_wants(kind: str, spec: dict[str, Any]) -> None:
-    stage = Stage(node("n1"), workload(kind, "web", replicas=4, **spec), budget(maxUnavailable="25%"))
+    stage = SimulatedCluster(node("n1"), workload(kind, "web", replicas=4, **spec), budget(maxUnavailable="25%"))
     names = stage.names()
     for name in names[:3]:
         stage.bind(name)
@@ -148,7 +151,7 @@ def test_as_many_pods_are_expected_as_their_workload_wants(kind: str, spec: dict
 
 def test_a_deployment_is_expected_to_have_its_pods_whatever_its_replica_sets() -> None:
     of_web = {"kind": "Deployment", "name": "web", "uid": "d"}
-    stage = Stage(
+    stage = SimulatedCluster(
         node("n1"),
         workload("Deployment", "web", uid="d", replicas=3),
         workload("ReplicaSet", "web-1", uid="r1", owner=of_web, replicas=2),
@@ -171,18 +174,20 @@ def test_a_deployment_is_expected_to_have_its_pods_whatever_its_replica_sets() -
     ],
 )
 def test_owners_that_are_not_in_the_input(owner: dict[str, Any], expected: int) -> None:
-    stage = Stage(node("n1"), budget(maxUnavailable=1), *web(3, owner=owner))
+    stage = SimulatedCluster(node("n1"), budget(maxUnavailable=1), *web(3, owner=owner))
     assert allowed(stage) == expected
 
 
 def test_daemons_have_no_scale() -> None:
-    stage = Stage(node("n1"), workload("DaemonSet", "web"), budget(maxUnavailable=1), budget("least", minAvailable=0))
+    stage = SimulatedCluster(
+        node("n1"), workload("DaemonSet", "web"), budget(maxUnavailable=1), budget("least", minAvailable=0)
+    )
     stage.bind(stage.names()[0])
     assert (allowed(stage), allowed(stage, "least")) == (0, 1)
 
 
 def test_nothing_is_written_that_nobody_reads() -> None:
-    stage = Stage(node("n1"), budget(minAvailable=3), *web(3, ""))
+    stage = SimulatedCluster(node("n1"), budget(minAvailable=3), *web(3, ""))
     stage.seen.clear()
     stage.bind("web-0")
     stage.bind("web-1")
@@ -190,7 +195,7 @@ def test_nothing_is_written_that_nobody_reads() -> None:
 
 
 def test_a_budget_moves_nothing() -> None:
-    stage = Stage(node("n1"), budget(minAvailable=0), *web(1, ""))
+    stage = SimulatedCluster(node("n1"), budget(minAvailable=0), *web(1, ""))
     version = stage.world.version
     stage.bind("web-0")
     assert allowed(stage) == 1
@@ -205,7 +210,7 @@ BUDGETS = (
 )
 
 
-def step(stage: Stage, rng: random.Random) -> None:
+def step(stage: SimulatedCluster, rng: random.Random) -> None:
     pods = stage.pods()
     match rng.randrange(6):
         case 0 | 1 if pods:
@@ -228,10 +233,10 @@ def step(stage: Stage, rng: random.Random) -> None:
 def test_running_counts_are_what_a_count_from_scratch_finds(seed: int) -> None:
     rng = random.Random(seed)
     workloads = workload("Deployment", "web", replicas=2), workload("ReplicaSet", "db", replicas=2)
-    stage = Stage(node("n1"), *workloads, *BUDGETS, grace=rng.choice((0.0, 30.0)))
+    stage = SimulatedCluster(node("n1"), *workloads, *BUDGETS, grace=rng.choice((0.0, 30.0)))
     for _ in range(20):
         step(stage, rng)
-    fresh = Stage()
+    fresh = SimulatedCluster()
     for kind in (api.Node, api.Deployment, api.ReplicaSet, api.Pod, api.PodDisruptionBudget):
         for item in list(stage.world.all(kind)):  # type: ignore[type-var]
             fresh.world.put(item)

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import make
+from tests.builders import make
 
 from stowplan import api
 from stowplan.simulator.disruption_counts import BudgetedPod, DisruptionCounts, Scale, scaled

@@ -1,6 +1,7 @@
 from typing import Any
 
-from tests.unit.simulator.worlds import Stage, make, node, pod
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, node, pod
 
 from stowplan import api
 
@@ -10,7 +11,7 @@ VOLUMES: list[dict[str, Any]] = [{"name": "scratch", "ephemeral": {"volumeClaimT
 
 def test_a_claim_is_made_for_the_pod_and_goes_with_it() -> None:
     default = make("StorageClass", "fast", annotations={"storageclass.kubernetes.io/is-default-class": "true"})
-    stage = Stage(default, pod("a", volumes=VOLUMES))
+    stage = SimulatedCluster(default, pod("a", volumes=VOLUMES))
     claim = stage.world.get(api.PersistentVolumeClaim, "a-scratch", "default")
     assert claim is not None
     assert claim.spec.storage_class_name == "fast"
@@ -23,7 +24,7 @@ def test_a_claim_is_made_for_the_pod_and_goes_with_it() -> None:
 
 def test_a_claim_that_is_there_is_left_alone() -> None:
     given = make("PersistentVolumeClaim", "a-scratch", labels={"c": "d"})
-    stage = Stage(given, pod("a", volumes=VOLUMES))
+    stage = SimulatedCluster(given, pod("a", volumes=VOLUMES))
     claim = stage.world.get(api.PersistentVolumeClaim, "a-scratch", "default")
     assert claim is not None
     assert claim.metadata.labels == {"c": "d"}
@@ -31,4 +32,4 @@ def test_a_claim_that_is_there_is_left_alone() -> None:
 
 def test_pods_on_their_way_out_get_none() -> None:
     leaving = pod("a", "n1", volumes=VOLUMES, deletionTimestamp="2001-09-09T01:46:40Z")
-    assert Stage(node("n1"), leaving).names("PersistentVolumeClaim") == []
+    assert SimulatedCluster(node("n1"), leaving).names("PersistentVolumeClaim") == []

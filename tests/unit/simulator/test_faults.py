@@ -1,14 +1,14 @@
 import random
 from typing import Any
 
-from tests.unit.simulator.worlds import Stage, node, pod
+from tests.unit.simulator.worlds import SimulatedCluster, node, pod
 
 from stowplan.framework.instructions import Bind, Evict, Failure
 from stowplan.simulator.faults import Delayed, Fault, Faults, bind_conflict, lost_answer, lost_request, slow
 
 
-def stage(*faults: Fault) -> Stage:
-    return Stage(node("n1"), pod("a"), faults=Faults(random.Random(7), faults))
+def stage(*faults: Fault) -> SimulatedCluster:
+    return SimulatedCluster(node("n1"), pod("a"), faults=Faults(random.Random(7), faults))
 
 
 def test_a_binding_may_be_refused() -> None:

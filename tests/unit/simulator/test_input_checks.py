@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import make, node, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import node, pod, workload
 
 from stowplan.errors import InputError
 from stowplan.simulator.admission import located

@@ -1,6 +1,7 @@
 from typing import Any
 
-from tests.unit.simulator.worlds import make, node, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import node, pod, workload
 
 from stowplan.simulator.input_notes import notes
 

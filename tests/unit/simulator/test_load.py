@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import START, Stage, make, node, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import START, SimulatedCluster, node, pod, workload
 
 from stowplan import api
 from stowplan.errors import InputError
@@ -10,7 +11,7 @@ RS: dict[str, Any] = {"kind": "ReplicaSet", "name": "web", "uid": "rs"}
 
 
 def test_what_is_pending_keeps_its_order_and_the_rest_comes_first() -> None:
-    stage = Stage(
+    stage = SimulatedCluster(
         pod("z"),
         workload("Deployment", "web", replicas=2),
         pod("a"),
@@ -36,25 +37,27 @@ def test_what_is_pending_keeps_its_order_and_the_rest_comes_first() -> None:
 
 
 def test_pods_of_a_workload_are_known_before_it_looks_for_them() -> None:
-    stage = Stage(workload("ReplicaSet", "web", uid="rs", replicas=2), pod("web-a", owner=RS), pod("web-b", owner=RS))
+    stage = SimulatedCluster(
+        workload("ReplicaSet", "web", uid="rs", replicas=2), pod("web-a", owner=RS), pod("web-b", owner=RS)
+    )
     assert sorted(stage.names()) == ["web-a", "web-b"]
 
 
 def test_replica_sets_are_known_before_their_deployment_looks_for_them() -> None:
     owner = {"kind": "Deployment", "name": "web", "uid": "d"}
-    stage = Stage(workload("Deployment", "web", uid="d"), workload("ReplicaSet", "web-1", owner=owner))
+    stage = SimulatedCluster(workload("Deployment", "web", uid="d"), workload("ReplicaSet", "web-1", owner=owner))
     assert stage.names("ReplicaSet") == ["web-1"]
     assert len(stage.names()) == 1
 
 
 def test_finished_pods_take_no_part() -> None:
-    stage = Stage(pod("a", "n1", status={"phase": "Succeeded"}), pod("b", status={"phase": "Failed"}))
+    stage = SimulatedCluster(pod("a", "n1", status={"phase": "Succeeded"}), pod("b", status={"phase": "Failed"}))
     assert stage.names() == []
 
 
 def test_whoever_is_on_the_way_out_leaves() -> None:
     ending = "2001-09-09T01:46:40Z"
-    stage = Stage(
+    stage = SimulatedCluster(
         node("n1"),
         pod("a", "n1", deletionTimestamp=ending),
         pod("b", "n1", deletionTimestamp=ending, terminationGracePeriodSeconds=5),
@@ -67,14 +70,16 @@ def test_whoever_is_on_the_way_out_leaves() -> None:
 
 
 def test_namespaces_come_to_be() -> None:
-    stage = Stage(pod("a", namespace="x"), pod("b", namespace="y"), make("Namespace", "y", labels={"own": "label"}))
+    stage = SimulatedCluster(
+        pod("a", namespace="x"), pod("b", namespace="y"), make("Namespace", "y", labels={"own": "label"})
+    )
     found = {item.metadata.name: item.metadata.labels for item in stage.world.all(api.Namespace)}
     label = "kubernetes.io/metadata.name"
     assert found == {"y": {"own": "label", label: "y"}, "x": {label: "x"}}
 
 
 def test_classes_are_there_before_they_are_asked_for() -> None:
-    stage = Stage(
+    stage = SimulatedCluster(
         pod("a", priorityClassName="high"),
         make("PersistentVolumeClaim", "c"),
         make("PriorityClass", "high", value=7),
@@ -90,7 +95,7 @@ def test_all_that_would_be_refused_is_told() -> None:
     wanting = {"priorityClassName": "high"}
     template = {"spec": {"template": {"spec": wanting}}}
     with pytest.raises(InputError) as caught:
-        Stage(
+        SimulatedCluster(
             pod("a", **wanting),
             workload("Deployment", "d", pod=wanting),
             make("CronJob", "c", spec={"jobTemplate": template}),
@@ -105,7 +110,7 @@ def test_all_that_would_be_refused_is_told() -> None:
 
 def test_what_stands_in_a_cluster_needs_no_admission() -> None:
     strange = {"priorityClassName": "forgotten"}
-    stage = Stage(
+    stage = SimulatedCluster(
         workload("Deployment", "web", namespace="default", uid="d", replicas=2, pod=strange),
         pod("a", namespace="default", uid="a", **strange),
         standing=("d", "a"),
@@ -116,7 +121,7 @@ def test_what_stands_in_a_cluster_needs_no_admission() -> None:
 
 
 def test_what_is_new_comes_after_what_stands() -> None:
-    stage = Stage(
+    stage = SimulatedCluster(
         pod("first", namespace="default", uid="a"),
         workload("Deployment", "new", replicas=1),
         make("Service", "s", namespace="default", uid="s"),

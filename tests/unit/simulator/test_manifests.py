@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.simulator.worlds import Stage, make
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster
 
 from stowplan.api import KINDS
 from stowplan.errors import InputError
@@ -183,7 +184,7 @@ JSON = st.recursive(
 def test_nothing_but_an_input_error_comes_of_odd_objects(document: dict[str, Any], kind: str) -> None:
     data = json.dumps({**document, "kind": kind}).encode()
     with contextlib.suppress(InputError):
-        Stage(*(item for item, _ in load(["f"], lambda _: data).objects))
+        SimulatedCluster(*(item for item, _ in load(["f"], lambda _: data).objects))
 
 
 # On top of a cluster

@@ -1,6 +1,7 @@
 from typing import Any
 
-from tests.unit.simulator.worlds import Stage, make, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, pod, workload
 
 from stowplan import api
 from stowplan.simulator.documents import Origin
@@ -49,7 +50,7 @@ def test_owners_in_no_namespace() -> None:
 
 def test_new_uids_are_those_that_a_world_would_give() -> None:
     ((item, _),) = link(pod("a", namespace="default")).objects
-    assert item.metadata.uid == Stage(pod("a")).pod("a").metadata.uid
+    assert item.metadata.uid == SimulatedCluster(pod("a")).pod("a").metadata.uid
 
 
 def test_circles_are_told_of_once() -> None:

@@ -4,7 +4,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import CONTAINER, make, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import CONTAINER, pod, workload
 
 from stowplan import api
 from stowplan.config import default_configuration

@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import Stage, make, node
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, node
 
 from stowplan import api
 from stowplan.simulator.provisioner import Provisioner
@@ -27,7 +28,7 @@ def csi_node(name: str, *keys: str, driver: str = "csi.example.com") -> Any:
 
 
 def provision(wanted: Any, *items: Any) -> api.PersistentVolume:
-    volume = Provisioner(Stage(*items).world).make(wanted)
+    volume = Provisioner(SimulatedCluster(*items).world).make(wanted)
     assert volume is not None
     return volume
 
@@ -55,33 +56,33 @@ def test_the_volume_is_what_the_claim_asks_for() -> None:
 
 @pytest.mark.parametrize("provisioner", ["", "kubernetes.io/no-provisioner"])
 def test_some_classes_provision_nothing(provisioner: str) -> None:
-    assert Provisioner(Stage(storage_class(provisioner)).world).make(claim()) is None
+    assert Provisioner(SimulatedCluster(storage_class(provisioner)).world).make(claim()) is None
 
 
 def test_an_unknown_class_provisions_nothing() -> None:
-    assert Provisioner(Stage().world).make(claim()) is None
+    assert Provisioner(SimulatedCluster().world).make(claim()) is None
 
 
 def test_nothing_is_provisioned_for_a_node_that_is_gone() -> None:
-    assert Provisioner(Stage(storage_class()).world).make(claim(selected="n1")) is None
+    assert Provisioner(SimulatedCluster(storage_class()).world).make(claim(selected="n1")) is None
 
 
 def test_the_driver_knows_the_surroundings_of_the_node() -> None:
     volume = provision(
-        claim(selected="n1"), storage_class(), node("n1", {ZONE: "a", "rack": "7"}), csi_node("n1", "rack")
+        claim(selected="n1"), storage_class(), node("n1", labels={ZONE: "a", "rack": "7"}), csi_node("n1", "rack")
     )
     assert topology(volume) == {"rack": "7"}
 
 
 def test_else_the_class_names_them() -> None:
     allowed = {ZONE: ["a"]}, {ZONE: ["b", "c"]}
-    volume = provision(claim(selected="n1"), storage_class("csi.example.com", *allowed), node("n1", {ZONE: "c"}))
+    volume = provision(claim(selected="n1"), storage_class("csi.example.com", *allowed), node("n1", labels={ZONE: "c"}))
     assert topology(volume) == {ZONE: "c"}
 
 
 def test_without_a_node_one_of_the_places_is_taken() -> None:
     assert topology(provision(claim(), storage_class("csi.example.com", {ZONE: ["b", "c"]}))) == {ZONE: "b"}
-    nodes = [node(f"n{i}", {ZONE: zone}) for i, zone in enumerate("aabb")]
+    nodes = [node(f"n{i}", labels={ZONE: zone}) for i, zone in enumerate("aabb")]
     drivers = [csi_node(f"n{i}", ZONE) for i in range(4)]
     places = [topology(provision(claim(f"c{i}"), storage_class(), *nodes, *drivers))[ZONE] for i in range(20)]
     assert set(places) == {"a", "b"}
@@ -91,7 +92,7 @@ def test_in_tree_provisioners_go_by_their_driver() -> None:
     volume = provision(
         claim(selected="n1"),
         storage_class("kubernetes.io/aws-ebs"),
-        node("n1", {"topology.ebs.csi.aws.com/zone": "a"}),
+        node("n1", labels={"topology.ebs.csi.aws.com/zone": "a"}),
         csi_node("n1", "topology.ebs.csi.aws.com/zone", driver="ebs.csi.aws.com"),
     )
     assert volume.spec.csi is not None

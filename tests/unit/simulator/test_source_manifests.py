@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.builders import Json
 
 from stowplan import CycleState, NodeInfo, Plugin, Pod, api
 from stowplan.api import codec
@@ -18,7 +19,6 @@ from stowplan.simulator.manifests import load
 from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.source_manifests import SourceManifests
 
-Json = dict[str, Any]
 SPEC: Json = {
     "hostname": "somewhere",
     "containers": [

@@ -1,7 +1,8 @@
 from typing import Any
 
 from msgspec.structs import replace
-from tests.unit.simulator.worlds import Stage, make, node
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, node
 
 from stowplan import api
 from stowplan.cache.volumes import BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE
@@ -21,19 +22,19 @@ def storage_class(mode: str = "Immediate", provisioner: str = "csi.example.com")
     return make("StorageClass", "made", provisioner=provisioner, volumeBindingMode=mode)
 
 
-def the_claim(stage: Stage, name: str = "c") -> api.PersistentVolumeClaim:
+def the_claim(stage: SimulatedCluster, name: str = "c") -> api.PersistentVolumeClaim:
     found = stage.world.get(api.PersistentVolumeClaim, name, "default")
     assert found is not None
     return found
 
 
-def the_volume(stage: Stage, name: str = "v") -> api.PersistentVolume:
+def the_volume(stage: SimulatedCluster, name: str = "v") -> api.PersistentVolume:
     found = stage.world.get(api.PersistentVolume, name)
     assert found is not None
     return found
 
 
-def assert_bound(stage: Stage, name: str = "c", to: str = "v") -> None:
+def assert_bound(stage: SimulatedCluster, name: str = "c", to: str = "v") -> None:
     bound, source = the_claim(stage, name), the_volume(stage, to)
     assert bound.spec.volume_name == to
     assert bound.metadata.annotations[BIND_COMPLETED] == "yes"
@@ -44,21 +45,23 @@ def assert_bound(stage: Stage, name: str = "c", to: str = "v") -> None:
 
 
 def test_the_smallest_volume_that_suits_is_taken() -> None:
-    stage = Stage(volume("tiny", "1Mi"), volume("big", "9Gi"), volume("v", "2Gi"), volume("x", "1Gi", "other"), claim())
+    stage = SimulatedCluster(
+        volume("tiny", "1Mi"), volume("big", "9Gi"), volume("v", "2Gi"), volume("x", "1Gi", "other"), claim()
+    )
     assert_bound(stage)
     assert the_claim(stage).metadata.annotations[BOUND_BY_CONTROLLER] == "yes"
     assert the_volume(stage, "big").status.phase == "Available"
 
 
 def test_the_order_of_claims_and_volumes_does_not_matter() -> None:
-    stage = Stage(claim())
+    stage = SimulatedCluster(claim())
     assert the_claim(stage).status.phase == "Pending"
     stage.put(volume())
     assert_bound(stage)
 
 
 def test_a_volume_is_given_once() -> None:
-    stage = Stage(claim("one"), claim("two"), volume())
+    stage = SimulatedCluster(claim("one"), claim("two"), volume())
     phases = {name: the_claim(stage, name).status.phase for name in ("one", "two")}
     assert sorted(phases.values()) == ["Bound", "Pending"]
     stage.put(volume("w"))
@@ -67,12 +70,14 @@ def test_a_volume_is_given_once() -> None:
 
 def test_selectors_and_modes_are_heeded() -> None:
     picky = claim(spec={"selector": {"matchLabels": {"tier": "gold"}}, "accessModes": ["ReadWriteMany"]})
-    stage = Stage(volume("plain"), volume("v", labels={"tier": "gold"}, spec={"accessModes": ["ReadWriteMany"]}), picky)
+    stage = SimulatedCluster(
+        volume("plain"), volume("v", labels={"tier": "gold"}, spec={"accessModes": ["ReadWriteMany"]}), picky
+    )
     assert_bound(stage)
 
 
 def test_a_claim_that_names_its_volume() -> None:
-    stage = Stage(volume("other"), claim(spec={"volumeName": "v"}))
+    stage = SimulatedCluster(volume("other"), claim(spec={"volumeName": "v"}))
     assert the_claim(stage).status.phase == "Pending"
     stage.put(volume())
     assert_bound(stage)
@@ -81,18 +86,18 @@ def test_a_claim_that_names_its_volume() -> None:
 
 def test_a_volume_that_names_its_claim() -> None:
     reference = {"namespace": "default", "name": "c"}
-    stage = Stage(volume("smaller", "1Gi"), volume("v", "9Gi", spec={"claimRef": reference}), claim())
+    stage = SimulatedCluster(volume("smaller", "1Gi"), volume("v", "9Gi", spec={"claimRef": reference}), claim())
     assert_bound(stage)
 
 
 def test_a_volume_kept_for_somebody_else_is_not_taken() -> None:
-    stage = Stage(volume(spec={"claimRef": {"namespace": "default", "name": "other"}}), claim())
+    stage = SimulatedCluster(volume(spec={"claimRef": {"namespace": "default", "name": "other"}}), claim())
     assert the_claim(stage).status.phase == "Pending"
     assert the_volume(stage).status.phase == "Available"
 
 
 def test_an_immediate_claim_is_provisioned() -> None:
-    stage = Stage(claim(storage_class="made"))
+    stage = SimulatedCluster(claim(storage_class="made"))
     assert stage.names("PersistentVolume") == []
     stage.put(storage_class())
     (name,) = stage.names("PersistentVolume")
@@ -100,13 +105,17 @@ def test_an_immediate_claim_is_provisioned() -> None:
 
 
 def test_a_claim_that_waits_for_its_consumer_is_left_alone() -> None:
-    stage = Stage(storage_class("WaitForFirstConsumer"), volume(storage_class="made"), claim(storage_class="made"))
+    stage = SimulatedCluster(
+        storage_class("WaitForFirstConsumer"), volume(storage_class="made"), claim(storage_class="made")
+    )
     assert the_claim(stage).spec.volume_name == ""
     assert the_claim(stage).status.phase == "Pending"
 
 
 def test_what_the_scheduler_reserved_is_bound() -> None:
-    stage = Stage(storage_class("WaitForFirstConsumer"), volume(storage_class="made"), claim(storage_class="made"))
+    stage = SimulatedCluster(
+        storage_class("WaitForFirstConsumer"), volume(storage_class="made"), claim(storage_class="made")
+    )
     waiting = the_claim(stage)
     reference = api.ObjectReference(namespace="default", name="c", uid=waiting.metadata.uid)
     reserved = the_volume(stage)
@@ -115,7 +124,7 @@ def test_what_the_scheduler_reserved_is_bound() -> None:
 
 
 def test_what_the_scheduler_chose_a_node_for_is_provisioned() -> None:
-    stage = Stage(node("n1"), storage_class("WaitForFirstConsumer"), claim(storage_class="made"))
+    stage = SimulatedCluster(node("n1"), storage_class("WaitForFirstConsumer"), claim(storage_class="made"))
     select(stage, "n1")
     (name,) = stage.names("PersistentVolume")
     assert_bound(stage, to=name)
@@ -123,20 +132,20 @@ def test_what_the_scheduler_chose_a_node_for_is_provisioned() -> None:
 
 
 def test_a_node_that_is_gone_is_not_selected_any_more() -> None:
-    stage = Stage(storage_class("WaitForFirstConsumer"), claim(storage_class="made"))
+    stage = SimulatedCluster(storage_class("WaitForFirstConsumer"), claim(storage_class="made"))
     select(stage, "gone")
     assert SELECTED_NODE not in the_claim(stage).metadata.annotations
     assert stage.names("PersistentVolume") == []
 
 
-def select(stage: Stage, node_name: str) -> None:
+def select(stage: SimulatedCluster, node_name: str) -> None:
     waiting = the_claim(stage)
     annotations = {**waiting.metadata.annotations, SELECTED_NODE: node_name}
     stage.put(replace(waiting, metadata=replace(waiting.metadata, annotations=annotations)))
 
 
 def test_volumes_made_for_a_claim_go_with_it_and_others_stay() -> None:
-    stage = Stage(storage_class(), claim("c", storage_class="made"), claim("d"), volume())
+    stage = SimulatedCluster(storage_class(), claim("c", storage_class="made"), claim("d"), volume())
     assert len(stage.names("PersistentVolume")) == 2
     for name in ("c", "d"):
         stage.world.delete(the_claim(stage, name))
@@ -148,14 +157,14 @@ def test_volumes_made_for_a_claim_go_with_it_and_others_stay() -> None:
 
 
 def test_a_claim_that_loses_its_volume_is_lost() -> None:
-    stage = Stage(volume(), claim())
+    stage = SimulatedCluster(volume(), claim())
     stage.world.delete(the_volume(stage))
     stage.settle()
     assert the_claim(stage).status.phase == "Lost"
 
 
 def test_a_volume_reserved_for_a_claim_served_otherwise_is_free_again() -> None:
-    stage = Stage(volume(), claim())
+    stage = SimulatedCluster(volume(), claim())
     bound = the_claim(stage)
     reference = api.ObjectReference(namespace="default", name="c", uid=bound.metadata.uid)
     late = volume("late", annotations={BOUND_BY_CONTROLLER: "yes"})
@@ -169,11 +178,11 @@ def test_objects_of_a_snapshot_are_left_as_they_are() -> None:
     bound = claim(
         uid="u", annotations={BIND_COMPLETED: "yes"}, spec={"volumeName": "elsewhere"}, status={"phase": "Bound"}
     )
-    stage = Stage(bound)
+    stage = SimulatedCluster(bound)
     assert the_claim(stage).status.phase == "Bound"
 
 
 def test_a_malformed_selector_finds_nothing() -> None:
     broken = claim(spec={"selector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}})
-    stage = Stage(volume(), broken)
+    stage = SimulatedCluster(volume(), broken)
     assert the_claim(stage).status.phase == "Pending"

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tests import builders
+from tests.builders import make, typed
+from tests.builders.objects import METADATA
+
 from stowplan import api
-from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.framework import Pod
 from stowplan.framework.instructions import Bind
@@ -22,38 +25,27 @@ START = 1_000_000_000
 CONTAINER = {"name": "c", "image": "app:1"}
 
 
-def make(kind: str, name: str, **fields: Any) -> Any:
-    """An object; `namespace`, `labels`, `annotations`, `uid` and `owner` go to its metadata."""
-    metadata = {"name": name, **{key: fields.pop(key) for key in _METADATA if key in fields}}
-    if "owner" in fields:
-        metadata["ownerReferences"] = [{**fields.pop("owner"), "controller": True}]
-    return codec.convert(api.KINDS[kind].struct, {"metadata": metadata, **fields})
-
-
 def workload(kind: str, name: str, **spec: Any) -> Any:
     """A workload of pods labelled app=`name`; `pod` is merged into the spec of its template."""
-    metadata = {key: spec.pop(key) for key in (*_METADATA, "owner", "status") if key in spec}
+    outside = {key: spec.pop(key) for key in (*METADATA, "namespace", "status") if key in spec}
     template = {
         "metadata": {"labels": {"app": name}},
         "spec": {"containers": [CONTAINER], **spec.pop("pod", {})},
     }
-    return make(kind, name, spec={"selector": {"matchLabels": {"app": name}}, "template": template, **spec}, **metadata)
+    return make(kind, name, spec={"selector": {"matchLabels": {"app": name}}, "template": template, **spec}, **outside)
 
 
 def pod(name: str, on: str = "", **fields: Any) -> Any:
-    metadata = {key: fields.pop(key) for key in (*_METADATA, "owner", "status") if key in fields}
-    return make("Pod", name, spec={"containers": [CONTAINER], "nodeName": on, **fields}, **metadata)
+    """A pod as a manifest has it, without a namespace and a uid."""
+    return typed(builders.pod(name, on, **{"namespace": "", "uid": "", **fields}))
 
 
-def node(name: str, labels: dict[str, str] | None = None, **spec: Any) -> Any:
-    return make("Node", name, labels=labels or {}, spec=spec, status={"allocatable": {"cpu": "4", "pods": "110"}})
+def node(name: str, cpu: str = "4", **fields: Any) -> Any:
+    return typed(builders.node(name, cpu, **fields))
 
 
-_METADATA = ("namespace", "labels", "annotations", "uid", "deletionTimestamp", "generateName")
-
-
-class Stage:
-    """A world whose time stands still until a test moves it."""
+class SimulatedCluster:
+    """An API server in memory with its controllers, and a clock that a test moves."""
 
     def __init__(
         self, *items: Any, grace: float = 0.0, faults: Faults | None = None, standing: Iterable[str] = ()

@@ -1,14 +1,8 @@
 from __future__ import annotations
 
+from tests.builders import Clock
+
 from stowplan.extender.client.circuit_breaker import FAILURES, FIRST_PAUSE, LONGEST_PAUSE, Breaker
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def opened(clock: Clock) -> Breaker:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
-from tests.builders import node, pod
+from tests.builders import Json, node, pod
 
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.extender.handlers import VerbReply
 from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Scope, Status, error, reject, reject_forever
-
-Json = dict[str, Any]
 
 
 class Tiers(Plugin):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable
 
 import pytest
-from tests.builders import node, pod
+from tests.builders import node, pod, until
 from tests.unit.extender.handlers.scene import FakeClusterCache, Tiers, full, named, tiers, told
 
 from stowplan.api import LabelSelector, LabelSelectorRequirement
@@ -36,12 +35,6 @@ def hanging() -> type[Hanging]:
         let_go = threading.Event()
 
     return Fresh
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not holds():
-            await asyncio.sleep(0.01)
 
 
 STUCK = pod("stuck", labels={"hang": "yes"})

@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
 import pytest
+from tests.builders import node, pod, typed
 
 from stowplan import api
 from stowplan.api.kinds import KINDS
@@ -14,13 +15,12 @@ pytestmark = pytest.mark.usefixtures("klog")
 NODE, POD, CLAIM = KINDS["Node"], KINDS["Pod"], KINDS["PersistentVolumeClaim"]
 
 
-def node(name: str) -> api.Node:
-    return api.Node(metadata=api.ObjectMeta(name=name))
+N1 = typed(node("n1"))
 
 
-def pod(uid: str, node_name: str = "", phase: str = "") -> api.Pod:
-    meta = api.ObjectMeta(name=uid, namespace="d", uid=uid)
-    return api.Pod(metadata=meta, spec=api.PodSpec(node_name=node_name), status=api.PodStatus(phase=phase))
+def stored(name: str, on: str = "", phase: str = "") -> api.Pod:
+    made: api.Pod = typed(pod(name, on, uid=name, status={"phase": phase}))
+    return made
 
 
 def put(cache: InformerCache, *items: api.Node | api.Pod) -> None:
@@ -30,22 +30,22 @@ def put(cache: InformerCache, *items: api.Node | api.Pod) -> None:
 
 def test_nodes_and_pods_come_and_go() -> None:
     cache = InformerCache()
-    put(cache, node("n1"), pod("a", "n1"), pod("b"))
+    put(cache, N1, stored("a", "n1"), stored("b"))
     info = cache.cluster.nodes.get("n1")
     assert info is not None
     assert set(info.pods) == {"a"}
     waiting = cache.pending_pod("b")
     assert waiting is not None
-    assert waiting.key == "d/b"
-    put(cache, pod("b", "n1"))
+    assert waiting.key == "default/b"
+    put(cache, stored("b", "n1"))
     assert cache.pending_pod("b") is None
     assert set(info.pods) == {"a", "b"}
-    put(cache, pod("b"))  # older news
+    put(cache, stored("b"))  # older news
     assert cache.pending_pod("b") is None
-    put(cache, pod("a", "n1", "Succeeded"))
+    put(cache, stored("a", "n1", "Succeeded"))
     assert set(info.pods) == {"b"}
-    cache.removed(POD, [pod("b", "n1")])
-    cache.removed(NODE, [node("n1")])
+    cache.removed(POD, [stored("b", "n1")])
+    cache.removed(NODE, [N1])
     assert len(cache.cluster.nodes) == 0
     assert not cache.cluster.pods
 
@@ -102,7 +102,7 @@ def test_pods_that_may_not_be_read_are_waited_for() -> None:
 def test_nothing_changes_until_whoever_runs_plugins_lets_it() -> None:
     cache, changes = InformerCache(), list[Callable[[], None]]()
     cache.apply = changes.append
-    put(cache, node("n1"))
+    put(cache, N1)
     cache.synced(NODE)
     cache.synced(POD)
     assert (len(cache.cluster.nodes), cache.has_synced) == (0, False)
@@ -120,18 +120,18 @@ def test_reservations_hear_of_it() -> None:
     held = keeper.held = Reservations[int]()
     reservations.adopt(keeper)
     cache = InformerCache(reservations=reservations)
-    put(cache, node("n1"))
+    put(cache, N1)
     for uid in "abc":
         held.reserve(uid, "n1", 1)
-    put(cache, pod("a", "n1"))
-    cache.removed(POD, [pod("b")])
+    put(cache, stored("a", "n1"))
+    cache.removed(POD, [stored("b")])
     assert [uid for uid in "abc" if held.of(uid)] == ["c"]
     assert (held.ended["confirmed"], held.ended["released"]) == (1, 1)
 
 
 def test_one_bad_object_does_not_keep_others_out(capsys: pytest.CaptureFixture[str]) -> None:
     cache = InformerCache()
-    cache.put(NODE, [(api.Node(metadata=api.ObjectMeta(name="odd"), status=None), None), (node("n1"), None)])
+    cache.put(NODE, [(api.Node(metadata=api.ObjectMeta(name="odd"), status=None), None), (N1, None)])
     assert cache.cluster.nodes.get("n1") is not None
     assert "Failed to add an object to the cache" in capsys.readouterr().err
 
@@ -140,6 +140,6 @@ def test_the_age_of_news() -> None:
     now = 5.0
     cache = InformerCache(clock=lambda: now)
     assert cache.age() is None
-    put(cache, node("n1"))
+    put(cache, N1)
     now = 12.0
     assert cache.age() == 7.0

@@ -18,7 +18,7 @@ reasons = st.dictionaries(st.text(min_size=1, max_size=8), st.text(max_size=8), 
 POD = b'{"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"containers":[]},"status":{}}'
 
 
-def node(name: str) -> bytes:
+def node_json(name: str) -> bytes:
     return json.dumps({"metadata": {"name": name}, "spec": {}, "status": {}}).encode()
 
 
@@ -26,7 +26,7 @@ def node(name: str) -> bytes:
 def test_filter_requests(wanted: list[str]) -> None:
     named = server_requests.read_filter(client_requests.write_filter(POD, node_names=wanted))
     assert (named.names, named.nodes, named.pod.metadata.name) == (wanted, None, "p")
-    whole = server_requests.read_filter(client_requests.write_filter(POD, nodes=map(node, wanted)))
+    whole = server_requests.read_filter(client_requests.write_filter(POD, nodes=map(node_json, wanted)))
     assert whole.mode == "nodes"
     assert whole.names == wanted
 
@@ -65,7 +65,7 @@ def test_filter_results(
     passing: list[str], failed: dict[str, str], unresolvable: dict[str, str], whole: bool, lower: bool
 ) -> None:
     mode = "nodes" if whole else "names"
-    given_ = list(map(node, passing)) if whole else passing
+    given_ = list(map(node_json, passing)) if whole else passing
     body = server_replies.write_filter_result(mode, given_, failed, unresolvable, lower_case=lower)  # type: ignore[arg-type]
     read = client_replies.read_filter_result(body)
     assert (read.nodes if whole else read.node_names) == passing

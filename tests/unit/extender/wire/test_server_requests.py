@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.builders import node
 
 from stowplan.extender.wire.errors import WireError
 from stowplan.extender.wire.server_requests import read_bind, read_filter, read_preempt
@@ -15,10 +16,6 @@ POD: dict[str, Any] = {"metadata": {"name": "web-0", "namespace": "shop", "uid":
 
 def body(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
-
-
-def node(name: str, **labels: str) -> dict[str, Any]:
-    return {"metadata": {"name": name, "labels": labels}, "spec": {}, "status": {"allocatable": {"cpu": "4"}}}
 
 
 def full(*nodes: Any) -> dict[str, Any]:

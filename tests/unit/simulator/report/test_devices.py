@@ -1,5 +1,6 @@
-from tests.unit.simulator.runs import Run, node
-from tests.unit.simulator.worlds import make, pod
+from tests.builders import make
+from tests.unit.simulator.runs import Run
+from tests.unit.simulator.worlds import node, pod
 
 from stowplan.simulator.report.devices import devices_of
 from stowplan.simulator.report.tables import Style, tables

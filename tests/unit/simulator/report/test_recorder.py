@@ -1,5 +1,6 @@
-from tests.unit.simulator.runs import Run, asking, node
-from tests.unit.simulator.worlds import make, pod, workload
+from tests.builders import make
+from tests.unit.simulator.runs import Run, asking
+from tests.unit.simulator.worlds import node, pod, workload
 
 from stowplan import CycleState, Plugin, Pod, Status, reject
 from stowplan.simulator.report.recorder import workload_of

@@ -2,8 +2,9 @@ import json
 
 import pytest
 import yaml
-from tests.unit.simulator.runs import Run, asking, node
-from tests.unit.simulator.worlds import make, pod
+from tests.builders import make
+from tests.unit.simulator.runs import Run, asking
+from tests.unit.simulator.worlds import node, pod
 
 from stowplan.simulator.report import SimulationReport
 from stowplan.simulator.report.detailed_decisions import podium, recording

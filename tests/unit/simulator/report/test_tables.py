@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.simulator.runs import Run, asking, node
-from tests.unit.simulator.worlds import make, pod, workload
+from tests.builders import make
+from tests.unit.simulator.runs import Run, asking
+from tests.unit.simulator.worlds import node, pod, workload
 
 from stowplan.simulator.report import SimulationReport
 from stowplan.simulator.report import tables as module

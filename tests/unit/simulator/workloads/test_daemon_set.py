@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from tests.builders import expressions, node_affinity
-from tests.unit.simulator.worlds import Stage, node, pod, workload
+from tests.unit.simulator.worlds import SimulatedCluster, node, pod, workload
 
 from stowplan import api
 from stowplan.api import codec
@@ -33,9 +33,9 @@ def _fields(spec: api.PodSpec) -> dict[str, Any]:
         (node("n", taints=[{**TAINT, "effect": "PreferNoSchedule"}]), {}, True),
         (node("n", taints=[TAINT]), {"tolerations": [{"key": "own", "operator": "Exists"}]}, True),
         (node("n"), {"nodeSelector": {"disk": "ssd"}}, False),
-        (node("n", {"disk": "ssd"}), {"nodeSelector": {"disk": "ssd"}}, True),
+        (node("n", labels={"disk": "ssd"}), {"nodeSelector": {"disk": "ssd"}}, True),
         (node("n"), {"affinity": node_affinity(expressions("disk", "Exists"))}, False),
-        (node("n", {"disk": "ssd"}), {"affinity": node_affinity(expressions("disk", "Exists"))}, True),
+        (node("n", labels={"disk": "ssd"}), {"affinity": node_affinity(expressions("disk", "Exists"))}, True),
         (node("n"), {"nodeName": "n"}, True),
         (node("n"), {"nodeName": "m"}, False),
     ],
@@ -51,7 +51,7 @@ def test_an_unavailable_network_is_tolerated_by_those_on_the_host_network() -> N
 
 
 def test_every_suitable_node_gets_a_pod() -> None:
-    stage = Stage(node("n1"), node("n2", taints=[TAINT]), node("n3"), workload("DaemonSet", "agent"))
+    stage = SimulatedCluster(node("n1"), node("n2", taints=[TAINT]), node("n3"), workload("DaemonSet", "agent"))
     fields = [_field(each) for each in stage.pods()]
     assert fields == [("n1",), ("n3",)]
     labels = dict(stage.pods()[0].metadata.labels)
@@ -66,7 +66,9 @@ def test_other_affinity_is_kept_and_what_nodes_are_required_is_replaced() -> Non
     affinity = node_affinity(
         expressions("kubernetes.io/os", "Exists"), preferred=[{"weight": 1, "preference": expressions("a", "Exists")}]
     )
-    stage = Stage(node("n1", {"kubernetes.io/os": "linux"}), workload("DaemonSet", "agent", pod={"affinity": affinity}))
+    stage = SimulatedCluster(
+        node("n1", labels={"kubernetes.io/os": "linux"}), workload("DaemonSet", "agent", pod={"affinity": affinity})
+    )
     (made,) = stage.pods()
     assert _field(made) == ("n1",)
     assert made.spec.affinity is not None
@@ -75,18 +77,18 @@ def test_other_affinity_is_kept_and_what_nodes_are_required_is_replaced() -> Non
 
 
 def test_a_new_node_gets_a_pod() -> None:
-    stage = Stage(workload("DaemonSet", "agent"))
+    stage = SimulatedCluster(workload("DaemonSet", "agent"))
     assert stage.names() == []
     assert list(stage.controllers.notes()) == ["DaemonSet default/agent: there is no node for it, so it has no pods"]
     stage.put(node("n1"))
     assert [_field(each) for each in stage.pods()] == [("n1",)]
-    stage.put(node("n1", {"a": "b"}))
+    stage.put(node("n1", labels={"a": "b"}))
     assert len(stage.pods()) == 1
     assert list(stage.controllers.notes()) == []
 
 
 def test_a_lost_pod_is_replaced_while_its_node_is_there() -> None:
-    stage = Stage(node("n1"), workload("DaemonSet", "agent"))
+    stage = SimulatedCluster(node("n1"), workload("DaemonSet", "agent"))
     (first,) = stage.names()
     stage.bind(first)
     stage.delete(first)
@@ -99,7 +101,7 @@ def test_a_lost_pod_is_replaced_while_its_node_is_there() -> None:
 
 
 def test_a_pod_that_still_waits_for_its_node_goes_with_it() -> None:
-    stage = Stage(node("n1"), node("n2"), workload("DaemonSet", "agent"))
+    stage = SimulatedCluster(node("n1"), node("n2"), workload("DaemonSet", "agent"))
     stage.world.delete(node("n1"))
     stage.settle()
     assert [_field(each) for each in stage.pods()] == [("n2",)]
@@ -107,7 +109,7 @@ def test_a_pod_that_still_waits_for_its_node_goes_with_it() -> None:
 
 def test_nodes_that_have_a_pod_get_none() -> None:
     pending = pod("agent-b", owner=OWNER, affinity=node_affinity({"matchFields": [_name_field("n2")]}))
-    stage = Stage(
+    stage = SimulatedCluster(
         *(node(f"n{i}") for i in (1, 2, 3)),
         pod("agent-a", "n1", owner=OWNER),
         pending,

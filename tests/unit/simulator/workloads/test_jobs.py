@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import CONTAINER, Stage, make, node, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import CONTAINER, SimulatedCluster, node, pod, workload
 
 from stowplan import api
 from stowplan.simulator.workloads.jobs import parse_indexes
@@ -31,11 +32,11 @@ def job(**spec: Any) -> Any:
     ],
 )
 def test_as_many_pods_as_may_run_at_once(spec: dict[str, Any], status: dict[str, Any], made: int) -> None:
-    assert len(Stage(job(**spec, status=status)).names()) == made
+    assert len(SimulatedCluster(job(**spec, status=status)).names()) == made
 
 
 def test_pods_are_labelled_as_the_jobs() -> None:
-    (made,) = Stage(job()).pods()
+    (made,) = SimulatedCluster(job()).pods()
     assert made.metadata.name.startswith("sum-")
     assert made.metadata.labels == {
         "app": "sum",
@@ -44,12 +45,14 @@ def test_pods_are_labelled_as_the_jobs() -> None:
         "controller-uid": "j",
         "batch.kubernetes.io/controller-uid": "j",
     }
-    (plain,) = Stage(job(manualSelector=True)).pods()
+    (plain,) = SimulatedCluster(job(manualSelector=True)).pods()
     assert plain.metadata.labels == {"app": "sum"}
 
 
 def test_indexed_pods() -> None:
-    stage = Stage(job(completionMode="Indexed", completions=5, parallelism=2, status={"completedIndexes": "0,2-3"}))
+    stage = SimulatedCluster(
+        job(completionMode="Indexed", completions=5, parallelism=2, status={"completedIndexes": "0,2-3"})
+    )
     one, two = stage.pods()
     assert [each.metadata.labels[INDEX] for each in (one, two)] == ["1", "4"]
     assert one.metadata.annotations == {INDEX: "1"}
@@ -59,7 +62,7 @@ def test_indexed_pods() -> None:
 
 
 def test_lost_pods_are_replaced_and_those_there_count() -> None:
-    stage = Stage(node("n1"), job(parallelism=3), pod("sum-a", "n1", owner=OWNER))
+    stage = SimulatedCluster(node("n1"), job(parallelism=3), pod("sum-a", "n1", owner=OWNER))
     assert len(stage.names()) == 3
     stage.delete("sum-a")
     assert len(stage.names()) == 3
@@ -67,7 +70,7 @@ def test_lost_pods_are_replaced_and_those_there_count() -> None:
 
 
 def test_success_ends_the_need() -> None:
-    stage = Stage(job(completions=2, parallelism=1))
+    stage = SimulatedCluster(job(completions=2, parallelism=1))
     (name,) = stage.names()
     stage.put(pod(name, owner={**OWNER, "apiVersion": "batch/v1"}, status={"phase": "Succeeded"}))
     assert len(stage.names()) == 2
@@ -84,7 +87,7 @@ def cron_job(**more: Any) -> Any:
 
 
 def test_a_cron_job_makes_one_job() -> None:
-    stage = Stage(cron_job())
+    stage = SimulatedCluster(cron_job())
     (made,) = stage.world.all(api.Job)
     assert made.metadata.name == f"nightly-{1_000_000_000 // 60}"
     assert made.metadata.labels == {"a": "b"}
@@ -93,10 +96,10 @@ def test_a_cron_job_makes_one_job() -> None:
 
 
 def test_a_cron_job_that_has_jobs_or_is_suspended_makes_none() -> None:
-    assert Stage(cron_job(suspend=True)).names("Job") == []
+    assert SimulatedCluster(cron_job(suspend=True)).names("Job") == []
     done = {"conditions": [{"type": "Complete", "status": "True"}]}
     before = workload("Job", "nightly-1", owner={"kind": "CronJob", "name": "nightly", "uid": "c"}, status=done)
-    stage = Stage(cron_job(), before)
+    stage = SimulatedCluster(cron_job(), before)
     assert stage.names("Job") == ["nightly-1"]
     assert stage.names() == []
 

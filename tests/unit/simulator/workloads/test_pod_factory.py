@@ -1,10 +1,10 @@
-from tests.unit.simulator.worlds import Stage, pod, workload
+from tests.unit.simulator.worlds import SimulatedCluster, pod, workload
 
 from stowplan import api
 from stowplan.simulator.workloads.pod_factory import PodFactory, again, owned_by
 
 
-def stamp(stage: Stage) -> PodFactory:
+def stamp(stage: SimulatedCluster) -> PodFactory:
     owner = workload("ReplicaSet", "web", uid="u", namespace="default")
     return PodFactory(stage.world, owner, owner.spec.template)
 
@@ -16,7 +16,7 @@ def test_references_to_an_owner() -> None:
 
 
 def test_replicas_share_all_but_their_names() -> None:
-    made = stamp(Stage())
+    made = stamp(SimulatedCluster())
     one, two = made.pod(), made.pod()
     assert one.metadata.name != two.metadata.name
     assert one.metadata.generate_name == "web-"
@@ -29,20 +29,20 @@ def test_replicas_share_all_but_their_names() -> None:
 
 
 def test_names_are_the_same_in_every_run() -> None:
-    assert [stamp(Stage()).pod() for _ in range(2)] == [stamp(Stage()).pod() for _ in range(2)]
+    assert [stamp(SimulatedCluster()).pod() for _ in range(2)] == [stamp(SimulatedCluster()).pod() for _ in range(2)]
 
 
 def test_names_in_use_are_passed_over() -> None:
-    taken = stamp(Stage()).pod().metadata.name
-    assert stamp(Stage(pod(taken))).pod().metadata.name != taken
+    taken = stamp(SimulatedCluster()).pod().metadata.name
+    assert stamp(SimulatedCluster(pod(taken))).pod().metadata.name != taken
 
 
 def test_a_pod_of_its_own_sort() -> None:
     spec = api.PodSpec(node_name="n")
-    made = stamp(Stage()).pod("web-0", labels={"a": "b"}, annotations={"c": "d"}, spec=spec)
+    made = stamp(SimulatedCluster()).pod("web-0", labels={"a": "b"}, annotations={"c": "d"}, spec=spec)
     assert (made.metadata.name, made.metadata.generate_name) == ("web-0", "")
     assert (made.metadata.labels, made.metadata.annotations, made.spec) == ({"a": "b"}, {"c": "d"}, spec)
-    assert stamp(Stage()).pod(base="job-3-").metadata.name.startswith("job-3-")
+    assert stamp(SimulatedCluster()).pod(base="job-3-").metadata.name.startswith("job-3-")
 
 
 def test_a_pod_once_more() -> None:
@@ -50,10 +50,10 @@ def test_a_pod_once_more() -> None:
     lost = pod(
         "web-a", "n", namespace="default", uid="a", labels={"x": "y"}, hostNetwork=True, status={"phase": "Running"}
     )
-    made = again(Stage().world, lost, owner)
+    made = again(SimulatedCluster().world, lost, owner)
     assert made.metadata.name.startswith("web-")
     assert (made.metadata.uid, made.metadata.labels, made.status.phase) == ("", {"x": "y"}, "Pending")
     assert (made.spec.node_name, made.spec.host_network) == ("", True)
-    taken = Stage(pod(made.metadata.name))
+    taken = SimulatedCluster(pod(made.metadata.name))
     assert again(taken.world, lost, owner).metadata.name != made.metadata.name
     assert again(taken.world, lost, workload("StatefulSet", "web")).metadata.name == "web-a"

@@ -2,26 +2,27 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.simulator.worlds import Stage, make, node, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, node, pod, workload
 
 
 def test_bare_pods_do_not_come_back() -> None:
-    stage = Stage(pod("a"))
+    stage = SimulatedCluster(pod("a"))
     stage.delete("a")
     assert stage.names() == []
 
 
 def test_pods_of_owners_that_are_not_there_do_not_come_back() -> None:
-    stage = Stage(pod("a", owner={"kind": "ReplicaSet", "name": "web", "uid": "u"}))
+    stage = SimulatedCluster(pod("a", owner={"kind": "ReplicaSet", "name": "web", "uid": "u"}))
     stage.delete("a")
-    strange = Stage(pod("a", owner={"kind": "Rocket", "name": "web", "uid": "u"}))
+    strange = SimulatedCluster(pod("a", owner={"kind": "Rocket", "name": "web", "uid": "u"}))
     strange.delete("a")
     assert stage.names() == strange.names() == []
 
 
 def test_an_owner_of_the_same_name_is_not_the_owner() -> None:
     reference: dict[str, Any] = {"kind": "ReplicaSet", "name": "web", "uid": "former"}
-    stage = Stage(workload("ReplicaSet", "web", replicas=1, uid="u"), pod("a", owner=reference))
+    stage = SimulatedCluster(workload("ReplicaSet", "web", replicas=1, uid="u"), pod("a", owner=reference))
     assert len(stage.names()) == 2
     stage.delete("a")
     assert len(stage.names()) == 1
@@ -29,7 +30,7 @@ def test_an_owner_of_the_same_name_is_not_the_owner() -> None:
 
 def test_the_pods_of_a_deleted_workload_go_and_stay_away() -> None:
     deployment = workload("Deployment", "web", replicas=2, namespace="default")
-    stage = Stage(node("n1"), deployment)
+    stage = SimulatedCluster(node("n1"), deployment)
     stage.bind(stage.names()[0])
     stage.world.delete(deployment)
     stage.settle()
@@ -39,7 +40,9 @@ def test_the_pods_of_a_deleted_workload_go_and_stay_away() -> None:
 
 def test_everything_is_the_same_in_every_run() -> None:
     def run() -> list[Any]:
-        stage = Stage(node("n1"), workload("Deployment", "web", replicas=3), workload("Job", "sum", parallelism=2))
+        stage = SimulatedCluster(
+            node("n1"), workload("Deployment", "web", replicas=3), workload("Job", "sum", parallelism=2)
+        )
         stage.bind(stage.names()[0])
         stage.delete(stage.names()[0])
         return stage.seen
@@ -48,14 +51,16 @@ def test_everything_is_the_same_in_every_run() -> None:
 
 
 # Workloads of a cluster
-def standing(kind: str, *pods: Any, replicas: int | None = 3, nodes: tuple[str, ...] = ("n1", "n2")) -> Stage:
+def standing(
+    kind: str, *pods: Any, replicas: int | None = 3, nodes: tuple[str, ...] = ("n1", "n2")
+) -> SimulatedCluster:
     """A workload of a cluster with these pods, of which it lacks some."""
     wanted = {} if replicas is None else {"replicas": replicas}
     owner = workload(kind, "web", namespace="default", uid="u", **wanted)
     places = [node(name) for name in nodes]
     places = [replace(each, metadata=replace(each.metadata, uid=each.metadata.name)) for each in places]
     uids = [item.metadata.uid for item in (*places, owner, *pods)]
-    return Stage(*places, owner, *pods, standing=uids)
+    return SimulatedCluster(*places, owner, *pods, standing=uids)
 
 
 def its(name: str, on: str = "", kind: str = "ReplicaSet", **fields: Any) -> Any:
@@ -68,7 +73,7 @@ def test_what_a_workload_of_a_cluster_lacks_is_not_made() -> None:
     assert standing("StatefulSet", its("web-0", "n1", "StatefulSet")).names() == ["web-0"]
     assert standing("DaemonSet", its("a", "n1", "DaemonSet"), replicas=None).names() == ["a"]
     cron_job = make("CronJob", "c", namespace="default", uid="c", spec={"jobTemplate": {}})
-    assert Stage(cron_job, standing=("c",)).names("Job") == []
+    assert SimulatedCluster(cron_job, standing=("c",)).names("Job") == []
 
 
 def test_what_a_workload_of_a_cluster_loses_is_made_anew_as_it_was() -> None:
@@ -112,4 +117,4 @@ def test_a_node_that_is_new_gets_the_daemons_of_the_cluster() -> None:
 def test_nothing_is_noted_about_workloads_of_a_cluster() -> None:
     stage = standing("StatefulSet", its("web-0", kind="StatefulSet"))
     assert list(stage.controllers.notes()) == []
-    assert list(Stage(workload("StatefulSet", "web", replicas=3)).controllers.notes()) != []
+    assert list(SimulatedCluster(workload("StatefulSet", "web", replicas=3)).controllers.notes()) != []

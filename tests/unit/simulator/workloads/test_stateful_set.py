@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import Stage, make, node, pod, workload
+from tests.builders import make
+from tests.unit.simulator.worlds import SimulatedCluster, node, pod, workload
 
 from stowplan import api
 
@@ -14,7 +15,7 @@ def parallel(**spec: Any) -> Any:
 
 
 def test_pods_have_numbers() -> None:
-    stage = Stage(parallel(replicas=2))
+    stage = SimulatedCluster(parallel(replicas=2))
     assert stage.names() == ["db-0", "db-1"]
     labels = dict(stage.pod("db-1").metadata.labels)
     assert labels.pop("controller-revision-hash").startswith("db-")
@@ -26,11 +27,11 @@ def test_pods_have_numbers() -> None:
 
 
 def test_numbers_may_start_elsewhere() -> None:
-    assert Stage(parallel(replicas=2, ordinals={"start": 5})).names() == ["db-5", "db-6"]
+    assert SimulatedCluster(parallel(replicas=2, ordinals={"start": 5})).names() == ["db-5", "db-6"]
 
 
 def test_each_pod_waits_for_the_one_before() -> None:
-    stage = Stage(node("n1"), workload("StatefulSet", "db", replicas=3))
+    stage = SimulatedCluster(node("n1"), workload("StatefulSet", "db", replicas=3))
     assert stage.names() == ["db-0"]
     assert list(stage.controllers.notes()) == [
         "StatefulSet default/db: 2 of 3 pods are not made before the one ahead of them is ready"
@@ -53,12 +54,12 @@ def test_each_pod_waits_for_the_one_before() -> None:
 )
 def test_pods_of_a_snapshot_are_ready_unless_they_run_and_are_not(status: dict[str, Any], made: list[str]) -> None:
     first = pod("db-0", "n1", owner=OWNER, status=status)
-    stage = Stage(node("n1"), workload("StatefulSet", "db", uid="s", replicas=3), first)
+    stage = SimulatedCluster(node("n1"), workload("StatefulSet", "db", uid="s", replicas=3), first)
     assert stage.names() == ["db-0", *made]
 
 
 def test_a_set_that_grows_waits_for_who_is_on_the_way_out() -> None:
-    stage = Stage(node("n1"), workload("StatefulSet", "db", replicas=1), grace=30)
+    stage = SimulatedCluster(node("n1"), workload("StatefulSet", "db", replicas=1), grace=30)
     stage.bind("db-0")
     stage.delete("db-0")
     stage.put(workload("StatefulSet", "db", replicas=2))
@@ -71,7 +72,7 @@ def test_a_set_that_grows_waits_for_who_is_on_the_way_out() -> None:
 
 
 def test_starting_takes_no_longer_in_a_large_set() -> None:
-    stage = Stage(node("n1"), parallel(replicas=50))
+    stage = SimulatedCluster(node("n1"), parallel(replicas=50))
     looked_at = 0
     find = stage.world.get
 
@@ -86,7 +87,7 @@ def test_starting_takes_no_longer_in_a_large_set() -> None:
 
 
 def test_a_lost_pod_comes_back_under_its_name() -> None:
-    stage = Stage(node("n1"), workload("StatefulSet", "db", replicas=2))
+    stage = SimulatedCluster(node("n1"), workload("StatefulSet", "db", replicas=2))
     stage.bind("db-0")
     stage.bind("db-1")
     before = stage.pod("db-0")
@@ -97,7 +98,7 @@ def test_a_lost_pod_comes_back_under_its_name() -> None:
 
 
 def test_a_pod_on_its_way_out_is_waited_for() -> None:
-    stage = Stage(node("n1"), parallel(replicas=1), grace=30)
+    stage = SimulatedCluster(node("n1"), parallel(replicas=1), grace=30)
     stage.bind("db-0")
     old = stage.pod("db-0").metadata.uid
     stage.delete("db-0")
@@ -109,13 +110,13 @@ def test_a_pod_on_its_way_out_is_waited_for() -> None:
 
 
 def test_only_missing_pods_are_made() -> None:
-    stage = Stage(node("n1"), parallel(uid="s", replicas=3), pod("db-1", "n1", owner=OWNER))
+    stage = SimulatedCluster(node("n1"), parallel(uid="s", replicas=3), pod("db-1", "n1", owner=OWNER))
     assert sorted(stage.names()) == ["db-0", "db-1", "db-2"]
     assert stage.pod("db-1").spec.node_name == "n1"
 
 
 def test_every_pod_has_claims_of_its_own() -> None:
-    stage = Stage(
+    stage = SimulatedCluster(
         parallel(replicas=2, volumeClaimTemplates=CLAIMS, pod={"volumes": [{"name": "data"}, {"name": "other"}]}),
         make("StorageClass", "fast", annotations={"storageclass.kubernetes.io/is-default-class": "true"}),
     )
@@ -131,7 +132,7 @@ def test_every_pod_has_claims_of_its_own() -> None:
 
 
 def test_claims_are_kept_for_the_next_pod() -> None:
-    stage = Stage(node("n1"), parallel(replicas=1, volumeClaimTemplates=CLAIMS))
+    stage = SimulatedCluster(node("n1"), parallel(replicas=1, volumeClaimTemplates=CLAIMS))
     before = stage.world.get(api.PersistentVolumeClaim, "data-db-0", "default")
     stage.delete("db-0")
     assert stage.world.get(api.PersistentVolumeClaim, "data-db-0", "default") is before

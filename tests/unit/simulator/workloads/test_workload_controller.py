@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import Stage, pod, workload
+from tests.unit.simulator.worlds import SimulatedCluster, pod, workload
 
 from stowplan import api
 from stowplan.simulator.workloads.workload_controller import WorkloadController
@@ -20,12 +20,12 @@ class Idle(WorkloadController):
 
 
 @pytest.fixture
-def stage() -> Stage:
+def stage() -> SimulatedCluster:
     leaving = pod("b", owner=OWNER, deletionTimestamp="2001-09-09T01:46:40Z")
-    return Stage(pod("a", owner=OWNER), leaving, pod("c", owner=OWNER), pod("d"))
+    return SimulatedCluster(pod("a", owner=OWNER), leaving, pod("c", owner=OWNER), pod("d"))
 
 
-def test_active_pods_are_counted(stage: Stage) -> None:
+def test_active_pods_are_counted(stage: SimulatedCluster) -> None:
     maker = Idle(stage.world, stage.controllers.admission)
     owner = workload("ReplicaSet", "web", uid="u", namespace="default")
     assert [each.metadata.name for each in maker.pods_of(owner)] == ["a", "b", "c"]
@@ -41,7 +41,7 @@ def test_active_pods_are_counted(stage: Stage) -> None:
     assert maker.count_active(owner) == 2
 
 
-def test_a_stamp_lasts_as_long_as_the_template(stage: Stage) -> None:
+def test_a_stamp_lasts_as_long_as_the_template(stage: SimulatedCluster) -> None:
     maker = Idle(stage.world, stage.controllers.admission)
     owner = workload("ReplicaSet", "web", uid="u")
     stamp = maker.stamp(owner, owner.spec.template)
@@ -51,5 +51,5 @@ def test_a_stamp_lasts_as_long_as_the_template(stage: Stage) -> None:
     assert maker.stamp(changed, changed.spec.template).spec.scheduler_name == "mine"
 
 
-def test_nothing_is_waited_for_by_default(stage: Stage) -> None:
+def test_nothing_is_waited_for_by_default(stage: SimulatedCluster) -> None:
     assert Idle(stage.world, stage.controllers.admission).waiting(workload("ReplicaSet", "web")) is None

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.builders import Json
 from tests.extenders import WebExtender
 
 from stowplan.testing.extender import check_extender, mutations, sample_nodes, sample_pod
 from stowplan.testing.extender.__main__ import main
 
-Json = dict[str, Any]
 VERBS = {"filter_verb": "filter", "prioritize_verb": "prioritize", "preempt_verb": "preempt", "bind_verb": "bind"}
 
 

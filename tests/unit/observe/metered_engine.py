@@ -1,4 +1,4 @@
-"""An engine with instruments on it."""
+"""An engine whose observer writes metrics."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from stowplan.observe.metrics_observer import MetricsObserver
 from stowplan.observe.registry import MetricRegistry
 
 
-class Stage:
-    """Cycles run by hand; what was counted is read as Prometheus would."""
+class MeteredEngine:
+    """An engine and its metrics, read as Prometheus reads them."""
 
     def __init__(self, *items: Any, **options: Any) -> None:
         self.metrics = SchedulerMetrics(MetricRegistry())
@@ -25,7 +25,7 @@ class Stage:
         self.instruments.announce(self.host.engine.profiles.values())
 
     def told(self, name: str, **labels: str) -> float | None:
-        """The value of a sample; None where there is none."""
+        """The value of a sample, or None."""
         return next((value for found, value in self.all_told(name) if found == labels), None)
 
     def all_told(self, name: str) -> list[tuple[dict[str, str], float]]:
