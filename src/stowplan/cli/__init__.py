@@ -1,8 +1,8 @@
-"""The command line: arguments are parsed here, and clock, randomness and files are handed to the rooms below.
+"""The command line: parses arguments and passes clock, randomness and files to the packages below.
 
-Belongs here: one module for each command, its options, how its result is printed. Results go to standard output,
-messages to standard error.
-Does not belong here: any decision about pods or configuration; a command that grows logic took it from another room.
-May import: every room. Nothing imports this one. `main` and `version` stay free of NumPy and YAML, so that help and
-version answer at once; a command's module is imported when that command runs.
+Belongs here: one module per command with its options and its output. Results go to standard output, messages to
+standard error.
+Does not belong here: decisions about pods or configuration; such logic belongs in another package.
+May import: every package. No package imports this one. `main` does not import NumPy or YAML, so that help and version
+print at once; the module of a command is imported when the command runs.
 """

@@ -1,4 +1,4 @@
-"""`stowplan bench`: how fast decisions are made on this machine."""
+"""`stowplan bench`: measures decisions, scheduling on a real API server, and extenders."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,9 +6,9 @@ import click
 
 from stowplan.bench import NAMES, Result, Runner, load_scenario
 from stowplan.cli.bench_options import fail_for, gather, json_option, names_option, seed_option, size_option
-from stowplan.cli.columns import aligned
 from stowplan.cli.command import CommandEntry, LazyGroup
 from stowplan.cli.progress import Progress
+from stowplan.cli.streams import aligned
 
 _HEADINGS = (
     "scenario",
@@ -25,27 +25,27 @@ _HEADINGS = (
 )
 
 
-_APART = {
+_SUBCOMMANDS = {
     "cluster": CommandEntry(
         "stowplan.cli.bench_cluster",
         "cluster",
-        "Measure our scheduler on a real API server, beside others on the same one.",
+        "Measure Stowplan and kube-scheduler by turns on a real API server.",
     ),
     "extender": CommandEntry(
         "stowplan.cli.bench_extender",
         "extender",
-        "Measure our extender beside a plain one in Go, asked the same by turns.",
+        "Measure Stowplan's extender and one in Go by turns.",
     ),
 }
-"""They bring along what it takes to talk to others, which not every installation has."""
+"""Imported on demand: they need dependencies that not every installation has."""
 
 
-@click.group(cls=LazyGroup, entries=_APART)
+@click.group(cls=LazyGroup, entries=_SUBCOMMANDS)
 def bench() -> None:
-    """Measure how fast decisions are made, how fast pods are scheduled on a real API server, and extenders.
+    """Measure scheduling decisions, scheduling on a real API server, and extenders.
 
-    Only rates from one run can be compared directly: machines differ, and one and the same drifts. Hence the scaled
-    rates, stated for a machine that takes one second for a loop of ten million additions, timed before and after.
+    Compare rates of the same run only: machines differ, and the speed of one machine drifts. Scaled rates are
+    normalized to a machine that takes one second for a loop of ten million additions, timed before and after.
 
     \b
     Examples:
@@ -58,36 +58,36 @@ def bench() -> None:
 @size_option("--nodes", "Nodes in the cluster", "scenario")
 @size_option("--pods", "Pods to decide", "scenario")
 @names_option("scenario", NAMES)
-@seed_option("For ties between nodes and for what is checked.")
+@seed_option("Seed for ties between nodes and for the sample that is checked.")
 @json_option("scenario")
 def decisions(nodes: int | None, pods: int | None, names: Sequence[str], seed: int, as_json: bool) -> None:
-    """Measure decisions in this process: the default profile, all nodes scored, no API server.
+    """Measure decisions in this process: default profile, all nodes scored, no API server.
 
-    A pod is interned, decided and placed before the next one is looked at. 200 decisions of each scenario are made a
-    second time with every cache off, and must come out the same; if one does not, the exit status is 1.
+    Each pod is parsed, decided and placed before the next one. 200 decisions of each scenario are repeated with all
+    caches disabled and must be equal; otherwise the exit status is 1.
 
     \b
-    scaled   pods/s where the calibration loop takes one second
-    floor    what scaled should reach with 5,000 nodes
-    agreed   decisions that came out the same without caches
+    scaled   pods/s, normalized to a calibration loop of one second
+    floor    minimum of scaled with 5,000 nodes
+    agreed   repeated decisions that are equal without caches
 
     \b
     Examples:
       stowplan bench decisions
       stowplan bench decisions --scenario basic --nodes 500 --json
 
-    Exit status: 0 all came out the same, 1 some did not.
+    Exit status: 0 all repeated decisions are equal, 1 some differ.
     """
     progress = Progress(still=True)
-    runner = Runner(nodes=nodes, pods=pods, seed=seed, progress=progress.tell)
+    runner = Runner(nodes=nodes, pods=pods, seed=seed, progress=progress.write_line)
     names = names or NAMES
     results = (result for name in names for result in runner.run(load_scenario(name)))
     gather(progress, results, len(names), None if as_json else table)
-    fail_for(runner.disagreements, "decisions that are not the same without caches")
+    fail_for(runner.disagreements, "decisions that differ without caches")
 
 
 def table(results: Iterable[Result]) -> list[str]:
-    """Results in aligned columns, and below them what applies to some scenarios only."""
+    """Results in aligned columns, followed by notes on single scenarios."""
     results = list(results)
     lines = aligned([_HEADINGS, *(_row(result) for result in results)])
     return lines + [note for result in results for note in _notes(result)]
@@ -121,5 +121,5 @@ def _notes(result: Result) -> list[str]:
         ratio = result.ratios["decisions"]["per_second"]
         notes.append(f"{ratio:.2f} of the rate of bare decisions, at least {result.min_rate_ratio}")
     if result.unplaced:
-        notes.append(f"{result.unplaced:,} pods found no node")
+        notes.append(f"{result.unplaced:,} pods were not placed")
     return [f"{result.scenario}: {note}" for note in notes]

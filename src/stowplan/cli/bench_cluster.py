@@ -1,4 +1,4 @@
-"""`stowplan bench cluster`: our scheduler beside others, on a real control plane."""
+"""`stowplan bench cluster`: Stowplan and kube-scheduler on a real control plane."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -26,16 +26,16 @@ _HEADINGS = ("workload", "nodes", "pods", "", "pods/s", "cpu us", "first bind s"
     type=click.Choice((*PEERS, "none")),
     multiple=True,
     metavar="NAME",
-    help=f"Whom to compare with; may be given again. All, unless given: {', '.join(PEERS)}. Nobody: none.",
+    help=f"Scheduler to compare with; may be given again. Default: all of {', '.join(PEERS)}; 'none' disables them.",
 )
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How often each contestant takes its turn; the figures are medians then.",
+    help="Number of turns of each scheduler; figures are medians.",
 )
-@seed_option("For the images that nodes hold.")
+@seed_option("Seed for the images on nodes.")
 @json_option("workload")
 def cluster(
     names: Sequence[str],
@@ -46,29 +46,29 @@ def cluster(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Measure our scheduler on a real API server, beside others on the same one.
+    """Measure Stowplan and other schedulers by turns on the same real API server.
 
-    etcd, kube-apiserver and kube-scheduler have to be on this machine: `make control-plane` builds them. All of it,
-    with 5,000 nodes, takes some twelve minutes of two cores that have nothing else to do; one workload two or three.
-    A shared machine is faster at one time than at another, by a fifth or so: --rounds evens that out.
+    Needs etcd, kube-apiserver and kube-scheduler on this machine; `make control-plane` builds them. All workloads with
+    5,000 nodes take about twelve minutes on two otherwise idle cores, one workload two or three minutes. The speed of
+    shared machines varies by about 20 %: use --rounds to average it out.
 
     \b
-    kube-scheduler   the stock one, its own rate limit lifted
-    ceiling          binds round robin and writes the events, but decides nothing
-    cpu us           CPU time of the scheduler alone for a pod
-    first bind s     from the start of the process
-    others           the share of the machine's CPU time that went elsewhere: rates say little where it is not small
+    kube-scheduler   stock kube-scheduler without its client-side rate limit
+    ceiling          binds round robin and writes events without deciding: an upper bound
+    cpu us           CPU time of the scheduler process per pod
+    first bind s     time from the start of the process to the first binding
+    others           share of the machine's CPU time used by other processes; rates are unreliable if it is high
 
     \b
     Examples:
       stowplan bench cluster --workload basic --workload spread
       stowplan bench cluster --nodes 500 --pods 2000 --peer none --json
 
-    Exit status: 0 all was measured, whether or not it is enough, 2 a part is missing or does not start.
+    Exit status: 0 measured, even if a target was missed; 2 a binary is missing or does not start.
     """
     progress = Progress(still=True)
     peers = tuple(peers) or PEERS
-    runner = ClusterRunner(nodes=nodes, pods=pods, peers=peers, rounds=rounds, seed=seed, progress=progress.tell)
+    runner = ClusterRunner(nodes=nodes, pods=pods, peers=peers, rounds=rounds, seed=seed, progress=progress.write_line)
     names = names or NAMES
     gather(progress, runner.run(names), len(names), None if as_json else partial(table, _HEADINGS, _cells))
 

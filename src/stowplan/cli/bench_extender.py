@@ -1,4 +1,4 @@
-"""`stowplan bench extender`: our extender beside a plain one in Go."""
+"""`stowplan bench extender`: Stowplan's extender and one in Go."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,31 +18,31 @@ _HEADINGS = ("workload", "nodes", "requests", "", "p50 ms", "p99 ms", "cpu ms", 
 @click.command(cls=Command)
 @names_option("workload", NAMES)
 @size_option("--requests", "Requests to send", "workload")
-@seed_option("For what changes between requests.")
+@seed_option("Seed for the differences between requests.")
 @json_option("workload")
 def extender(names: Sequence[str], requests: int | None, seed: int, as_json: bool) -> None:
-    """Measure our extender beside a plain one in Go, asked the same by turns.
+    """Measure Stowplan's extender and a plain one in Go with the same requests, by turns.
 
-    Both read labels and allocatable of every node. The one in Go is built from benchmarks/rivals/extender, which takes
-    Go. Answers are compared, and must say the same; if one does not, the exit status is 1.
+    Both read labels and allocatable of every node. The one in Go is built from benchmarks/rivals/extender and needs
+    Go. The replies are compared; if one differs, the exit status is 1.
 
     \b
-    full, names   nodes in full, some 6 kB each, or by name alone
-    leak          a thousand requests in a row, and the memory that they leave behind
+    full, names   requests with whole nodes of about 6 kB each, or with names only
+    leak          memory growth over a thousand requests
 
     \b
     Examples:
       stowplan bench extender
       stowplan bench extender --json
 
-    Exit status: 0 all answers said the same, 1 some did not, 2 a part is missing or does not start.
+    Exit status: 0 all replies are equal, 1 some differ, 2 a binary is missing or does not start.
     """
     progress = Progress(still=True)
-    runner = ExtenderRunner(requests=requests, seed=seed, progress=progress.tell)
+    runner = ExtenderRunner(requests=requests, seed=seed, progress=progress.write_line)
     names = names or NAMES
     reports = gather(progress, runner.run(names), len(names), None if as_json else partial(table, _HEADINGS, _cells))
     disagreements = [f"{report.scenario}: {line}" for report in reports for line in report.disagreements]
-    fail_for(disagreements, "answers that are not the same")
+    fail_for(disagreements, "replies that differ")
 
 
 def _cells(figures: ExtenderFigures) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What benchmarks on the command line have in common: options, the bar while they run, and how one fails."""
+"""Shared parts of the benchmark commands: options, progress bar, and the exit status after a failed check."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import click
 
 from stowplan.cli.progress import Progress
 
-DISAGREED = 1
-SHOWN = 10
+EXIT_DISAGREED = 1
+MAX_PRINTED_DISAGREEMENTS = 10
 
 Option = Callable[[Any], Any]
 
 
 class Measured(Protocol):
-    """What comes of a scenario."""
+    """The result of a scenario."""
 
     @property
     def scenario(self) -> str: ...
@@ -28,20 +28,20 @@ T = TypeVar("T", bound=Measured)
 
 
 def names_option(what: str, names: Sequence[str]) -> Option:
-    """Which scenarios or workloads are run."""
+    """The option that selects scenarios or workloads."""
     return click.option(
         f"--{what}",
         "names",
         type=click.Choice(names),
         multiple=True,
         metavar="NAME",
-        help=f"{what.capitalize()} to run; may be given again. All, unless given: {', '.join(names)}.",
+        help=f"{what.capitalize()} to run; may be given again. Default: all of {', '.join(names)}.",
     )
 
 
 def size_option(name: str, about: str, what: str) -> Option:
-    """A number that each scenario or workload has of its own."""
-    return click.option(name, type=click.IntRange(min=1), help=f"{about}, instead of the {what}'s own number.")
+    """An option that overrides a number of each scenario or workload."""
+    return click.option(name, type=click.IntRange(min=1), help=f"{about}; overrides the {what}'s number.")
 
 
 def seed_option(about: str) -> Option:
@@ -49,13 +49,13 @@ def seed_option(about: str) -> Option:
 
 
 def json_option(what: str) -> Option:
-    return click.option("--json", "as_json", is_flag=True, help=f"Print one JSON object a {what}, a line each.")
+    return click.option("--json", "as_json", is_flag=True, help=f"Print one line of JSON per {what}.")
 
 
 def gather(
     progress: Progress, results: Iterable[T], scenarios: int, table: Callable[[list[T]], list[str]] | None
 ) -> list[T]:
-    """All results, printed as a table once they are there, or without one as a line of JSON each as it comes."""
+    """Collects all results, then prints them with `table`; without `table` prints each as a line of JSON at once."""
     gathered: list[T] = []
     with progress:
         progress.start("measuring", total=scenarios)
@@ -63,17 +63,17 @@ def gather(
             gathered.append(result)
             progress.reach(len({each.scenario for each in gathered}))
             if table is None:
-                progress.tell(result.to_json(), err=False)
+                progress.write_line(result.to_json(), err=False)
     if table is not None:
         click.echo("\n".join(table(gathered)))
     return gathered
 
 
 def fail_for(disagreements: Sequence[str], what: str) -> None:
-    """End with another exit status than 0 if anything did not come out the same."""
+    """Exits with status 1 if there are disagreements, after printing the first ones."""
     if not disagreements:
         return
-    for line in disagreements[:SHOWN]:
+    for line in disagreements[:MAX_PRINTED_DISAGREEMENTS]:
         click.echo(f"stowplan: {line}", err=True)
     click.echo(f"stowplan: {what}: {len(disagreements)}", err=True)
-    click.get_current_context().exit(DISAGREED)
+    click.get_current_context().exit(EXIT_DISAGREED)

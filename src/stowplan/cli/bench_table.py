@@ -1,15 +1,15 @@
-"""How benchmarks print what they measured of us beside others."""
+"""Tables of benchmarks that compare Stowplan with others."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stowplan.cli.columns import aligned
+from stowplan.cli.streams import aligned
 
 OURS = "stowplan"
 
 
 def table(headings: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]], reports: Sequence[Any]) -> list[str]:
-    """Reports in aligned columns, a line for each contestant, and below them what was asked for."""
+    """Reports in aligned columns, one line per contestant, followed by the comparison with each bar."""
     rows = [headings]
     for report in reports:
         first = (report.scenario, f"{report.nodes:,}", f"{report.pods:,}")

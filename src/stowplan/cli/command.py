@@ -1,4 +1,4 @@
-"""What several commands have in common: how they explain themselves, those that consist of others, those for files."""
+"""Base classes of commands: help with examples, groups, lazily imported subcommands, commands that read files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILENAME = ("-f", "--filename")
 
 
 class Command(click.Command):
-    """Shows its examples, and what follows them, at the bottom of its help, where one is when it has scrolled by."""
+    """A command whose help ends with its examples, so that they stay visible after scrolling."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -26,12 +26,12 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """Says which subcommand was probably meant, where there is none of that name."""
+    """A group that suggests a close match for an unknown subcommand."""
 
     command_class = Command
 
     def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
-        """Each subcommand with the paragraph that opens its help."""
+        """Each subcommand with the first paragraph of its help."""
         return [(name, (command.help or "").partition("\n\n")[0]) for name, command in sorted(self.commands.items())]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -56,7 +56,7 @@ class Group(Command, click.Group):
 
 
 class CommandEntry(NamedTuple):
-    """Where a subcommand lives, and its line in the help, which is printed without importing it."""
+    """Import path of a subcommand and its line in the group's help, which is printed without the import."""
 
     module: str
     attribute: str
@@ -64,7 +64,7 @@ class CommandEntry(NamedTuple):
 
 
 class LazyGroup(Group):
-    """Has further subcommands, each of which is imported when it is run."""
+    """A group with additional subcommands that are imported when they run."""
 
     def __init__(self, *args: Any, entries: dict[str, CommandEntry], **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -89,7 +89,7 @@ class LazyGroup(Group):
 
 
 class FileCommand(Command):
-    """Takes its files as arguments and, for those who are used to kubectl, also with -f before each."""
+    """A command that takes files as arguments, also with `-f` before each as kubectl does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[-1] in _FILENAME and not ctx.resilient_parsing:

@@ -1,4 +1,4 @@
-"""`stowplan completion`: what a shell needs to complete this command line."""
+"""`stowplan completion`: prints completion scripts for shells."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from stowplan.cli.shell_completion import SCRIPTS, VARIABLE, register
 @click.command(cls=Command)
 @click.argument("shell", type=click.Choice(list(SCRIPTS)))
 def completion(shell: str) -> None:
-    """Print a script that makes a SHELL complete commands, options, and values: files, classes in a file of plugins,
-    contexts of your kubeconfig, and whatever an option has a choice of.
+    """Print the completion script of a SHELL. It completes commands, options and values: files, classes in plugin
+    files, contexts of your kubeconfig, and the choices of an option.
 
     \b
     Examples:
-      bash 4.4 or newer, in this session; and in all to come:
+      bash 4.4 or newer, in this session and in all later ones:
         source <(stowplan completion bash)
         echo 'source <(stowplan completion bash)' >> ~/.bashrc
       zsh:
@@ -31,7 +31,7 @@ def completion(shell: str) -> None:
         mkdir -p ~/.config/fish/completions
         stowplan completion fish > ~/.config/fish/completions/stowplan.fish
 
-    Exit status: 0 done; 2 there is no script for this shell.
+    Exit status: 0 success; 2 there is no script for this shell.
     """
     register()
     made = get_completion_class(shell)
@@ -41,7 +41,7 @@ def completion(shell: str) -> None:
 
 
 class ContextName(click.types.StringParamType):
-    """The name of a context in the kubeconfig that kubectl would use."""
+    """The name of a context in kubectl's kubeconfig."""
 
     name = "context"
 
@@ -60,7 +60,7 @@ def _contexts(ctx: click.Context) -> list[str]:
 
 
 class PluginName(click.types.StringParamType):
-    """A file, and after the colon one of the classes in it."""
+    """A file, and after the colon a class in it."""
 
     name = "plugin"
 
@@ -89,11 +89,11 @@ _TYPES: dict[str, click.Path | PluginName] = {
     "MODULE:CLASS": PluginName(),
     "FOLDER": click.Path(file_okay=False),
 }
-"""What is completed, by what the help calls it."""
+"""Parameter types with completion, by the metavar in the help."""
 
 
 def completable(command: click.Command) -> click.Command:
-    """The command, with parameters whose values a shell can complete. Only completion asks for it."""
+    """Returns the command with parameter types that complete values. Used for completion only."""
     for param in command.params:
         if isinstance(param.type, click.types.StringParamType):
             context = isinstance(param, click.Option) and "--context" in param.opts

@@ -1,13 +1,13 @@
-"""`stowplan config`: the scheduler configuration with all defaults, and what is wrong with one."""
+"""`stowplan config`: prints the default configuration and checks configurations."""
 
 import click
 
 from stowplan.cli.command import FileCommand, Group
 from stowplan.cli.config_convert import convert, output_option, policy_option, show
 from stowplan.cli.config_extender import extender
-from stowplan.cli.config_files import policies, tell
-from stowplan.cli.files import read, shown
+from stowplan.cli.config_files import policies, print_notices
 from stowplan.cli.plugins import load_plugins, plugin_option
+from stowplan.cli.streams import read, shown
 from stowplan.config import IN_TREE_PLUGINS, Loaded, default_configuration, dump
 from stowplan.config import read as read_config
 from stowplan.config.conversion.api_versions import POLICY
@@ -22,12 +22,14 @@ def config() -> None:
 
     \b
     Examples:
-      What is wrong with this file?
+      Check a file and list its errors:
         stowplan config check scheduler.yaml
-      What would a scheduler of today make of that old one?
+      Convert an old file to the current version:
         stowplan config convert policy.json
-      What applies where no file says otherwise?
+      Print the default configuration:
         stowplan config default
+      Write the extender's entry for kube-scheduler:
+        stowplan config extender --plugin ./my.py:MyPlugin
     """
 
 
@@ -38,7 +40,7 @@ config.add_command(extender)
 @config.command()
 @output_option
 def default(output: str) -> None:
-    """Print what a scheduler without configuration runs with: every plugin, weight, argument and setting.
+    """Print the default configuration with every plugin, weight, argument and setting.
 
     \b
     Examples:
@@ -55,16 +57,16 @@ def default(output: str) -> None:
     "known_plugins",
     metavar="NAME",
     multiple=True,
-    help="A plugin that the configuration may name, where its code is not at hand for --plugin; may be given again.",
+    help="Accept this plugin name without its code (otherwise use --plugin); may be given again.",
 )
 @plugin_option
 @policy_option
 def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple[str, ...], policy: str | None) -> None:
-    """Say whether each FILE ('-' for standard input) is a valid configuration, and all that is wrong where it is not.
+    """Check whether each FILE ('-' for standard input) is a valid configuration, and print all errors.
 
-    Beyond the fields themselves, the profiles are put together: the plugins must exist, implement the extension points
-    at which they are enabled, and accept their arguments. Warnings tell of extenders that are valid and yet seldom
-    meant so, and of what has no equal today in files of earlier versions.
+    Besides the fields, the profiles are built: plugins must exist, implement the extension points at which they are
+    enabled, and accept their arguments. Warnings report settings of extenders that are valid but usually unintended,
+    and settings of earlier versions without an equivalent.
 
     \b
     Examples:
@@ -73,7 +75,7 @@ def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple
       kubectl get configmap scheduler -o jsonpath={.data.config} |
         stowplan config check --known-plugin RackCare -
 
-    Exit status: 0 all are valid, 2 some are not.
+    Exit status: 0 all files are valid, 2 at least one is not.
     """
     from stowplan.cli.profiles import try_profiles
 
@@ -85,7 +87,7 @@ def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple
         try:
             checked = read_config(read(file), source, known, policies(policy))
             try_profiles(checked.config, registered, source, known_plugins)
-            tell([*checked.converted.notices, *lint(checked, source)])
+            print_notices([*checked.converted.notices, *lint(checked, source)])
             click.echo(f"{source}: valid ({_describe(checked)})")
         except ConfigError as error:
             problems += error.problems

@@ -1,4 +1,4 @@
-"""`stowplan config extender`: the configuration that makes kube-scheduler call a plugin behind `stowplan extender`."""
+"""`stowplan config extender`: prints kube-scheduler's configuration for plugins behind `stowplan extender`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 POLICY_ERA = "policy-v1"
 ERAS = (POLICY_ERA, "v1alpha2", "v1beta1", "v1beta2", "v1beta3", "v1")
 _OLD_ENTRIES = (POLICY_ERA, "v1alpha2")
-"""Eras with other spellings: `enableHttps`, and timeouts in nanoseconds."""
+"""Versions with `enableHttps` instead of `enableHTTPS`, and timeouts in nanoseconds."""
 
 VERBS = {
     "filter": ("filterVerb", ("preFilter", "filter")),
@@ -28,9 +28,9 @@ VERBS = {
     "preempt": ("preemptVerb", ()),
     "bind": ("bindVerb", ("bind",)),
 }
-"""Field of the entry, and the extension points of a plugin that answer the verb; `select_victims` answers preempt."""
+"""By verb: field of the entry, and extension points that serve it. `select_victims` serves preempt."""
 AROUND_BIND = ("reserve", "preBind")
-"""Points that an extender runs only when it is asked to bind."""
+"""Points that an extender runs only in the bind verb."""
 
 
 @click.command(cls=Command)
@@ -40,37 +40,42 @@ AROUND_BIND = ("reserve", "preBind")
     multiple=True,
     required=True,
     metavar="MODULE:CLASS",
-    help="A plugin that the extender serves: package.module:Class or ./file.py:Class; may be given again.",
+    help="Plugin that the extender serves: package.module:Class or ./file.py:Class; may be given again.",
 )
 @click.option("--era", type=click.Choice(ERAS), default="v1", show_default=True, help="Version of the configuration.")
-@click.option(
-    "--url-prefix", default="", metavar="URL", help="Where the extender listens.  [default: http://127.0.0.1:8888]"
-)
+@click.option("--url-prefix", default="", metavar="URL", help="URL of the extender.  [default: http://127.0.0.1:8888]")
 @click.option("--filter-verb", default="filter", show_default=True, metavar="NAME", help="Name of the filter verb.")
-@click.option("--prioritize-verb", default="prioritize", show_default=True, metavar="NAME", help="Of prioritize.")
-@click.option("--preempt-verb", default="preempt", show_default=True, metavar="NAME", help="Of preempt.")
-@click.option("--bind-verb", default="bind", show_default=True, metavar="NAME", help="Of bind.")
+@click.option(
+    "--prioritize-verb", default="prioritize", show_default=True, metavar="NAME", help="Name of the prioritize verb."
+)
+@click.option("--preempt-verb", default="preempt", show_default=True, metavar="NAME", help="Name of the preempt verb.")
+@click.option("--bind-verb", default="bind", show_default=True, metavar="NAME", help="Name of the bind verb.")
 @click.option("--weight", type=click.IntRange(1), default=1, show_default=True, help="Weight of the scores.")
-@click.option("--http-timeout", default="5s", show_default=True, metavar="TIME", help="How long a reply may take.")
-@click.option("--https", is_flag=True, help="Call it by HTTPS.")
-@click.option("--ca-file", default="", metavar="FILE", help="Authorities that vouch for the extender; with --https.")
+@click.option("--http-timeout", default="5s", show_default=True, metavar="TIME", help="Timeout of each request.")
+@click.option("--https", is_flag=True, help="Use HTTPS.")
+@click.option("--ca-file", default="", metavar="FILE", help="CA of the extender's certificate; with --https.")
 @click.option("--cert-file", default="", metavar="FILE", help="Client certificate; with --https.")
-@click.option("--key-file", default="", metavar="FILE", help="Its key.")
-@click.option("--full-nodes", is_flag=True, help="Send whole nodes, not names: for an extender without a cluster.")
-@click.option("--ignorable", is_flag=True, help="Schedule pods also while the extender does not answer.")
+@click.option("--key-file", default="", metavar="FILE", help="Key of the client certificate.")
+@click.option(
+    "--full-nodes",
+    is_flag=True,
+    help="Send whole nodes instead of names, for an extender without access to the cluster.",
+)
+@click.option("--ignorable", is_flag=True, help="Schedule pods even if the extender is unavailable.")
 @click.option(
     "--managed-resource",
     "resources",
     multiple=True,
     metavar="NAME[=ignored]",
-    help="Only for pods that request this resource; '=ignored' takes it from the scheduler's own filter. Repeatable.",
+    help="Call the extender only for pods that request this resource; with '=ignored' the scheduler does not count it. "
+    "May be given again.",
 )
 @output_option
 def extender(plugins: tuple[str, ...], era: str, output: str, **wishes: Any) -> None:
-    """Print the configuration to paste into a scheduler's, so that it calls 'stowplan extender' with these plugins.
+    """Print the entry for kube-scheduler's configuration that calls 'stowplan extender' with these plugins.
 
-    Which verbs it has follows from what the plugins implement: filter, score (prioritize), select_victims (preempt) and
-    bind, which reserve and pre_bind need as well. Files for TLS are paths as the scheduler sees them.
+    The verbs follow from the methods that the plugins implement: filter, score (prioritize), select_victims (preempt)
+    and bind, which reserve and pre_bind need too. TLS files are paths on the scheduler's machine.
 
     \b
     Examples:
@@ -85,7 +90,7 @@ def extender(plugins: tuple[str, ...], era: str, output: str, **wishes: Any) -> 
 
 
 def _served(plugins: tuple[str, ...]) -> list[str]:
-    """The verbs that the plugins answer."""
+    """The verbs that the plugins serve."""
     from stowplan.framework import implements
     from stowplan.runtime.points.implemented import implements_point
 
@@ -98,7 +103,7 @@ def _served(plugins: tuple[str, ...]) -> list[str]:
     ]
     if not served:
         needed = "filter, score, select_victims or bind"
-        raise PluginError(f"--plugin {plugins[0]}: an extender can serve nothing of it: {needed} is needed")
+        raise PluginError(f"--plugin {plugins[0]}: an extender cannot serve it: {needed} is needed")
     if "bind" not in served and any(implements_point(kind, point) for kind in kinds for point in AROUND_BIND):
         served.append("bind")
     return served
@@ -106,12 +111,12 @@ def _served(plugins: tuple[str, ...]) -> list[str]:
 
 def _class_of(specification: str, factory: Factory) -> type:
     if not isinstance(factory, type):
-        raise PluginError(f"--plugin {specification}: a class is needed, whose methods can be looked at")
+        raise PluginError(f"--plugin {specification}: expected a class, since its methods determine the verbs")
     return factory
 
 
 def _entry(served: list[str], wishes: dict[str, Any]) -> dict[str, Any]:
-    """An extender as v1 has it."""
+    """The entry of the extender in v1."""
     https: bool = wishes["https"]
     entry: dict[str, Any] = {"urlPrefix": wishes["url_prefix"] or f"http{'s' if https else ''}://127.0.0.1:8888"}
     _check_scheme(entry["urlPrefix"], https)

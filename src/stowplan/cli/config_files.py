@@ -1,10 +1,10 @@
-"""Configurations as commands come by them: the policy that one refers to, and what there is to say about it."""
+"""Reads configuration files for commands, with the Policy that a configuration refers to, and prints notices."""
 
 from collections.abc import Collection, Iterable
 
 import click
 
-from stowplan.cli.files import read, shown
+from stowplan.cli.streams import read, shown
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.config import read as read_config
 from stowplan.config.conversion import Notice, PolicyReader, PolicySource
@@ -12,7 +12,7 @@ from stowplan.errors import ConfigError, InputError
 
 
 def policies(given: str | None = None) -> PolicyReader:
-    """Reads files; the policy `given` on the command line stands in for whatever the configuration refers to."""
+    """Returns a reader of Policy files. `given`, from the command line, replaces the configuration's reference."""
 
     def reader(source: PolicySource) -> bytes:
         if given is not None:
@@ -20,23 +20,23 @@ def policies(given: str | None = None) -> PolicyReader:
         if not source.file:
             key = r"{.data.policy\.cfg}"
             fetch = f"kubectl get configmap -n {source.namespace} {source.name} -o jsonpath='{key}'"
-            raise ConfigError(f"the policy is in {source}: fetch it ({fetch}) and give it with --policy FILE")
+            raise ConfigError(f"the policy is in {source}: fetch it ({fetch}) and pass it with --policy FILE")
         try:
             return read(source.file)
         except InputError as problem:
-            raise ConfigError(f"the policy cannot be read: {problem}; where it is elsewhere, use --policy") from problem
+            raise ConfigError(f"the policy cannot be read: {problem}; pass its path with --policy") from problem
 
     return reader
 
 
 def load_file(file: str, known_plugins: Collection[str]) -> KubeSchedulerConfiguration:
-    """The configuration of a file, of whatever version; what there is to say about that goes to standard error."""
+    """Loads a configuration of any version. Conversion notices go to standard error."""
     loaded = read_config(read(file), shown(file), known_plugins, policies())
-    tell(loaded.converted.notices)
+    print_notices(loaded.converted.notices)
     return loaded.config
 
 
-def tell(notices: Iterable[Notice]) -> None:
-    """Print remarks on standard error."""
+def print_notices(notices: Iterable[Notice]) -> None:
+    """Prints notices as warnings on standard error."""
     for notice in notices:
         click.echo(f"stowplan: warning: {notice}", err=True)

@@ -1,4 +1,4 @@
-"""`stowplan demo`: a scheduler at work, to be looked at."""
+"""`stowplan demo`: a live view of a scheduler on a simulated cluster."""
 
 from __future__ import annotations
 
@@ -9,34 +9,35 @@ from typing import TYPE_CHECKING
 import click
 
 from stowplan.cli.command import Command
-from stowplan.cli.printing import print_lines
+from stowplan.cli.streams import print_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from stowplan.simulator.demo import ClusterSummary, Playback
 
-_FRAME = 0.125
-_LINE = 1.0
+_FRAME_SECONDS = 0.125
+_LINE_SECONDS = 1.0
 
 
 @click.command(cls=Command)
 @click.option("--nodes", type=click.IntRange(3, 5000), default=300, show_default=True, help="Nodes in the cluster.")
-@click.option("--seed", type=int, default=0, show_default=True, help="For ties between nodes.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed for ties between nodes.")
 @click.option(
     "--speed",
     type=click.FloatRange(0, min_open=True),
     default=1.0,
     show_default=True,
-    help="Simulated seconds that pass in a second.",
+    help="Simulated seconds per second.",
 )
-@click.option("--duration", type=click.FloatRange(0, min_open=True), help="Stop after so many seconds at the latest.")
+@click.option("--duration", type=click.FloatRange(0, min_open=True), help="Stop after at most this many seconds.")
 def demo(nodes: int, seed: int, speed: float, duration: float | None) -> None:
-    """Watch a scheduler fill a cluster: 300 nodes in three zones, in this process, forty seconds.
+    """Watch a scheduler fill a simulated cluster of 300 nodes in three zones, in this process, for forty seconds.
 
-    Agents for all nodes, Deployments spread over zones, caches that keep apart, databases with volumes, gated pods,
-    batch jobs that fill what is left, an urgent wave that evicts some of them, pods that never fit, nodes that fail. A
-    cell of the map is a node, the higher the fuller. Without a terminal a line a second tells the same.
+    The scenario has a DaemonSet, Deployments spread over zones, caches with anti-affinity, databases with volumes,
+    gated pods, batch jobs that fill the remaining capacity, urgent pods that preempt some of them, pods that never fit,
+    and nodes that fail. Each cell of the map is a node; its height is the node's utilization. Without a terminal one
+    line per second is printed.
 
     \b
     Examples:
@@ -44,7 +45,7 @@ def demo(nodes: int, seed: int, speed: float, duration: float | None) -> None:
       stowplan demo --speed 4
       stowplan demo --nodes 30 --seed 7 --duration 10
 
-    Colours are for terminals, and not where NO_COLOR is set. Exit status: 0 it has ended, 130 it was interrupted.
+    Set NO_COLOR to disable colours. Exit status: 0 finished, 130 interrupted.
     """
     from rich.console import Console
 
@@ -52,38 +53,38 @@ def demo(nodes: int, seed: int, speed: float, duration: float | None) -> None:
     from stowplan.simulator.report import report_of
 
     console = Console(highlight=False)
-    stage = ScenarioRun(load_scenario(), nodes, seed)
-    drive = Playback(stage, time.monotonic, time.sleep, speed=speed, duration=duration)
-    last = _show_live(drive, console) if console.is_terminal else _print_lines(drive)
-    report = report_of(stage.simulation, stage.recorder, {})
+    run = ScenarioRun(load_scenario(), nodes, seed)
+    playback = Playback(run, time.monotonic, time.sleep, speed=speed, duration=duration)
+    last = _show_live(playback, console) if console.is_terminal else _print_lines(playback)
+    report = report_of(run.simulation, run.recorder, {})
     print_lines(console, final_lines(report, last, console.width if console.is_terminal else None))
 
 
-def _show_live(drive: Playback, console: Console) -> ClusterSummary:
+def _show_live(playback: Playback, console: Console) -> ClusterSummary:
     from rich.live import Live
 
     from stowplan.simulator.demo import live_view
 
     ascii_only = not (console.encoding or "").lower().startswith("utf")
-    glimpse = None
+    summary = None
     with Live(console=console, auto_refresh=False) as live:
-        for glimpse in drive.frames(_FRAME):
-            live.update(live_view(glimpse, *console.size, ascii_only=ascii_only), refresh=True)
-    assert glimpse is not None
-    return glimpse
+        for summary in playback.frames(_FRAME_SECONDS):
+            live.update(live_view(summary, *console.size, ascii_only=ascii_only), refresh=True)
+    assert summary is not None
+    return summary
 
 
-def _print_lines(drive: Playback) -> ClusterSummary:
+def _print_lines(playback: Playback) -> ClusterSummary:
     from stowplan.simulator.demo import plain_line
 
-    glimpse = None
-    told = 0
-    for glimpse in drive.frames(_LINE):
-        announcements = drive.stage.feed.announcements
-        for entry in announcements[told:]:
+    summary = None
+    printed = 0
+    for summary in playback.frames(_LINE_SECONDS):
+        announcements = playback.stage.feed.announcements
+        for entry in announcements[printed:]:
             click.echo(f"{entry.time:5.1f} s  {entry.text}")
-        told = len(announcements)
-        click.echo(plain_line(glimpse))
+        printed = len(announcements)
+        click.echo(plain_line(summary))
         sys.stdout.flush()
-    assert glimpse is not None
-    return glimpse
+    assert summary is not None
+    return summary

@@ -1,4 +1,4 @@
-"""`stowplan evaluate`: cases in, verdicts out."""
+"""`stowplan evaluate`: evaluates single scheduling decisions, JSON lines in and out."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from stowplan.cli.command import FileCommand
-from stowplan.cli.files import STDIN, opened, shown
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.progress import Progress
+from stowplan.cli.streams import STDIN, opened, shown
 from stowplan.cli.verbosity import tracebacks_wanted
 from stowplan.errors import InputError
 
@@ -25,20 +25,20 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @click.command(cls=FileCommand)
 @click.argument("files", nargs=-1, metavar="[FILE...|-]")
-@click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration for cases that bring none.")
+@click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration for cases without their own.")
 @plugin_option
 def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str, ...]) -> None:
-    """Say what kube-scheduler would say about each node, for each case given.
+    """Evaluate one scheduling decision per case, with kube-scheduler's verdict on each node.
 
-    Reads a case a line (JSON) from the FILEs, for which -f FILE will do as well, or standard input, and writes a
-    verdict a line (JSON) in the same order: rejections by node with plugin and reasons, feasible nodes, scores, the
-    message, victims. A broken case yields {"id": ..., "error": ...} in its place and spoils no other.
+    Reads one case per line (JSON) from FILEs (-f FILE is accepted too) or standard input, and writes one verdict per
+    line (JSON) in the same order: rejected nodes with plugin and reasons, feasible nodes, scores, the message, victims.
+    An invalid case yields {"id": ..., "error": ...}; the other cases are not affected.
 
     \b
-    The fields of a case, all but `pod` optional:
-      id              comes back with the verdict
+    Fields of a case; only `pod` is required:
+      id              copied to the verdict
       pod             the pending pod
-      nodes, pods     the cluster: nodes, and running pods with their spec.nodeName
+      nodes, pods     the cluster: nodes, and running pods with spec.nodeName
       nominatedPods   other pending pods, with status.nominatedNodeName
       config          KubeSchedulerConfiguration for this case, instead of --config
       namespaces services replicasets replicationcontrollers statefulsets pdbs pvcs pvs
@@ -50,21 +50,21 @@ def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str
       stowplan evaluate cases.jsonl
       stowplan evaluate --plugin ./rack_care.py:RackCare - < cases.jsonl
 
-    Exit status: 0 every case was answered, errors included; 2 a file, the configuration or a plugin cannot be used.
+    Exit status: 0 every case has a verdict or an error; 2 a file, the configuration or a plugin is invalid.
     """
     evaluator = _evaluator(config_file, plugins)
     unreadable: list[str] = []
-    asked = 0
-    # On a terminal the verdicts themselves show that work goes on.
+    cases = 0
+    # On a terminal the verdicts themselves show the progress.
     with nullcontext() if sys.stdout.isatty() else Progress() as progress:
-        for asked, line in enumerate(_lines(files or (STDIN,), unreadable), 1):
+        for cases, line in enumerate(_lines(files or (STDIN,), unreadable), 1):
             sys.stdout.buffer.write(evaluator.answer(line))
             sys.stdout.buffer.flush()
             if progress is not None:
-                progress.start(f"judged {asked:,} cases")
+                progress.start(f"evaluated {cases:,} cases")
     if unreadable:
         raise InputError("\n".join(unreadable))
-    if not asked:
+    if not cases:
         click.echo("stowplan: the input is empty: no cases", err=True)
 
 
@@ -84,7 +84,7 @@ def _evaluator(config_file: str | None, plugins: tuple[str, ...]) -> Evaluator:
 
 
 def _lines(files: tuple[str, ...], unreadable: list[str]) -> Iterator[bytes]:
-    """Lines that are not blank, file after file; one that cannot be read keeps nobody from the others."""
+    """Non-blank lines of all files. A file that cannot be read is recorded in `unreadable` and skipped."""
     for name in files:
         try:
             with opened(name) as stream:

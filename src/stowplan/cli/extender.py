@@ -1,4 +1,4 @@
-"""`stowplan extender`: a plugin behind any kube-scheduler, as its webhook."""
+"""`stowplan extender`: serves plugins to kube-scheduler over the extender protocol."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import click
 
 from stowplan.cli.command import FileCommand, Group
 from stowplan.cli.extender_explain import explain
-from stowplan.cli.files import opened, read, shown
 from stowplan.cli.plugins import load_plugin
 from stowplan.cli.progress import Progress
+from stowplan.cli.streams import opened, read, shown
 
 _VERBS = ("filter", "prioritize", "preempt", "bind")
 
@@ -44,19 +44,19 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "record": ("monitoring", "record"),
     "keep_annotations": ("monitoring", "keepAnnotations"),
 }
-"""Where in the configuration a flag's value belongs."""
+"""The field of the configuration that each flag sets."""
 
 _plugin = click.option(
     "--plugin",
     "plugins",
     multiple=True,
     metavar="MODULE:CLASS",
-    help="A plugin to serve: package.module:Class or ./file.py:Class; may be given again.",
+    help="Plugin to serve: package.module:Class or ./file.py:Class; may be given again.",
 )
 
 
 def _failure_policy(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    """`pass`, or `filter=pass`, given once or more."""
+    """Parses `pass` or `filter=pass`, given once or more."""
     chosen: dict[str, str] = {}
     for value in values:
         verb, separator, policy = value.rpartition("=")
@@ -66,63 +66,75 @@ def _failure_policy(ctx: click.Context, param: click.Parameter, values: Sequence
 
 
 def _option(*names: str, **settings: Any) -> Callable[[Any], Any]:
-    """An option that leaves no trace unless it is given, so that a file's value stays."""
+    """An option that is None unless given, so that the file's value applies."""
     return click.option(*names, default=None, **settings)
 
 
 _OPTIONS = (
-    click.option("--config", "file", metavar="FILE", help="Take all of this, and more, from a file; flags come first."),
+    click.option("--config", "file", metavar="FILE", help="ExtenderServerConfiguration file; flags override it."),
     _plugin,
-    _option("--port", type=int, help="Port that schedulers call.  [default: 8888]"),
+    _option("--port", type=int, help="Port to serve the verbs on.  [default: 8888]"),
     _option("--bind-address", "address", metavar="IP", help="Address to listen on.  [default: 127.0.0.1]"),
-    _option("--url-prefix", metavar="PATH", help="What stands before the verbs, as urlPrefix has it."),
-    _option("--filter-verb", metavar="NAME", help="What the filter verb is called; '' for none.  [default: filter]"),
-    _option("--prioritize-verb", metavar="NAME", help="The same for prioritize.  [default: prioritize]"),
-    _option("--bind-verb", metavar="NAME", help="The same for bind.  [default: bind]"),
-    _option("--preempt-verb", metavar="NAME", help="The same for preempt.  [default: preempt]"),
-    _option("--http-timeout", metavar="TIME", help="The scheduler's httpTimeout; answers leave before.  [default: 5s]"),
+    _option("--url-prefix", metavar="PATH", help="Path before the verbs, as in the scheduler's urlPrefix."),
+    _option("--filter-verb", metavar="NAME", help="Name of the filter verb; '' disables it.  [default: filter]"),
+    _option("--prioritize-verb", metavar="NAME", help="Name of the prioritize verb.  [default: prioritize]"),
+    _option("--bind-verb", metavar="NAME", help="Name of the bind verb.  [default: bind]"),
+    _option("--preempt-verb", metavar="NAME", help="Name of the preempt verb.  [default: preempt]"),
+    _option(
+        "--http-timeout",
+        metavar="TIME",
+        help="The scheduler's httpTimeout; replies are sent before it ends.  [default: 5s]",
+    ),
     click.option(
         "--failure-policy",
         multiple=True,
         callback=_failure_policy,
         metavar="[VERB=]POLICY",
-        help="What is answered where plugins fail: fail, pass (as if they agreed) or cached (the last answer for the "
-        "pod); for all verbs, or for one: filter, prioritize, preempt.  [default: fail]",
+        help="Reply if a plugin fails: fail, pass (accept all nodes) or cached (the pod's last reply); for all verbs "
+        "or for one of filter, prioritize, preempt.  [default: fail]",
     ),
-    _option("--shadow", is_flag=True, help="Work everything out and tell of it, but reject nothing, prefer nothing."),
-    _option("--spare-critical", is_flag=True, help="Never reject pods of system-critical priority."),
-    _option("--lower-case-replies", is_flag=True, help="Write the keys of replies in lower case."),
     _option(
-        "--tls-cert-file", metavar="FILE", help="Serve HTTPS with this certificate; it is read again when it changes."
+        "--shadow", is_flag=True, help="Compute and record decisions, but reject no node and score all nodes equally."
     ),
-    _option("--tls-private-key-file", metavar="FILE", help="The certificate's key."),
-    _option("--client-ca-file", metavar="FILE", help="Demand client certificates that these authorities have signed."),
+    _option("--spare-critical", is_flag=True, help="Accept all nodes for pods of system-critical priority."),
+    _option("--lower-case-replies", is_flag=True, help="Use lower-case keys in replies."),
+    _option("--tls-cert-file", metavar="FILE", help="Serve HTTPS with this certificate; reloaded when it changes."),
+    _option("--tls-private-key-file", metavar="FILE", help="Key of the certificate."),
+    _option("--client-ca-file", metavar="FILE", help="Require client certificates signed by these CAs."),
     click.option(
         "--allowed-names",
         multiple=True,
         metavar="NAME",
-        help="Only those with this common or alternative name; repeat.",
+        help="Accept only clients with this common name or SAN; may be given again.",
     ),
-    _option("--max-body-size", type=int, metavar="BYTES", help="Largest request that is accepted.  [default: 64 MiB]"),
+    _option("--max-body-size", type=int, metavar="BYTES", help="Maximum size of a request.  [default: 64 MiB]"),
     _option("--gzip", type=click.Choice(["auto", "always", "never"]), help="Compress large replies.  [default: auto]"),
     _option(
-        "--bare-names", is_flag=True, help="Answer names-only requests without a cluster: plugins see names, no more."
+        "--bare-names",
+        is_flag=True,
+        help="Serve requests with node names only, without a cluster: plugins see only the names.",
     ),
-    _option("--kubeconfig", metavar="FILE", help="The cluster: for names-only requests, reservations and binding."),
-    _option("--in-cluster", is_flag=True, help="The cluster as kubectl finds it: $KUBECONFIG or the service account."),
-    _option("--leader-elect", is_flag=True, help="Several replicas: the one with the lease holds reservations."),
-    _option("--metrics-port", type=int, help="Serve health, metrics and decisions on a port of their own."),
-    _option("--metrics-bind-address", "metrics_address", metavar="IP", help="The address for that port."),
-    _option("--decisions", type=int, metavar="N", help="Decisions kept for /debug/decisions.  [default: 256]"),
-    _option("--decision-log", metavar="FILE", help="Append every decision to this file, a line of JSON each."),
-    _option("--log-requests", is_flag=True, help="Log what comes and goes, without secrets."),
-    _option("--record", metavar="FILE", help="Append every request to this file, without secrets, for 'replay'."),
+    _option(
+        "--kubeconfig", metavar="FILE", help="Cluster for requests with node names only, reservations and binding."
+    ),
+    _option("--in-cluster", is_flag=True, help="Use the cluster of $KUBECONFIG or of the service account."),
+    _option("--leader-elect", is_flag=True, help="Elect a leader among replicas; only the leader keeps reservations."),
+    _option("--metrics-port", type=int, help="Serve health, metrics and decisions on a separate port."),
+    _option("--metrics-bind-address", "metrics_address", metavar="IP", help="Address of the metrics port."),
+    _option("--decisions", type=int, metavar="N", help="Number of decisions in /debug/decisions.  [default: 256]"),
+    _option("--decision-log", metavar="FILE", help="Append every decision to this file as a line of JSON."),
+    _option("--log-requests", is_flag=True, help="Log requests and replies, without secrets."),
+    _option(
+        "--record",
+        metavar="FILE",
+        help="Append every request to this file, without secrets, for 'stowplan extender replay'.",
+    ),
     click.option(
         "--keep-annotation",
         "keep_annotations",
         multiple=True,
         metavar="KEY",
-        help="Leave this annotation in recordings.",
+        help="Keep the value of this annotation in recordings; may be given again.",
     ),
 )
 
@@ -139,33 +151,33 @@ def _with_options(command: Any) -> Any:
 def extender(
     ctx: click.Context, /, file: str | None, plugins: tuple[str, ...], failure_policy: dict[str, str], **flags: Any
 ) -> None:
-    """Serve plugins to kube-scheduler as an extender: it asks over HTTP, they answer.
+    """Serve plugins to kube-scheduler as an HTTP extender.
 
-    A plugin's 'filter' answers the filter verb, 'score' prioritize, 'bind' bind and 'select_victims' preempt. Requests
-    that carry whole nodes need no access to the cluster; for those that name nodes (nodeCacheCapable: true, the better
-    choice) give --kubeconfig or --in-cluster.
+    A plugin's 'filter' serves the filter verb, 'score' prioritize, 'bind' bind, and 'select_victims' preempt. Requests
+    with whole nodes need no access to the cluster. For requests with node names only (nodeCacheCapable: true,
+    recommended) use --kubeconfig or --in-cluster.
 
     \b
     Examples:
       A plugin behind the kube-scheduler on this machine:
         stowplan extender --plugin ./my.py:MyPlugin --port 8888
-      The stanza for the scheduler's configuration to go with it:
+      Print the matching entry for the scheduler's configuration:
         stowplan config extender --plugin ./my.py:MyPlugin
-      Paths as an existing configuration has them:
+      With the paths of an existing configuration:
         stowplan extender --plugin ./my.py:MyPlugin \\
           --url-prefix /api/scheduler --prioritize-verb priority
-      Only for schedulers that prove who they are:
+      With TLS and client certificates:
         stowplan extender --plugin ./my.py:MyPlugin --bind-address 0.0.0.0 \\
           --tls-cert-file tls.crt --tls-private-key-file tls.key \\
           --client-ca-file ca.crt --allowed-names system:kube-scheduler
       Several plugins, each for its own pods, from a file (kind: ExtenderServerConfiguration):
         stowplan extender --config extender.yaml
-      What would other code have answered?
+      Compare the replies of a changed plugin with recorded ones:
         stowplan extender --plugin ./my.py:MyPlugin --record requests.jsonl
         stowplan extender replay requests.jsonl --plugin ./changed.py:MyPlugin
 
-    /healthz, /readyz, /version, /metrics and /debug/decisions tell how it goes. SIGTERM ends it once every request
-    that came is answered. Exit status: 0 ended as told, 2 cannot start.
+    Serves /healthz, /readyz, /version, /metrics and /debug/decisions. SIGTERM stops it after all accepted requests are
+    answered. Exit status: 0 stopped by a signal, 2 it could not start.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -183,21 +195,21 @@ def _folder(file: str | None) -> Path | None:
 
 
 def overrides(plugins: Sequence[str], failure_policy: dict[str, str], flags: dict[str, Any]) -> dict[str, Any]:
-    """What the flags say, in the shape of the configuration."""
-    said: dict[str, Any] = {}
+    """The flags' values as a configuration document."""
+    document: dict[str, Any] = {}
     if plugins:
-        said["plugins"] = [{"plugin": plugin} for plugin in plugins]
+        document["plugins"] = [{"plugin": plugin} for plugin in plugins]
     if failure_policy:
-        said["failurePolicy"] = dict(failure_policy)
+        document["failurePolicy"] = dict(failure_policy)
     for flag, value in flags.items():
         if value is None or value == ():
             continue
         *above, last = FLAGS[flag]
-        place = said
+        place = document
         for name in above:
             place = place.setdefault(name, {})
         place[last] = list(value) if isinstance(value, tuple) else value
-    return said
+    return document
 
 
 extender.add_command(explain)
@@ -206,20 +218,22 @@ extender.add_command(explain)
 @extender.command(cls=FileCommand)
 @click.argument("recording", metavar="FILE")
 @_plugin
-@click.option("--config", "file", metavar="FILE", help="Take plugins, their arguments and selectors from a file.")
-@click.option("--limit", type=int, default=20, show_default=True, help="How many differences to show.")
+@click.option(
+    "--config", "file", metavar="FILE", help="ExtenderServerConfiguration file with plugins, arguments and selectors."
+)
+@click.option("--limit", type=int, default=20, show_default=True, help="Maximum number of differences to print.")
 def replay(recording: str, plugins: tuple[str, ...], file: str | None, limit: int) -> None:
-    """Ask plugins what was asked when FILE ('-' for standard input) was recorded; show where they answer otherwise.
+    """Send the requests recorded in FILE ('-' for standard input) to the plugins, and print replies that differ.
 
-    Requests that named nodes are answered from the nodes in the recording. Pods on nodes, values of annotations and
-    environment variables are not in it, so a plugin that reads those may differ for that reason alone. What was
-    recorded with --shadow is what was sent, so that all that was only thought differs.
+    Nodes of requests with names only are taken from the recording. The recording has no pods on nodes and no values of
+    annotations and environment variables, so a plugin that reads these can differ for that reason alone. A recording
+    made with --shadow has the replies that were sent, so every decision that shadow mode suppressed differs.
 
     \b
     Examples:
       stowplan extender replay requests.jsonl --plugin ./changed.py:MyPlugin
 
-    Exit status: 0 all answers are the same, 1 some differ, 2 it cannot be replayed.
+    Exit status: 0 all replies are equal, 1 some differ, 2 the file cannot be replayed.
     """
     from stowplan.extender.server import build_settings, configuration
     from stowplan.extender.server.replay import replayed
@@ -232,12 +246,12 @@ def replay(recording: str, plugins: tuple[str, ...], file: str | None, limit: in
     with Progress() as progress, opened(recording) as lines:
         progress.start("reading requests")
         for total, outcome in enumerate(replayed(lines, shown(recording), settings), 1):
-            progress.start(f"asked {total:,} requests again")
+            progress.start(f"replayed {total:,} requests")
             if outcome.differences:
                 different += 1
                 if different <= limit:
-                    progress.tell("\n  ".join((outcome.title, *outcome.differences)), err=False)
+                    progress.write_line("\n  ".join((outcome.title, *outcome.differences)), err=False)
     if different > limit:
         click.echo(f"… and {different - limit} more")
-    click.echo(f"{total} requests, {different} answered otherwise")
+    click.echo(f"{total} requests, {different} answered differently")
     sys.exit(1 if different else 0)

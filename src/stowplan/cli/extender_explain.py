@@ -1,4 +1,4 @@
-"""`stowplan extender explain`: what an extender has decided about a pod."""
+"""`stowplan extender explain`: prints the recorded decisions of an extender about a pod."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from urllib.request import urlopen
 import click
 
 from stowplan.cli.command import Command
-from stowplan.cli.files import opened, shown
 from stowplan.cli.progress import Progress
+from stowplan.cli.streams import opened, shown
 from stowplan.errors import InputError
 
-_SECONDS = 10.0
-_MOST_NODES = 10
+_HTTP_TIMEOUT_SECONDS = 10.0
+_MAX_LISTED_NODES = 10
 
 Entry = dict[str, Any]
 
@@ -30,45 +30,43 @@ Entry = dict[str, Any]
     default="http://127.0.0.1:8888",
     show_default=True,
     metavar="URL|FILE",
-    help="Where the extender listens, or its --metrics-port if it has one; or what --decision-log wrote.",
+    help="URL of the extender (of its --metrics-port, if set), or the file of --decision-log.",
 )
-@click.option(
-    "-n", "--namespace", default="", metavar="NAME", help="Namespace of a POD that is given by its name alone."
-)
+@click.option("-n", "--namespace", default="", metavar="NAME", help="Namespace of POD, if POD is only a name.")
 @click.option(
     "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
 )
 def explain(pod: str, source: str, namespace: str, output: str) -> None:
-    """Say what an extender has answered about POD, namespace/name or a uid, and why: the latest first.
+    """Print the decisions of an extender about POD (namespace/name or a uid) with their reasons, the latest first.
 
     \b
     Examples:
       stowplan extender explain shop/web-0
       stowplan extender explain web-0 -n shop --from decisions.jsonl
 
-    Exit status: 0 something is known of the pod, 2 nothing is, or it cannot be read.
+    Exit status: 0 decisions were found, 2 no decision was found, or the source cannot be read.
     """
     if namespace and "/" not in pod:
         pod = f"{namespace}/{pod}"
     with Progress() as progress:
-        progress.start(f"asking {source}")
-        found = _asked(source, pod) if source.startswith(("http://", "https://")) else _looked_up(source, pod)
+        progress.start(f"reading {source}")
+        found = _fetched(source, pod) if source.startswith(("http://", "https://")) else _looked_up(source, pod)
     if not found:
-        raise InputError(f"{shown(source)}: no decision about {pod} is remembered")
+        raise InputError(f"{shown(source)}: no decision about {pod} is recorded")
     for entry in found:
-        click.echo(json.dumps(entry) if output == "json" else "\n".join(_told(entry)))
+        click.echo(json.dumps(entry) if output == "json" else "\n".join(_described(entry)))
 
 
-def _asked(url: str, pod: str) -> list[Entry]:
+def _fetched(url: str, pod: str) -> list[Entry]:
     address = f"{url.rstrip('/')}/debug/decisions?pod={quote(pod, safe='')}"
     try:
-        with urlopen(address, timeout=_SECONDS) as reply:
+        with urlopen(address, timeout=_HTTP_TIMEOUT_SECONDS) as reply:
             found: list[Entry] = json.load(reply)
             return found
     except (OSError, HTTPException, ValueError) as problem:
         if getattr(problem, "code", 0) == 404:
             return []
-        raise InputError(f"{url}: no decisions are to be had: {problem}") from problem
+        raise InputError(f"{url}: cannot read decisions: {problem}") from problem
 
 
 def _looked_up(file: str, pod: str) -> list[Entry]:
@@ -84,15 +82,15 @@ def _looked_up(file: str, pod: str) -> list[Entry]:
     return found[::-1]
 
 
-def _told(entry: Entry) -> Iterator[str]:
+def _described(entry: Entry) -> Iterator[str]:
     decision: dict[str, Any] = entry["decision"]
     yield f"{entry['time']} {entry['verb']} {decision['pod']}: {_outcome(entry['verb'], decision)}"
     if decision.get("error"):
         yield f"  {decision['error']}"
-    refused: dict[str, list[str]] = {}
+    rejected: dict[str, list[str]] = {}
     for node, why in (decision.get("rejected") or {}).items():
-        refused.setdefault(f"{', '.join(why.get('reasons') or ())} ({why.get('plugin', '')})", []).append(node)
-    for reason, nodes in refused.items():
+        rejected.setdefault(f"{', '.join(why.get('reasons') or ())} ({why.get('plugin', '')})", []).append(node)
+    for reason, nodes in rejected.items():
         yield f"  {reason}: {_some(nodes)}"
     scores: dict[int, list[str]] = {}
     for node, score in (decision.get("totals") or {}).items():
@@ -100,7 +98,7 @@ def _told(entry: Entry) -> Iterator[str]:
     for score in sorted(scores, reverse=True):
         yield f"  score {score}: {_some(scores[score])}"
     for candidate in (decision.get("preemption") or {}).get("candidates") or ():
-        yield f"  on {candidate['node']}: {_some(candidate['victims'])} may go"
+        yield f"  on {candidate['node']}: {_some(candidate['victims'])} may be evicted"
 
 
 def _outcome(verb: str, decision: dict[str, Any]) -> str:
@@ -113,5 +111,5 @@ def _outcome(verb: str, decision: dict[str, Any]) -> str:
 
 def _some(names: Iterable[str]) -> str:
     listed = sorted(names)
-    more = len(listed) - _MOST_NODES
-    return ", ".join(listed[:_MOST_NODES]) + (f" and {more} more" if more > 0 else "")
+    more = len(listed) - _MAX_LISTED_NODES
+    return ", ".join(listed[:_MAX_LISTED_NODES]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""The cluster that a simulation starts from, by kubeconfig."""
+"""Reads the objects of a cluster for a simulation."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _REQUIRED = ("Node", "Pod")
 
 
 class LiveCluster(NamedTuple):
-    """A cluster, with what there is to say about it."""
+    """Objects of a cluster, with messages for the user."""
 
     live: Live
     documents: dict[tuple[type, str], dict[str, Any]]
-    """Its objects in full, where that was asked for."""
+    """The complete objects, if `keep_objects` was set."""
     notes: list[str]
 
 
 def read_cluster(
     kubeconfig: str, context: str, *, schedulers: Collection[str], keep_objects: bool, progress: Progress
 ) -> LiveCluster:
-    """Read all that a simulation can do something with; nothing is written. A StowplanError tells what prevents it."""
+    """Reads all kinds that a simulation uses, with GET requests only. Raises StowplanError if that fails."""
     progress.start("reading the cluster")
     connection = load_connection(kubeconfig, context=context)
     snapshot = take_snapshot(
@@ -47,11 +47,11 @@ def read_cluster(
 
 
 def _notes(snapshot: Snapshot) -> list[str]:
-    told = {
-        "the server does not have these kinds, so they are left out": snapshot.missing,
-        "may not be read, so they are left out": snapshot.forbidden,
+    skipped = {
+        "ignored, since the server does not have these kinds": snapshot.missing,
+        "ignored, since they may not be read": snapshot.forbidden,
     }
-    return [f"{why}: {', '.join(map(_name, kinds))}" for why, kinds in told.items() if kinds]
+    return [f"{why}: {', '.join(map(_name, kinds))}" for why, kinds in skipped.items() if kinds]
 
 
 def _name(kind: Kind) -> str:

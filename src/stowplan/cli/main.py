@@ -1,6 +1,8 @@
-"""The `stowplan` command: finds the subcommand, imports only that, and turns errors into a line and an exit status."""
+"""The `stowplan` command: imports the subcommand on demand and turns errors into one line and an exit status."""
 
+import json
 import os
+import platform
 import sys
 import traceback
 from contextlib import suppress
@@ -8,10 +10,10 @@ from typing import IO, Any
 
 import click
 
-from stowplan._version import __version__
-from stowplan.cli import shell_completion, warnings
-from stowplan.cli.command import CommandEntry, LazyGroup
-from stowplan.cli.verbosity import TRACEBACKS_FROM, parse_verbosity, tracebacks_wanted
+from stowplan._version import KUBERNETES_VERSION, __version__
+from stowplan.cli import shell_completion
+from stowplan.cli.command import Command, CommandEntry, LazyGroup
+from stowplan.cli.verbosity import TRACEBACK_LEVEL, parse_verbosity, print_warnings_once, tracebacks_wanted
 from stowplan.errors import StowplanError
 
 EXIT_INTERRUPTED = 130
@@ -19,28 +21,26 @@ EXIT_INTERRUPTED = 130
 
 COMMANDS = {
     "scheduler": CommandEntry(
-        "stowplan.cli.scheduler", "scheduler", "Schedule pods on a cluster, as kube-scheduler does."
+        "stowplan.cli.scheduler", "scheduler", "Run a scheduler on a cluster, with kube-scheduler's flags."
     ),
     "extender": CommandEntry("stowplan.cli.extender", "extender", "Serve plugins to kube-scheduler as an extender."),
-    "simulate": CommandEntry(
-        "stowplan.cli.simulate", "simulate", "Say where pods would go: manifests in, placements out."
-    ),
-    "demo": CommandEntry("stowplan.cli.demo", "demo", "Watch a scheduler at work on a cluster in this process."),
+    "simulate": CommandEntry("stowplan.cli.simulate", "simulate", "Simulate scheduling: manifests in, placements out."),
+    "demo": CommandEntry("stowplan.cli.demo", "demo", "Watch a scheduler fill a simulated cluster."),
     "evaluate": CommandEntry(
-        "stowplan.cli.evaluate", "evaluate", "Say what the scheduler decides: a case in, a verdict out."
+        "stowplan.cli.evaluate", "evaluate", "Evaluate single decisions: JSON cases in, verdicts out."
     ),
-    "bench": CommandEntry("stowplan.cli.bench", "bench", "Measure how fast decisions are made."),
+    "bench": CommandEntry("stowplan.cli.bench", "bench", "Run benchmarks of scheduler and extender."),
     "config": CommandEntry("stowplan.cli.config", "config", "Check, convert and complete scheduler configuration."),
-    "new-plugin": CommandEntry("stowplan.cli.new_plugin", "new_plugin", "Make a project for a plugin of your own."),
+    "new-plugin": CommandEntry("stowplan.cli.new_plugin", "new_plugin", "Create a project for your own plugin."),
     "completion": CommandEntry(
-        "stowplan.cli.completion", "completion", "Print a script for completion by bash, zsh or fish."
+        "stowplan.cli.completion", "completion", "Print a completion script for bash, zsh or fish."
     ),
-    "version": CommandEntry("stowplan.cli.version", "version", "Print versions."),
+    "version": CommandEntry("stowplan.cli.main", "version", "Print versions."),
 }
 
 
 class CommandFailure(click.ClickException):
-    """A StowplanError on its way to the terminal: every line of it carries the program's name."""
+    """A StowplanError for the terminal: each line starts with the program's name."""
 
     exit_code = 2
 
@@ -50,7 +50,7 @@ class CommandFailure(click.ClickException):
 
 
 class Program(LazyGroup):
-    """All commands; what goes wrong in one of them is told in a line."""
+    """All commands. Prints a StowplanError as one line."""
 
     def invoke(self, ctx: click.Context) -> None:
         try:
@@ -60,7 +60,7 @@ class Program(LazyGroup):
                 traceback.print_exc()
             raise CommandFailure(str(error)) from error
         finally:
-            # A reader that went away is noticed here, where click ends the program quietly, not at interpreter exit.
+            # A broken pipe raises here, where click exits quietly, and not at interpreter exit.
             sys.stdout.flush()
 
 
@@ -72,50 +72,72 @@ class Program(LazyGroup):
     default="0",
     callback=parse_verbosity,
     metavar="LEVEL",
-    help=f"Verbosity. From {TRACEBACKS_FROM} on, errors come with a traceback.",
+    help=f"Verbosity, a klog level. From {TRACEBACK_LEVEL} up, errors include a traceback.",
 )
-@click.version_option(__version__, message="%(prog)s %(version)s", help="Print the version; 'version' tells more.")
+@click.version_option(
+    __version__, message="%(prog)s %(version)s", help="Print the version; 'stowplan version' prints more."
+)
 def cli(verbosity: int) -> None:
-    """Stowplan decides where pods go, as kube-scheduler does: same filters, same scores, same words.
+    """Stowplan is a Kubernetes scheduler with kube-scheduler's filters, scores and messages, and plugins in Python.
 
-    Manifests, cases and configuration come from files or standard input, results go to standard output, messages to
-    standard error. Only 'scheduler' talks to a cluster, and if told so 'extender' and 'simulate', which only reads.
+    Input is read from files or standard input; results go to standard output, messages to standard error. Only
+    'scheduler' always connects to a cluster. 'extender' does if configured to, and 'simulate --from-cluster' reads one.
 
     \b
     Examples:
-      Would this fit into the cluster, and if not, why?
+      Check whether a Deployment fits into the cluster, and if not, why:
         stowplan simulate --from-cluster -f deployment.yaml
-      What does a scheduler at work look like?
+      Watch a scheduler fill a simulated cluster:
         stowplan demo
-      How do I begin with a scheduling rule of my own?
+      Start a plugin of your own:
         stowplan new-plugin rack-care
-      That rule behind the kube-scheduler that I have:
+      Run that plugin behind the kube-scheduler of your cluster:
         stowplan extender --plugin rack-care/src/rack_care/plugin.py:RackCare
-      Which nodes suit the pod of each case, and why not the others?
+      Evaluate one decision per line, with the reasons of rejected nodes:
         stowplan evaluate cases.jsonl
       The same with your own scheduler configuration, from a pipe:
         stowplan evaluate --config scheduler.yaml - < cases.jsonl
-      What is wrong with a configuration? And what is the default one?
+      Check a configuration, and print the default one:
         stowplan config check scheduler.yaml
         stowplan config default
-      How many pods are decided in a second on this machine?
+      Measure scheduling decisions per second on this machine:
         stowplan bench decisions
 
-    'stowplan COMMAND --help' tells more about a command. Colours are for terminals, and not where NO_COLOR is set.
+    'stowplan COMMAND --help' describes a command. Set NO_COLOR to disable colours on terminals.
 
     \b
     Exit status:
-      0    done
-      1    a check failed (bench, extender replay); the scheduler did not start, or ended against its will
-      2    bad usage or input
+      0    success
+      1    a check failed (bench, extender replay), or the scheduler did not start or stopped unexpectedly
+      2    invalid usage or input
       3    some pods are pending (simulate)
       130  interrupted
     """
-    warnings.print_once(verbosity)
+    print_warnings_once(verbosity)
+
+
+@click.command(cls=Command)
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
+)
+def version(output: str) -> None:
+    """Print the versions of Stowplan, Python, and the Kubernetes release that Stowplan reproduces.
+
+    \b
+    Examples:
+      stowplan version
+      stowplan version -o json
+    """
+    versions = {"stowplan": __version__, "python": platform.python_version(), "kubernetes": KUBERNETES_VERSION}
+    if output == "json":
+        click.echo(json.dumps(versions))
+        return
+    for name, value in versions.items():
+        click.echo(f"{name:<11}{value}")
 
 
 def main() -> int:
-    """Run the command line and return the exit status."""
+    """Runs the command line and returns the exit status."""
     if shell_completion.VARIABLE in os.environ:
         shell_completion.register()
     try:
@@ -126,7 +148,7 @@ def main() -> int:
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except OSError as error:
-        # Of a reader that went away click has taken care: this is a full disk and its like.
+        # click handles broken pipes; this is a full disk or a similar error.
         _drop_output()
         failure = CommandFailure(error.strerror or str(error))
         failure.show()
@@ -135,6 +157,6 @@ def main() -> int:
 
 
 def _drop_output() -> None:
-    """Let what could not be written go, or the interpreter would try it once more when it ends."""
+    """Discards unwritten output, which the interpreter would otherwise write again at exit."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`stowplan new-plugin`: a project to start from."""
+"""`stowplan new-plugin`: creates a project for a plugin."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from stowplan.cli.command import Command
 
 @click.command("new-plugin", cls=Command)
 @click.argument("name")
-@click.option("--directory", metavar="FOLDER", help="Where to put it; by default a new folder of that name, here.")
+@click.option(
+    "--directory", metavar="FOLDER", help="Folder of the project; default: a new folder with the plugin's name."
+)
 def new_plugin(name: str, directory: str | None) -> None:
-    """Make a project for a scheduling plugin: a package, tests that pass, and configuration for all three modes.
+    """Create a project for a scheduling plugin: a package, passing tests, and configuration for all three modes.
 
-    NAME may be written rack-care, rack_care or RackCare. The plugin keeps pods off some nodes and prefers others, by
-    labels, until its rules are replaced by yours. Its tests need nothing but pytest, save one that wants a real API
-    server and says so where there is none.
+    NAME may be written rack-care, rack_care or RackCare. The generated plugin rejects and prefers nodes by labels;
+    replace these rules with yours. The tests need only pytest; those that need a real API server are skipped without
+    one.
 
     \b
     Examples:
-      A new plugin, and its tests:
+      Create a plugin and run its tests:
         stowplan new-plugin rack-care
         cd rack-care && python -m pytest
-      Into a folder of my choice:
+      Create it in a given folder:
         stowplan new-plugin RackCare --directory src/plugins/racks
 
-    Exit status: 0 the project is there; 2 the name or the folder cannot be used.
+    Exit status: 0 the project was created; 2 the name or the folder cannot be used.
     """
     from stowplan.errors import InputError
     from stowplan.plugins.registry import REGISTRY
@@ -41,5 +43,5 @@ def new_plugin(name: str, directory: str | None) -> None:
     write_project(folder, texts)
     for path in texts:
         click.echo(folder / path)
-    click.echo(f"stowplan: the plugin {names.plugin} is in {folder}; its README.md tells how to go on:", err=True)
+    click.echo(f"stowplan: the plugin {names.plugin} is in {folder}; its README.md has the next steps:", err=True)
     click.echo(f"stowplan:   cd {folder} && python -m pytest", err=True)

@@ -1,4 +1,4 @@
-"""Plugins named on the command line or installed beside Stowplan."""
+"""Loads plugins given by --plugin, and plugins installed as entry points."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ plugin_option: Callable[[Any], Any] = click.option(
     "plugins",
     multiple=True,
     metavar="MODULE:CLASS",
-    help="Add a plugin: package.module:Class or ./file.py:Class; may be given again. One that the configuration names "
-    "nowhere is enabled at every extension point that it implements.",
+    help="Add a plugin: package.module:Class or ./file.py:Class; may be given again. A plugin that the configuration "
+    "does not mention is enabled at every extension point that it implements.",
 )
 
 
 def load_plugins(specifications: tuple[str, ...]) -> dict[str, Factory]:
-    """Factories by plugin name, installed ones included."""
+    """Factories by plugin name, including installed plugins."""
     found: dict[str, Factory] = {}
     for entry in entry_points(group=GROUP):
         origin = f'installed plugin "{entry.name}" ({entry.value})'
@@ -46,7 +46,7 @@ def load_plugins(specifications: tuple[str, ...]) -> dict[str, Factory]:
 
 
 def load_plugin(specification: str) -> Factory:
-    """The factory of one plugin."""
+    """Loads the factory of one plugin."""
     found: dict[str, Factory] = {}
     origin = f"--plugin {specification}"
     factory = _load(origin, specification)
@@ -59,7 +59,7 @@ def _register(found: dict[str, Factory], origin: str, name: object, factory: Any
     from stowplan.plugins.registry import REGISTRY
 
     if not callable(factory):
-        raise PluginError(f"{origin}: neither a class nor a factory")
+        raise PluginError(f"{origin}: neither a class nor a factory function")
     if isinstance(factory, type) and not issubclass(factory, Plugin):
         raise PluginError(f"{origin}: class {factory.__name__} is not derived from stowplan.Plugin")
     if not isinstance(name, str) or not name:
@@ -98,7 +98,7 @@ def _load_file(origin: str, path: Path) -> ModuleType:
 
 
 def _attempt(origin: str, run: Callable[[], T]) -> T:
-    """Run somebody else's code: whatever it raises, or that it wants to end the program, is told in a line."""
+    """Runs code of a plugin. Any exception, SystemExit included, becomes a PluginError of one line."""
     try:
         return run()
     except (Exception, SystemExit) as problem:

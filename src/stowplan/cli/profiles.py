@@ -1,11 +1,11 @@
-"""Whether the profiles of a configuration can be built from the plugins that there are."""
+"""Builds the profiles of a configuration from the available plugins, to check them."""
 
 import random
 from collections.abc import Iterable, Mapping
 
 from stowplan.cache import Cluster
 from stowplan.cli.config_files import load_file
-from stowplan.cli.files import shown
+from stowplan.cli.streams import shown
 from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration
 from stowplan.errors import ConfigError, PluginError
 from stowplan.framework import Plugin
@@ -16,7 +16,7 @@ from stowplan.runtime.points.implemented import METHODS
 
 
 def load_config(file: str | None, plugins: Mapping[str, Factory]) -> KubeSchedulerConfiguration:
-    """The configuration of that file, by default the one that applies without any, with these plugins enabled."""
+    """The configuration of a file, or the default one, with these plugins enabled."""
     config = default_configuration()
     if file is not None:
         source = shown(file)
@@ -28,9 +28,9 @@ def load_config(file: str | None, plugins: Mapping[str, Factory]) -> KubeSchedul
 def try_profiles(
     config: KubeSchedulerConfiguration, plugins: Mapping[str, Factory], source: str, promised: Iterable[str] = ()
 ) -> None:
-    """Build the profiles on an empty cluster, as a scheduler does when it starts. Errors open with the source.
+    """Builds the profiles on an empty cluster, as a scheduler does at startup. Errors start with `source`.
 
-    Plugins that are only promised have a name and no code: they pass for implementing what the configuration says.
+    Plugins in `promised` have a name and no code: they are assumed to implement the points where they are enabled.
     """
     stand_ins: dict[str, Factory] = {name: _stand_in(config, name) for name in promised}
     registry: dict[str, Factory] = {**stand_ins, **REGISTRY, **plugins}

@@ -1,4 +1,4 @@
-"""A bar for what takes longer than people like to wait without a sign of life."""
+"""Progress bar for commands that take longer than two seconds."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-PATIENCE = 2.0
+BAR_DELAY_SECONDS = 2.0
 
 
 class Progress:
-    """Shown on standard error after two seconds, if that is a terminal; gone when the work is done.
+    """A bar on standard error, if that is a terminal: shown after two seconds, removed when the work is done.
 
-    One that is still is shown at once and drawn anew only when there is news, so that it costs no time while something
-    is measured. Lines meanwhile are written with `tell`.
+    With `still` it is shown at once and redrawn only on changes, so that it takes no CPU time during measurements.
+    Use `write_line` to print while the bar is shown.
     """
 
     def __init__(self, *, still: bool = False) -> None:
         self._still = still
-        self._timer = Timer(PATIENCE, self._show)
+        self._timer = Timer(BAR_DELAY_SECONDS, self._show)
         self._timer.daemon = True
         self._bar: Bar | None = None
         self._what = ""
@@ -49,18 +49,18 @@ class Progress:
             self._bar.stop()
 
     def start(self, what: str, total: int | None = None) -> None:
-        """Begin with a part of the work; without a total nobody knows how long it takes."""
+        """Starts a step of the work. Without `total` the bar is indeterminate."""
         self._what, self._total, self._done = what, total, 0
         self._update()
 
     def reach(self, done: int) -> None:
-        """So much of the part is done."""
+        """Sets the completed amount of the current step."""
         self._done = done
         if self._bar is not None:
             self._update()
 
-    def tell(self, line: str | bytes, *, err: bool = True) -> None:
-        """Write a line, for which a bar makes room."""
+    def write_line(self, line: str | bytes, *, err: bool = True) -> None:
+        """Prints a line above the bar."""
         if self._bar is not None:
             self._bar.stop()
         click.echo(line, err=err)
@@ -75,7 +75,7 @@ class Progress:
             console=Console(stderr=True),
             transient=True,
             auto_refresh=not self._still,
-            redirect_stdout=False,  # Rich would send what is written there to standard error.
+            redirect_stdout=False,  # Rich would redirect standard output to standard error.
         )
         bar.add_task(self._what, total=None)
         bar.start()

@@ -1,4 +1,7 @@
-"""`stowplan scheduler`: kube-scheduler's flags, and what one's own scheduler is built with."""
+"""`stowplan scheduler`, and `scheduler_command` for schedulers with compiled-in plugins.
+
+Upstream: cmd/kube-scheduler/app/server.go
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ if TYPE_CHECKING:
     from stowplan.runtime import Factory
 
 Option = Callable[[dict[str, "Factory"]], None]
-"""Something that a scheduler is built with."""
+"""An option of `scheduler_command`. Upstream: app.Option."""
 
 
 def with_plugin(name: str, factory: Factory) -> Option:
-    """Register a plugin, a class or a factory of (args, handle), under a name that configurations can use."""
+    """Registers a plugin, a class or a factory of (args, handle), under the name used in configurations."""
 
     def register(registry: dict[str, Factory]) -> None:
         from stowplan.plugins.registry import REGISTRY
@@ -34,13 +37,13 @@ def with_plugin(name: str, factory: Factory) -> Option:
 
 
 class SchedulerCommand(Protocol):
-    """Runs a scheduler with the arguments of a command line, those of the process unless given; its exit status."""
+    """Runs a scheduler with command-line arguments (default: those of the process) and returns the exit status."""
 
     def __call__(self, arguments: Sequence[str] | None = None) -> int: ...
 
 
 def scheduler_command(*options: Option) -> SchedulerCommand:
-    """A scheduler with plugins of one's own: call the result, and exit with what it returns."""
+    """Builds a scheduler with your plugins: call the result and exit with the status that it returns."""
 
     def command(arguments: Sequence[str] | None = None) -> int:
         return _run(sys.argv[1:] if arguments is None else list(arguments), options)
@@ -84,7 +87,7 @@ def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
 
 
 class _Command(click.Command):
-    """Reads its own command line, as kube-scheduler does: shells are told of the flags, since click knows none."""
+    """Parses its own flags, as kube-scheduler does, and completes them from the table of flags."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from stowplan.config.flags.table import FLAGS
@@ -98,5 +101,5 @@ class _Command(click.Command):
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, shell_complete=lambda *_: [CompletionItem("", "file")])
 def scheduler(arguments: tuple[str, ...]) -> None:
-    """Schedule pods on a cluster, in kube-scheduler's place or beside it."""
+    """Run a scheduler on a cluster, in place of kube-scheduler or beside it."""
     sys.exit(scheduler_command()(arguments))

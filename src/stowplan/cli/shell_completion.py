@@ -1,8 +1,7 @@
-"""How shells ask what could come next on the command line, and how they are answered.
+"""Protocol between shells and the completion of this command line.
 
-A shell hands over the line up to the cursor and the word that it is going to replace: bash takes what follows a colon
-or an equals sign for a word of its own, others do not. It gets a line for each candidate: its sort, what to put in
-place of the word, and what to say about it.
+The shell's script passes the line up to the cursor and the word to replace. bash starts a new word after a colon or an
+equals sign, other shells do not. The reply has one line per candidate: type, replacement of the word, and description.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 class _Shell(ShellComplete):
-    """One answer for all: they differ in their scripts only."""
+    """The same reply for all shells; only their scripts differ."""
 
     option = ""
     word = ""
@@ -104,6 +103,6 @@ class _Shell(ShellComplete):
 
 
 def register() -> None:
-    """Make click answer with these scripts, not with its own, which lose what follows an equals sign."""
+    """Replaces click's scripts, which do not complete values after an equals sign."""
     for name, script in SCRIPTS.items():
         add_completion_class(type(name, (_Shell,), {"name": name, "source_template": script}))

@@ -1,4 +1,4 @@
-"""`stowplan simulate`: manifests in, placements out."""
+"""`stowplan simulate`: simulates scheduling of manifests, or of a cluster's objects."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import click
 
 from stowplan.cli.command import Command
 from stowplan.cli.plugins import load_plugins, plugin_option
-from stowplan.cli.printing import print_lines
 from stowplan.cli.progress import Progress
+from stowplan.cli.streams import print_lines
 
 if TYPE_CHECKING:
     from stowplan.simulator.report.recorder import Examine
     from stowplan.simulator.report.report import SimulationReport
 
-SOME_PENDING = 3
+EXIT_SOME_PENDING = 3
 
 
 @click.command(cls=Command)
@@ -28,16 +28,18 @@ SOME_PENDING = 3
     metavar="FILE",
     help="Manifests: a file, a folder (its .yaml, .yml and .json files), or '-'; may be given again.",
 )
-@click.option("--sample", is_flag=True, help="Some nodes and workloads that come with Stowplan, to try things on.")
-@click.option("--from-cluster", is_flag=True, help="Start from what a cluster holds now. It is only read.")
-@click.option("--kubeconfig", default="", metavar="FILE", help="With --from-cluster; by default as for kubectl.")
-@click.option("--context", default="", metavar="NAME", help="With --from-cluster: the kubeconfig's context to use.")
+@click.option("--sample", is_flag=True, help="Use the nodes and workloads that come with Stowplan.")
+@click.option("--from-cluster", is_flag=True, help="Start from the objects of a cluster, which is only read.")
 @click.option(
-    "-n", "--namespace", default="", metavar="NAME", help="For manifests that name none; else as for kubectl."
+    "--kubeconfig", default="", metavar="FILE", help="With --from-cluster: kubeconfig file; default as for kubectl."
 )
-@click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration to schedule with.")
+@click.option("--context", default="", metavar="NAME", help="With --from-cluster: context of the kubeconfig.")
+@click.option(
+    "-n", "--namespace", default="", metavar="NAME", help="Namespace of manifests without one; default as for kubectl."
+)
+@click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file.")
 @plugin_option
-@click.option("--seed", type=int, default=0, show_default=True, help="For ties between nodes.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed for ties between nodes.")
 @click.option(
     "-o",
     "--output",
@@ -46,11 +48,11 @@ SOME_PENDING = 3
     show_default=True,
     help="Output format.",
 )
-@click.option("--all", "everything", is_flag=True, help="Tables: list every pod, node and victim, however many.")
+@click.option("--all", "everything", is_flag=True, help="In tables: list every pod, node and victim.")
 @click.option(
     "--all-scores",
     is_flag=True,
-    help="JSON and YAML: tell of every node in every decision also where there are more than 100 nodes.",
+    help="In JSON and YAML: include every node in every decision also with more than 100 nodes.",
 )
 def simulate(
     names: tuple[str, ...],
@@ -66,56 +68,55 @@ def simulate(
     everything: bool,
     all_scores: bool,
 ) -> None:
-    """Say where the pods of some manifests would go, on the nodes among them or on those of a cluster.
+    """Simulate where the pods of manifests are scheduled, on the nodes in the manifests or on those of a cluster.
 
-    Takes what 'kubectl apply' takes and 'kubectl get -o yaml' prints: nodes; pods, of which those with a nodeName run
-    already; Deployments, StatefulSets, DaemonSets, Jobs and other workloads, whose pods are made as their controllers
-    would; Services, volumes, claims and whatever else scheduling reads. Other kinds are named and left out. The
-    scheduler then works, evictions included, until nothing moves any more; time is simulated. The same input and seed
-    give the same result.
+    Reads everything that 'kubectl apply' reads and 'kubectl get -o yaml' prints: nodes; pods, which are running if they
+    have a nodeName; Deployments, StatefulSets, DaemonSets, Jobs and other workloads, whose pods are created as their
+    controllers do; Services, volumes, claims and other objects that scheduling reads. Other kinds are listed and
+    ignored. The scheduler then runs in simulated time, with preemption, until nothing changes any more. The same input
+    and seed give the same result.
 
-    With --from-cluster the manifests are added to what a cluster holds now, as 'kubectl apply' would: an object of the
-    same name takes the place of the one that is there; a workload whose pod template changes has its pods replaced, all
-    at once; nothing is scaled down. Without manifests it tells what will become of the pods that are pending. Workloads
-    of the cluster have the pods that they have, and get back those that are evicted. Pods that wait for schedulers
-    other than those of the configuration are named and left out, and so are kinds that may not be read, but for nodes
-    and pods, which must be. Tables tell of pods that are new, and of those that were pending and no longer are; --all
-    has the others as well. Only GET requests are sent.
+    With --from-cluster the manifests are applied to the current objects of a cluster as 'kubectl apply' does: an
+    object replaces the one of the same name; if the pod template of a workload changes, all its pods are replaced at
+    once; nothing is scaled down. Without manifests, the pending pods of the cluster are simulated. Workloads of the
+    cluster keep their pods, and evicted pods are recreated. Pods of schedulers that are not in the configuration are
+    listed and ignored, and so are kinds without read permission, except nodes and pods, which are required. Tables
+    list new pods and pods that were pending and are now placed; --all lists the others too. Only GET requests are sent.
 
-    Extenders of the configuration are asked for real, over HTTP, but never to bind: that is simulated.
+    Extenders of the configuration are called over HTTP, except for bind, which is simulated.
 
     \b
-    table   a line a pod, or a workload where there are more than 50; why pods
-            are pending, by reason with the nodes it was given for; evictions
-    wide    also the score of the chosen node, the runner-up, how many nodes
-            would do, and what each node holds
+    table   one line per pod, or per workload for more than 50 pods; reasons of
+            pending pods with the nodes of each reason; evictions
+    wide    also the score of the chosen node, the runner-up, the number of
+            feasible nodes, and the use of each node
     json    one object: pods, each with the record of its last decision;
-            pending, preemptions, nodes, summary. On more than 100 nodes a
-            record has the ten best nodes only, and not those that were
-            refused, of which `pending` tells; --all-scores has them all
-    yaml    the same
+            pending, preemptions, nodes, summary. With more than 100 nodes a
+            record has only the ten best nodes and no rejected ones, which are
+            in `pending`; --all-scores includes all
+    yaml    the same as YAML
 
     \b
     Examples:
-      What does it look like?
+      Try it on the sample:
         stowplan simulate --sample -o wide
-      Would this fit into my cluster?
+      Check whether a Deployment fits into the cluster:
         stowplan simulate --from-cluster -f deployment.yaml
-      Why are pods pending, and will they remain so?
+      Find out why pods are pending, and whether they will stay pending:
         stowplan simulate --from-cluster --context production
       The same on objects in a file:
         kubectl get nodes,pods,services,replicasets,statefulsets,jobs \\
           -A -o yaml > cluster.yaml
         stowplan simulate -f cluster.yaml -f deployment.yaml
-      How close were the decisions?
+      Show scores and runners-up:
         stowplan simulate -f manifests/ -o wide
-      Which pods are pending?
+      List pending pods:
         stowplan simulate -f manifests/ -o json | jq -r '.pending[].pods[]'
-      With a scheduling rule of my own:
+      With your own plugin:
         stowplan simulate -f manifests/ --plugin ./rack_care.py:RackCare
 
-    Exit status: 0 all pods are placed, 3 some are pending (with --from-cluster: some of those that were asked about),
-    2 the input cannot be used, or the cluster cannot be read.
+    Exit status: 0 all pods are placed, 3 some are pending (with --from-cluster and -f: pods of the manifests), 2 the
+    input is invalid, or the cluster cannot be read.
     """
     from stowplan.cli.profiles import load_config
     from stowplan.cli.simulation import ClusterLogin, SimulationQuestion, answer
@@ -142,11 +143,11 @@ def simulate(
     else:
         _print_serialized(report, output)
     if news.pending:
-        click.get_current_context().exit(SOME_PENDING)
+        click.get_current_context().exit(EXIT_SOME_PENDING)
 
 
 def _sample() -> str:
-    """The folder with the sample; whoever likes it may copy it."""
+    """The folder of the sample. Its path is printed, so that it can be copied."""
     from importlib.resources import files
 
     folder = str(files("stowplan.simulator") / "sample")
@@ -162,7 +163,7 @@ def _check_usage(names: tuple[str, ...], from_cluster: bool, only_with_cluster: 
 
 
 def _examine(output: str, all_scores: bool) -> Examine | None:
-    """The closer look at decisions that an output takes."""
+    """How much of each decision is recorded for an output format."""
     from stowplan.simulator.report.detailed_decisions import podium, recording
 
     return {"table": None, "wide": podium}.get(output, recording(all_nodes=all_scores))

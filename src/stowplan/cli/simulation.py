@@ -1,4 +1,4 @@
-"""A simulation from what the command line names to the report."""
+"""Runs one simulation: from the command line's arguments to the report."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from stowplan.cli.files import read
 from stowplan.cli.progress import Progress
+from stowplan.cli.streams import read
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.framework.extender import CallExtender
@@ -26,28 +26,28 @@ from stowplan.simulator.source_manifests import SourceManifests
 
 
 class ClusterLogin(NamedTuple):
-    """Which cluster to start from; what is empty is found as kubectl finds it."""
+    """Kubeconfig and context of the cluster to read; empty values are resolved as kubectl does."""
 
     kubeconfig: str
     context: str
 
 
 class SimulationQuestion(NamedTuple):
-    """What is to be simulated, and how closely to look."""
+    """Input and options of one simulation."""
 
     names: tuple[str, ...]
-    """Files, folders and standard input."""
+    """Files, folders, and `-` for standard input."""
     cluster: ClusterLogin | None
     config: KubeSchedulerConfiguration
     plugins: Mapping[str, Factory]
     seed: int
     examine: Examine | None
     namespace: str = ""
-    """Of manifests that name none; where this is empty, the one that kubectl would take."""
+    """Namespace of manifests without one; if empty, kubectl's default."""
 
 
 def answer(question: SimulationQuestion, notes: list[str], progress: Progress) -> SimulationReport:
-    """Simulate, and report. What else is worth a line is added to the notes, as much of it as is known on an error."""
+    """Runs the simulation and returns the report. Appends messages for the user to `notes`, also if it raises."""
     with asyncio.Runner() as runner:
         extenders = build_extenders(question.config.extenders)
         try:

@@ -1,7 +1,8 @@
-"""A plugin's project, before its author has written a line: the files that `stowplan new-plugin` makes.
+"""The project that `stowplan new-plugin` creates.
 
-Belongs here: the template, package data in `template/`, what may be a plugin's name, and writing the files. Does not
-belong here: what the command prints, and anything that a plugin needs once it runs. May import `stowplan.errors`.
+Belongs here: the template (package data in `template/`), the rules for names of plugins, and writing the files.
+Does not belong here: the command's output, and anything that a plugin needs at run time.
+May import: `stowplan.errors`.
 """
 
 from stowplan.scaffold.names import Names

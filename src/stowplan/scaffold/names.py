@@ -1,4 +1,4 @@
-"""One name, in the spelling of each place that it goes to."""
+"""The spellings of a plugin's name."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 
 
 class Names(NamedTuple):
-    """What a plugin and its project are called."""
+    """Names of a plugin and its project."""
 
     project: str
-    """The folder and the distribution: rack-care."""
+    """Folder and distribution: rack-care."""
     package: str
-    """What Python imports: rack_care."""
+    """Python package: rack_care."""
     plugin: str
-    """The class, and the name that configurations use: RackCare."""
+    """Class, and name in configurations: RackCare."""
 
     @classmethod
     def of(cls, given: str) -> Names:
-        """All spellings of a name given in any of them. Raises InputError for what makes none."""
+        """Derives all spellings from one of them. Raises InputError if the name is invalid."""
         if not _GIVEN.fullmatch(given):
             raise InputError(
-                f'"{given}" cannot be a plugin\'s name: letters, digits, - and _, a letter first, like rack-care'
+                f'"{given}" is not a valid plugin name: letters, digits, - and _, a letter first, such as rack-care'
             )
         words = [word.lower() for word in _WORD.findall(given)]
         names = cls("-".join(words), "_".join(words), "".join(word.capitalize() for word in words))
         if keyword.iskeyword(names.package) or names.package in ("stowplan", "tests"):
-            raise InputError(f'"{given}" cannot be a plugin\'s name: Python needs "{names.package}" for something else')
+            raise InputError(f'"{given}" is not a valid plugin name: the Python name "{names.package}" is reserved')
         return names

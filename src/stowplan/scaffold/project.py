@@ -1,4 +1,4 @@
-"""The files of a new project, from the template."""
+"""Creates the files of a new project from the template."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from stowplan.errors import InputError
 from stowplan.scaffold.names import Names
 
 _ENDING = ".tmpl"
-"""Keeps tools that look for Python or TOML away from what is neither yet."""
+"""Suffix of template files, so that tools do not read them as Python or TOML."""
 _PACKAGE = "PACKAGE"
 _TOKEN = re.compile(r"\{\{(\w+)\}\}")
 
 
 def files_of(names: Names) -> dict[str, str]:
-    """The text of each file, by its path in the project."""
+    """Text of each file by its path in the project."""
     values = names._asdict()
     found: dict[str, str] = {}
     for path, text in sorted(_texts(files(__package__) / "template", "")):
@@ -28,10 +28,10 @@ def files_of(names: Names) -> dict[str, str]:
 
 
 def write_project(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write the files into a folder that is new or empty. Raises InputError where it is neither."""
+    """Writes the files into a new or empty folder. Raises InputError if the folder has files."""
     try:
         if folder.is_dir() and any(folder.iterdir()):
-            raise InputError(f"{folder}: there is something in this folder already; name another with --directory")
+            raise InputError(f"{folder}: the folder is not empty; choose another with --directory")
         for path, text in texts.items():
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)

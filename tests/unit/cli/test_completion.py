@@ -66,14 +66,14 @@ def test_other_shells_are_refused() -> None:
     assert "'bash', 'zsh', 'fish'" in result.stderr
 
 
-def test_candidates_come_with_all_that_is_said_about_them() -> None:
+def test_candidates_come_with_their_descriptions() -> None:
     environment = {"_STOWPLAN_COMPLETE": "zsh_complete", "STOWPLAN_LINE": "stowplan config ch", "STOWPLAN_WORD": "ch"}
     script = "from stowplan.cli.main import main; main()"
     run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     kind, value, about = run.stdout.rstrip("\n").split("\t")
     assert (kind, value) == ("plain", "check")
-    assert about.startswith("Say whether each FILE")
-    assert about.endswith("where it is not.")
+    assert about.startswith("Check whether each FILE")
+    assert about.endswith("and print all errors.")
 
 
 def test_commands_are_completed() -> None:

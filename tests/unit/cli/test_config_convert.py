@@ -38,9 +38,9 @@ def test_a_v1_file_stays_as_it_is() -> None:
     assert result.stderr == ""
 
 
-def test_probes_must_be_mended() -> None:
+def test_a_warning_asks_to_change_the_probes() -> None:
     result = run("convert", "-", text=samples.text_of("v1alpha1-plugins"))
-    assert "no more by plain HTTP on 127.0.0.1:10251" in result.stderr
+    assert "no longer over HTTP on 127.0.0.1:10251" in result.stderr
 
 
 def test_a_policy_elsewhere(tmp_path: Path) -> None:
@@ -48,8 +48,8 @@ def test_a_policy_elsewhere(tmp_path: Path) -> None:
     missing = run("convert", file)
     assert (missing.exit_code, missing.stdout) == (2, "")
     assert missing.stderr == (
-        f"stowplan: the policy cannot be read: {samples.POLICY}: No such file or directory; where it is elsewhere, "
-        "use --policy\n"
+        f"stowplan: the policy cannot be read: {samples.POLICY}: No such file or directory; pass its path "
+        "with --policy\n"
     )
     given = run("convert", file, "--policy", str(samples.GIVEN["policy-extender-only"]))
     assert yaml.safe_load(given.stdout) == yaml.safe_load(samples.expected_file(REFERRING).read_text())
@@ -64,7 +64,7 @@ def test_a_policy_in_a_config_map() -> None:
     result = run("convert", "-", text=text)
     assert result.exit_code == 2
     assert "kubectl get configmap -n kube-system mine" in result.stderr
-    assert result.stderr.endswith("and give it with --policy FILE\n")
+    assert result.stderr.endswith("and pass it with --policy FILE\n")
 
 
 @pytest.mark.parametrize(

@@ -122,8 +122,8 @@ def test_wishes(file: str) -> None:
 @pytest.mark.parametrize(
     ("plugin", "options", "words"),
     [
-        ("Idle", [], "an extender can serve nothing of it: filter, score, select_victims or bind is needed"),
-        ("factory", [], "a class is needed, whose methods can be looked at"),
+        ("Idle", [], "an extender cannot serve it: filter, score, select_victims or bind is needed"),
+        ("factory", [], "expected a class, since its methods determine the verbs"),
         ("Nobody", [], 'has no "Nobody"'),
         ("Picky", ["--url-prefix=https://a"], "--url-prefix https://a: add --https"),
         ("Picky", ["--url-prefix=a"], "--url-prefix a: it must begin with http://"),

@@ -148,10 +148,10 @@ def test_replay(tmp_path: Path) -> None:
     line = {"verb": "filter", "status": 200, "request": json.loads(body), "reply": answer}
     file = tmp_path / "requests.jsonl"
     file.write_text(f"{json.dumps(line)}\n" * 3)
-    assert run("replay", str(file), f"--plugin={TIDY}") == (0, "3 requests, 0 answered otherwise\n")
+    assert run("replay", str(file), f"--plugin={TIDY}") == (0, "3 requests, 0 answered differently\n")
     status, output = run("replay", str(file), f"--plugin={LAX}", "--limit=1")
     assert status == 1
     assert output == (
         "filter d/web\n  passes -> rejected: untidy: n1\n  rejected: untidy -> passes: n2\n"
-        "… and 2 more\n3 requests, 3 answered otherwise\n"
+        "… and 2 more\n3 requests, 3 answered differently\n"
     )

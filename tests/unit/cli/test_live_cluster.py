@@ -80,11 +80,11 @@ def test_all_that_can_be_simulated_is_asked_for_nodes_and_pods_first(cluster: Cl
     assert set(cluster.asked) == KINDS.keys() - {"DeviceTaintRule", "Event", "Lease"}
 
 
-def test_kinds_that_are_left_out_are_named(cluster: Cluster, run: FromCluster) -> None:
+def test_ignored_kinds_are_listed(cluster: Cluster, run: FromCluster) -> None:
     cluster.missing, cluster.forbidden = ["DeviceClass"], ["Service", "Deployment"]
     assert run().stderr.splitlines() == [
-        "stowplan: the server does not have these kinds, so they are left out: deviceclasses.resource.k8s.io",
-        "stowplan: may not be read, so they are left out: services, deployments.apps",
+        "stowplan: ignored, since the server does not have these kinds: deviceclasses.resource.k8s.io",
+        "stowplan: ignored, since they may not be read: services, deployments.apps",
     ]
 
 
@@ -93,7 +93,7 @@ def test_they_are_named_where_the_manifests_will_not_do_as_well(cluster: Cluster
     result = run({"kind": "Pod", "metadata": {"name": "p"}, "spec": {"priorityClassName": "high"}})
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
-        "stowplan: may not be read, so they are left out: priorityclasses.scheduling.k8s.io",
+        "stowplan: ignored, since they may not be read: priorityclasses.scheduling.k8s.io",
         "stowplan: <stdin>: $.spec.priorityClassName: no PriorityClass with name high was found",
     ]
 

@@ -31,7 +31,7 @@ def test_the_files_are_listed_and_the_next_step_told(tmp_path: Path, args: tuple
     ("name", "told"),
     [
         ("node-name", '"NodeName" is the name of an in-tree plugin; choose another'),
-        ("a b", '"a b" cannot be a plugin\'s name'),
+        ("a b", '"a b" is not a valid plugin name'),
     ],
 )
 def test_a_name_that_cannot_be(tmp_path: Path, name: str, told: str) -> None:
@@ -45,4 +45,4 @@ def test_nothing_is_overwritten() -> None:
     assert run("rack-care").exit_code == 0
     again = run("rack-care")
     assert (again.exit_code, again.stdout) == (2, "")
-    assert again.stderr.startswith("stowplan: rack-care: there is something in this folder already")
+    assert again.stderr.startswith("stowplan: rack-care: the folder is not empty")

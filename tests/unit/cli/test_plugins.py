@@ -86,7 +86,7 @@ def test_so_does_a_class_from_a_module(file: Path, monkeypatch: pytest.MonkeyPat
         ("Taken", 'a plugin named "NodeName" already exists'),
         ("Numbered", "its name must be a string, not 5"),
         ("Stranger", "class Stranger is not derived from stowplan.Plugin"),
-        ("number", "neither a class nor a factory"),
+        ("number", "neither a class nor a factory function"),
     ],
 )
 def test_what_a_file_cannot_be_asked_for(file: Path, name: str, error: str) -> None:

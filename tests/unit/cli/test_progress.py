@@ -13,12 +13,12 @@ class Terminal(io.StringIO):
         return True
 
 
-def on_screen(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], patience: float = 0.01) -> str:
+def on_screen(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], delay: float = 0.01) -> str:
     """What work leaves on standard error, a terminal. Set up here, since pytest sets it anew before each test."""
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(module, "PATIENCE", patience)
+    monkeypatch.setattr(module, "BAR_DELAY_SECONDS", delay)
     work()
     return screen.getvalue()
 
@@ -40,7 +40,7 @@ def fail(seconds: float) -> None:
 
 
 def test_quick_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert on_screen(monkeypatch, lambda: work(0.0), patience=2.0) == ""
+    assert on_screen(monkeypatch, lambda: work(0.0), delay=2.0) == ""
 
 
 def test_slow_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_slow_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
     file = io.StringIO()
     monkeypatch.setattr("sys.stderr", file)
-    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    monkeypatch.setattr(module, "BAR_DELAY_SECONDS", 0.01)
     work(0.1)
     assert file.getvalue() == ""
 
@@ -72,10 +72,10 @@ def test_one_that_is_still_is_there_from_the_start_and_makes_room_for_lines(monk
     def measuring() -> None:
         with Progress(still=True) as progress:
             progress.start("measuring", total=2)
-            progress.tell("the first line")
+            progress.write_line("the first line")
             progress.reach(1)
 
-    shown = on_screen(monkeypatch, measuring, patience=60.0)
+    shown = on_screen(monkeypatch, measuring, delay=60.0)
     assert "50%" in shown
     before, after = shown.split("the first line\n")
     assert before.endswith("\x1b[2K")
@@ -85,6 +85,6 @@ def test_one_that_is_still_is_there_from_the_start_and_makes_room_for_lines(monk
 def test_lines_go_to_files_without_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
     with Progress(still=True) as progress:
         progress.start("measuring", total=2)
-        progress.tell("a step")
-        progress.tell(b"a result", err=False)
+        progress.write_line("a step")
+        progress.write_line(b"a result", err=False)
     assert capsys.readouterr() == ("a result\n", "a step\n")

@@ -5,8 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from stowplan._version import __version__
-from stowplan.cli.main import cli
-from stowplan.cli.version import version
+from stowplan.cli.main import cli, version
 
 EXPECTED = {"stowplan": __version__, "python": platform.python_version(), "kubernetes": "v1.36.4"}
 
@@ -31,6 +30,6 @@ def test_unknown_format_is_refused() -> None:
     assert "'yaml' is not one of 'text', 'json'" in result.stderr
 
 
-def test_the_flag_tells_the_version_alone() -> None:
+def test_the_flag_prints_the_version_alone() -> None:
     result = CliRunner().invoke(cli, ["--version"], prog_name="stowplan")
     assert (result.exit_code, result.stdout) == (0, f"stowplan {__version__}\n")

@@ -103,7 +103,7 @@ def readme(project: Path) -> list[str]:
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("precious")
-    with pytest.raises(InputError, match=r"there is something in this folder already; name another with --directory"):
+    with pytest.raises(InputError, match=r"the folder is not empty; choose another with --directory"):
         write_project(tmp_path, files_of(NAMES))
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
     with pytest.raises(InputError, match=r"mine"):

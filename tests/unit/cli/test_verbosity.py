@@ -13,7 +13,7 @@ class Boom(Plugin):
     def filter(self, state, pod, node):
         raise RuntimeError("no idea")
 """
-TOLD = "stowplan: Plugin failed: filter raised RuntimeError: no idea (plugin=Boom)"
+WARNING = "stowplan: Plugin failed: filter raised RuntimeError: no idea (plugin=Boom)"
 
 
 @pytest.fixture
@@ -23,18 +23,18 @@ def boom(tmp_path: Path) -> str:
 
 
 def warnings(*args: str) -> list[str]:
-    """Of a process of its own, for pytest catches all that is logged in this one."""
+    """Of a separate process, since pytest captures the log of this one."""
     command = [sys.executable, "-m", "stowplan", *args]
     lines = subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines()
     return [line for line in lines if "the sample is in" not in line]
 
 
-def test_a_plugin_that_raises_for_every_pod_is_told_of_once(boom: str) -> None:
-    assert warnings("simulate", "--sample", boom) == [TOLD]
+def test_a_plugin_that_raises_for_every_pod_is_reported_once(boom: str) -> None:
+    assert warnings("simulate", "--sample", boom) == [WARNING]
 
 
 def test_with_a_traceback_on_demand(boom: str) -> None:
     lines = warnings("-v", "5", "simulate", "--sample", boom)
-    assert lines[:2] == [TOLD, "stowplan: Traceback (most recent call last):"]
+    assert lines[:2] == [WARNING, "stowplan: Traceback (most recent call last):"]
     assert lines[-1] == "stowplan: RuntimeError: no idea"
-    assert lines.count(TOLD) == 1
+    assert lines.count(WARNING) == 1
