@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from stowplan.cache.lru_map import LruMap
 from stowplan.cluster.errors import ApiError, ClusterError, ConnectionFailedError
 from stowplan.observe.series import Family, Histogram, NumberSeries
 
@@ -79,26 +79,22 @@ class ReviewCache(Generic[K, V]):
 
     def __init__(self, clock: Callable[[], float] = monotonic, most: int = _MOST) -> None:
         self._clock = clock
-        self._most = most
-        self._kept: OrderedDict[K, tuple[V, float]] = OrderedDict()
+        self._kept: LruMap[K, tuple[V, float]] = LruMap(most)
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def get(self, key: K) -> tuple[V] | None:
         """The answer in a tuple of its own, for it may be None; None where there is none that still holds."""
-        found = self._kept.get(key)
+        found = self._kept.peek(key)
         if found is None:
             return None
         if found[1] <= self._clock():
-            del self._kept[key]
+            self._kept.pop(key)
             return None
         return (found[0],)
 
     def put(self, key: K, value: V, ttl: float) -> None:
         if ttl <= 0:
             return
-        self._kept[key] = (value, self._clock() + ttl)
-        self._kept.move_to_end(key)
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        self._kept.put(key, (value, self._clock() + ttl))

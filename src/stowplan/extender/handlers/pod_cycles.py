@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from typing import Any
 
+from stowplan.cache.lru_map import LruMap
 from stowplan.extender.handlers.verb_call import CallFacts
 from stowplan.framework import CycleState, Pod
 
@@ -32,55 +32,44 @@ class PodCycles:
     """Cycles by pod uid, or by namespace/name for pods without a uid; bounded in number and age."""
 
     def __init__(self, *, max_cycles: int = MAX_CYCLES, expires_after: float = CYCLE_EXPIRES_AFTER_SECONDS) -> None:
-        self._max_cycles = max_cycles
         self._expires_after = expires_after
-        self._cycles: OrderedDict[str, PodCycle] = OrderedDict()
+        self._cycles: LruMap[str, PodCycle] = LruMap(max_cycles)
         self._lock = threading.Lock()
 
     def begin(self, pod: Pod, now: float) -> PodCycle:
         """A new attempt; replaces the cycle of an earlier one."""
         key = pod.uid or pod.key
         with self._lock:
-            self._cycles.pop(key, None)
-            cycle = self._cycles[key] = PodCycle(pod, now)
-            while len(self._cycles) > self._max_cycles:
-                self._cycles.popitem(last=False)
+            cycle = PodCycle(pod, now)
+            self._cycles.put(key, cycle)
             self._expire(now)
         return cycle
 
     def find(self, uid: str, key: str, now: float) -> PodCycle | None:
         with self._lock:
             self._expire(now)
-            return self._cycles.get(uid or key)
+            return self._cycles.peek(uid or key)
 
     def end(self, uid: str, key: str) -> None:
         with self._lock:
-            self._cycles.pop(uid or key, None)
+            self._cycles.pop(uid or key)
 
     def __len__(self) -> int:
         return len(self._cycles)
 
     def _expire(self, now: float) -> None:
-        while self._cycles:
-            oldest = next(iter(self._cycles.values()))
-            if now - oldest.begun_at < self._expires_after:
-                return
-            self._cycles.popitem(last=False)
+        while (oldest := self._cycles.oldest()) is not None and now - oldest[1].begun_at >= self._expires_after:
+            self._cycles.pop(oldest[0])
 
 
 class EarlierAnswers:
     """The last good answer of a verb for each of the most recent pods."""
 
     def __init__(self, max_pods: int = MAX_EARLIER_ANSWERS) -> None:
-        self._max_pods = max_pods
-        self._answers: OrderedDict[str, Any] = OrderedDict()
+        self._answers: LruMap[str, Any] = LruMap(max_pods)
 
     def put(self, facts: CallFacts, answer: Any) -> None:
-        key = facts.pod_uid or facts.pod
-        self._answers[key] = answer
-        self._answers.move_to_end(key)
-        if len(self._answers) > self._max_pods:
-            self._answers.popitem(last=False)
+        self._answers.put(facts.pod_uid or facts.pod, answer)
 
     def get(self, facts: CallFacts) -> Any:
-        return self._answers.get(facts.pod_uid or facts.pod)
+        return self._answers.peek(facts.pod_uid or facts.pod)

@@ -4,7 +4,8 @@ Belongs here: the class that they all extend, and what more than one of them wou
 not belong here: any rule that a single plugin decides by. Other plugins import from this package, not from its modules.
 """
 
-from stowplan.plugins.base.cpu_and_memory import BALANCED, EXACT_IN_FLOAT, LEAST_ALLOCATED, CpuAndMemory
+from stowplan.plugins.base.cpu_and_memory import BALANCED, LEAST_ALLOCATED, CpuAndMemory
+from stowplan.plugins.base.node_facts import EXACT_IN_FLOAT
 from stowplan.plugins.base.plugin import Demand, InTreePlugin, ScoringTeam
 
 __all__ = [

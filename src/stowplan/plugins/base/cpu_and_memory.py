@@ -20,9 +20,6 @@ from stowplan.cache.requests import scoring_requests
 from stowplan.framework import Mask, Nodes, PodTemplate, Scores
 from stowplan.plugins.base.node_facts import BASES, DIVISORS, FREE, HANDICAP, NodeFacts
 
-EXACT_IN_FLOAT = 1 << 46
-"""Below this, 100 x amount and its quotient, cut to an integer, are exact in a float."""
-
 LEAST_ALLOCATED = "least allocated"
 """The score by LeastAllocated of cpu and memory, both counting alike."""
 BALANCED = "balanced"
@@ -43,19 +40,12 @@ class CpuAndMemory:
     """One for each cluster: `nodes.derive(CpuAndMemory)`. Not to be asked during a what-if, which facts do not show."""
 
     def __init__(self, nodes: NodeTable) -> None:
-        self._nodes = nodes
         self._facts = NodeFacts(nodes)
-        self._node_position = 0
-        self._applicable = False
 
     def applicable(self) -> bool:
         """Whether every node has cpu and memory, and neither so much of it that floats would not do."""
-        table = self._nodes
-        if self._node_position != table.node_log.position:
-            self._node_position = table.node_log.position
-            offered = (table.allocatable["cpu"], table.allocatable["memory"])
-            self._applicable = all(table.everywhere(c) and c.widest < EXACT_IN_FLOAT for c in offered)
-        return self._applicable
+        self._facts.refresh()
+        return self._facts.exact
 
     def fits(self, template: PodTemplate, nodes: Nodes) -> Mask:
         """Whether the pod's cpu, its memory and itself find room."""

@@ -7,6 +7,7 @@ from math import nan
 import numpy as np
 
 from stowplan.cache.columns import Floats, float_view
+from stowplan.cache.kept import KeptBySlot
 from stowplan.cache.nodes import NodeTable
 from stowplan.framework import Nodes, Slots
 
@@ -19,60 +20,53 @@ DIVISORS = slice(6, 10)
 HANDICAP = 10
 """150 less the evenness of the node as it is."""
 
+EXACT_IN_FLOAT = 1 << 46
+"""Below this, 100 x amount and its quotient, cut to an integer, are exact in a float."""
+
 _COUNT = 11
-_FEW = 16
-"""Up to so many changed nodes plain ints are cheaper than vectors."""
 _PADDING = 24
 """Keeps rows from starting at multiples of a power of two: they would compete for the same lines of the processor's
 caches."""
 
 
-class NodeFacts:
+class NodeFacts(KeptBySlot):
     """A row for each fact, brought up to date for the nodes that changed when it is read."""
 
     def __init__(self, nodes: NodeTable) -> None:
-        self._nodes = nodes
+        super().__init__(nodes)
         self._amounts = tuple(column.values for column in nodes.sheet.columns)
         self._rows: Floats = np.zeros((_COUNT, 0))
-        self._position = self._node_position = 0
-        # What was read last: a pass over some nodes reads their facts more than once.
+        self.exact = False
+        """Whether the facts of all nodes have a meaning and are exact: each has cpu and memory, and not too much."""
+        # The latest read: a pass over some nodes reads their facts more than once.
         self._latest_nodes: Nodes | None = None
         self._latest_position = 0
         self._latest_facts: Floats = self._rows
 
     def of(self, nodes: Nodes) -> Floats:
         """The facts of some nodes; not to be written to."""
-        position = self._nodes.log.position
+        position = self._log.position
         if self._latest_nodes is nodes and self._latest_position == position:
             return self._latest_facts
         if self._position != position:
-            self._catch_up()
+            self.refresh()
         index = nodes.index
         facts: Floats = self._rows[:, index] if isinstance(index, slice) else self._rows.take(index, axis=1)
         self._latest_nodes, self._latest_position, self._latest_facts = nodes, position, facts
         return facts
 
-    def _catch_up(self) -> None:
-        table = self._nodes
-        if self._rows.shape[1] != table.capacity + _PADDING:
-            self._rows = np.zeros((_COUNT, table.capacity + _PADDING))
-            views = [float_view(row) for row in self._rows]
-            self._changing = (*views[FREE], *views[BASES], views[HANDICAP])
-            self._position = self._node_position = 0
-        recent = None if self._node_position != table.node_log.position else table.log.since(self._position)
-        if recent is not None and len(recent) <= _FEW:
-            for slot in recent:
-                self._note(slot)
-        else:
-            self._note_all(table.log.changed_since(self._position))
-        self._position, self._node_position = table.log.position, table.node_log.position
+    def rebuild(self) -> None:
+        capacity = self.nodes.capacity
+        self._rows = np.zeros((_COUNT, capacity + _PADDING))
+        views = [float_view(row) for row in self._rows]
+        self._changing = (*views[FREE], *views[BASES], views[HANDICAP])
+        self.repair_many(np.arange(capacity))
 
-    def _note(self, slot: int) -> None:
-        """The pods on a node changed."""
+    def repair_one(self, slot: int) -> None:
         cpus, memories, used_cpus, used_memories, filled_cpus, filled_memories, pods, allowed = self._amounts
         cpu, memory, used_cpu, used_memory = cpus[slot], memories[slot], used_cpus[slot], used_memories[slot]
         if not cpu or not memory:
-            self._note_all(np.array([slot]))
+            self.repair_many(np.array([slot]))
             return
         apart = abs(min(used_cpu / cpu, 1.0) - min(used_memory / memory, 1.0)) / 2
         facts = (
@@ -87,9 +81,9 @@ class NodeFacts:
         for view, fact in zip(self._changing, facts, strict=True):
             view[slot] = fact
 
-    def _note_all(self, slots: Slots) -> None:
-        """Many nodes changed, or the pods on them. Of a node without cpu or memory not all of this has a meaning."""
-        amounts = self._nodes.sheet.data.take(slots, axis=1)
+    def repair_many(self, slots: Slots) -> None:
+        """Facts of a node without cpu or memory are partly meaningless."""
+        amounts = self.nodes.sheet.data.take(slots, axis=1)
         cpu, memory, used_cpu, used_memory, filled_cpu, filled_memory, pods, allowed = amounts
         with np.errstate(divide="ignore", invalid="ignore"):
             fractions = np.minimum(amounts[2:4] / amounts[:2], 1.0)
@@ -108,3 +102,5 @@ class NodeFacts:
             150 - np.floor((1 - apart) * 100),
         )
         self._rows[:, slots] = facts
+        offered = (self.nodes.allocatable["cpu"], self.nodes.allocatable["memory"])
+        self.exact = all(self.nodes.everywhere(c) and c.widest < EXACT_IN_FLOAT for c in offered)

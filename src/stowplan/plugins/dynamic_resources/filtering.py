@@ -18,7 +18,7 @@ from stowplan.plugins.dynamic_resources.allocation import TIMED_OUT, AllocationF
 from stowplan.plugins.dynamic_resources.claims import NodeAllocation, PodClaims
 from stowplan.plugins.dynamic_resources.extended_requests import requests_for
 from stowplan.plugins.dynamic_resources.extended_resources import needed_devices
-from stowplan.plugins.dynamic_resources.node_offers import LACKING, MAX_ALTERNATIVES, NodeOffers, Registry
+from stowplan.plugins.dynamic_resources.node_offers import MAX_ALTERNATIVES, NodeOffers, Registry
 from stowplan.plugins.dynamic_resources.reasons import CANNOT_ALLOCATE, OUT_OF_REACH, failure, unresolvable
 
 
@@ -128,7 +128,7 @@ def judge_nodes(claims: PodClaims, nodes: Nodes) -> list[tuple[Mask, Status]]:
     failed: list[tuple[int, Status | None]] = []
     given_up: Status | None = None
     deadline = claims.allocations.deadline()
-    for position, node in demand.offers.unknown(nodes):
+    for position, node in demand.offers.unanswered(nodes):
         # An error ends the cycle, and searches that take long on every node would hold up everybody else. What was
         # found so far is remembered, so that the next attempt goes on from there.
         if given_up is None and time.monotonic() > deadline:
@@ -139,7 +139,7 @@ def judge_nodes(claims: PodClaims, nodes: Nodes) -> list[tuple[Mask, Status]]:
             given_up = _told(found) if found.timed_out else None
         elif given_up is not None:
             failed.append((position, given_up))
-    lacking = demand.offers.verdicts[nodes.index] == LACKING
+    lacking = demand.offers.lacking(nodes)
     answers = [*_collect(nodes, failed), (lacking, CANNOT_ALLOCATE)]
     if any(item.claim.status.allocation is not None for item in claims.user):
         told = {position for position, _ in failed}

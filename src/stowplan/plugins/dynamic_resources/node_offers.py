@@ -6,7 +6,6 @@ the nodes whose devices were taken or returned since.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import msgspec
@@ -15,7 +14,9 @@ from numpy.typing import NDArray
 
 from stowplan import api
 from stowplan.cache import Cluster, Store
-from stowplan.framework import NodeInfo, Nodes
+from stowplan.cache.kept import KeptOnDemand
+from stowplan.cache.lru_map import LruMap
+from stowplan.framework import Mask, NodeInfo, Nodes
 from stowplan.plugins.dynamic_resources.allocation import (
     AllocatedState,
     AllocationFailure,
@@ -24,35 +25,36 @@ from stowplan.plugins.dynamic_resources.allocation import (
     WantedClaim,
 )
 
-UNKNOWN, FITS, LACKING = range(3)
-"""What is noted for a node: not asked yet, devices found, not enough of them."""
+FITS, LACKING = 1, 2
+"""Verdicts: devices found, not enough of them."""
 
 MAX_ALTERNATIVES = 8
 """How many alternatives a request may list; the first is worth this much, each after it one less."""
 
-_KEPT = 64
+_MAX_CLAIM_KINDS = 64
 
 
-class NodeOffers:
+class NodeOffers(KeptOnDemand):
     """The answers of all nodes to claims of one kind."""
 
     def __init__(self, allocator: Allocator, cluster: Cluster) -> None:
+        super().__init__(cluster.nodes, follows_pods=False)
         self._allocator = allocator
-        self._nodes = cluster.nodes
-        size = self._nodes.capacity
+        self._solutions: dict[int, Solution] = {}
+        self._seen = (-1, -1)
+        """Positions of the allocated devices and of the inventory that the answers are of."""
+
+    def rebuild(self) -> None:
+        super().rebuild()
+        size = self.nodes.capacity
         self.verdicts: NDArray[np.int8] = np.zeros(size, dtype=np.int8)
         self.scores: NDArray[np.int64] = np.zeros(size, dtype=np.int64)
-        self._solutions: dict[int, Solution] = {}
-        self._seen = (-1, -1, -1)
 
     def on(self, node: NodeInfo, claims: Sequence[WantedClaim]) -> Solution | AllocationFailure | None:
         """What one node has to offer. Failures name the claim, so that they are never remembered."""
         slot = node.slot
-        known = self.verdicts[slot]
-        if known == FITS:
-            return self._solutions[slot]
-        if known == LACKING:
-            return None
+        if self.is_known(slot):
+            return self._solutions[slot] if self.verdicts[slot] == FITS else None
         found = self._allocator.solve(node, claims)
         if isinstance(found, AllocationFailure):
             return found
@@ -60,38 +62,34 @@ class NodeOffers:
         if found is not None:
             self._solutions[slot] = found
             self.scores[slot] = worth(found)
+        self.settle(slot)
         return found
 
-    def unknown(self, nodes: Nodes) -> list[tuple[int, NodeInfo]]:
-        """The nodes that must be asked, with their positions."""
-        positions = np.flatnonzero(self.verdicts[nodes.index] == UNKNOWN)
-        if nodes.holes is not None:
-            positions = positions[~np.isin(positions, nodes.holes)]
-        infos, slots = self._nodes.infos, nodes.slots_at(positions)
-        pairs = zip(positions.tolist(), slots.tolist(), strict=True)
-        return [(position, node) for position, slot in pairs if (node := infos[slot]) is not None]
+    def unanswered(self, nodes: Nodes) -> list[tuple[int, NodeInfo]]:
+        """The nodes without an answer, with their positions."""
+        missing = set(self.unknown(nodes.slots()).tolist())
+        return [(position, info) for position, info in nodes.infos() if info.slot in missing] if missing else []
 
-    def refresh(self) -> None:
-        """Forget what was noted for nodes where something changed."""
-        nodes, allocated, inventory = self._nodes, self._allocator.allocated, self._allocator.inventory
+    def lacking(self, nodes: Nodes) -> Mask:
+        """Which of the nodes are known not to have enough devices."""
+        mask: Mask = self._known[nodes.index] & (self.verdicts[nodes.index] == LACKING)
+        return mask
+
+    def catch_up(self) -> None:
+        """Forget the answers of nodes whose devices, or which themselves, changed."""
+        self.refresh()
+        allocated, inventory = self._allocator.allocated, self._allocator.inventory
         inventory.refresh()
-        seen, now = self._seen, (nodes.node_log.position, allocated.position, inventory.position)
+        seen, now = self._seen, (allocated.position, inventory.position)
         if seen == now:
             return
         self._seen = now
-        if len(self.verdicts) < nodes.capacity:
-            self.verdicts = np.zeros(nodes.capacity, dtype=np.int8)
-            self.scores = np.zeros(nodes.capacity, dtype=np.int64)
+        pools = allocated.pools_since(seen[0]) if seen[0] >= 0 else None
+        if pools is None or seen[1] != now[1]:
+            self.forget(slice(None))
             return
-        slots = nodes.node_log.since(seen[0]) if seen[0] >= 0 else None
-        pools = allocated.pools_since(seen[1]) if seen[1] >= 0 else None
-        if slots is None or pools is None or seen[2] != now[2]:
-            self.verdicts[:] = UNKNOWN
-            return
-        self.verdicts[slots] = UNKNOWN
-        for pool in set(pools):
-            names = inventory.nodes_using(pool)
-            self.verdicts[[slot for name in names if (slot := nodes.slot_of.get(name)) is not None]] = UNKNOWN
+        names = {name for pool in set(pools) for name in inventory.nodes_using(pool)}
+        self.forget([slot for name in names if (slot := self.nodes.slot_of.get(name)) is not None])
 
 
 class Registry:
@@ -108,7 +106,7 @@ class Registry:
         self._cluster = cluster
         self._classes = classes
         self._version = -1
-        self._offers: OrderedDict[bytes, NodeOffers] = OrderedDict()
+        self._offers: LruMap[bytes, NodeOffers] = LruMap(_MAX_CLAIM_KINDS)
 
     def offers(self, claims: Sequence[api.ResourceClaim]) -> NodeOffers:
         """The offers for claims, fit for use in this cycle."""
@@ -116,14 +114,8 @@ class Registry:
             self._version = self._classes.version
             self._offers.clear()
         key = msgspec.msgpack.encode([claim.spec.devices for claim in claims])
-        found = self._offers.get(key)
-        if found is None:
-            found = self._offers[key] = NodeOffers(self.allocator, self._cluster)
-            if len(self._offers) > _KEPT:
-                self._offers.popitem(last=False)
-        else:
-            self._offers.move_to_end(key)
-        found.refresh()
+        found = self._offers.get_or_make(key, lambda: NodeOffers(self.allocator, self._cluster))
+        found.catch_up()
         return found
 
 

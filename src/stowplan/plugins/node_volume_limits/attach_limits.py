@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan import api
-from stowplan.cache import Cluster
-from stowplan.framework import Mask, NodeInfo
+from stowplan.cache import Cluster, NodeTable
+from stowplan.cache.kept import KeptBySlot
+from stowplan.framework import Mask, NodeInfo, Slots
 from stowplan.plugins.node_volume_limits.attachable import attachable_volumes
 
 UNLIMITED = 1 << 40
@@ -32,8 +33,7 @@ class AttachLimits:
         self._limits_version = -1
         self._columns: dict[str, NDArray[np.int64]] = {}
         self._columns_version: tuple[int, int] | None = None
-        self._used: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._used_position = 0
+        self._used = _UsedByPods(self._nodes)
         self._attached: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._attached_version: tuple[int, int] | None = None
 
@@ -46,7 +46,8 @@ class AttachLimits:
 
     def doubtful(self, new: Mapping[str, int]) -> Mask:
         """Nodes, by slot, that may not have room for so many new volumes by driver, or that are in disorder."""
-        bound = self._used_at_most() + self._attached_at_most()
+        self._used.refresh()
+        bound = self._used.values + self._attached_at_most()
         doubt: Mask = bound >= UNSURE
         columns = self._limit_columns()
         for driver in new.keys() & columns.keys():
@@ -66,19 +67,6 @@ class AttachLimits:
                     self._columns[driver][slot] = limit
         return self._columns
 
-    def _used_at_most(self) -> NDArray[np.int64]:
-        """By the pods on each node."""
-        nodes = self._nodes
-        changed = nodes.log.since(self._used_position)
-        slots = range(nodes.high) if changed is None else set(changed)
-        self._used_position = nodes.log.position
-        if len(self._used) < nodes.capacity:
-            self._used = np.concatenate([self._used, np.zeros(nodes.capacity - len(self._used), dtype=np.int64)])
-        for slot in slots:
-            info = nodes.infos[slot]
-            self._used[slot] = 0 if info is None else _used_by_pods(info)
-        return self._used
-
     def _attached_at_most(self) -> NDArray[np.int64]:
         version = self._attachments.version, self._nodes.membership
         if self._attached_version != version:
@@ -93,6 +81,28 @@ def limits_of(csi_node: api.CSINode) -> dict[str, int]:
     """How many volumes of each driver with a limit the node can take."""
     counts = {d.name: d.allocatable.count for d in csi_node.spec.drivers if d.allocatable is not None}
     return {driver: count for driver, count in counts.items() if count is not None}
+
+
+class _UsedByPods(KeptBySlot):
+    """By slot: how many volumes the pods on the node have attached at most."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, nodes: NodeTable) -> None:
+        super().__init__(nodes)
+        self.values: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+    def rebuild(self) -> None:
+        self.values = np.zeros(self.nodes.capacity, dtype=np.int64)
+        self.repair_many(np.arange(self.nodes.high))
+
+    def repair_many(self, slots: Slots) -> None:
+        for slot in slots.tolist():
+            self.repair_one(slot)
+
+    def repair_one(self, slot: int) -> None:
+        info = self.nodes.infos[slot]
+        self.values[slot] = 0 if info is None else _used_by_pods(info)
 
 
 def _used_by_pods(info: NodeInfo) -> int:

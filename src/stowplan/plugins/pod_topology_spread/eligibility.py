@@ -10,45 +10,49 @@ import numpy as np
 from stowplan.api import Toleration
 from stowplan.api.tolerations import find_untolerated
 from stowplan.cache import ABSENT, NodeTable
+from stowplan.cache.kept import KeptBySlot
 from stowplan.cache.node_matching import RequiredNodes, required_nodes
-from stowplan.framework import Mask, PodTemplate
+from stowplan.framework import Mask, PodTemplate, Slots
 from stowplan.plugins.pod_topology_spread.constraints import SpreadConstraint
 
 Rule = tuple[frozenset[str], RequiredNodes | None, tuple[Toleration, ...] | None]
 
 
-class Eligibility:
+class Eligibility(KeptBySlot):
     """Nodes that have some labels, that the pod's node affinity accepts, and whose taints the pod tolerates."""
 
-    __slots__ = ("__weakref__", "_mask", "_nodes", "_position", "_rule")
+    __slots__ = ("__weakref__", "_mask", "_rule")
 
     def __init__(self, nodes: NodeTable, rule: Rule) -> None:
-        self._nodes = nodes
+        super().__init__(nodes, follows_pods=False)
         self._rule = rule
-        self._position = -1
         self._mask: Mask = np.zeros(0, dtype=np.bool_)
 
     def mask(self) -> Mask:
-        """By slot; the same object until it would differ, for most changes of nodes change nothing here."""
-        position = self._nodes.node_log.position
-        if self._position != position:
-            self._position = position
-            mask = self._compute()
-            if not np.array_equal(mask, self._mask):
-                self._mask = mask
+        """By slot; the same object until it would differ, because most changes of nodes change nothing here."""
+        self.refresh()
         return self._mask
 
-    def _compute(self) -> Mask:
-        nodes = self._nodes
+    def rebuild(self) -> None:
+        self._mask = self._eligible(np.arange(self.nodes.capacity))
+
+    def repair_many(self, slots: Slots) -> None:
+        eligible = self._eligible(slots)
+        if not np.array_equal(eligible, self._mask[slots]):
+            self._mask = self._mask.copy()
+            self._mask[slots] = eligible
+
+    def _eligible(self, slots: Slots) -> Mask:
+        nodes = self.nodes
         keys, required, tolerations = self._rule
-        mask: Mask = np.ones(nodes.capacity, dtype=np.bool_)
+        mask: Mask = np.ones(len(slots), dtype=np.bool_)
         for key in keys:
-            mask &= nodes.label(key).array != ABSENT
+            mask &= nodes.label(key).array[slots] != ABSENT
         if required is not None:
-            mask &= required.match_nodes(nodes, slice(0, nodes.capacity))
+            mask &= required.match_nodes(nodes, slots)
         if tolerations is not None:
             tolerated = [find_untolerated(taints, tolerations) is None for taints in nodes.taint_sets]
-            mask &= np.array(tolerated)[nodes.taint_set]
+            mask &= np.array(tolerated)[nodes.taint_set[slots]]
         return mask
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan.cache.kept import MAX_SCALAR_REPAIRS
 from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Scores, Slots, Status
 from stowplan.runtime.decide.filtering import (
     NO_OBJECTION,
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from stowplan.framework import Plugin
     from stowplan.runtime.decide.sampling import Sampler
     from stowplan.runtime.profile.profile import Profile
-
-FEW = 16
-"""Up to so many nodes the plain-int form is cheaper than the vector form."""
 
 
 EXTENDER = "Extender"
@@ -129,7 +127,7 @@ class Diagnosis:
             slots = sorted(nodes.slot_of[name] for name in self.pre_filtered.names if name in nodes.slot_of)
             candidates = nodes.subset(np.array(slots, dtype=np.intp))
         self.examined = candidates.slots()
-        if len(self.examined) <= FEW and not self._answers:
+        if len(self.examined) <= MAX_SCALAR_REPAIRS and not self._answers:
             self._filter_one_by_one()
         else:
             self._filter_vectors(candidates)

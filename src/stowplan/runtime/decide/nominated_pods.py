@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Pod, PodTemplate, Slots, Status
+from stowplan.cache import NodeTable
+from stowplan.cache.kept import KeptOnDemand
+from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Pod, Slots, Status
 from stowplan.runtime.decide.filtering import filter_node, nominated_rivals
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 
@@ -14,62 +16,76 @@ if TYPE_CHECKING:
     from stowplan.runtime.profile.profile import Profile
 
 
-_MOST_KEPT = 4
-"""So many times the nodes in question, before those are forgotten that no pod is nominated to any more."""
+_MAX_KEPT_PER_NODE = 4
+"""Kept verdicts are dropped when there are this many times as many as nodes with nominated pods."""
+
+Verdict = tuple[bool, Status | None]
+"""Whether pods are nominated to the node that must find room there as well, and the status of the filters if so."""
 
 
-class _Memory:
-    """What was found out about nodes for one template, by slot, while the rules stay the same."""
+class _KeptVerdicts(KeptOnDemand):
+    """Verdicts about nodes for one template, with the nominated pods that each was made with."""
 
-    __slots__ = ("by_slot", "rules_version")
+    __slots__ = ("_rules_version", "by_slot")
 
-    def __init__(self, template: PodTemplate) -> None:
-        self.rules_version = -1
-        self.by_slot: dict[int, tuple[tuple[object, ...], bool, Status | None]] = {}
-        """What it depends on, whether there are rivals, and what the filters said."""
+    def __init__(self, nodes: NodeTable) -> None:
+        super().__init__(nodes)
+        self._rules_version = -1
+        self.by_slot: dict[int, tuple[tuple[Pod, ...], Verdict]] = {}
+
+    def rebuild(self) -> None:
+        super().rebuild()
+        self.by_slot = {}
+
+    def catch_up(self, rules_version: int, nominated_nodes: int) -> None:
+        if self._rules_version != rules_version or len(self.by_slot) > _MAX_KEPT_PER_NODE * nominated_nodes:
+            self._rules_version = rules_version
+            self.discard()
+        self.refresh()
 
 
 class NominatedPodsFilter:
-    """The nodes that pods are nominated to, as one pod sees them in one cycle.
+    """The nodes that pods are nominated to, filtered for one pod in one cycle with those pods on them.
 
-    Nominated pods are many while a preemption goes on, and each cycle looks at all of their nodes. What it finds is
-    remembered for the template until the node, its pods or those nominated to it change.
+    There are many nominated pods while a preemption goes on, and each cycle filters all of their nodes. Verdicts are
+    kept for the template until the node, its pods or the pods nominated to it change.
     """
 
     def __init__(self, profile: Profile, state: CycleState, pod: Pod, *, remember: bool = True) -> None:
         self._profile = profile
         self._state = state
         self._pod = pod
-        self._by_slot = self._remembered() if remember and self._is_local() else None
+        self._kept = self._kept_verdicts() if remember and self._is_local() else None
 
     def infos(self) -> list[NodeInfo]:
         get = self._profile.cluster.nodes.get
         return [info for name in self._profile.nominator.by_node if (info := get(name)) is not None]
 
-    def judge(self, info: NodeInfo) -> tuple[bool, Status | None]:
-        """Whether pods are nominated to the node that must find room there as well, and if so what the filters say."""
+    def judge(self, info: NodeInfo) -> Verdict:
         nominated = self._profile.nominator.by_node[info.name]
-        known = self._by_slot
-        if known is None or self._pod.uid in nominated:
+        kept = self._kept
+        if kept is None or self._pod.uid in nominated:
             return self._judge(info)
-        basis = (self._profile.cluster.nodes.log.changed.item(info.slot), *nominated.values())
-        found = known.get(info.slot)
-        if found is None or found[0] != basis:
-            found = known[info.slot] = (basis, *self._judge(info))
-        return found[1], found[2]
+        slot, beside = info.slot, tuple(nominated.values())
+        if kept.is_known(slot):
+            made_with, verdict = kept.by_slot[slot]
+            if made_with == beside:
+                return verdict
+        verdict = self._judge(info)
+        kept.by_slot[slot] = (beside, verdict)
+        kept.settle(slot)
+        return verdict
 
-    def _judge(self, info: NodeInfo) -> tuple[bool, Status | None]:
+    def _judge(self, info: NodeInfo) -> Verdict:
         if not nominated_rivals(self._profile, self._pod, info):
             return False, None
         return True, filter_node(self._profile, self._state, self._pod, info)
 
-    def _remembered(self) -> dict[int, tuple[tuple[object, ...], bool, Status | None]]:
-        memory = self._pod.template.derive((self._profile, "crowd"), _Memory)
-        rules = self._profile.cluster.selection.rules_version
-        if memory.rules_version != rules or len(memory.by_slot) > _MOST_KEPT * len(self._profile.nominator.by_node):
-            memory.rules_version = rules
-            memory.by_slot.clear()
-        return memory.by_slot
+    def _kept_verdicts(self) -> _KeptVerdicts:
+        cluster = self._profile.cluster
+        kept = self._pod.template.derive((self._profile, "nominated"), lambda _: _KeptVerdicts(cluster.nodes))
+        kept.catch_up(cluster.selection.rules_version, len(self._profile.nominator.by_node))
+        return kept
 
     def _is_local(self) -> bool:
         """Whether no filter that is asked looks beyond a node and its pods, and none is a user's."""

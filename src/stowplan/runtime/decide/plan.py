@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan.cache.kept import MAX_SCALAR_REPAIRS, KeptBySlot
 from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Slots, Status
 from stowplan.runtime.decide.filtering import passing_nodes
 from stowplan.runtime.decide.normalize import Raw
@@ -24,16 +25,15 @@ from stowplan.runtime.decide.ties import TIE_BITS
 if TYPE_CHECKING:
     from stowplan.runtime.profile.profile import Profile
 
-FEW = 16
-"""Up to so many changed nodes the plain-int form is cheaper than the vector form."""
 
-
-class Plan:
+class Plan(KeptBySlot):
     """Everything remembered about the pods of one template in one profile."""
 
+    rebuilds_for_nodes = True
+
     def __init__(self, profile: Profile, pod: Pod) -> None:
+        super().__init__(profile.cluster.nodes)
         self.profile = profile
-        self.table = profile.cluster.nodes
         self._restless: set[str] = set()
         self._shape = shape = profile.shape.of(pod.template)
         self._inert = set(shape.unconcerned)
@@ -59,8 +59,6 @@ class Plan:
             self._pod_scores = Summed(self._pod_scorers)
         self._slot_filters: list[Callable[[int], Status | None]] | None = None
         self.rules_version = -1
-        self._size = -1
-        self._node_position = self._position = 0
         self._feasible_nodes: Nodes | None = None
         self.normalized: tuple[Normalized, ...] = ()
         self.used = 0
@@ -70,7 +68,7 @@ class Plan:
         """PreFilter of plugins that look at the template alone, once for all its pods."""
         scratch = CycleState()
         for plugin in self._shape.constant_pre_filters:
-            answer = plugin.pre_filter(scratch, pod, self.table.everything())
+            answer = plugin.pre_filter(scratch, pod, self.nodes.everything())
             if isinstance(answer, Status) and answer.code == Code.Skip:
                 self._inert.add(plugin.name)
             elif answer is not None:
@@ -80,7 +78,7 @@ class Plan:
     def _settle_pre_score(self, pod: Pod) -> set[str]:
         """The same for PreScore: the plugins that do not score such pods."""
         scratch = CycleState()
-        run_pre_scores(self._shape.constant_pre_scores, scratch, pod, self.table.everything())
+        run_pre_scores(self._shape.constant_pre_scores, scratch, pod, self.nodes.everything())
         return scratch.skip_score
 
     def _bind_slots(self, pod: Pod) -> list[Callable[[int], Status | None]]:
@@ -109,7 +107,7 @@ class Plan:
         unscored = {p.name for p in shape.cluster_plugins if p.idle_score(pod)}
         self.live_scorers = tuple([s for s in shape.other_scorers if s.plugin.name not in unscored])
         self.pre_scores = tuple([p for p in shape.cycle_pre_scores if p.name not in unscored])
-        self._size = -1
+        self.discard()
 
     def totals(self, nodes: Nodes) -> Ints:
         """What the nodes score by all that is remembered, less what is normalised over all feasible ones."""
@@ -120,9 +118,9 @@ class Plan:
     def nodes_allowed(self, allowed: Mask | None) -> Nodes:
         """The feasible nodes, less those that are not allowed. The same object while nothing about it changes."""
         if allowed is not None:
-            return self.table.where(self.ok & allowed)
+            return self.nodes.where(self.ok & allowed)
         if self._feasible_nodes is None:
-            self._feasible_nodes = self.table.where(self.ok)
+            self._feasible_nodes = self.nodes.where(self.ok)
         return self._feasible_nodes
 
     def undisturbed(self, pod: Pod) -> bool:
@@ -130,12 +128,12 @@ class Plan:
 
         PreFilter need not be run then: it would find what it found before. Where nobody has one, nodes may be many.
         """
-        table = self.table
+        nodes = self.nodes
         if (
             not self._calm
-            or self._size != table.high
-            or self._node_position != table.node_log.position
-            or (self.pre_filters and table.log.position - self._position > FEW)
+            or not self._position
+            or self._node_position != nodes.node_log.position
+            or (self.pre_filters and nodes.log.position - self._position > MAX_SCALAR_REPAIRS)
         ):
             return False
         for part in self.token_filters:  # noqa: SIM110 (a generator would cost as much as the rest of this)
@@ -145,37 +143,14 @@ class Plan:
 
     def sync(self, state: CycleState, pod: Pod, *, undisturbed: bool) -> None:
         """Take in every change of the cluster since the last pod of the template."""
-        try:
-            self._catch_up(state, pod, undisturbed)
-        except Exception:
-            self._size = -1  # what was taken in by half is made anew
-            raise
+        nodes_unchanged = self._position and self._node_position == self.nodes.node_log.position
+        if not undisturbed and self.token_filters and nodes_unchanged:
+            self._check_tokens(state, pod)
+        self.refresh(state, pod)
 
-    def _catch_up(self, state: CycleState, pod: Pod, undisturbed: bool) -> None:
-        table = self.table
-        if not undisturbed:
-            if self._size != table.high or self._node_position != table.node_log.position:
-                self._rebuild(state, pod)
-                return
-            if self.token_filters:
-                self._check_tokens(state, pod)
-        log = table.log
-        behind = log.position - self._position
-        recent = log.since(self._position) if behind <= FEW else None
-        if recent is None:
-            self._update_many(state, pod)
-            return
-        self._position += behind
-        for slot in set(recent) if behind > 1 else recent:
-            info = table.infos[slot]
-            if info is not None:
-                self._update_one(state, pod, slot, info)
-
-    def _rebuild(self, state: CycleState, pod: Pod) -> None:
-        """Everything anew, since nodes came, went or changed."""
-        table = self.table
-        size = self._size = table.high
-        self._node_position, self._position = table.node_log.position, table.log.position
+    def rebuild(self, state: CycleState, pod: Pod) -> None:
+        nodes = self.nodes
+        size = self._size = nodes.high
         view = self.profile.static_answers.view(self._node_plugins, state, pod)
         self._node_ok, self._node_score = view.ok, view.score
         self._openings = view.open
@@ -185,18 +160,18 @@ class Plan:
         earned = self._judge_all(state, pod)
         for part in self.token_filters:
             part.forget()
-            part.refresh(state, pod, table.everything(), size)
+            part.refresh(state, pod, nodes.everything(), size)
         self._combine(earned, self._all_ok())
 
     def _judge_all(self, state: CycleState, pod: Pod) -> Ranks:
         """What each node's pods earn it. Nodes that the node object rules out are not looked at until it changes."""
         open_ = self._open
         if open_ is None:
-            self._pods_ok, scores = self._judge(state, pod, self.table.everything())
+            self._pods_ok, scores = self._judge(state, pod, self.nodes.everything())
             return scores.astype(self.profile.rank_type)
         self._pods_ok = np.zeros(self._size, dtype=np.bool_)
         earned: Ranks = np.zeros(self._size, dtype=self.profile.rank_type)
-        self._pods_ok[open_], earned[open_] = self._judge(state, pod, self.table.subset(open_, fleeting=True))
+        self._pods_ok[open_], earned[open_] = self._judge(state, pod, self.nodes.subset(open_, fleeting=True))
         return earned
 
     def _judge(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Mask, Raw]:
@@ -211,9 +186,10 @@ class Plan:
         return passing, np.zeros(len(nodes), dtype=np.int64) if earned is None else earned
 
     def _check_tokens(self, state: CycleState, pod: Pod) -> None:
+        position, self._position = self._position, 0  # Until all is combined: an exception leads to a rebuild.
         stale = False
         for part in self.token_filters:
-            stale |= part.refresh(state, pod, self.table.everything(), self._size)
+            stale |= part.refresh(state, pod, self.nodes.everything(), self._size)
         if stale:
             restless = {part.plugin.name for part in self.token_filters if part.restless}
             if restless:
@@ -221,6 +197,7 @@ class Plan:
                 self.rules_version = -1
             ok = self._all_ok()
             self._combine(self._earned(state, pod, ok), ok)
+        self._position = position
 
     def _all_ok(self) -> Mask:
         """Feasibility of all slots from its parts."""
@@ -252,12 +229,11 @@ class Plan:
         earned: Ranks = (self.key - self._offset) >> TIE_BITS
         missing = np.flatnonzero(ok & (self.key == 0))
         if len(missing):
-            earned[missing] = self._judge(state, pod, self.table.subset(missing, fleeting=True))[1]
+            earned[missing] = self._judge(state, pod, self.nodes.subset(missing, fleeting=True))[1]
         return earned
 
-    def _update_many(self, state: CycleState, pod: Pod) -> None:
-        changed = self._changed_nodes()
-        nodes = self.table.subset(changed, fleeting=True)
+    def repair_many(self, changed: Slots, state: CycleState, pod: Pod) -> None:
+        nodes = self.nodes.subset(changed, fleeting=True)
         ok, earned = self._judge(state, pod, nodes)
         if self.token_filters:
             self._pods_ok[changed] = ok
@@ -275,18 +251,18 @@ class Plan:
             if len(flipped):
                 self._flip(state, pod, changed[flipped], ok[flipped])
 
-    def _changed_nodes(self) -> Slots:
+    def changed_slots(self) -> Slots:
         """Nodes that changed since the last pod, less those that the node object rules out."""
-        log, position = self.table.log, self._position
-        self._position = log.position
-        if self._open is not None:
-            return self._open.take((log.changed.take(self._open) >= position).nonzero()[0])
-        changed = log.changed[: self._size] >= position
-        changed &= self._node_ok
-        return changed.nonzero()[0]
+        changed, position, open_ = self._log.changed, self._position, self._open
+        if open_ is not None:
+            return open_.take((changed.take(open_) >= position).nonzero()[0])
+        mask = changed[: self._size] >= position
+        mask &= self._node_ok
+        return mask.nonzero()[0]
 
-    def _update_one(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> None:
-        if not self._node_ok.item(slot):
+    def repair_one(self, slot: int, state: CycleState, pod: Pod) -> None:
+        info = self.nodes.infos[slot]
+        if info is None or not self._node_ok.item(slot):
             return
         ok = True
         for check in self._bind_slots(pod) if self._slot_filters is None else self._slot_filters:

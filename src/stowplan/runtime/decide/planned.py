@@ -37,7 +37,7 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
     undisturbed = not crowded and plan.undisturbed(pod)
     if not undisturbed:
         state.skip_filter |= plan.skipped
-        pre = run_pre_filters(plan.pre_filters, state, pod, plan.table.everything())
+        pre = run_pre_filters(plan.pre_filters, state, pod, plan.nodes.everything())
         # Or a user's plugin stands aside for this pod, although its answers for the template are remembered.
         if pre is not NO_OBJECTION or not plan.folded.isdisjoint(state.skip_filter):
             return Decision.of(Diagnosis(profile, pod).resume(state, pre, {}))
@@ -53,9 +53,9 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
     if not feasible:
         if undisturbed:
             state.skip_filter |= plan.skipped
-            run_pre_filters(plan.pre_filters, state, pod, plan.table.everything())
+            run_pre_filters(plan.pre_filters, state, pod, plan.nodes.everything())
         return Decision.of(Diagnosis(profile, pod).resume(state, NO_OBJECTION, answers))
-    evaluated = len(plan.table)
+    evaluated = len(plan.nodes)
     if profile.sampler is not None:
         open_ = plan.ok if allowed is None else plan.ok & allowed
         found, evaluated = profile.sampler.pick(np.flatnonzero(open_), evaluated)
@@ -69,7 +69,7 @@ def decide(profile: Profile, plan: Plan, pod: Pod) -> Decision:
         slot = _best_by_scores(profile, plan, state, pod, allowed)
     if slot < 0:
         slot = int(ranks.argmax())
-    info = plan.table.infos[slot]
+    info = plan.nodes.infos[slot]
     assert info is not None
     return Decision(profile, pod, info.name, feasible, evaluated, state)
 
@@ -82,13 +82,13 @@ def _live_mask(profile: Profile, plan: Plan, state: CycleState, pod: Pod, answer
             continue
         if isinstance(plugin, OutOfTreePlugin):
             open_ = plan.ok if allowed is None else plan.ok & allowed
-            passing = filter_out_of_tree(profile, plugin, state, pod, plan.table.everything(), open_, answers)
+            passing = filter_out_of_tree(profile, plugin, state, pod, plan.nodes.everything(), open_, answers)
         else:
-            passing = passing_nodes(plugin, state, pod, plan.table.everything())
+            passing = passing_nodes(plugin, state, pod, plan.nodes.everything())
         allowed = passing if allowed is None else allowed & passing
     if profile.nominator.by_node:
         open_ = plan.ok if allowed is None else plan.ok & allowed
-        left = filter_with_nominated_pods(profile, state, pod, plan.table.everything(), open_)
+        left = filter_with_nominated_pods(profile, state, pod, plan.nodes.everything(), open_)
         if left is not open_:
             return left
     return allowed

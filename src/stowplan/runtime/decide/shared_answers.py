@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.cache import NodeTable
+from stowplan.cache.kept import KeptBySlot
+from stowplan.cache.lru_map import LruMap
 from stowplan.framework import CycleState, Mask, Nodes, Pod, PodTemplate, Scores, Slots
 from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.filtering import passing_nodes
@@ -19,46 +20,29 @@ from stowplan.runtime.decide.plan_parts import Ranks, Weighted
 from stowplan.runtime.decide.ties import TIE_BITS
 
 Compute = Callable[[Nodes], NDArray[Any]]
-T = TypeVar("T")
 
-_KEPT = 512
+_MAX_VECTORS = 512
 
 
-class _Kept(Generic[T]):
-    """The values asked for most recently, with the time they are of.
+class _NodeVector(KeptBySlot):
+    """One plugin's answers about all nodes, by slot in use. Repaired in a copy, since views read the old one."""
 
-    A value is kept from the second time on that it is asked for: what a single template reads is not worth the memory.
-    """
+    __slots__ = ("values",)
 
-    def __init__(self) -> None:
-        self._known: OrderedDict[Hashable, tuple[int, T]] = OrderedDict()
-        self._asked: OrderedDict[int, None] = OrderedDict()
-        """Hashes of keys, since those of nested tuples take long to make. Two keys in one do no harm."""
+    def __init__(self, nodes: NodeTable) -> None:
+        super().__init__(nodes, follows_pods=False)
+        self.values: NDArray[Any] = np.zeros(0)
 
-    def get(self, key: Hashable) -> tuple[int, T] | None:
-        known = self._known.get(key)
-        if known is not None:
-            self._known.move_to_end(key)
-        return known
+    def rebuild(self, compute: Compute) -> None:
+        self.values = compute(self.nodes.everything())
 
-    def asked_before(self, key: Hashable) -> bool:
-        """Whether the value is worth keeping; the next time it will be."""
-        number = hash(key)
-        if number in self._asked:
-            return True
-        self._asked[number] = None
-        if len(self._asked) > _KEPT:
-            self._asked.popitem(last=False)
-        return False
-
-    def put(self, key: Hashable, position: int, value: T) -> None:
-        self._known[key] = (position, value)
-        if len(self._known) > _KEPT:
-            self._known.popitem(last=False)
-
-    def clear(self) -> None:
-        self._known.clear()
-        self._asked.clear()
+    def repair_many(self, slots: Slots, compute: Compute) -> None:
+        if len(self.values) != self.nodes.high:
+            self.rebuild(compute)
+            return
+        values = self.values.copy()
+        values[slots] = compute(self.nodes.subset(slots))
+        self.values = values
 
 
 class RawScores(NamedTuple):
@@ -120,41 +104,40 @@ class NodeView:
 
 
 class SharedNodeAnswers:
-    """Vectors by (plugin, what it reads of the template), brought up to date for the nodes that changed."""
+    """Vectors by (plugin, what it reads of the template), and views by plugins and what they read, from the second use
+    on: what a single template reads is not worth the memory."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
-        self._vectors: _Kept[NDArray[Any]] = _Kept()
-        self._views: _Kept[NodeView] = _Kept()
+        self._vectors: LruMap[Hashable, _NodeVector] = LruMap(_MAX_VECTORS)
+        self._views: LruMap[Hashable, tuple[int, NodeView]] = LruMap(_MAX_VECTORS)
 
     def get(self, key: Hashable, compute: Compute) -> NDArray[Any]:
         """The plugin's vector over all slots in use. Never written to by callers."""
-        position = self._nodes.node_log.position
-        known = self._vectors.get(key)
-        if known is not None and known[0] == position:
-            return known[1]
-        vector = self._compute(known, compute)
-        if known is not None or self._vectors.asked_before(key):
-            self._vectors.put(key, position, vector)
-        return vector
+        vector = self._vectors.get(key)
+        if vector is None:
+            if not self._vectors.used_before(key):
+                return compute(self._nodes.everything())
+            vector = _NodeVector(self._nodes)
+            self._vectors.put(key, vector)
+        vector.refresh(compute)
+        return vector.values
 
     def view(self, plugins: NodePlugins, state: CycleState, pod: Pod) -> NodeView:
-        """What these plugins of node scope say together."""
+        """The answers of these plugins of node scope together."""
         view = self.known_view(plugins, state, pod)
         return self._make_view(plugins, state, pod) if view is None else view
 
     def known_view(self, plugins: NodePlugins, state: CycleState, pod: Pod) -> NodeView | None:
         """The same; None the first time, when it is not known whether the answer will be of use again."""
-        template, position = pod.template, self._nodes.node_log.position
-        key = plugins.question(template)
+        key, position = plugins.question(pod.template), self._nodes.node_log.position
         known = self._views.get(key)
-        if known is not None and known[0] == position:
-            return known[1]
-        if known is None and not self._views.asked_before(key):
+        if known is None and not self._views.used_before(key):
             return None
-        view = self._make_view(plugins, state, pod)
-        self._views.put(key, position, view)
-        return view
+        if known is None or known[0] != position:
+            known = (position, self._make_view(plugins, state, pod))
+            self._views.put(key, known)
+        return known[1]
 
     def clear(self) -> None:
         self._vectors.clear()
@@ -182,12 +165,3 @@ class SharedNodeAnswers:
     def _scores(self, plugin: InTreePlugin, state: CycleState, pod: Pod) -> Raw:
         key = (plugin, "score", plugin.signature(pod.template))
         return self.get(key, partial(plugin.score_nodes, state, pod))
-
-    def _compute(self, known: tuple[int, NDArray[Any]] | None, compute: Compute) -> NDArray[Any]:
-        nodes = self._nodes
-        if known is None or len(known[1]) != nodes.high:
-            return compute(nodes.everything())
-        changed = nodes.node_log.changed_since(known[0])
-        vector = known[1].copy()
-        vector[changed] = compute(nodes.subset(changed))
-        return vector

@@ -5,19 +5,21 @@ Answers of plugins that say what they depend on are kept by slot, and asked for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.cache import Cluster
+from stowplan.cache import Cluster, NodeTable
+from stowplan.cache.kept import KeptOnDemand
+from stowplan.cache.lru_map import LruMap
 from stowplan.framework import Code, CycleState, Plugin, Pod, Slots, Status, implements
 from stowplan.runtime.decide.filtering import PreFiltered, run_pre_filters
 from stowplan.runtime.decide.normalize import Raw
 from stowplan.runtime.decide.scoring import PluginScores, normalize, run_pre_scores
-from stowplan.runtime.out_of_tree.kept_by_slot import KeptAnswers
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 from stowplan.runtime.points.cycle_error import failed_at
 from stowplan.runtime.points.implemented import implements_point
@@ -32,6 +34,8 @@ PASSES = -1
 _FIRST_CHUNK, _QUICKLY = 64, 0.002
 """So many nodes are asked about before the first pause, and four times as many after it if that took no longer."""
 _MOST_STATUSES = 10_000
+_MAX_KEPT_QUESTIONS = 256
+"""Kept answers are by plugin and by what the plugin reads of the pod template."""
 
 
 class NodeVerdicts(NamedTuple):
@@ -47,8 +51,8 @@ class PluginRunner:
     def __init__(self, cluster: Cluster, plugins: Sequence[Plugin]) -> None:
         self._nodes = cluster.nodes
         self.plugins = tuple(OutOfTreePlugin(plugin, self._forget) for plugin in plugins)
-        self._verdicts = KeptAnswers(self._nodes, np.int32)
-        self._scores = KeptAnswers(self._nodes, np.float64)
+        self._verdicts = _KeptAnswers(self._nodes, np.int32)
+        self._scores = _KeptAnswers(self._nodes, np.float64)
         self._index: dict[Status, int] = {}
         self._statuses: list[Status] = []
         self.seconds: dict[str, float] = {}
@@ -102,7 +106,7 @@ class PluginRunner:
     def _judge(self, plugin: OutOfTreePlugin, state: CycleState, pod: Pod, slots: Slots, pause: Pause) -> NDArray[Any]:
         kept = self._verdicts.of(plugin, plugin.signature(pod.template))
         if kept is not None:
-            for part in _chunks(kept.unasked(slots), plugin.has_filter_nodes):
+            for part in _chunks(kept.unknown(slots), plugin.has_filter_nodes):
                 kept.put(part, self._ask(plugin, state, pod, part, pause))
             if plugin.scope != "cluster":
                 return kept.values[slots]
@@ -147,7 +151,7 @@ class PluginRunner:
         # What PreScore found goes with these very nodes, so scores made from it do not outlive the request.
         kept = None if plugin.has_pre_score else self._scores.of(plugin, plugin.signature(pod.template))
         if kept is not None:
-            for part in _chunks(kept.unasked(slots), plugin.has_score_nodes):
+            for part in _chunks(kept.unknown(slots), plugin.has_score_nodes):
                 scores = plugin.score_nodes(state, pod, self._nodes.subset(part))
                 pause()
                 kept.put(part, scores)
@@ -165,6 +169,44 @@ class PluginRunner:
         self._scores.clear()
         self._index = {}
         self._statuses = []
+
+
+class _KeptVector(KeptOnDemand):
+    """One value of one plugin for each slot."""
+
+    __slots__ = ("_dtype", "values")
+
+    def __init__(self, nodes: NodeTable, plugin: Plugin, dtype: type[np.generic]) -> None:
+        super().__init__(nodes, follows_pods=plugin.scope != "node")
+        self._dtype = dtype
+        self.values: NDArray[Any] = np.zeros(0, dtype=dtype)
+
+    def rebuild(self) -> None:
+        super().rebuild()
+        self.values = np.zeros(self.nodes.capacity, dtype=self._dtype)
+
+    def put(self, slots: Slots, values: NDArray[Any]) -> None:
+        self.values[slots] = values
+        self.settle(slots)
+
+
+class _KeptAnswers:
+    """Vectors by plugin and by what it reads of the pod template."""
+
+    def __init__(self, nodes: NodeTable, dtype: type[np.generic]) -> None:
+        self._nodes = nodes
+        self._dtype = dtype
+        self._vectors: LruMap[Hashable, _KeptVector] = LruMap(_MAX_KEPT_QUESTIONS)
+        self.clear = self._vectors.clear
+
+    def of(self, plugin: Plugin, question: Hashable) -> _KeptVector | None:
+        """Up to date; None where the plugin's answers may depend on anything."""
+        if plugin.scope == "cluster":
+            return None
+        make = partial(_KeptVector, self._nodes, plugin, self._dtype)
+        kept = self._vectors.get_or_make((plugin.name, question), make)
+        kept.refresh()
+        return kept
 
 
 def _chunks(slots: Slots, at_once: bool) -> Iterator[Slots]:

@@ -14,9 +14,9 @@ from stowplan.runtime.decide.filtering import nominated_rivals, run_filters
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption.dry_run import NO_VICTIMS, PreemptionCandidate, PreemptionCandidates
-from stowplan.runtime.preemption.dry_run_many import Arithmetic, Cleared, candidate_of
-from stowplan.runtime.preemption.kept_dry_runs import way_to_clear
-from stowplan.runtime.preemption.victim_table import Ints, Roster, requested
+from stowplan.runtime.preemption.dry_run_many import Cleared, DryRunMany, candidate_of
+from stowplan.runtime.preemption.kept_dry_runs import dry_runs_for
+from stowplan.runtime.preemption.victim_table import Ints, VictimTable, requested
 
 if TYPE_CHECKING:
     from stowplan.plugins.base import InTreePlugin
@@ -51,8 +51,8 @@ class Room:
         self._state = state
         self._pod = pod
         self._demands = demands
-        self._roster = Roster.of(profile, pod.priority)
-        self._way = way_to_clear(self._roster, demands)
+        self._table = VictimTable.of(profile, pod.priority)
+        self._way = dry_runs_for(self._table, demands)
         skipped = state.skip_filter
         static = [
             p for p in profile.filters if p.scope == "node" and p.name not in skipped and p.concerns(pod.template)
@@ -71,7 +71,7 @@ class Room:
 
     def candidates(self, cleared: Cleared) -> PreemptionCandidates:
         """The nodes as candidates. They are put together later, when the cluster may have changed."""
-        rows = tuple(map(self._roster.rows.__getitem__, cleared.slots.tolist()))
+        rows = tuple(map(self._table.rows.__getitem__, cleared.slots.tolist()))
 
         def make(position: int) -> PreemptionCandidate:
             row = rows[position]
@@ -83,8 +83,8 @@ class Room:
     def reasons(self, slots: Slots) -> tuple[Counter[str], Slots]:
         """Why nodes cannot be cleared, as far as it is for lack of room or victims; and the nodes where it is not."""
         counts: Counter[str] = Counter()
-        spare = Arithmetic(self._roster, self._demands).spare(slots, self._nominated)
-        empty = self._roster.count[slots] == 0
+        spare = DryRunMany(self._table, self._demands).spare(slots, self._nominated)
+        empty = self._table.count[slots] == 0
         judged = self._open[slots] & ~empty
         short = np.zeros(len(slots), dtype=np.bool_)
         for demand, left in zip(self._demands, spare, strict=True):

@@ -16,7 +16,7 @@ from stowplan.framework import Mask, Slots
 from stowplan.plugins.base import Demand
 from stowplan.runtime.preemption.dry_run import PreemptionCandidate, in_order
 from stowplan.runtime.preemption.select_candidate import CRITERIA, Costs
-from stowplan.runtime.preemption.victim_table import AMOUNTS, Ints, Roster, Row, requested
+from stowplan.runtime.preemption.victim_table import AMOUNTS, Ints, VictimRow, VictimTable, requested
 from stowplan.runtime.preemption.victims import NOT_STARTED
 
 
@@ -25,7 +25,7 @@ class Cleared(NamedTuple):
 
     slots: Slots
     victims: NDArray[np.bool_]
-    """[place in the node's row of the roster, position in `slots`]: who has to go."""
+    """[place in the node's row of the victim table, position in `slots`]: who has to go."""
     costs: Costs
 
     def head(self, count: int) -> Cleared:
@@ -47,21 +47,21 @@ class Cleared(NamedTuple):
         return cls(np.concatenate(slots), np.concatenate(victims, axis=1), np.concatenate(costs, axis=1))
 
 
-class Arithmetic:
+class DryRunMany:
     """The dry run for pods of one priority with the same demands."""
 
-    def __init__(self, roster: Roster, demands: tuple[Demand, ...]) -> None:
-        self.roster = roster
+    def __init__(self, table: VictimTable, demands: tuple[Demand, ...]) -> None:
+        self.table = table
         self._demands = demands
-        self._resources = roster.cover([demand.resource for demand in demands])
+        self._resources = table.cover([demand.resource for demand in demands])
 
     def spare(self, slots: Slots, nominated: Ints | None) -> list[Ints]:
         """By demand: what nodes would have left beside the new pod if all potential victims were gone.
 
         `nominated` is what pods nominated to the nodes will take, [demand, slot].
         """
-        self.roster.refresh(slots)
-        free = [self.roster.free[i].take(slots) for i in self._resources]
+        self.table.fill(slots)
+        free = [self.table.free[i].take(slots) for i in self._resources]
         for i, demand in enumerate(self._demands):
             free[i] -= demand.amount if nominated is None else demand.amount + nominated[i].take(slots)
         return free
@@ -74,7 +74,7 @@ class Arithmetic:
             fits &= left >= 0
         if not fits.all():
             slots, spare = slots[fits], [left[fits] for left in spare]
-        facts, width = self.roster.facts, int(self.roster.count[slots].max(initial=0))
+        facts, width = self.table.facts, int(self.table.count[slots].max(initial=0))
         amounts = [facts[AMOUNTS + i, :width].take(slots, axis=1) for i in self._resources]
         victims = ~_reprieve(amounts, spare)
         some = victims.any(axis=0)
@@ -82,13 +82,13 @@ class Arithmetic:
             slots, victims = slots[some], victims.compress(some, axis=1)
         return Cleared(slots, victims, self._costs(slots, victims))
 
-    def clear_one(self, slot: int, nominated: Ints | None) -> tuple[Row, list[int]]:
+    def clear_one(self, slot: int, nominated: Ints | None) -> tuple[VictimRow, list[int]]:
         """One node in plain ints, for when there are only a few; the places of the victims, if it can be cleared."""
-        row = self.roster.make_row(slot)
+        row = self.table.make_row(slot)
         amounts = [requested(row.pods, demand.resource) for demand in self._demands]
         spare = []
         for i, demand in enumerate(self._demands):
-            offered, taken = self.roster.columns[demand.resource]
+            offered, taken = self.table.columns[demand.resource]
             left = offered.values[slot] - taken.values[slot] + sum(amounts[i]) - demand.amount
             spare.append(left if nominated is None else left - int(nominated[i, slot]))
         victims: list[int] = []
@@ -104,7 +104,7 @@ class Arithmetic:
 
     def _costs(self, slots: Slots, victims: NDArray[np.bool_]) -> Costs:
         width = len(victims)
-        weights, start, protected = (self.roster.facts[i, :width].take(slots, axis=1) for i in range(AMOUNTS))
+        weights, start, protected = (self.table.facts[i, :width].take(slots, axis=1) for i in range(AMOUNTS))
         costs = np.empty((CRITERIA, len(slots)), dtype=np.int64)
         if width:
             weights *= victims
@@ -117,7 +117,7 @@ class Arithmetic:
         return costs
 
 
-def candidate_of(row: Row, places: list[int]) -> PreemptionCandidate:
+def candidate_of(row: VictimRow, places: list[int]) -> PreemptionCandidate:
     """A node and the pods at some places of its row, as whoever evicts them wants to see it."""
     victims = [row.pods[place] for place in places]
     violations = sum(place < row.protected for place in places)

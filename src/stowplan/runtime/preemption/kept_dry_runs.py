@@ -5,46 +5,47 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan.cache.kept import KeptOnDemand
 from stowplan.framework import Slots
 from stowplan.plugins.base import Demand
-from stowplan.runtime.preemption.dry_run_many import Arithmetic, Cleared, candidate_of
+from stowplan.runtime.preemption.dry_run_many import Cleared, DryRunMany, candidate_of
 from stowplan.runtime.preemption.select_candidate import CRITERIA, Costs, costs_of
-from stowplan.runtime.preemption.victim_table import Ints, Roster
+from stowplan.runtime.preemption.victim_table import Ints, VictimTable
 
-FEW = 4
-"""Up to so many nodes plain ints are cheaper than vectors."""
-
-_KEPT = 16
-"""Sets of demands that are remembered."""
+MAX_SCALAR_DRY_RUNS = 4
+"""Up to this many nodes are dry-run one by one in plain ints: a node costs 12 µs, a NumPy pass 60 µs."""
 
 
-class Clearings:
-    """Results of the arithmetic by slot, worked out again for nodes that changed."""
+class KeptDryRuns(KeptOnDemand):
+    """Results of `DryRunMany` by slot, worked out again for nodes that changed."""
 
-    def __init__(self, arithmetic: Arithmetic) -> None:
+    def __init__(self, arithmetic: DryRunMany) -> None:
+        super().__init__(arithmetic.table.nodes)
         self._arithmetic = arithmetic
-        size = len(arithmetic.roster.rows)
+
+    def rebuild(self) -> None:
+        super().rebuild()
+        size = self.nodes.capacity
         self._possible: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
         self._victims: NDArray[np.bool_] = np.zeros((0, size), dtype=np.bool_)
         self._costs: Costs = np.zeros((CRITERIA, size), dtype=np.int64)
-        self._made: NDArray[np.int64] = np.zeros(size, dtype=np.int64)
 
     def clear(self, slots: Slots, nominated: Ints | None) -> Cleared:
-        """As `Arithmetic.clear`. What depends on nominated pods is not kept, since they come and go unnoticed."""
-        stale = self._arithmetic.roster.stale(slots, self._made)
+        """As `DryRunMany.clear`. What depends on nominated pods is not kept, because no log records them."""
+        self.refresh()
         if nominated is not None:
-            awaited = nominated[:, slots].any(axis=0)
-            stale |= awaited
-        changed = slots[stale]
+            awaited = slots[nominated[:, slots].any(axis=0)]
+            self.forget(awaited)
+        changed = self.unknown(slots)
         if len(changed):
-            if len(changed) > FEW:
+            if len(changed) > MAX_SCALAR_DRY_RUNS:
                 self._renew(changed, nominated)
             else:
                 for slot in changed.tolist():
                     self._renew_one(slot, nominated)
-            self._made[changed] = self._arithmetic.roster.position
+            self.settle(changed)
             if nominated is not None:
-                self._made[slots[awaited]] = 0
+                self.forget(awaited)
         slots = slots[self._possible[slots]]
         return Cleared(slots, self._victims.take(slots, axis=1), self._costs.take(slots, axis=1))
 
@@ -70,17 +71,13 @@ class Clearings:
         self._victims[places, slots] = victims
 
 
-def way_to_clear(roster: Roster, demands: tuple[Demand, ...]) -> Arithmetic | Clearings:
-    """Results are kept from the second pod on that asks for the same."""
-    arithmetic = Arithmetic(roster, demands)
-    kept = roster.clearings
-    if demands not in kept:
-        kept[demands] = None
-        if len(kept) > _KEPT:
-            kept.popitem(last=False)
-        return arithmetic
-    kept.move_to_end(demands)
-    found = kept[demands]
-    if found is None:
-        found = kept[demands] = Clearings(arithmetic)
-    return found
+def dry_runs_for(table: VictimTable, demands: tuple[Demand, ...]) -> DryRunMany | KeptDryRuns:
+    """Results are kept from the second pod on that demands the same."""
+    arithmetic = DryRunMany(table, demands)
+    kept = table.dry_runs.get(demands)
+    if kept is None:
+        if not table.dry_runs.used_before(demands):
+            return arithmetic
+        kept = KeptDryRuns(arithmetic)
+        table.dry_runs.put(demands, kept)
+    return kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -11,14 +10,18 @@ from typing import TYPE_CHECKING
 from stowplan import api
 from stowplan.api.selectors import Selector, compile_label_selector
 from stowplan.cache import Cluster
+from stowplan.cache.lru_map import LruMap
 from stowplan.framework import Pod
 from stowplan.runtime.preemption.go_sort import SHORT, sorted_positions
 
 if TYPE_CHECKING:
-    from stowplan.runtime.preemption.victim_table import Roster
+    from stowplan.runtime.preemption.victim_table import VictimTable
 
 NOT_STARTED = 1 << 62
 """Later than every time: a pod that has not started counts as started now."""
+
+_MAX_PRIORITIES = 4
+"""Priorities of preemptors for which victim tables are kept."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -60,8 +63,8 @@ class Budgets:
         self._store = cluster.stores.of(api.PodDisruptionBudget)
         self._version = -1
         self._by_namespace: dict[str, list[tuple[api.PodDisruptionBudget, Selector]]] = {}
-        self.rosters: OrderedDict[int, Roster] = OrderedDict()
-        """Pods already split by these budgets, by the priority that they are below; see `roster`."""
+        self.victim_tables: LruMap[int, VictimTable] = LruMap(_MAX_PRIORITIES)
+        """Pods split by these budgets, by the priority that they are below."""
 
     @property
     def version(self) -> int:

@@ -109,7 +109,7 @@ def test_nodes_without_nominations_are_forgotten_in_the_end() -> None:
         world.nominate(rival(f"r{number}", 3, on=f"n{number}"))
     world.decide(NEWCOMER)
     template = world.pod(NEWCOMER).template
-    (memory,) = (value for value in template.derived.values() if isinstance(value, nominated_pods._Memory))
+    (memory,) = (value for value in template.derived.values() if isinstance(value, nominated_pods._KeptVerdicts))
     assert len(memory.by_slot) == 20
     for number in range(18):
         world.nominator.remove(world.pod(rival(f"r{number}", 3, on=f"n{number}")))

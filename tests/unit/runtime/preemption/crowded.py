@@ -7,10 +7,10 @@ from tests.builders import World, node, pod
 
 from stowplan.plugins.base import Demand
 from stowplan.runtime.preemption.dry_run_many import Cleared
-from stowplan.runtime.preemption.kept_dry_runs import FEW
+from stowplan.runtime.preemption.kept_dry_runs import MAX_SCALAR_DRY_RUNS
 
 DEMANDS = (Demand("pods", 1, "Too many pods"), Demand("cpu", 2000, "Insufficient cpu"))
-COUNT = 3 * FEW
+COUNT = 3 * MAX_SCALAR_DRY_RUNS
 EVERY = np.arange(COUNT)
 
 

@@ -5,15 +5,15 @@ from tests.builders import node, pod
 from tests.unit.runtime.preemption.crowded import COUNT, DEMANDS, EVERY, crowd, told
 
 from stowplan.plugins.base import Demand
-from stowplan.runtime.preemption.dry_run_many import Arithmetic
-from stowplan.runtime.preemption.kept_dry_runs import Clearings, way_to_clear
-from stowplan.runtime.preemption.victim_table import Roster
+from stowplan.runtime.preemption.dry_run_many import DryRunMany
+from stowplan.runtime.preemption.kept_dry_runs import KeptDryRuns, dry_runs_for
+from stowplan.runtime.preemption.victim_table import VictimTable
 
 
 def test_kept_results_are_those_of_the_arithmetic() -> None:
     world = crowd()
-    arithmetic = Arithmetic(Roster.of(world.profile, 50), DEMANDS)
-    kept = Clearings(arithmetic)
+    arithmetic = DryRunMany(VictimTable.of(world.profile, 50), DEMANDS)
+    kept = KeptDryRuns(arithmetic)
     nominated = np.zeros((2, COUNT), dtype=np.int64)
     nominated[:, 4] = (1, 1000)
     changes = (
@@ -30,13 +30,13 @@ def test_kept_results_are_those_of_the_arithmetic() -> None:
 
 
 def test_results_are_kept_from_the_second_time_on() -> None:
-    roster = Roster.of(crowd().profile, 50)
-    assert isinstance(way_to_clear(roster, DEMANDS), Arithmetic)
-    kept = way_to_clear(roster, DEMANDS)
-    assert isinstance(kept, Clearings)
+    table = VictimTable.of(crowd().profile, 50)
+    assert isinstance(dry_runs_for(table, DEMANDS), DryRunMany)
+    kept = dry_runs_for(table, DEMANDS)
+    assert isinstance(kept, KeptDryRuns)
     for amount in range(15):
-        way_to_clear(roster, (Demand("cpu", amount, ""),))
-    assert way_to_clear(roster, DEMANDS) is kept
-    for amount in range(16):
-        way_to_clear(roster, (Demand("cpu", amount, ""),))
-    assert isinstance(way_to_clear(roster, DEMANDS), Arithmetic)
+        dry_runs_for(table, (Demand("cpu", amount, ""),))
+    assert dry_runs_for(table, DEMANDS) is kept
+    for amount in 2 * list(range(16)):
+        dry_runs_for(table, (Demand("cpu", amount, ""),))
+    assert isinstance(dry_runs_for(table, DEMANDS), DryRunMany)

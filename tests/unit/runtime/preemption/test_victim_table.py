@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from tests.builders import World, node, pod, selector
 
-from stowplan.runtime.preemption.victim_table import AMOUNTS, PODS, PROTECTED, START, WEIGHT, Roster
+from stowplan.runtime.preemption.victim_table import AMOUNTS, PODS, PROTECTED, START, WEIGHT, VictimTable
 
 ALL = np.array([0, 1])
 
@@ -18,57 +18,57 @@ def world() -> World:
     return World([node("n0"), node("n1", cpu=2)], pods)
 
 
-def made(world: World, priority: int = 7) -> Roster:
-    roster = Roster.of(world.profile, priority)
-    roster.cover(("cpu", PODS))
-    roster.refresh(ALL)
-    return roster
+def made(world: World, priority: int = 7) -> VictimTable:
+    table = VictimTable.of(world.profile, priority)
+    table.cover(("cpu", PODS))
+    table.fill(ALL)
+    return table
 
 
-def names(roster: Roster, slot: int) -> list[str]:
-    row = roster.rows[slot]
+def names(table: VictimTable, slot: int) -> list[str]:
+    row = table.rows[slot]
     assert row is not None
     return [victim.name for victim in row.pods]
 
 
 def test_rows_and_facts() -> None:
-    roster = made(world())
-    assert (names(roster, 0), names(roster, 1)) == (["b", "a"], ["d"])
-    assert roster.count[:2].tolist() == [2, 1]
-    assert (roster.facts[WEIGHT, :2, 0] - (1 << 31)).tolist() == [2, 1]
-    assert roster.facts[START, 1, 0] == 1_000_000
-    assert roster.facts[AMOUNTS, :2, :2].tolist() == [[2000, 0], [1000, 0]]
-    assert roster.facts[AMOUNTS + 1, :2, :2].tolist() == [[1, 1], [1, 0]]
-    assert roster.free[:, :2].tolist() == [[3000, 2000], [109, 110]]
+    table = made(world())
+    assert (names(table, 0), names(table, 1)) == (["b", "a"], ["d"])
+    assert table.count[:2].tolist() == [2, 1]
+    assert (table.facts[WEIGHT, :2, 0] - (1 << 31)).tolist() == [2, 1]
+    assert table.facts[START, 1, 0] == 1_000_000
+    assert table.facts[AMOUNTS, :2, :2].tolist() == [[2000, 0], [1000, 0]]
+    assert table.facts[AMOUNTS + 1, :2, :2].tolist() == [[1, 1], [1, 0]]
+    assert table.free[:, :2].tolist() == [[3000, 2000], [109, 110]]
 
 
 def test_a_row_is_made_again_only_when_its_node_changed() -> None:
     there = world()
-    roster = made(there)
-    before = roster.rows[0], roster.rows[1]
+    table = made(there)
+    before = table.rows[0], table.rows[1]
     there.cluster.remove_pod("default/b")
-    roster.refresh(ALL)
-    assert names(roster, 0) == ["a"]
-    assert roster.rows[0] is not before[0]
-    assert roster.rows[1] is before[1]
+    table.fill(ALL)
+    assert names(table, 0) == ["a"]
+    assert table.rows[0] is not before[0]
+    assert table.rows[1] is before[1]
 
 
 def test_a_row_that_shrinks_leaves_nothing_behind() -> None:
     there = world()
-    roster = made(there)
+    table = made(there)
     there.cluster.remove_pod("default/b")
-    roster.refresh(ALL)
-    assert not roster.facts[:, 1:, 0].any()
+    table.fill(ALL)
+    assert not table.facts[:, 1:, 0].any()
 
 
 def test_wide_rows() -> None:
     there = world()
-    roster = made(there)
+    table = made(there)
     for i in range(20):
         there.add_pod(pod(f"x{i}", "n1"))
-    roster.refresh(ALL)
-    assert roster.count[1] == 21
-    assert roster.facts[AMOUNTS + 1, :, :2].sum(axis=0).tolist() == [2, 21]
+    table.fill(ALL)
+    assert table.count[1] == 21
+    assert table.facts[AMOUNTS + 1, :, :2].sum(axis=0).tolist() == [2, 21]
 
 
 def test_amounts_of_a_pod_that_was_resized() -> None:
@@ -80,34 +80,34 @@ def test_amounts_of_a_pod_that_was_resized() -> None:
 
 def test_new_resources_and_budgets_need_new_rows() -> None:
     there = world()
-    roster = made(there)
-    assert roster.cover(("memory", "cpu")) == [2, 0]
-    roster.refresh(ALL)
-    assert roster.facts[AMOUNTS + 2, 0, 0] == 3 << 20
+    table = made(there)
+    assert table.cover(("memory", "cpu")) == [2, 0]
+    table.fill(ALL)
+    assert table.facts[AMOUNTS + 2, 0, 0] == 3 << 20
     spec = {"selector": selector(app="b")}
     there.put("PodDisruptionBudget", name="x", namespace="default", spec=spec, status={"disruptionsAllowed": 0})
-    roster.cover(())
-    roster.refresh(ALL)
-    assert roster.facts[PROTECTED, :2, :2].tolist() == [[1, 0], [0, 0]]
+    table.cover(())
+    table.fill(ALL)
+    assert table.facts[PROTECTED, :2, :2].tolist() == [[1, 0], [0, 0]]
 
 
 def test_more_nodes_than_before() -> None:
     there = world()
-    roster = made(there)
+    table = made(there)
     for i in range(2, 100):
         there.put_node(node(f"n{i}"))
-    roster.cover(())
-    roster.refresh(np.arange(100))
-    assert len(roster.rows) >= 100
-    assert names(roster, 0) == ["b", "a"]
+    table.cover(())
+    table.fill(np.arange(100))
+    assert len(table.rows) >= 100
+    assert names(table, 0) == ["b", "a"]
 
 
-def test_one_roster_for_each_of_the_latest_priorities() -> None:
+def test_one_table_for_each_of_the_latest_priorities() -> None:
     there = world()
     first = made(there, 2)
     assert names(first, 0) == ["a"]
-    assert Roster.of(there.profile, 2) is first
+    assert VictimTable.of(there.profile, 2) is first
     for priority in range(10, 14):
         made(there, priority)
-    assert Roster.of(there.profile, 13) is made(there, 13)
-    assert Roster.of(there.profile, 2) is not first
+    assert VictimTable.of(there.profile, 13) is made(there, 13)
+    assert VictimTable.of(there.profile, 2) is not first
