@@ -22,16 +22,6 @@ ERAS = (POLICY_ERA, "v1alpha2", "v1beta1", "v1beta2", "v1beta3", "v1")
 _OLD_ENTRIES = (POLICY_ERA, "v1alpha2")
 """Versions with `enableHttps` instead of `enableHTTPS`, and timeouts in nanoseconds."""
 
-VERBS = {
-    "filter": ("filterVerb", ("preFilter", "filter")),
-    "prioritize": ("prioritizeVerb", ("score",)),
-    "preempt": ("preemptVerb", ()),
-    "bind": ("bindVerb", ("bind",)),
-}
-"""By verb: field of the entry, and extension points that serve it. `select_victims` serves preempt."""
-AROUND_BIND = ("reserve", "preBind")
-"""Points that an extender runs only in the bind verb."""
-
 
 @click.command(cls=Command)
 @click.option(
@@ -91,21 +81,18 @@ def extender(plugins: tuple[str, ...], era: str, output: str, **wishes: Any) -> 
 
 def _served(plugins: tuple[str, ...]) -> list[str]:
     """The verbs that the plugins serve."""
-    from stowplan.framework import implements
-    from stowplan.runtime.points.implemented import implements_point
+    from stowplan.framework.extender import EXTENDER_VERBS
+    from stowplan.framework.points import POINTS, extender_verbs, implements_point
 
     kinds = [_class_of(specification, load_plugin(specification)) for specification in plugins]
-    served = [
-        verb
-        for verb, (_, points) in VERBS.items()
-        if any(implements_point(kind, point) for kind in kinds for point in points)
-        or (verb == "preempt" and any(implements(kind, "select_victims") for kind in kinds))
-    ]
+    verbs = set().union(*(extender_verbs(kind) for kind in kinds))
+    served: list[str] = [verb for verb in EXTENDER_VERBS if verb in verbs]
     if not served:
         needed = "filter, score, select_victims or bind"
         raise PluginError(f"--plugin {plugins[0]}: an extender cannot serve it: {needed} is needed")
-    if "bind" not in served and any(implements_point(kind, point) for kind in kinds for point in AROUND_BIND):
-        served.append("bind")
+    for point in POINTS:
+        if point.role == "needs" and point.verb and point.verb not in served:
+            served += [point.verb] if any(implements_point(kind, point) for kind in kinds) else []
     return served
 
 
@@ -121,7 +108,7 @@ def _entry(served: list[str], wishes: dict[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {"urlPrefix": wishes["url_prefix"] or f"http{'s' if https else ''}://127.0.0.1:8888"}
     _check_scheme(entry["urlPrefix"], https)
     for verb in served:
-        entry[VERBS[verb][0]] = wishes[f"{verb}_verb"]
+        entry[f"{verb}Verb"] = wishes[f"{verb}_verb"]
     if "prioritize" in served:
         entry["weight"] = wishes["weight"]
     tls = {"caFile": wishes["ca_file"], "certFile": wishes["cert_file"], "keyFile": wishes["key_file"]}

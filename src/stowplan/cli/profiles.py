@@ -9,10 +9,10 @@ from stowplan.cli.streams import shown
 from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration
 from stowplan.errors import ConfigError, PluginError
 from stowplan.framework import Plugin
+from stowplan.framework.points import RUN_POINTS
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Factory, build_profiles, enable_everywhere
-from stowplan.runtime.points.implemented import METHODS
 
 
 def load_config(file: str | None, plugins: Mapping[str, Factory]) -> KubeSchedulerConfiguration:
@@ -45,10 +45,10 @@ def try_profiles(
 def _stand_in(config: KubeSchedulerConfiguration, name: str) -> type[Plugin]:
     points = [
         point
-        for point in METHODS
-        if any(plugin.name == name for profile in config.profiles for plugin in profile.plugins.at(point).enabled)
+        for point in RUN_POINTS
+        if any(plugin.name == name for profile in config.profiles for plugin in profile.plugins.at(point.name).enabled)
     ]
-    return type(name, (Plugin,), {"name": name, **{METHODS[point][0]: _nothing for point in points}})
+    return type(name, (Plugin,), {"name": name, **{point.methods[0]: _nothing for point in points}})
 
 
 def _nothing(*args: object) -> None:

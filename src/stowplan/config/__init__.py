@@ -13,12 +13,9 @@ from stowplan.config.errors import FieldError, InvalidConfigurationError
 from stowplan.config.expansion import EnabledPlugin, expand, expand_profiles
 from stowplan.config.load import Loaded, from_builtins, load, read
 from stowplan.config.types import Extender, KubeSchedulerConfiguration, Profile
-from stowplan.framework.points import MULTI_POINT, POINTS
 
 __all__ = [
     "IN_TREE_PLUGINS",
-    "MULTI_POINT",
-    "POINTS",
     "Duration",
     "EnabledPlugin",
     "Extender",

@@ -10,11 +10,11 @@ from stowplan.framework.points import (
     BIND,
     MULTI_POINT,
     PLACEMENT_GENERATE,
-    PLACEMENT_SCORE,
+    POINT_BY_NAME,
     POINTS,
+    POINTS_IN_VALIDATION_ORDER,
     QUEUE_SORT,
-    SCORE,
-    interface,
+    Point,
 )
 
 _MAX_NODE_SCORE = 100
@@ -34,7 +34,7 @@ Expanded: TypeAlias = dict[str, tuple[EnabledPlugin, ...]]
 
 
 def expand(profile: Profile, implements: Implements, known: Collection[str] | None = None) -> Expanded:
-    """The plugins of every point of `POINTS`, for a profile whose defaults are filled in.
+    """The plugins of every point, for a profile whose defaults are filled in.
 
     A profile that kube-scheduler would not start with raises InvalidConfiguration with its words. `known` are the
     plugins that exist; None takes all for existing.
@@ -43,11 +43,13 @@ def expand(profile: Profile, implements: Implements, known: Collection[str] | No
     existing = _existing_plugins(profile, known, problems)
     for name in _repeated(config.name for config in profile.plugin_config):
         problems.add("$.pluginConfig", f"repeated config for plugin {name}")
-    orders = {point: _expand_point(profile, point, existing, implements, problems) for point in POINTS}
+    orders = {
+        point.name: _expand_point(profile, point, existing, implements, problems)
+        for point in POINTS_IN_VALIDATION_ORDER
+    }
     _check_counts(profile.scheduler_name, orders, problems)
     weights = {
-        SCORE: _weights(profile, SCORE, "score plugins", existing, implements, problems),
-        PLACEMENT_SCORE: _weights(profile, PLACEMENT_SCORE, "placement score plugins", existing, implements, problems),
+        point.name: _weights(profile, point, existing, implements, problems) for point in POINTS if point.weighted
     }
     if problems.errors:
         raise InvalidConfigurationError(f'profile "{profile.scheduler_name}"', problems.errors)
@@ -81,9 +83,10 @@ def _existing_plugins(profile: Profile, known: Collection[str] | None, problems:
     """The names of enabled plugins that exist; each of the others is reported once, where it comes first."""
     existing: set[str] = set()
     missing: set[str] = set()
-    for point in (*POINTS, MULTI_POINT):
+    first = POINTS_IN_VALIDATION_ORDER[0]
+    for point in (*(each.name for each in POINTS_IN_VALIDATION_ORDER), MULTI_POINT):
         # Spreading out multiPoint starts with the first point, so that is where a name of its list is missed.
-        wanted = interface(POINTS[0] if point == MULTI_POINT else point)
+        wanted = POINT_BY_NAME.get(point, first).interface
         for name in (plugin.name for plugin in profile.plugins.at(point).enabled):
             if known is None or name in known:
                 existing.add(name)
@@ -94,27 +97,27 @@ def _existing_plugins(profile: Profile, known: Collection[str] | None, problems:
 
 
 def _expand_point(
-    profile: Profile, point: str, existing: set[str], implements: Implements, problems: Problems
+    profile: Profile, point: Point, existing: set[str], implements: Implements, problems: Problems
 ) -> list[str]:
     """Overrides of multiPoint plugins first, in their own order; then the other multiPoint plugins; then the rest."""
-    plugin_set = profile.plugins.at(point)
+    plugin_set = profile.plugins.at(point.name)
     own = [plugin.name for plugin in plugin_set.enabled if plugin.name in existing]
     disabled = {plugin.name for plugin in plugin_set.disabled}
     spread = [
         plugin.name
         for plugin in profile.plugins.multi_point.enabled
-        if plugin.name in existing and plugin.name not in disabled and implements(plugin.name, point)
+        if plugin.name in existing and plugin.name not in disabled and implements(plugin.name, point.name)
     ]
     if "*" in disabled:
         spread = []
     for name in dict.fromkeys(own):
-        if not implements(name, point):
-            problems.add(f"$.plugins.{point}", f'plugin "{name}" does not extend {interface(point)} plugin')
+        if not implements(name, point.name):
+            problems.add(f"$.plugins.{point.name}", f'plugin "{name}" does not extend {point.interface} plugin')
     for name in _repeated(own):
-        problems.add(f"$.plugins.{point}", f'plugin "{name}" already registered as "{interface(point)}"')
+        problems.add(f"$.plugins.{point.name}", f'plugin "{name}" already registered as "{point.interface}"')
     added = [name for name in spread if name not in own]
     for name in _repeated(added):
-        problems.add(f"$.plugins.{MULTI_POINT}", f'plugin "{name}" already registered as "{interface(point)}"')
+        problems.add(f"$.plugins.{MULTI_POINT}", f'plugin "{name}" already registered as "{point.interface}"')
     return [name for name in own if name in spread] + added + [name for name in own if name not in spread]
 
 
@@ -131,19 +134,19 @@ def _check_counts(scheduler_name: str, orders: dict[str, list[str]], problems: P
 
 
 def _weights(
-    profile: Profile, point: str, what: str, existing: set[str], implements: Implements, problems: Problems
+    profile: Profile, point: Point, existing: set[str], implements: Implements, problems: Problems
 ) -> dict[str, int]:
     """The point's own weight, else multiPoint's. A plugin that is disabled at the point counts in the sum as well."""
     weights: dict[str, int] = {}
     total = 0
-    for plugin in (*profile.plugins.at(point).enabled, *profile.plugins.multi_point.enabled):
+    for plugin in (*profile.plugins.at(point.name).enabled, *profile.plugins.multi_point.enabled):
         name = plugin.name
-        if name in weights or name not in existing or not implements(name, point):
+        if name in weights or name not in existing or not implements(name, point.name):
             continue
         weights[name] = plugin.weight or 1
         highest = weights[name] * _MAX_NODE_SCORE
         if highest > _as_int64(_MAX_TOTAL_SCORE - total):
-            problems.add(f"$.plugins.{point}", f"{what}: total score of Score plugins could overflow")
+            problems.add(f"$.plugins.{point.name}", f"{point.weighted}: total score of Score plugins could overflow")
             break
         total += highest
     return weights

@@ -17,16 +17,17 @@ from stowplan.engine.requeue import Failed, FailureHandler
 from stowplan.engine.state import Attempt, EngineState
 from stowplan.framework import PODS_TO_ACTIVATE, Bind, Code, EmitEvent, Failure, PatchStatus, QueuedPodInfo, Status
 from stowplan.framework.extender import CallExtender
+from stowplan.framework.points import POST_BIND, RESERVE
 from stowplan.queue.cluster_events import ASSIGNED_POD_DELETE
 from stowplan.runtime import Decision
 from stowplan.runtime.points.binding_points import (
+    run_all,
     run_bind,
+    run_in_reverse,
     run_permit,
-    run_post_bind,
     run_pre_bind,
     run_pre_flights,
-    run_reserve,
-    run_unreserve,
+    run_until_failure,
 )
 from stowplan.runtime.points.waiting_pods import REMOVED, PermitVerdict, WaitingPodEntry
 
@@ -76,7 +77,7 @@ class BindingCycles:
     def _reserve(self, attempt: Attempt) -> Status | None:
         began = self._state.clock()
         try:
-            status = run_reserve(attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
+            status = run_until_failure(RESERVE, attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
         except Exception as bug:
             status = _internal(bug)
         self._passed(attempt, "Reserve", status, began)
@@ -169,7 +170,7 @@ class BindingCycles:
         """Failures are logged only: the pod is bound and must stay assumed."""
         began = self._state.clock()
         try:
-            await run_post_bind(attempt.late.post_bind, attempt.state, attempt.pod, attempt.node_name)
+            await run_all(POST_BIND, attempt.late.post_bind, attempt.state, attempt.pod, attempt.node_name)
         except Exception as error:
             log.exception(error, "PostBind failed", pod=logs.ref(attempt.pod), node=attempt.node_name)
         self._passed(attempt, "PostBind", None, began)
@@ -220,7 +221,7 @@ class BindingCycles:
 
     def _forget(self, attempt: Attempt) -> None:
         began = self._state.clock()
-        run_unreserve(attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
+        run_in_reverse("unreserve", attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
         self._passed(attempt, "Unreserve", None, began)
         self._state.cluster.forget(attempt.pod)
         self._state.attempts.pop(attempt.pod.uid, None)

@@ -24,13 +24,11 @@ from stowplan.engine.scheduling_cycle import SchedulingCycles
 from stowplan.engine.state import SUB_QUEUES, Attempt, EngineState, PendingPod
 from stowplan.framework import ALL_EVENTS, Instruction, Pod, QueuedPodInfo, Request, Status
 from stowplan.framework.extender import CallExtender, Extender
+from stowplan.framework.points import POINTS
 from stowplan.queue import HintTable, Nominator, SchedulingQueue, sort_key_of
 from stowplan.runtime import Profile, Registry, build_profiles
 from stowplan.runtime.decide.diagnosis import EXTENDER
 from stowplan.runtime.points.waiting_pods import Defer, WaitingPods
-
-_REJECTING_POINTS = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
-"""Extension points whose plugins can make a pod wait, and therefore register for events."""
 
 _TIMED_FIRST_CALLS, _TIMED_EVERY_NTH = 100, 10
 """PreEnqueue is timed for the first 100 calls and for one in ten after that, as in kube-scheduler."""
@@ -257,7 +255,8 @@ def _overrides(observer: Observer, method: str) -> bool:
 
 
 def _hints(profile: Profile, observer: Observer, clock: Callable[[], float]) -> HintTable:
-    plugins = {plugin.name: plugin for point in _REJECTING_POINTS for plugin in profile.points[point]}
+    registering = [point.name for point in POINTS if point.registers_events]
+    plugins = {plugin.name: plugin for point in registering for plugin in profile.points[point]}
     registrations = {name: plugin.events_to_register() for name, plugin in plugins.items()}
     if profile.extenders:
         registrations[EXTENDER] = ALL_EVENTS

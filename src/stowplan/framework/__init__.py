@@ -6,6 +6,8 @@ and the words for what users' code raises and returns. Does not belong here: any
 plugin. May import `api` alone, so that authors can import this room without dragging in an engine.
 """
 
+from typing import TYPE_CHECKING
+
 from stowplan.framework.cycle_state import PODS_TO_ACTIVATE, CycleState, StateNotFoundError
 from stowplan.framework.decision_record import (
     CandidateRecord,
@@ -44,7 +46,20 @@ from stowplan.framework.plugin import Normalizer, Plugin, PostFilterResult, Scop
 from stowplan.framework.pod import Pod, PodTemplate
 from stowplan.framework.queued_pod_info import QueuedPodInfo
 from stowplan.framework.status import Code, Status, accept, error, pending, reject, reject_forever, skip, wait
-from stowplan.framework.vector import Mask, Nodes, Scores, Slots, no_scores
+
+if TYPE_CHECKING:
+    from stowplan.framework.vector import Mask, Nodes, Scores, Slots, no_scores
+else:
+
+    def __getattr__(name: str) -> object:
+        """The vector types, when they are first used: commands that only read a configuration do not load NumPy."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from stowplan.framework import vector
+
+        value = globals()[name] = getattr(vector, name)
+        return value
+
 
 __all__ = [
     "ALL_EVENTS",

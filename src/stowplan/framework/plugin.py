@@ -13,13 +13,13 @@ from stowplan.framework.events import ALL_EVENTS, ClusterEventWithHint
 from stowplan.framework.node_info import NodeInfo
 from stowplan.framework.pod import Pod, PodTemplate
 from stowplan.framework.status import Status
-from stowplan.framework.vector import Mask, Nodes, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from stowplan.framework.handle import Handle
     from stowplan.framework.queued_pod_info import QueuedPodInfo
+    from stowplan.framework.vector import Mask, Nodes, Scores
 
 Scope = Literal["node", "node+pods", "cluster"]
 """What filter and score answers depend on besides the pod's template: the node object; also the pods on the node;

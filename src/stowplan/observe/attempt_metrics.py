@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stowplan.framework import Plugin, implements
+from stowplan.framework.points import POINTS, STEPS
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.runtime import Profile
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
@@ -36,17 +37,12 @@ EVERY = 10
 
 _MOST_ATTEMPTS = 15
 
-_NO_TIME = {
-    "Reserve": "Success",
-    "Permit": "Success",
-    "PreBindPreFlight": "Skip",
-    "PreBind": "Success",
-    "PostBind": "Success",
-}
-"""The points around the binding of a pod that nobody holds up, and what they come to."""
+_IDLE_STATUSES = {step.go_name: step.idle_status for step in STEPS if step.idle_status}
+"""Points around the binding of a pod, with the status that is recorded where no plugin delays the pod."""
 
-_DECIDING, _SCORING = ("Sign", "PreFilter", "Filter"), ("PreScore", "Score", "ScoreExtensionNormalize")
-"""The points of a decision, and those where there is more than one node to choose from."""
+_FILTERING = ("Sign", *(point.go_name for point in POINTS if point.phase == "filtering"))
+_SCORING = tuple(s.go_name for point in POINTS if point.phase == "scoring" for s in point.steps if s.go_name)
+"""The points of a decision, and those that run only if there is more than one feasible node."""
 
 
 class AttemptMetrics:
@@ -171,7 +167,7 @@ class AttemptMetrics:
     def _count_bindings(self, metrics: SchedulerMetrics, binding: Sequence[float], scored: int) -> None:
         profile, number = self._profile, len(binding)
         if self.straight:
-            for point, status in _NO_TIME.items():
+            for point, status in _IDLE_STATUSES.items():
                 if point != "Reserve" or not self._reserves:
                     metrics.point_duration.series(point, status, profile).observe(0.0, number)
             metrics.point_duration.series("Bind", "Success", profile).observe_many(binding)
@@ -187,7 +183,7 @@ class AttemptMetrics:
         """Those that were asked get the same share of the time it took to decide; the others took none."""
         asked = [
             (plugin, point, "Skip" if skips else "Success")
-            for point in ((*_DECIDING, *_SCORING) if scores else _DECIDING)
+            for point in ((*_FILTERING, *_SCORING) if scores else _FILTERING)
             for plugin, skips in self._timed[point]
         ]
         if post_filter:

@@ -13,6 +13,7 @@ from typing import Any
 from stowplan import api
 from stowplan.engine import Observer
 from stowplan.framework import Code, Plugin, Pod, QueuedPodInfo, Status
+from stowplan.framework.points import POINTS
 from stowplan.observe import log_lines
 from stowplan.observe.attempt_metrics import BROKEN, ERROR, EVERY, PREEMPTION, SCHEDULED, UNSCHEDULABLE, AttemptMetrics
 from stowplan.observe.metrics import SchedulerMetrics
@@ -25,16 +26,10 @@ _NOT_ASKED = ("BackoffComplete", "PopFromBackoffQ")
 """Events that bring pods into a queue without PreEnqueue being asked again."""
 _ARRIVALS = ("UnschedulablePodAdd", "UnschedulablePodUpdate")
 
-_LATE = {
-    "Reserve": "reserve",
-    "Unreserve": "reserve",
-    "Permit": "permit",
-    "PreBindPreFlight": "pre_bind",
-    "PreBind": "pre_bind",
-    "Bind": "bind",
-    "PostBind": "post_bind",
+_BINDING_POINTS = {
+    step.go_name: point.methods[0] for point in POINTS if point.phase == "binding" for step in point.steps
 }
-"""Points after a decision, and whose plugins are asked there."""
+"""Points after a decision, with the field of BindingPoints that holds their plugins."""
 
 _log = log_lines.log
 
@@ -151,7 +146,7 @@ class MetricsObserver(Observer):
         times = self._passed.get((point, code), 0)
         self._passed[point, code] = times + 1
         if profile in self._profiles and not times % EVERY:
-            plugins = getattr(self._profiles[profile].late_points(unit.pod.template), _LATE[point])
+            plugins = getattr(self._profiles[profile].late_points(unit.pod.template), _BINDING_POINTS[point])
             self._share(plugins, point, status, seconds)
 
     def permit_wait_ended(self, unit: QueuedPodInfo, status: Status | None, seconds: float) -> None:

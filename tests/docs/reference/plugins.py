@@ -11,8 +11,8 @@ from tests.docs.reference.tables import code, table
 from stowplan.config.args import ARGS
 from stowplan.config.defaults import DEFAULT_WEIGHTS
 from stowplan.framework import Action, Plugin, Status, implements
+from stowplan.framework.points import RUN_POINTS, implements_point
 from stowplan.plugins.registry import REGISTRY
-from stowplan.runtime.points.implemented import METHODS, implements_point
 
 PLUGINS = "stowplan.plugins"
 _SUMS = (Action.Update, Action.All)
@@ -44,7 +44,7 @@ def facts(name: str) -> str:
 
 
 def _points(plugin: type[Plugin]) -> list[str]:
-    return [point[0].upper() + point[1:] for point in METHODS if implements_point(plugin, point)]
+    return [point.go_name for point in RUN_POINTS if implements_point(plugin, point)]
 
 
 def _statuses(plugin: type[Plugin]) -> Iterator[Status]:

@@ -5,7 +5,7 @@ from stowplan.config.defaults import IN_TREE_PLUGINS, complete, default_configur
 from stowplan.config.errors import InvalidConfigurationError
 from stowplan.config.expansion import EnabledPlugin, expand, expand_profiles
 from stowplan.config.types import KubeSchedulerConfiguration, Plugin, PluginConfig, Plugins, PluginSet, Profile
-from stowplan.framework.points import POINTS
+from stowplan.framework.points import POINTS_IN_VALIDATION_ORDER
 
 DEFAULT_LISTS = {
     "preEnqueue": "SchedulingGates DynamicResources DefaultPreemption",
@@ -64,7 +64,7 @@ def faults(plugins: Plugins) -> list[str]:
 
 def test_expanded_defaults() -> None:
     expanded = expand(default_configuration().profiles[0], implements, IN_TREE_PLUGINS)
-    assert tuple(expanded) == POINTS
+    assert tuple(expanded) == tuple(point.name for point in POINTS_IN_VALIDATION_ORDER)
     for point, text in DEFAULT_LISTS.items():
         assert expanded[point] == tuple(EnabledPlugin(plugin.name, plugin.weight) for plugin in listed(text)), point
 
@@ -105,7 +105,7 @@ def test_order_of_a_point(multi_point: PluginSet, filter_set: PluginSet, expecte
 def test_score_weights(plugins: Plugins, weight: int) -> None:
     expanded = expand(profile(plugins), implements, KNOWN)
     assert EnabledPlugin("Mine", weight) in expanded["score"]
-    assert all(plugin.weight == 0 for point in POINTS if "core" not in point for plugin in expanded[point])
+    assert all(plugin.weight == 0 for point in expanded if "core" not in point for plugin in expanded[point])
 
 
 def test_placement_scores_have_weights_of_their_own() -> None:

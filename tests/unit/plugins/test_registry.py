@@ -2,9 +2,9 @@ import pytest
 
 from stowplan.config import IN_TREE_PLUGINS
 from stowplan.framework import Plugin
+from stowplan.framework.points import implements_point
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.registry import REGISTRY
-from stowplan.runtime.points.implemented import implements_point
 
 POINTS = {
     "preEnqueue": "SchedulingGates DynamicResources DefaultPreemption",

@@ -21,10 +21,10 @@ from stowplan.extender.wire.server_replies import write_bind_result
 from stowplan.extender.wire.server_requests import BindRequest, read_bind
 from stowplan.framework import Call as PluginCall
 from stowplan.framework import Code, Failure, Request, Status
+from stowplan.framework.points import POST_BIND, RESERVE, implements_point
 from stowplan.framework.safe_text import raised
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
-from stowplan.runtime.points.binding_points import run_bind, run_post_bind, run_pre_bind, run_reserve, run_unreserve
-from stowplan.runtime.points.implemented import implements_point
+from stowplan.runtime.points.binding_points import run_all, run_bind, run_in_reverse, run_pre_bind, run_until_failure
 
 T = TypeVar("T")
 
@@ -90,8 +90,10 @@ class _BindingCycle:
 
         After a timeout they are not released: the outcome of the binding is unknown, so they have to expire.
         """
-        reserving = self._at("reserve")
-        failure = await self._exclusively(partial(run_reserve, reserving, *self._args)) if reserving else None
+        reserving = self._at(RESERVE)
+        failure = (
+            await self._exclusively(partial(run_until_failure, RESERVE, reserving, *self._args)) if reserving else None
+        )
         if failure is None:
             failure = await self._drive(run_pre_bind(self._at("preBind"), *self._args))
         if failure is None:
@@ -99,9 +101,9 @@ class _BindingCycle:
             if failure is not None and failure.code == Code.Skip:
                 failure = await _write_binding(self._state, self._cycle, self._node_name)
         if failure is None:
-            await self._drive(run_post_bind(self._at("postBind"), *self._args))
+            await self._drive(run_all(POST_BIND, self._at(POST_BIND), *self._args))
         elif reserving:
-            await self._exclusively(partial(run_unreserve, reserving, *self._args))
+            await self._exclusively(partial(run_in_reverse, "unreserve", reserving, *self._args))
         return failure
 
     def _at(self, point: str) -> tuple[OutOfTreePlugin, ...]:

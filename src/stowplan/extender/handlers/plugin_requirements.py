@@ -7,17 +7,9 @@ from types import CodeType
 
 from stowplan.errors import PluginError
 from stowplan.extender.handlers.verb_call import Verb
-from stowplan.framework import Plugin, implements
-from stowplan.runtime.points.implemented import METHODS, implements_point
+from stowplan.framework import Plugin
+from stowplan.framework.points import RUN_POINTS, Point, extender_verbs, implements_point
 
-_VERB_POINTS: dict[Verb, tuple[str, ...]] = {
-    "filter": ("preFilter", "filter"),
-    "prioritize": ("score",),
-    "bind": ("bind",),
-}
-_SERVED = {"preFilter", "filter", "preScore", "score", "bind"}
-_AROUND_BIND = {"reserve", "preBind", "postBind"}
-"""Run as part of the bind verb, where there is somebody to bind pods."""
 _OF_THE_CLUSTER = frozenset(
     ("pods", "requested", "node_infos", "node_info", "nominated_pods", "objects", "cluster", "counts_for")
 )
@@ -25,9 +17,12 @@ _OF_THE_CLUSTER = frozenset(
 
 
 def verbs_of(plugin: Plugin) -> set[Verb]:
-    kind = type(plugin)
-    verbs = {verb for verb, points in _VERB_POINTS.items() if any(implements_point(kind, point) for point in points)}
-    return verbs | ({"preempt"} if implements(kind, "select_victims") else set())
+    return extender_verbs(type(plugin))
+
+
+def _is_served(point: Point, binds: bool) -> bool:
+    """Whether an extender runs the point. Those around Bind run only if the extender can bind pods."""
+    return point.verb is not None and (binds or point.verb != "bind" or point.role == "serves")
 
 
 def check(plugins: Iterable[Plugin], *, has_cache: bool) -> tuple[str, ...]:
@@ -45,8 +40,8 @@ def check(plugins: Iterable[Plugin], *, has_cache: bool) -> tuple[str, ...]:
                 f'plugin "{plugin.name}" needs the nodes and pods of the cluster ({read}), which cannot be reached: '
                 'name a kubeconfig, or declare scope = "node" if its answers depend on the node object alone'
             )
-        served = _SERVED | _AROUND_BIND if has_cache or implements_point(type(plugin), "bind") else _SERVED
-        points = [point for point in METHODS if point not in served and implements_point(type(plugin), point)]
+        binds = has_cache or implements_point(type(plugin), "bind")
+        points = [p.name for p in RUN_POINTS if implements_point(type(plugin), p) and not _is_served(p, binds)]
         if points:
             unserved.append(f'{", ".join(points)} of "{plugin.name}"')
     return (f"an extender cannot serve these points, they are never called: {'; '.join(unserved)}",) if unserved else ()

@@ -34,6 +34,7 @@ from stowplan.framework import (
     error,
     implements,
 )
+from stowplan.framework.points import STEPS, Forwarding
 from stowplan.framework.safe_text import raised, shown
 from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.normalize import Raw
@@ -51,7 +52,10 @@ _PLAIN = (float, int)
 
 
 class OutOfTreePlugin(InTreePlugin):
-    """Adapts an out-of-tree plugin to the interface that the runtime calls."""
+    """Adapts an out-of-tree plugin to the interface that the runtime calls.
+
+    The methods that only pass a call on come from the table of extension points, see `_forwarding`.
+    """
 
     def __init__(self, inner: Plugin, on_uncacheable: Callable[[], None]) -> None:
         Plugin.__init__(self, inner.args, inner.handle)  # InTreePlugin's columns are not for out-of-tree plugins.
@@ -71,9 +75,6 @@ class OutOfTreePlugin(InTreePlugin):
         self.has_normalize_score = implements(kind, "normalize_score")
         self.raw_type: type[np.generic] = np.float64 if self.normalize in _IN_FRACTIONS else np.int64
 
-    def pre_enqueue(self, pod: Pod) -> Status | None:
-        return self._status(self._call("pre_enqueue", self.inner.pre_enqueue, pod))
-
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | Iterable[str] | None:
         answer = self._call("pre_filter", self.inner.pre_filter, state, pod, nodes)
         if answer is None or isinstance(answer, Status):
@@ -83,12 +84,6 @@ class OutOfTreePlugin(InTreePlugin):
         # It may be a generator, which runs only now.
         names: Status | frozenset[str] = self._call("pre_filter", lambda: frozenset(map(str, answer)))
         return names
-
-    def add_pod(self, state: CycleState, pod: Pod, added: Pod, node: NodeInfo) -> Status | None:
-        return self._status(self._call("add_pod", self.inner.add_pod, state, pod, added, node))
-
-    def remove_pod(self, state: CycleState, pod: Pod, removed: Pod, node: NodeInfo) -> Status | None:
-        return self._status(self._call("remove_pod", self.inner.remove_pod, state, pod, removed, node))
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         if self.has_filter_nodes and not implements(type(self.inner), "filter"):
@@ -142,27 +137,6 @@ class OutOfTreePlugin(InTreePlugin):
         answer = self._call("events_to_register", lambda: tuple(self.inner.events_to_register()))
         return ALL_EVENTS if isinstance(answer, Status) else answer
 
-    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        return self._status(self._call("reserve", self.inner.reserve, state, pod, node_name))
-
-    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        self._call("unreserve", self.inner.unreserve, state, pod, node_name)
-
-    async def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        return await self._call_outside("permit", self.inner.permit, state, pod, node_name)
-
-    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        return self._status(self._call("pre_bind_pre_flight", self.inner.pre_bind_pre_flight, state, pod, node_name))
-
-    async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        return await self._call_outside("pre_bind", self.inner.pre_bind, state, pod, node_name)
-
-    async def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        return await self._call_outside("bind", self.inner.bind, state, pod, node_name)
-
-    async def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        await self._call_outside("post_bind", self.inner.post_bind, state, pod, node_name)
-
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> Status | PostFilterResult | None:
@@ -171,9 +145,6 @@ class OutOfTreePlugin(InTreePlugin):
             return self._status(answer)
         status = self._status(answer.status)
         return answer if status is answer.status else PostFilterResult(answer.nominated_node_name, status)
-
-    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        return self._status(self._call("pre_score", self.inner.pre_score, state, pod, nodes))
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float | Status:
         if self.has_score_nodes and not implements(type(self.inner), "score"):
@@ -384,6 +355,23 @@ class OutOfTreePlugin(InTreePlugin):
         hopeless = any(status.code == Code.UnschedulableAndUnresolvable for status in found)
         code = Code.UnschedulableAndUnresolvable if hopeless else found[0].code
         return Status(code, *(reason for status in found for reason in status.reasons))
+
+
+def _forwarding(method: str, forwarding: Forwarding) -> Callable[..., Any]:
+    """A method that passes its arguments on to the plugin and checks that a Status or None is returned."""
+
+    def inline(self: OutOfTreePlugin, *args: Any) -> Status | None:
+        return self._status(self._call(method, getattr(self.inner, method), *args))
+
+    async def outside(self: OutOfTreePlugin, *args: Any) -> Status | None:
+        return await self._call_outside(method, getattr(self.inner, method), *args)
+
+    return inline if forwarding == "inline" else outside
+
+
+for _step in STEPS:
+    if _step.forwarding:
+        setattr(OutOfTreePlugin, _step.methods[0], _forwarding(_step.methods[0], _step.forwarding))
 
 
 def _key_types(key: object) -> tuple[type, ...] | None:

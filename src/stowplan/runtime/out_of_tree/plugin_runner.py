@@ -17,12 +17,12 @@ from stowplan.cache import Cluster, NodeTable
 from stowplan.cache.kept import KeptOnDemand
 from stowplan.cache.lru_map import LruMap
 from stowplan.framework import Code, CycleState, Plugin, Pod, Slots, Status, implements
+from stowplan.framework.points import implements_point
 from stowplan.runtime.decide.filtering import PreFiltered, run_pre_filters
 from stowplan.runtime.decide.normalize import Raw
 from stowplan.runtime.decide.scoring import PluginScores, normalize, run_pre_scores
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 from stowplan.runtime.points.cycle_error import failed_at
-from stowplan.runtime.points.implemented import implements_point
 
 Pause = Callable[[], None]
 """Called whenever a plugin has returned, before anything is made of what it said; may raise to give up. Who has given

@@ -1,6 +1,8 @@
-"""Running the points that come after a node was chosen: Reserve, Permit, PreBind, Bind, PostBind.
+"""Running the points after a node is chosen: Reserve, Permit, PreBind, Bind, PostBind; one runner for each shape.
 
-Those that may wait are coroutines; they await requests of the framework, and whoever drives them sees to those.
+Points that may block are coroutines that await framework requests; the engine or the extender drives them.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (RunReservePluginsReserve, RunPermitPlugins, RunPreBindPlugins)
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stowplan.framework import CancelledError, Code, CycleState, Plugin, Pod, Status, Together, error
+from stowplan.framework.points import BIND, ERROR_TEXTS, PERMIT, POST_BIND, PRE_BIND, RESERVE, STEPS
 from stowplan.framework.safe_text import shown
 from stowplan.plugins.default_binder import DefaultBinder
 from stowplan.runtime.points.waiting_pods import LONGEST_WAIT
@@ -20,17 +23,12 @@ if TYPE_CHECKING:
 
 SIBLING_FAILED = "some other PreBind operation failed"
 
-_TEXTS = {
-    "reserve": 'running Reserve plugin "{}": {}',
-    "permit": 'running Permit plugin "{}": {}',
-    "preBindPreFlight": 'running PreBindPreFlight "{}": {}',
-    "preBind": 'running PreBind plugin "{}": {}',
-    "bind": 'running Bind plugin "{}": {}',
-}
+METHODS = {step.name: step.methods[0] for step in STEPS if step.methods}
+"""The plugin method of a step."""
 
 
 class BindingPoints(NamedTuple):
-    """The plugins that have something to do for pods of one template once a node is chosen."""
+    """The plugins that concern pods of one template, at the points after a node is chosen."""
 
     reserve: tuple[Plugin, ...]
     permit: tuple[Plugin, ...]
@@ -38,45 +36,55 @@ class BindingPoints(NamedTuple):
     bind: tuple[Plugin, ...]
     post_bind: tuple[Plugin, ...]
     straight: bool
-    """Whether such a pod goes from Reserve to the binding without anything in between or after."""
+    """Whether only Reserve and the default binder run for such a pod."""
 
     @classmethod
     def of(cls, profile: Profile, template: PodTemplate) -> BindingPoints:
         def concerned(point: str) -> tuple[Plugin, ...]:
             return tuple(plugin for plugin in profile.points[point] if plugin.concerns(template))
 
-        permit, pre_bind, bind, post_bind = map(concerned, ("permit", "preBind", "bind", "postBind"))
+        permit, pre_bind, bind, post_bind = map(concerned, (PERMIT, PRE_BIND, BIND, POST_BIND))
         by_default = len(bind) == 1 and isinstance(bind[0], DefaultBinder)
         elsewhere = any(extender.serves("bind") for extender in profile.extenders)
         straight = by_default and not (permit or pre_bind or post_bind or elsewhere)
-        return cls(concerned("reserve"), permit, pre_bind, bind, post_bind, straight)
+        return cls(concerned(RESERVE), permit, pre_bind, bind, post_bind, straight)
 
 
-def _failure(point: str, plugin: Plugin, status: Status) -> Status:
-    """A rejection as it is, signed; anything else that is no success as an error in kube-scheduler's words."""
+def _failure(step: str, plugin: Plugin, status: Status) -> Status:
+    """A rejection with the plugin's name; any other failure as an error in kube-scheduler's words."""
     if status.rejected:
         return status.with_plugin(plugin.name)
-    return Status(Code.Error, _TEXTS[point].format(plugin.name, status.message), plugin=plugin.name)
+    return Status(Code.Error, ERROR_TEXTS[step].format(plugin=plugin.name, message=status.message), plugin=plugin.name)
 
 
-def run_reserve(plugins: Iterable[Plugin], state: CycleState, pod: Pod, node_name: str) -> Status | None:
+def run_until_failure(step: str, plugins: Iterable[Plugin], *args: Any) -> Status | None:
+    """Reserve: the first failure, or None. Plugins after it do not run."""
+    method = METHODS[step]
     for plugin in plugins:
-        status = plugin.reserve(state, pod, node_name)
+        status = getattr(plugin, method)(*args)
         if status is not None and status.code:
-            return _failure("reserve", plugin, status)
+            return _failure(step, plugin, status)
     return None
 
 
-def run_unreserve(plugins: tuple[Plugin, ...], state: CycleState, pod: Pod, node_name: str) -> None:
-    """In reverse order, also those that had not reserved yet."""
+def run_in_reverse(step: str, plugins: tuple[Plugin, ...], *args: Any) -> None:
+    """Unreserve: every plugin in reverse order, also the plugins that have not reserved yet."""
+    method = METHODS[step]
     for plugin in reversed(plugins):
-        plugin.unreserve(state, pod, node_name)
+        getattr(plugin, method)(*args)
+
+
+async def run_all(step: str, plugins: Iterable[Plugin], *args: Any) -> None:
+    """PostBind: every plugin, whatever the others return."""
+    method = METHODS[step]
+    for plugin in plugins:
+        await _result(getattr(plugin, method)(*args))
 
 
 async def run_permit(
     plugins: Iterable[Plugin], state: CycleState, pod: Pod, node_name: str
 ) -> tuple[Status | None, dict[str, float]]:
-    """(what stops the pod, the plugins that hold it back with the seconds that they do so at most)."""
+    """(the failure, seconds to wait at most by plugin). The pod waits for every plugin that returns Wait."""
     waits: dict[str, float] = {}
     for plugin in plugins:
         status = await _result(plugin.permit(state, pod, node_name))
@@ -87,16 +95,16 @@ async def run_permit(
                 waits[plugin.name] = float(min(status.timeout, LONGEST_WAIT))
             except Exception:
                 text = f"permit returned wait({shown(status.timeout)}), expected a number of seconds"
-                return _failure("permit", plugin, error(text)), {}
+                return _failure(PERMIT, plugin, error(text)), {}
             continue
-        return _failure("permit", plugin, status), {}
+        return _failure(PERMIT, plugin, status), {}
     return None, waits
 
 
 def run_pre_flights(
     plugins: Iterable[Plugin], state: CycleState, pod: Pod, node_name: str
 ) -> tuple[Status | None, bool]:
-    """(an error, whether any PreBind is going to run)."""
+    """(the failure, whether any PreBind plugin has work to do). Plugins that return Skip are left out of PreBind."""
     any_runs = False
     for plugin in plugins:
         status = plugin.pre_bind_pre_flight(state, pod, node_name)
@@ -129,7 +137,7 @@ async def run_pre_bind(plugins: Iterable[Plugin], state: CycleState, pod: Pod, n
 
 
 def _pre_bind_groups(plugins: Iterable[Plugin], state: CycleState) -> list[list[Plugin]]:
-    """Neighbours that allow it run side by side; one that does not, even if it is skipped, parts them."""
+    """Neighbours with `parallel_pre_bind` run in parallel. A plugin without it, even a skipped one, ends a group."""
     groups: list[list[Plugin]] = []
     joins = False
     for plugin in plugins:
@@ -147,24 +155,19 @@ async def _run_one_pre_bind(plugin: Plugin, state: CycleState, pod: Pod, node_na
         status = await _result(plugin.pre_bind(state, pod, node_name))
     except CancelledError as cancelled:
         status = Status(Code.Error, str(cancelled))
-    return None if status is None or not status.code else _failure("preBind", plugin, status)
+    return None if status is None or not status.code else _failure(PRE_BIND, plugin, status)
 
 
 async def run_bind(plugins: Iterable[Plugin], state: CycleState, pod: Pod, node_name: str) -> Status | None:
-    """The first plugin that does not skip binds; where all skip nobody does, which is a failure."""
+    """The first plugin that does not return Skip binds the pod. If all return Skip, so does this: a failure."""
     for plugin in plugins:
         status = await _result(plugin.bind(state, pod, node_name))
         if status is not None and status.code == Code.Skip:
             continue
-        return None if status is None or not status.code else _failure("bind", plugin, status)
+        return None if status is None or not status.code else _failure(BIND, plugin, status)
     return Status(Code.Skip)
 
 
-async def run_post_bind(plugins: Iterable[Plugin], state: CycleState, pod: Pod, node_name: str) -> None:
-    for plugin in plugins:
-        await _result(plugin.post_bind(state, pod, node_name))
-
-
 async def _result(answer: Status | Awaitable[Any] | None) -> Status | None:
-    """What a point that may wait came to."""
+    """The status of a method that may be a coroutine."""
     return await answer if isawaitable(answer) else answer

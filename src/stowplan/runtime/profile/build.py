@@ -15,11 +15,11 @@ from stowplan.config.types import Plugin as ConfiguredPlugin
 from stowplan.errors import ConfigError, PluginError
 from stowplan.framework import Handle, Plugin
 from stowplan.framework.extender import Extender
+from stowplan.framework.points import RUN_POINTS, implements_point
 from stowplan.plugins.base import InTreePlugin
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.sampling import Rotation, Sampler
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
-from stowplan.runtime.points.implemented import METHODS, implements_point
 from stowplan.runtime.profile.handle import ProfileHandle
 from stowplan.runtime.profile.profile import Profile
 
@@ -87,7 +87,7 @@ def _profile(
         key: plugin if isinstance(plugin, InTreePlugin) else OutOfTreePlugin(plugin, on_uncacheable)
         for key, plugin in instances.items()
     }
-    points = {point: tuple(wrapped[e.name] for e in expanded.get(point, ())) for point in METHODS}
+    points = {point.name: tuple(wrapped[e.name] for e in expanded[point.name]) for point in RUN_POINTS}
     weights = {enabled.name: enabled.weight for enabled in expanded["score"]}
     built.append(Profile(name, cluster, nominator, points, weights, rng, sampler))
     return built[0]

@@ -10,8 +10,8 @@ from stowplan.config.conversion.plugin_tables import POINTS_OF, SUCCESSORS, YOUN
 from stowplan.config.defaults import DEFAULT_WEIGHTS
 from stowplan.config.types import GROUP, KIND
 from stowplan.framework import Plugin
+from stowplan.framework.points import RUN_POINTS, implements_point
 from stowplan.plugins.registry import REGISTRY
-from stowplan.runtime.points.implemented import METHODS, implements_point
 
 VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
 
@@ -39,7 +39,7 @@ def test_the_table_of_points_is_that_of_the_plugins() -> None:
         kind = REGISTRY[name]
         assert isinstance(kind, type)
         assert issubclass(kind, Plugin)
-        assert set(points) == {point for point in METHODS if implements_point(kind, point)}, name
+        assert set(points) == {point.name for point in RUN_POINTS if implements_point(kind, point)}, name
 
 
 def test_successors_exist() -> None:

@@ -12,8 +12,8 @@ from stowplan.config.conversion import ERAS, convert
 from stowplan.config.conversion.plugin_tables import POINTS_OF, YOUNGER, name_today
 from stowplan.config.types import GROUP, KIND
 from stowplan.errors import StowplanError
+from stowplan.framework.points import implements_point
 from stowplan.plugins.registry import REGISTRY
-from stowplan.runtime.points.implemented import implements_point
 
 VERSIONS = ("v1alpha2", "v1beta1", "v1beta2")
 COMPARED = ("filter", "score", "postFilter", "reserve", "preBind")

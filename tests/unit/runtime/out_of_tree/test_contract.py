@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 from tests.builders import World, node, only, pod, profile_config
-from tests.engine_host import Host
+from tests.builders.engine_host import Host
 from tests.unit.extender.handlers.test_preempt_verb import evictions, full
 
 from stowplan.errors import ConfigError

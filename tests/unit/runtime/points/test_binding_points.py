@@ -79,12 +79,12 @@ class TestReserve:
     def test_the_first_failure_ends_it(self, answers: list[Status | None], status: Status | None, asked: str) -> None:
         told: list[str] = []
         plugins = tuple(acting(label, told, reserve=answer) for label, answer in zip("AB", answers, strict=False))
-        assert binding_points.run_reserve(plugins, *ARGS) == status
+        assert binding_points.run_until_failure("reserve", plugins, *ARGS) == status
         assert told == [f"reserve {label}" for label in asked]
 
     def test_unreserve_goes_backwards(self) -> None:
         told: list[str] = []
-        binding_points.run_unreserve(tuple(acting(label, told) for label in "ABC"), *ARGS)
+        binding_points.run_in_reverse("unreserve", tuple(acting(label, told) for label in "ABC"), *ARGS)
         assert told == ["unreserve C", "unreserve B", "unreserve A"]
 
 
@@ -211,7 +211,9 @@ class TestBind:
 
     def test_post_bind_asks_all(self) -> None:
         told: list[str] = []
-        driver = Driver(binding_points.run_post_bind([acting("A", told, post_bind="wait"), acting("B", told)], *ARGS))
+        driver = Driver(
+            binding_points.run_all("postBind", [acting("A", told, post_bind="wait"), acting("B", told)], *ARGS)
+        )
         assert told == ["post_bind A"]
         driver.open[0].on_answer(error("ignored"))
         assert (told, driver.results) == (["post_bind A", "post_bind B"], [None])

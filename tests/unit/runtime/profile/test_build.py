@@ -13,10 +13,10 @@ from stowplan.cache import Cluster
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.errors import ConfigError, PluginError, StowplanError
 from stowplan.framework import CycleState, Handle, NodeInfo, Nodes, Plugin, Pod, Status, reject
+from stowplan.framework.points import RUN_POINTS
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import build_profiles, enable_everywhere
-from stowplan.runtime.points.implemented import METHODS
 
 
 class Colour(Plugin):
@@ -61,7 +61,7 @@ def test_default_profile() -> None:
 
 def test_a_plugin_that_nobody_names_is_enabled_where_it_can_do_something() -> None:
     world = World(plugins={"colour": Colour})
-    assert [point for point in METHODS if "colour" in names(world, point)] == ["filter", "score"]
+    assert [point.name for point in RUN_POINTS if "colour" in names(world, point.name)] == ["filter", "score"]
     assert names(world, "filter")[-1] == "colour"
     assert world.profile.scorers[-1][1] == 1
 
@@ -69,7 +69,7 @@ def test_a_plugin_that_nobody_names_is_enabled_where_it_can_do_something() -> No
 def test_a_plugin_that_is_named_is_enabled_there_alone() -> None:
     config = profile_config({"score": {"enabled": [{"name": "colour", "weight": 9}]}})
     world = World(plugins={"colour": Colour}, config=config)
-    assert [point for point in METHODS if "colour" in names(world, point)] == ["score"]
+    assert [point.name for point in RUN_POINTS if "colour" in names(world, point.name)] == ["score"]
     assert world.profile.scorers[-1][1] == 9
 
 
@@ -78,7 +78,7 @@ def test_enable_everywhere_looks_at_each_profile() -> None:
     config["profiles"].append({"schedulerName": "second"})
     world = World(plugins={"colour": Colour}, config=config)
     enabled = {
-        name: [point for point in METHODS if "colour" in [p.name for p in profile.points[point]]]
+        name: [point.name for point in RUN_POINTS if "colour" in [p.name for p in profile.points[point.name]]]
         for name, profile in world.profiles.items()
     }
     assert enabled == {"default-scheduler": ["score"], "second": ["filter", "score"]}
