@@ -1,9 +1,8 @@
-"""The scheduling queue: who is tried next, who waits, and for what.
+"""The scheduling queue: which pod is tried next, which pods wait, and which events wake them.
 
-Belongs here: the active queue, the two backoff heaps, the pool of unschedulable and gated pods, the record of what
-happened while pods are in flight, cluster events and who is woken by them, nominated pods. Takes a clock, asks plugins
-through functions that it is given, and never waits. Does not belong here: deciding where a pod goes, threads, timers,
-I/O. May import `framework` and `api`.
+Belongs here: the active queue, the backoff queue, unschedulable and gated pods, events recorded while pods are in
+flight, cluster events and queueing hints, nominated pods. The clock and the calls of plugins are injected; no method
+blocks. Does not belong here: decisions, threads, timers, I/O. May import `framework`, `logs` and `api`.
 """
 
 from stowplan.queue.heap import sort_key_of

@@ -1,4 +1,7 @@
-"""Pods that wait after a failed attempt: exponential backoff in whole seconds."""
+"""Pods that back off after a failed attempt: exponentially, in whole seconds.
+
+Upstream: pkg/scheduler/backend/queue/backoff_queue.go
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,27 @@ from math import floor, inf
 from stowplan.framework import QueuedPodInfo
 from stowplan.queue.heap import PodHeap, SortKey
 
-_MOST_DOUBLINGS = 62
+_MAX_DOUBLINGS = 62
 
 
 class BackoffQueue:
-    """Two heaps: infos that were rejected may be popped before their time, infos that met an error never are.
+    """Two heaps: rejected pods may be popped before their backoff ends, pods whose attempt met an error may not.
 
-    Expirations are cut to whole seconds, and a second is over when the next one begins: all infos of a second leave
-    together, so that their order is that of the active queue.
+    Expirations are truncated to whole seconds: all pods of the same second leave together, and the active queue orders
+    them.
     """
 
     def __init__(
-        self, clock: Callable[[], float], initial: float, longest: float, key: SortKey, tickets: Iterator[int]
+        self,
+        clock: Callable[[], float],
+        initial_seconds: float,
+        max_seconds: float,
+        key: SortKey,
+        tickets: Iterator[int],
     ) -> None:
         self._clock = clock
-        self._initial = initial
-        self._longest = longest
+        self._initial_seconds = initial_seconds
+        self._max_seconds = max_seconds
         self.rejected = PodHeap(lambda info: (self.expiration(info), *key(info)), tickets)
         self.failed = PodHeap(lambda info: (self.expiration(info),), tickets)
 
@@ -34,21 +42,21 @@ class BackoffQueue:
         (self.rejected if info.rejected else self.failed).push(info)
 
     def expiration(self, info: QueuedPodInfo) -> float:
-        """The last second in which the info still waits."""
+        """The last second in which the pod still waits."""
         count = info.consecutive_errors or info.unschedulable_count
-        if not count or not self._longest:
+        if not count or not self._max_seconds:
             return -inf
         if info.backoff_expiration is None:
-            duration = self._initial * 2.0 ** min(count - 1, _MOST_DOUBLINGS)
-            info.backoff_expiration = floor(info.timestamp + min(duration, self._longest))
+            duration = self._initial_seconds * 2.0 ** min(count - 1, _MAX_DOUBLINGS)
+            info.backoff_expiration = floor(info.timestamp + min(duration, self._max_seconds))
         return info.backoff_expiration
 
     def holds(self, info: QueuedPodInfo) -> bool:
-        """Whether the info has to wait."""
+        """Whether the pod still backs off."""
         return self.expiration(info) >= floor(self._clock())
 
     def take_completed(self) -> list[QueuedPodInfo]:
-        """Take out all infos that have waited long enough."""
+        """Remove and return all pods whose backoff has ended."""
         completed = []
         for heap in (self.rejected, self.failed):
             while (info := heap.peek()) is not None and not self.holds(info):
@@ -57,6 +65,6 @@ class BackoffQueue:
         return completed
 
     def next_completion(self) -> float:
-        """When the first info will have waited long enough; infinite if there is none."""
+        """When the next backoff ends; infinite without any pod."""
         heads = (self.rejected.peek(), self.failed.peek())
         return min((self.expiration(info) + 1 for info in heads if info is not None), default=inf)

@@ -1,4 +1,7 @@
-"""From a change of an object to the cluster events that it amounts to."""
+"""Cluster events of a change to an object.
+
+Upstream: pkg/scheduler/framework/events.go
+"""
 
 from __future__ import annotations
 
@@ -37,20 +40,20 @@ _EVENTS = {
 
 
 def event_of(kind: type, action: Action) -> ClusterEvent | None:
-    """The event of adding, updating or deleting an object of any kind but Pod; None where no plugin can ask for it.
+    """The event of adding, updating or deleting an object other than a Pod; None if plugins cannot register for it.
 
-    Updates of nodes are told apart further: see `node_events`.
+    `node_events` refines updates of nodes.
     """
     return _EVENTS.get((kind, action))
 
 
 def node_events(old: api.Node, new: api.Node) -> list[ClusterEvent]:
-    """An event for each aspect of a node that changed. Uncordoning counts as a change of taints."""
+    """One event for each aspect of the node that changed. Uncordoning counts as a change of taints."""
     return [event for changed, event in _NODE_CHANGES if changed(old, new)]
 
 
 def pod_events(old: Pod, new: Pod, assigned: bool) -> list[ClusterEvent]:
-    """An event for each aspect of a pod that changed, or the unspecific one."""
+    """One event for each aspect of the pod that changed; the general update event if none of them did."""
     if old.template is new.template and old.labels == new.labels and old.used == new.used:
         return [_POD_UPDATES[assigned]]
     events = [events[assigned] for changed, events in _POD_CHANGES if changed(old, new)]
@@ -58,9 +61,9 @@ def pod_events(old: Pod, new: Pod, assigned: bool) -> list[ClusterEvent]:
 
 
 def gives_up_nomination(old: Pod, new: Pod | None) -> bool:
-    """Whether a pending pod no longer holds the node to which it was nominated, by a change or because it is gone.
+    """Whether a pending pod lost its nomination, by an update or because it was deleted.
 
-    To pods of no higher priority that is as good as an assigned pod's end.
+    For pods of the same or lower priority this is equivalent to the deletion of an assigned pod.
     """
     return old.nominated_node_name not in ("", new.nominated_node_name if new is not None else "")
 
@@ -104,7 +107,7 @@ _NODE_CHANGES: tuple[tuple[Callable[[api.Node, api.Node], bool], ClusterEvent], 
 
 
 def _on_pod(action: Action) -> tuple[ClusterEvent, ClusterEvent]:
-    """The event of an unscheduled and of an assigned pod."""
+    """The events of an unscheduled and of an assigned pod."""
     return ClusterEvent(EventResource.UnschedulablePod, action), ClusterEvent(EventResource.AssignedPod, action)
 
 
@@ -118,7 +121,7 @@ _POD_CHANGES: tuple[tuple[Callable[[Pod, Pod], bool], tuple[ClusterEvent, Cluste
         _on_pod(Action.UpdatePodSchedulingGatesEliminated),
     ),
     (
-        # Tolerations can be added to a pod, and neither changed nor removed.
+        # Tolerations of a pod can only be added.
         lambda old, new: len(old.spec.tolerations) != len(new.spec.tolerations),
         _on_pod(Action.UpdatePodToleration),
     ),

@@ -1,4 +1,7 @@
-"""A heap of infos from which any info can be taken."""
+"""A heap of queued pods with removal from the middle.
+
+Upstream: pkg/scheduler/backend/heap/heap.go
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from stowplan.framework import Plugin, Pod, QueuedPodInfo
 Less = Callable[[QueuedPodInfo, QueuedPodInfo], bool]
 
 SortKey = Callable[[QueuedPodInfo], tuple[Any, ...]]
-"""Gives infos keys that compare like the infos: tuples of the same length for all of them."""
+"""Maps a pod to a tuple by which pods are ordered; all tuples have the same length."""
 
-_SLACK = 64
+_MAX_STALE_ENTRIES = 64
+"""Stale entries kept beyond the number of live ones before the heap is rebuilt."""
 
 
 def sort_key_of(plugin: Plugin) -> SortKey | None:
@@ -31,13 +35,13 @@ def sort_key_of(plugin: Plugin) -> SortKey | None:
 
 
 class _ByLess:
-    """Compares as a `less` function says. Keeps what it compares, so that changing a info never harms a heap."""
+    """Orders by a `less` function. Compares a copy, so that a later update of the pod cannot corrupt the heap."""
 
     __slots__ = ("_item", "_less")
 
     def __init__(self, less: Less, item: QueuedPodInfo) -> None:
         self._less = less
-        self._item = QueuedPodInfo(item.pod, item.timestamp, item.attempts)
+        self._item = QueuedPodInfo(item.pod, item.timestamp, item.attempts, item.initial_attempt_timestamp)
 
     def __lt__(self, other: _ByLess) -> bool:
         return self._less(self._item, other._item)
@@ -47,29 +51,29 @@ class _ByLess:
 
 
 def key_by(less: Less) -> SortKey:
-    """A key that orders like `less`."""
+    """A sort key equivalent to `less`."""
     return lambda info: (_ByLess(less, info),)
 
 
 class PodHeap:
-    """Pods in the order of a key; among equals, whoever came first goes first.
+    """Pods ordered by a key; pods with equal keys in the order of arrival.
 
-    Whatever is taken out from the middle leaves a stale entry behind: the info's ticket tells. Heaps between which
-    infos move must share their tickets.
+    Removal from the middle leaves a stale entry, recognized by its ticket. Heaps between which pods move must share
+    their tickets.
     """
 
     def __init__(self, key: SortKey, tickets: Iterator[int]) -> None:
         self._key = key
         self._tickets = tickets
         self._entries: list[tuple[Any, ...]] = []
-        """Each the key's parts, a ticket, and a info."""
+        """(*key, ticket, info)."""
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[QueuedPodInfo]:
-        """In order."""
+        """In the order of the key."""
         return (entry[-1] for entry in sorted(self._entries) if entry[-1].ticket == entry[-2])
 
     def push(self, info: QueuedPodInfo) -> None:
@@ -103,7 +107,7 @@ class PodHeap:
         info.sub_queue = None
         info.ticket = 0
         self._size -= 1
-        if len(self._entries) > 2 * self._size + _SLACK:
+        if len(self._entries) > 2 * self._size + _MAX_STALE_ENTRIES:
             self._entries = [entry for entry in self._entries if entry[-1].ticket == entry[-2]]
             heapify(self._entries)
 

@@ -1,4 +1,7 @@
-"""Pods between pop and done, and what happened in the cluster meanwhile."""
+"""Pods between pop and done, and the cluster events recorded meanwhile.
+
+Upstream: pkg/scheduler/backend/queue/active_queue.go (inFlightPods, inFlightEvents)
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ from typing import Any, NamedTuple
 
 from stowplan.framework import Action, ClusterEvent, EventResource, QueuedPodInfo
 
-MOST_EVENTS = 100_000
+MAX_RECORDED_EVENTS = 100_000
 
 FORGOTTEN = ClusterEvent(EventResource.Wildcard, Action.All, "ForgottenEvents")
-"""Stands for events that were dropped: for all that is known, they may have made any pod schedulable."""
+"""Replaces events that were dropped, any of which may have made any pod schedulable."""
 
 
-class Happening(NamedTuple):
-    """A cluster event and the objects it is about."""
+class RecordedEvent(NamedTuple):
+    """A cluster event with the old and the new object."""
 
     event: ClusterEvent
     old: Any
@@ -24,19 +27,19 @@ class Happening(NamedTuple):
 
 
 class InFlight:
-    """Which events each info missed while it was being scheduled.
+    """The events that each pod missed during its attempt.
 
-    Events are kept once for all infos, under running numbers; a info knows the number of the first one after its pop.
-    Events that came before all infos in flight are dropped. If a info stays very long, the oldest events are dropped
-    all the same, and it finds FORGOTTEN in their place.
+    Events are stored once, under consecutive numbers; each pod has the number of the first event after its pop. Events
+    older than every pod in flight are dropped. Beyond the maximum, the oldest events are dropped as well, and pods
+    that were in flight before get FORGOTTEN instead.
     """
 
-    def __init__(self, most_events: int = MOST_EVENTS) -> None:
+    def __init__(self, max_events: int = MAX_RECORDED_EVENTS) -> None:
         self._infos: dict[str, QueuedPodInfo] = {}
-        self._events: deque[Happening] = deque()
+        self._events: deque[RecordedEvent] = deque()
         self._dropped = 0
-        """How many events were dropped so far, which is the number of the first one that is kept."""
-        self._most_events = most_events
+        """Number of dropped events, which is the number of the first stored event."""
+        self._max_events = max_events
 
     def __len__(self) -> int:
         return len(self._infos)
@@ -45,12 +48,12 @@ class InFlight:
         return uid in self._infos
 
     def __iter__(self) -> Iterator[QueuedPodInfo]:
-        """In the order in which they were popped."""
+        """In the order of pop."""
         return iter(self._infos.values())
 
     @property
     def events(self) -> int:
-        """How many events are kept."""
+        """Number of stored events."""
         return len(self._events)
 
     def enter(self, info: QueuedPodInfo) -> None:
@@ -58,19 +61,19 @@ class InFlight:
         self._infos[info.pod.uid] = info
 
     def record(self, event: ClusterEvent, old: Any, new: Any) -> None:
-        """To be called while there are infos in flight only."""
-        if len(self._events) >= self._most_events:
+        """Store an event; only while pods are in flight."""
+        if len(self._events) >= self._max_events:
             self._drop()
-        self._events.append(Happening(event, old, new))
+        self._events.append(RecordedEvent(event, old, new))
 
-    def events_since(self, info: QueuedPodInfo) -> Iterator[Happening]:
-        """What happened since the info was popped."""
+    def events_since(self, info: QueuedPodInfo) -> Iterator[RecordedEvent]:
+        """Events since the pod was popped."""
         if info.first_event < self._dropped:
-            yield Happening(FORGOTTEN, None, None)
+            yield RecordedEvent(FORGOTTEN, None, None)
         yield from islice(self._events, max(info.first_event - self._dropped, 0), None)
 
     def leave(self, uid: str) -> None:
-        """No more events for this info. Does nothing if it is not in flight."""
+        """End of the attempt. Does nothing if the pod is not in flight."""
         info = self._infos.pop(uid, None)
         if info is None or not self._events or info.first_event > self._dropped:
             return

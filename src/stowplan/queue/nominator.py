@@ -1,4 +1,7 @@
-"""Pods that wait for room on a node which preemption clears for them."""
+"""Nominated pods: pending pods for which preemption makes room on a node.
+
+Upstream: pkg/scheduler/backend/queue/nominator.go
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from stowplan.framework import Pod
 
 
 class Nominator:
-    """Which pending pods are nominated to which node."""
+    """Nominated pods by node."""
 
     def __init__(self) -> None:
         self._node_of: dict[str, str] = {}
         self.by_node: dict[str, dict[str, Pod]] = {}
 
     def add(self, pod: Pod, node_name: str = "") -> None:
-        """Nominate a pod to a node: the one given, else the one that its status names; else it is nominated nowhere."""
+        """Nominate a pod to the given node, else to the one in its status; without either, clear its nomination."""
         self.remove(pod)
         node_name = node_name or pod.nominated_node_name
         if node_name and not pod.node_name:
@@ -23,8 +26,7 @@ class Nominator:
             self.by_node.setdefault(node_name, {})[pod.uid] = pod
 
     def update(self, old: Pod, new: Pod) -> None:
-        """The pod has changed. A nomination that its status did not and does not name is one whose patch is still on
-        the way: it stays."""
+        """The pod was updated. A nomination that neither version's status has stays: its patch is under way."""
         unwritten = not old.nominated_node_name and not new.nominated_node_name
         self.add(new, self._node_of.get(new.uid, "") if unwritten else "")
 

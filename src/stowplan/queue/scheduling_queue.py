@@ -1,4 +1,7 @@
-"""Who is tried next, who waits for how long, and what wakes whom."""
+"""The scheduling queue.
+
+Upstream: pkg/scheduler/backend/queue/scheduling_queue.go
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ from stowplan.queue.unschedulable_pods import UnschedulablePods
 
 log = logs.get(__name__)
 
-FLUSH_INTERVAL = 30.0
-"""Seconds between looks for infos that have been unschedulable for too long."""
+FLUSH_INTERVAL_SECONDS = 30.0
+"""Interval of the check for pods that exceed the unschedulable timeout."""
 
 ADDED = cluster_events.UNSCHEDULABLE_POD_ADD.label
 UPDATED = cluster_events.UNSCHEDULABLE_POD_UPDATE.label
@@ -31,9 +34,9 @@ POP_FROM_BACKOFF = "PopFromBackoffQ"
 
 
 class SchedulingQueue:
-    """All pending pods, each in exactly one place: active, backing off, unschedulable (perhaps gated) or in flight.
+    """All pending pods, each in exactly one place: active, backing off, unschedulable (possibly gated) or in flight.
 
-    Nothing here waits: `pop` answers None when nobody is ready, and timers run when `tick` is called.
+    No method blocks: `pop` returns None if no pod is ready, and timers run in `tick`.
     """
 
     def __init__(
@@ -50,8 +53,8 @@ class SchedulingQueue:
         unschedulable_timeout: float = 300.0,
         on_enter: Callable[[QueuedPodInfo, str, str], None] | None = None,
     ) -> None:
-        """`sort_key` replaces `less` where it is given. `pre_enqueue` is told which plugin to ask first, and
-        `on_enter` hears of each arrival: (info; active, backoff or unschedulable; label of the event behind it)."""
+        """`sort_key` takes precedence over `less`. `pre_enqueue` receives the plugin to run first; `on_enter` receives
+        (pod; active, backoff or unschedulable; label of the event) whenever a pod enters a sub-queue."""
         self._clock = clock
         self._pre_enqueue = pre_enqueue
         self._hints = hints
@@ -61,25 +64,25 @@ class SchedulingQueue:
         tickets = count(1)
         key = sort_key or key_by(less)
         self._infos: dict[str, QueuedPodInfo] = {}
-        """All infos but those in flight, by uid."""
+        """All pods except those in flight, by uid."""
         self._active = PodHeap(key, tickets)
         self._backoff = BackoffQueue(clock, initial_backoff, max_backoff, key, tickets)
-        self._pool = UnschedulablePods()
+        self._unschedulable = UnschedulablePods()
         self._in_flight = InFlight()
         self._interested: dict[ClusterEvent, tuple[str, ...]] = {}
-        self._next_flush = clock() + FLUSH_INTERVAL
+        self._next_flush = clock() + FLUSH_INTERVAL_SECONDS
 
-    # Pods come and go
+    # Pods
 
     def add(self, pod: Pod) -> None:
-        """A new pending pod."""
+        """Add a pending pod."""
         self._add(pod, ADDED)
 
     def update(self, old: Pod, new: Pod) -> None:
-        """A pending pod has changed."""
+        """Update a pending pod."""
         uid = new.uid
         if uid in self._in_flight:
-            # It may come back, and then these events decide where to.
+            # If the attempt fails, these events decide how the pod is requeued.
             for event in cluster_events.pod_events(old, new, assigned=False):
                 self._in_flight.record(event, old, new)
             return
@@ -89,23 +92,23 @@ class SchedulingQueue:
             return
         info.sub_queue.replace_pod(info, new)
         self._nominator.update(old, new)
-        if info.sub_queue is self._pool:
+        if info.sub_queue is self._unschedulable:
             for event in cluster_events.pod_events(old, new, assigned=False):
                 if self._requeue(info, self._strategy(info, event, old, new), event.label):
                     break
 
     def remove(self, pod: Pod) -> None:
-        """A pending pod is gone, or no longer pending. If it is in flight, it stays so until `done`."""
+        """Remove a pod that was deleted or bound. In flight it stays until `done`."""
         self._nominator.remove(pod)
         info = self._infos.pop(pod.uid, None)
         if info is not None:
-            _take_out(info)
+            _discard(info)
 
     # Attempts
 
     def pop(self) -> QueuedPodInfo | None:
-        """The next info to try; it is in flight until `done`. While nobody is active, rejected infos are tried before
-        their backoff is over. Pods that met an error always sit it out."""
+        """The next pod to try; it is in flight until `done`. If no pod is active, rejected pods are tried before their
+        backoff ends, but not pods whose attempt met an error."""
         while True:
             info = self._active.pop()
             if info is None:
@@ -126,8 +129,8 @@ class SchedulingQueue:
             )
 
     def add_unschedulable(self, info: QueuedPodInfo) -> bool:
-        """Take a info back after a failed attempt; `done` has to follow. The caller has set its pod as it is now, and
-        who rejected it. False if the pod is queued already."""
+        """Requeue a pod after a failed attempt; `done` has to follow. The caller has set its current pod and the
+        rejecting plugins. False if the pod is queued already."""
         uid = info.pod.uid
         if uid in self._infos:
             log.error(None, "Pod is already present in the scheduling queue", pod=logs.ref(info.pod))
@@ -146,34 +149,34 @@ class SchedulingQueue:
         return True
 
     def done(self, uid: str) -> None:
-        """The info is no longer in flight: it has come back, or is being bound. Does nothing if it was not."""
+        """The pod is no longer in flight: it was requeued, or is being bound. Does nothing if it was not in flight."""
         self._in_flight.leave(uid)
 
-    # What wakes infos
+    # Events
 
     def activate(self, pods: Iterable[Pod]) -> None:
-        """Try these pods as soon as possible, whether they back off or not. Those in flight will be tried again if
-        they come back; unknown ones are ignored."""
+        """Move pods to the active queue regardless of backoff. Pods in flight are retried if their attempt fails;
+        unknown pods are ignored."""
         for pod in pods:
             info = self._infos.get(pod.uid)
             if info is None:
                 if pod.uid in self._in_flight:
                     self._in_flight.record(cluster_events.FORCE_ACTIVATE, None, pod)
             elif info.sub_queue is not self._active:
-                self._activate(info, FORCE_ACTIVATE, ask=info.sub_queue is self._pool)
+                self._activate(info, FORCE_ACTIVATE, run_pre_enqueue=info.sub_queue is self._unschedulable)
 
     def move(self, event: ClusterEvent, old: Any, new: Any, pre_check: Callable[[Pod], bool] | None = None) -> None:
-        """Something happened in the cluster: wake the unschedulable infos for which that may change something. Pods
-        are `Pod`s, other objects API structs; `pre_check` leaves out pods that are none of this event's business."""
-        if not self._pool and not self._in_flight:
+        """MoveAllToActiveOrBackoffQueue: requeue the unschedulable pods that the event may make schedulable. Old and
+        new are `Pod`s or API structs; `pre_check` excludes pods that the event does not concern."""
+        if not self._unschedulable and not self._in_flight:
             return
         if event.wildcard:
-            infos = list(self._pool)
+            infos = list(self._unschedulable)
         else:
             interested = self._plugins_interested(event)
             if not interested:
                 return
-            infos = self._pool.rejected_by(interested)
+            infos = self._unschedulable.rejected_by(interested)
         if pre_check is not None:
             infos = [info for info in infos if pre_check(info.pod)]
         self._wake(infos, event, old, new)
@@ -181,30 +184,30 @@ class SchedulingQueue:
     # Time
 
     def tick(self) -> None:
-        """Run the timers that are due."""
+        """Requeue pods whose backoff or unschedulable timeout has ended."""
         for info in self._backoff.take_completed():
-            self._activate(info, BACKOFF_COMPLETE, ask=False)
+            self._activate(info, BACKOFF_COMPLETE, run_pre_enqueue=False)
         now = self._clock()
         if now < self._next_flush:
             return
-        self._next_flush += FLUSH_INTERVAL * (floor((now - self._next_flush) / FLUSH_INTERVAL) + 1)
-        overdue = self._pool.flush(self._unschedulable_timeout, now)
+        self._next_flush += FLUSH_INTERVAL_SECONDS * (floor((now - self._next_flush) / FLUSH_INTERVAL_SECONDS) + 1)
+        overdue = self._unschedulable.flush(self._unschedulable_timeout, now)
         if overdue:
             self._wake(overdue, cluster_events.UNSCHEDULABLE_TIMEOUT, None, None)
 
     def next_deadline(self) -> float | None:
-        """When `tick` will have something to do; None if nothing waits for time to pass."""
+        """When `tick` has something to do next, if ever."""
         deadline = self._backoff.next_completion()
-        if self._pool:
-            late = self._pool.waiting_since + self._unschedulable_timeout - self._next_flush
-            flush = self._next_flush + FLUSH_INTERVAL * max(floor(late / FLUSH_INTERVAL) + 1, 0)
+        if self._unschedulable:
+            late = self._unschedulable.waiting_since + self._unschedulable_timeout - self._next_flush
+            flush = self._next_flush + FLUSH_INTERVAL_SECONDS * max(floor(late / FLUSH_INTERVAL_SECONDS) + 1, 0)
             deadline = min(deadline, flush)
         return None if deadline == inf else deadline
 
     # Views
 
     def __len__(self) -> int:
-        """How many pods are queued; those in flight do not count."""
+        """Number of queued pods, without those in flight."""
         return len(self._infos)
 
     def is_queued(self, uid: str) -> bool:
@@ -215,12 +218,12 @@ class SchedulingQueue:
 
     @property
     def flying(self) -> Iterator[QueuedPodInfo]:
-        """Pods in flight, in the order in which they were popped."""
+        """Pods in flight, in the order of pop."""
         return iter(self._in_flight)
 
     @property
     def active(self) -> Iterator[QueuedPodInfo]:
-        """In the order in which they will be popped."""
+        """In the order of pop."""
         return iter(self._active)
 
     @property
@@ -233,36 +236,36 @@ class SchedulingQueue:
 
     @property
     def unschedulable(self) -> Iterator[QueuedPodInfo]:
-        return (info for info in self._pool if not info.gated)
+        return (info for info in self._unschedulable if not info.gated)
 
     @property
     def gated(self) -> Iterator[QueuedPodInfo]:
-        return (info for info in self._pool if info.gated)
+        return (info for info in self._unschedulable if info.gated)
 
     def counts(self) -> dict[str, int]:
-        """How many pods are pending, by queue."""
+        """Number of pods by sub-queue."""
         gated = sum(1 for _ in self.gated)
         return {
             "active": len(self._active),
             "backoff": len(self._backoff),
-            "unschedulable": len(self._pool) - gated,
+            "unschedulable": len(self._unschedulable) - gated,
             "gated": gated,
         }
 
-    # Inside
+    # Implementation
 
     def _add(self, pod: Pod, label: str) -> None:
         uid = pod.uid
         if uid in self._infos:
-            _take_out(self._infos[uid])
+            _discard(self._infos[uid])
         info = self._infos[uid] = QueuedPodInfo(pod, self._clock())
-        if self._activate(info, label, ask=True):
+        if self._activate(info, label, run_pre_enqueue=True):
             self._nominator.add(pod)
 
-    def _activate(self, info: QueuedPodInfo, label: str, ask: bool) -> bool:
-        """Make a info active, unless it is gated."""
-        if ask and self._is_gated(info):
-            self._shelve(info, label)
+    def _activate(self, info: QueuedPodInfo, label: str, run_pre_enqueue: bool) -> bool:
+        """Move a pod to the active queue, unless PreEnqueue gates it."""
+        if run_pre_enqueue and self._is_gated(info):
+            self._put_unschedulable(info, label)
             return False
         if info.sub_queue is not None:
             info.sub_queue.discard(info)
@@ -274,21 +277,21 @@ class SchedulingQueue:
         return True
 
     def _back_off(self, info: QueuedPodInfo, label: str) -> bool:
-        """Let a info wait for the end of its backoff, unless it is gated."""
+        """Move a pod to the backoff queue, unless PreEnqueue gates it."""
         if self._is_gated(info):
-            self._shelve(info, label)
+            self._put_unschedulable(info, label)
             return False
-        _take_out(info)
+        _discard(info)
         self._backoff.push(info)
         self._entered(info, "backoff", label)
         return True
 
-    def _shelve(self, info: QueuedPodInfo, label: str) -> None:
-        # A gated info has no attempt that could clear this, and the next to wake it may be an event.
+    def _put_unschedulable(self, info: QueuedPodInfo, label: str) -> None:
+        # A gated pod has no attempt that would reset this, and an event may wake it next.
         if info.gated:
             info.was_flushed = False
-        arrives = info.sub_queue is not self._pool
-        self._pool.put(info)
+        arrives = info.sub_queue is not self._unschedulable
+        self._unschedulable.put(info)
         if arrives:
             self._entered(info, "unschedulable", label)
 
@@ -309,29 +312,29 @@ class SchedulingQueue:
         return True
 
     def _requeue(self, info: QueuedPodInfo, strategy: QueueingStrategy, label: str) -> bool:
-        """Put a info where a strategy wants it. False if that is the pool."""
+        """Requeue a pod by a strategy; False if it stays unschedulable."""
         if strategy is QueueingStrategy.Skip:
-            self._shelve(info, label)
+            self._put_unschedulable(info, label)
             return False
         if strategy is QueueingStrategy.AfterBackoff and self._backoff.holds(info):
             return self._back_off(info, label)
-        return self._activate(info, label, ask=True)
+        return self._activate(info, label, run_pre_enqueue=True)
 
     def _wake(self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> None:
         label = event.label if infos else ""
         for info in infos:
-            if info.gated and not event.wildcard and not self._opens_gate(info, event):
+            if info.gated and not event.wildcard and not self._may_ungate(info, event):
                 continue
             strategy = self._strategy(info, event, old, new)
             if strategy is not QueueingStrategy.Skip:
-                self._pool.discard(info)
+                self._unschedulable.discard(info)
                 self._requeue(info, strategy, label)
         if self._in_flight:
             self._in_flight.record(event, old, new)
 
-    def _opens_gate(self, info: QueuedPodInfo, event: ClusterEvent) -> bool:
+    def _may_ungate(self, info: QueuedPodInfo, event: ClusterEvent) -> bool:
         table = self._hints.get(info.pod.spec.scheduler_name)
-        return table is not None and table.hears(info.gating_plugin, event)
+        return table is not None and table.is_registered(info.gating_plugin, event)
 
     def _strategy(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
         table = self._hints.get(info.pod.spec.scheduler_name)
@@ -354,7 +357,7 @@ class SchedulingQueue:
     def _plugins_interested(self, event: ClusterEvent) -> tuple[str, ...]:
         found = self._interested.get(event)
         if found is None:
-            names = (name for table in self._hints.values() for name, _ in table.listeners(event))
+            names = (name for table in self._hints.values() for name, _ in table.registered_for(event))
             found = self._interested[event] = tuple(dict.fromkeys(names))
         return found
 
@@ -363,6 +366,6 @@ class SchedulingQueue:
             self._on_enter(info, queue, label)
 
 
-def _take_out(info: QueuedPodInfo) -> None:
+def _discard(info: QueuedPodInfo) -> None:
     if info.sub_queue is not None:
         info.sub_queue.discard(info)

@@ -1,4 +1,7 @@
-"""Pods that nothing but an event, or much time, will bring back."""
+"""Pods that only an event or the unschedulable timeout requeues.
+
+Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (unschedulablePods)
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ from stowplan.framework import Pod, QueuedPodInfo
 
 
 class UnschedulablePods:
-    """Unschedulable and gated infos, found by who rejected them: most events are no news for most of them."""
+    """Unschedulable and gated pods, indexed by rejecting plugin: most events concern few of them."""
 
     def __init__(self) -> None:
         self._infos: dict[str, QueuedPodInfo] = {}
         self._rejectors: dict[str, Set[str]] = {}
-        """By uid, the names under which a info is found."""
+        """By uid, the plugins under which the pod is indexed."""
         self._by_rejector: dict[str, dict[str, QueuedPodInfo]] = {}
         self._waiting_since = inf
 
@@ -25,7 +28,7 @@ class UnschedulablePods:
         return iter(self._infos.values())
 
     def put(self, info: QueuedPodInfo) -> None:
-        """Hold a info; one that is here already may have other rejectors now."""
+        """Add a pod, or update the rejecting plugins of one that is here."""
         uid = info.pod.uid
         self._unindex(uid)
         rejectors = info.unschedulable_plugins | info.pending_plugins
@@ -53,7 +56,7 @@ class UnschedulablePods:
         return list(found.values())
 
     def flush(self, timeout: float, now: float) -> list[QueuedPodInfo]:
-        """Mark and return all infos that have been waiting for longer than the timeout."""
+        """Mark and return all pods that have waited for longer than the timeout."""
         overdue = [info for info in self if now - info.waiting_since > timeout]
         for info in overdue:
             info.was_flushed = True
@@ -63,7 +66,7 @@ class UnschedulablePods:
 
     @property
     def waiting_since(self) -> float:
-        """No info has been waiting since before then; infinite if there is none."""
+        """A lower bound of the time since which pods wait; infinite without any pod."""
         return self._waiting_since if self._infos else inf
 
     def _unindex(self, uid: str) -> None:

@@ -60,7 +60,7 @@ def test_who_is_in_flight() -> None:
 
 
 def test_units_that_stay_long_do_not_keep_everything() -> None:
-    in_flight = play("a12b3456", InFlight(most_events=4))
+    in_flight = play("a12b3456", InFlight(max_events=4))
     assert in_flight.events == 4
     assert missed(in_flight, "a") == [FORGOTTEN, *"3456"]
     assert missed(in_flight, "b") == list("3456")

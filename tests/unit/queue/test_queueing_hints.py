@@ -109,7 +109,7 @@ def test_plugins_are_asked_in_order_and_no_longer_than_needed() -> None:
 )
 def test_who_hears_of_new_nodes_hears_of_taints(registered: Any, heard: bool) -> None:
     table = HintTable({"Plugin": registered})
-    assert table.hears("Plugin", NODE_TAINT) is heard
+    assert table.is_registered("Plugin", NODE_TAINT) is heard
     expected = AfterBackoff if heard else Skip
     assert table.worth_retrying(unit("Plugin"), NODE_TAINT, None, None) is expected
 
@@ -123,10 +123,10 @@ def test_who_asks_for_taints_keeps_the_own_hint() -> None:
 
 
 def test_listeners() -> None:
-    assert [name for name, _ in TABLE.listeners(NODE_ADD)] == ["Always", "Never", "Broken", "Twice", "Twice"]
-    assert [name for name, _ in TABLE.listeners(NODE_LABEL)] == ["Twice"]
-    assert TABLE.listeners(PV_ADD) == ()
-    assert not TABLE.hears("Always", PV_ADD)
+    assert [name for name, _ in TABLE.registered_for(NODE_ADD)] == ["Always", "Never", "Broken", "Twice", "Twice"]
+    assert [name for name, _ in TABLE.registered_for(NODE_LABEL)] == ["Twice"]
+    assert TABLE.registered_for(PV_ADD) == ()
+    assert not TABLE.is_registered("Always", PV_ADD)
 
 
 @pytest.mark.parametrize("resource", [registered.event.resource for registered in ALL_EVENTS])
