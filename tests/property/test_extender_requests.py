@@ -23,7 +23,8 @@ from tests.property.mutations import mutate
 from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
-from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, Verb, VerbReply
+from stowplan.extender.handlers import GroupMember, Handlers, Verb, VerbReply
+from stowplan.extender.policy import OperatorPolicy
 from stowplan.extender.wire.node_lists import RawNode
 from stowplan.extender.wire.server_requests import read_filter
 from stowplan.framework import CycleState, Pod, Scope, Status

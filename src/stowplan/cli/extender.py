@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import click
 
@@ -14,37 +14,14 @@ from stowplan.cli.extender_explain import explain
 from stowplan.cli.plugins import load_plugin
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import opened, read, shown
+from stowplan.config.duration import Duration
+from stowplan.extender.flags import FlaggedField, as_configuration, flagged_fields
+from stowplan.extender.server.configuration import ExtenderServerConfiguration, load
 
-_VERBS = ("filter", "prioritize", "preempt", "bind")
+if TYPE_CHECKING:
+    from stowplan.extender.handlers import GroupMember
 
-FLAGS: dict[str, tuple[str, ...]] = {
-    "address": ("serving", "bindAddress"),
-    "port": ("serving", "port"),
-    "url_prefix": ("serving", "urlPrefix"),
-    "tls_cert_file": ("serving", "tls", "certFile"),
-    "tls_private_key_file": ("serving", "tls", "keyFile"),
-    "client_ca_file": ("serving", "tls", "clientCAFile"),
-    "allowed_names": ("serving", "tls", "allowedNames"),
-    "max_body_size": ("serving", "maxBodyBytes"),
-    "gzip": ("serving", "gzip"),
-    **{f"{verb}_verb": ("verbs", verb) for verb in _VERBS},
-    "http_timeout": ("httpTimeout",),
-    "shadow": ("shadow",),
-    "spare_critical": ("spareCritical",),
-    "lower_case_replies": ("lowerCaseReplies",),
-    "bare_names": ("bareNames",),
-    "kubeconfig": ("cluster", "kubeconfig"),
-    "in_cluster": ("cluster", "inCluster"),
-    "leader_elect": ("cluster", "leaderElection", "leaderElect"),
-    "metrics_address": ("monitoring", "bindAddress"),
-    "metrics_port": ("monitoring", "port"),
-    "decisions": ("monitoring", "decisions"),
-    "decision_log": ("monitoring", "decisionLog"),
-    "log_requests": ("monitoring", "logRequests"),
-    "record": ("monitoring", "record"),
-    "keep_annotations": ("monitoring", "keepAnnotations"),
-}
-"""The field of the configuration that each flag sets."""
+_MEBIBYTE = 1 << 20
 
 _plugin = click.option(
     "--plugin",
@@ -55,87 +32,49 @@ _plugin = click.option(
 )
 
 
-def _failure_policy(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+def _failure_policy(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str] | None:
     """Parses `pass` or `filter=pass`, given once or more."""
     chosen: dict[str, str] = {}
-    for value in values:
+    for value in values or ():
         verb, separator, policy = value.rpartition("=")
         for each in (verb,) if separator else ("filter", "prioritize", "preempt"):
             chosen[each] = policy
-    return chosen
+    return chosen or None
 
 
-def _option(*names: str, **settings: Any) -> Callable[[Any], Any]:
-    """An option that is None unless given, so that the file's value applies."""
-    return click.option(*names, default=None, **settings)
+def _option(field: FlaggedField) -> Callable[[Any], Any]:
+    """The option of a configuration field. Without a value the file's value, or else the field's default, stays."""
+    flag = field.flag
+    kind = get_args(field.type)[0] if field.type == int | None else field.type
+    settings: dict[str, Any] = {
+        "default": None,
+        "metavar": flag.metavar,
+        "help": flag.help + _shown_default(field.default),
+    }
+    if kind is bool:
+        settings["is_flag"] = True
+    elif kind is int:
+        settings["type"] = int
+    elif flag.choices:
+        settings["type"] = click.Choice(flag.choices)
+    elif flag.option == "failure_policy":
+        settings |= {"multiple": True, "callback": _failure_policy}
+    elif get_origin(kind) is tuple:
+        settings["multiple"] = True
+    return click.option(flag.name, **settings)
+
+
+def _shown_default(default: Any) -> str:
+    if isinstance(default, int) and default and default % _MEBIBYTE == 0:
+        return f"  [default: {default // _MEBIBYTE} MiB]"
+    shown = isinstance(default, int | str | Duration) and not isinstance(default, bool) and default not in ("", 0)
+    return f"  [default: {default}]" if shown else ""
 
 
 _OPTIONS = (
     click.option("--config", "file", metavar="FILE", help="ExtenderServerConfiguration file; flags override it."),
     _plugin,
-    _option("--port", type=int, help="Port to serve the verbs on.  [default: 8888]"),
-    _option("--bind-address", "address", metavar="IP", help="Address to listen on.  [default: 127.0.0.1]"),
-    _option("--url-prefix", metavar="PATH", help="Path before the verbs, as in the scheduler's urlPrefix."),
-    _option("--filter-verb", metavar="NAME", help="Name of the filter verb; '' disables it.  [default: filter]"),
-    _option("--prioritize-verb", metavar="NAME", help="Name of the prioritize verb.  [default: prioritize]"),
-    _option("--bind-verb", metavar="NAME", help="Name of the bind verb.  [default: bind]"),
-    _option("--preempt-verb", metavar="NAME", help="Name of the preempt verb.  [default: preempt]"),
-    _option(
-        "--http-timeout",
-        metavar="TIME",
-        help="The scheduler's httpTimeout; replies are sent before it ends.  [default: 5s]",
-    ),
-    click.option(
-        "--failure-policy",
-        multiple=True,
-        callback=_failure_policy,
-        metavar="[VERB=]POLICY",
-        help="Reply if a plugin fails: fail, pass (accept all nodes) or cached (the pod's last reply); for all verbs "
-        "or for one of filter, prioritize, preempt.  [default: fail]",
-    ),
-    _option(
-        "--shadow", is_flag=True, help="Compute and record decisions, but reject no node and score all nodes equally."
-    ),
-    _option("--spare-critical", is_flag=True, help="Accept all nodes for pods of system-critical priority."),
-    _option("--lower-case-replies", is_flag=True, help="Use lower-case keys in replies."),
-    _option("--tls-cert-file", metavar="FILE", help="Serve HTTPS with this certificate; reloaded when it changes."),
-    _option("--tls-private-key-file", metavar="FILE", help="Key of the certificate."),
-    _option("--client-ca-file", metavar="FILE", help="Require client certificates signed by these CAs."),
-    click.option(
-        "--allowed-names",
-        multiple=True,
-        metavar="NAME",
-        help="Accept only clients with this common name or SAN; may be given again.",
-    ),
-    _option("--max-body-size", type=int, metavar="BYTES", help="Maximum size of a request.  [default: 64 MiB]"),
-    _option("--gzip", type=click.Choice(["auto", "always", "never"]), help="Compress large replies.  [default: auto]"),
-    _option(
-        "--bare-names",
-        is_flag=True,
-        help="Serve requests with node names only, without a cluster: plugins see only the names.",
-    ),
-    _option(
-        "--kubeconfig", metavar="FILE", help="Cluster for requests with node names only, reservations and binding."
-    ),
-    _option("--in-cluster", is_flag=True, help="Use the cluster of $KUBECONFIG or of the service account."),
-    _option("--leader-elect", is_flag=True, help="Elect a leader among replicas; only the leader keeps reservations."),
-    _option("--metrics-port", type=int, help="Serve health, metrics and decisions on a separate port."),
-    _option("--metrics-bind-address", "metrics_address", metavar="IP", help="Address of the metrics port."),
-    _option("--decisions", type=int, metavar="N", help="Number of decisions in /debug/decisions.  [default: 256]"),
-    _option("--decision-log", metavar="FILE", help="Append every decision to this file as a line of JSON."),
-    _option("--log-requests", is_flag=True, help="Log requests and replies, without secrets."),
-    _option(
-        "--record",
-        metavar="FILE",
-        help="Append every request to this file, without secrets, for 'stowplan extender replay'.",
-    ),
-    click.option(
-        "--keep-annotation",
-        "keep_annotations",
-        multiple=True,
-        metavar="KEY",
-        help="Keep the value of this annotation in recordings; may be given again.",
-    ),
+    *(_option(field) for field in flagged_fields(ExtenderServerConfiguration)),
 )
 
 
@@ -148,9 +87,7 @@ def _with_options(command: Any) -> Any:
 @click.group(cls=Group, invoke_without_command=True)
 @_with_options
 @click.pass_context
-def extender(
-    ctx: click.Context, /, file: str | None, plugins: tuple[str, ...], failure_policy: dict[str, str], **flags: Any
-) -> None:
+def extender(ctx: click.Context, /, file: str | None, plugins: tuple[str, ...], **options: Any) -> None:
     """Serve plugins to kube-scheduler as an HTTP extender.
 
     A plugin's 'filter' serves the filter verb, 'score' prioritize, 'bind' bind, and 'select_victims' preempt. Requests
@@ -182,34 +119,34 @@ def extender(
     if ctx.invoked_subcommand is not None:
         return
     from stowplan import logs
-    from stowplan.extender.server import build_settings, configuration, process
+    from stowplan.extender.server import process
 
     logs.configure(logs.LogOptions(verbosity=ctx.find_root().params.get("verbosity", 0)))
+    config = _load(file, plugins, options)
+    sys.exit(process.serve(config, _members(config)))
+
+
+def _load(file: str | None, plugins: Sequence[str], options: dict[str, Any]) -> ExtenderServerConfiguration:
     content, source = (None, "command line") if file is None else (read(file), shown(file))
-    config = configuration.load(content, source, overrides(plugins, failure_policy, flags), _folder(file))
-    sys.exit(process.serve(build_settings.assemble(config, load_plugin)))
+    folder = None if file in (None, "-") else Path(str(file)).parent
+    return load(content, source, overrides(plugins, options), folder)
 
 
-def _folder(file: str | None) -> Path | None:
-    return None if file in (None, "-") else Path(str(file)).parent
+def overrides(plugins: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+    """The given flags, in the shape of the configuration."""
+    named = {"plugins": [{"plugin": plugin} for plugin in plugins]} if plugins else {}
+    return {**named, **as_configuration(ExtenderServerConfiguration, options)}
 
 
-def overrides(plugins: Sequence[str], failure_policy: dict[str, str], flags: dict[str, Any]) -> dict[str, Any]:
-    """The flags' values as a configuration document."""
-    document: dict[str, Any] = {}
-    if plugins:
-        document["plugins"] = [{"plugin": plugin} for plugin in plugins]
-    if failure_policy:
-        document["failurePolicy"] = dict(failure_policy)
-    for flag, value in flags.items():
-        if value is None or value == ():
-            continue
-        *above, last = FLAGS[flag]
-        place = document
-        for name in above:
-            place = place.setdefault(name, {})
-        place[last] = list(value) if isinstance(value, tuple) else value
-    return document
+def _members(config: ExtenderServerConfiguration) -> list[GroupMember]:
+    from stowplan.extender.handlers import GroupMember
+
+    return [
+        GroupMember(
+            load_plugin(entry.plugin), name=entry.name, args=entry.args, weight=entry.weight, selector=entry.selector
+        )
+        for entry in config.plugins
+    ]
 
 
 extender.add_command(explain)
@@ -235,17 +172,13 @@ def replay(recording: str, plugins: tuple[str, ...], file: str | None, limit: in
 
     Exit status: 0 all replies are equal, 1 some differ, 2 the file cannot be replayed.
     """
-    from stowplan.extender.server import build_settings, configuration
     from stowplan.extender.server.replay import replayed
 
-    content, source = (None, "command line") if file is None else (read(file), shown(file))
-    settings = build_settings.assemble(
-        configuration.load(content, source, overrides(plugins, {}, {}), _folder(file)), load_plugin
-    )
+    config = _load(file, plugins, {})
     total = different = 0
     with Progress() as progress, opened(recording) as lines:
         progress.start("reading requests")
-        for total, outcome in enumerate(replayed(lines, shown(recording), settings), 1):
+        for total, outcome in enumerate(replayed(lines, shown(recording), _members(config), config), 1):
             progress.start(f"replayed {total:,} requests")
             if outcome.differences:
                 different += 1

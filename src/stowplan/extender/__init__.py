@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stowplan.extender.app import App, bind, filter, preempt, prioritize, run
     from stowplan.extender.deadline import remaining
-    from stowplan.extender.handlers.policy import PodSelection as Selector
+    from stowplan.extender.policy import PodSelection as Selector
     from stowplan.extender.reservations import PodWriter, Reservations
 else:
 
@@ -36,7 +36,7 @@ else:
 _ELSEWHERE = {
     **dict.fromkeys(("App", "bind", "filter", "preempt", "prioritize", "run"), "app"),
     **dict.fromkeys(("PodWriter", "Reservations"), "reservations"),
-    "Selector": "handlers.policy:PodSelection",
+    "Selector": "policy:PodSelection",
     "remaining": "deadline",
 }
 

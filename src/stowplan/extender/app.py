@@ -34,7 +34,8 @@ from stowplan.extender.functions import (
     PrioritizeFunction,
     as_plugin,
 )
-from stowplan.extender.handlers.policy import EVERYBODY, GroupMember, PodSelection
+from stowplan.extender.handlers.group_member import GroupMember
+from stowplan.extender.policy import ALL_PODS, PodSelection
 
 F = TypeVar("F", bound=Function)
 
@@ -50,7 +51,7 @@ class App:
     def filter(self, function: F) -> F: ...
     @overload
     def filter(self, *, selector: PodSelection = ...) -> Callable[[F], F]: ...
-    def filter(self, function: Function | None = None, *, selector: PodSelection = EVERYBODY) -> Any:
+    def filter(self, function: Function | None = None, *, selector: PodSelection = ALL_PODS) -> Any:
         """Register a function that says which nodes a pod may use. With a selector it is asked about some pods only."""
         return self._register(FilterFunction, function, selector)
 
@@ -59,7 +60,7 @@ class App:
     @overload
     def prioritize(self, *, weight: int = ..., selector: PodSelection = ...) -> Callable[[F], F]: ...
     def prioritize(
-        self, function: Function | None = None, *, weight: int = 1, selector: PodSelection = EVERYBODY
+        self, function: Function | None = None, *, weight: int = 1, selector: PodSelection = ALL_PODS
     ) -> Any:
         """Register a function that scores nodes from 0 to 10."""
         return self._register(PrioritizeFunction, function, selector, weight)
@@ -68,7 +69,7 @@ class App:
     def bind(self, function: F) -> F: ...
     @overload
     def bind(self, *, selector: PodSelection = ...) -> Callable[[F], F]: ...
-    def bind(self, function: Function | None = None, *, selector: PodSelection = EVERYBODY) -> Any:
+    def bind(self, function: Function | None = None, *, selector: PodSelection = ALL_PODS) -> Any:
         """Register a function that binds pods."""
         return self._register(BindFunction, function, selector)
 
@@ -76,14 +77,13 @@ class App:
     def preempt(self, function: F) -> F: ...
     @overload
     def preempt(self, *, selector: PodSelection = ...) -> Callable[[F], F]: ...
-    def preempt(self, function: Function | None = None, *, selector: PodSelection = EVERYBODY) -> Any:
+    def preempt(self, function: Function | None = None, *, selector: PodSelection = ALL_PODS) -> Any:
         """Register a function that says which of the proposed victims may be evicted."""
         return self._register(PreemptFunction, function, selector)
 
     def run(self, **options: Any) -> None:
-        """Serve until the process is told to end. Options: `port`, `bind_address`, `tls_cert_file`,
-        `tls_private_key_file`, a `policy`, and the fields of `extender.server.settings.Settings`, such as `url_prefix`,
-        `kubeconfig` or `log_requests`."""
+        """Serve until SIGTERM or SIGINT. Options: the flags of `stowplan extender`, such as `port`, `bind_address`,
+        `tls_cert_file`, `url_prefix`, `kubeconfig` or `log_requests`; and a `policy`."""
         if not self.members:
             raise PluginError("no function is registered: decorate one with @extender.filter or @extender.prioritize")
         from stowplan.extender.server.process import run

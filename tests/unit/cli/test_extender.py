@@ -4,30 +4,39 @@ import json
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
 from tests.unit.extender.server.examples import request
 
-from stowplan.cli.extender import FLAGS, overrides
+from stowplan.cli.extender import overrides
 from stowplan.cli.main import cli
+from stowplan.config.duration import Duration
+from stowplan.extender.flags import flagged_fields
+from stowplan.extender.handlers import GroupMember
+from stowplan.extender.policy import FailurePolicy
 from stowplan.extender.server import process
-from stowplan.extender.server.configuration import load
-from stowplan.extender.server.settings import ExtenderSettings
+from stowplan.extender.server.configuration import ExtenderServerConfiguration, Verbs, load
 
 EXAMPLES = Path(__file__).parents[1] / "extender" / "server" / "examples.py"
 TIDY, LAX = f"{EXAMPLES}:Tidy", f"{EXAMPLES}:Lax"
 
 
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[ExtenderSettings]:
-    """The settings with which a server would have run."""
-    seen: list[ExtenderSettings] = []
+class Served(NamedTuple):
+    config: ExtenderServerConfiguration
+    members: Sequence[GroupMember]
 
-    def serve(settings: ExtenderSettings) -> int:
-        seen.append(settings)
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[Served]:
+    """The settings with which a server would have run."""
+    seen: list[Served] = []
+
+    def serve(config: ExtenderServerConfiguration, members: Sequence[GroupMember]) -> int:
+        seen.append(Served(config, members))
         return 0
 
     monkeypatch.setattr(process, "serve", serve)
@@ -39,7 +48,7 @@ def run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_flags_become_settings(served: list[ExtenderSettings]) -> None:
+def test_flags_become_settings(served: list[Served]) -> None:
     flags = {
         "--port": "9999",
         "--bind-address": "0.0.0.0",
@@ -51,48 +60,43 @@ def test_flags_become_settings(served: list[ExtenderSettings]) -> None:
         "--decisions": "7",
     }
     assert run(f"--plugin={TIDY}", *(part for pair in flags.items() for part in pair), "--shadow")[0] == 0
-    (settings,) = served
-    assert (settings.serving.port, settings.serving.address, settings.url_prefix) == (9999, "0.0.0.0", "/x")
-    assert settings.verbs == {"prioritize": "priority"}
-    assert (settings.policy.http_timeout, settings.policy.shadow) == (2.0, True)
-    assert settings.policy.on_failure["filter"] == "pass"
-    assert (settings.metrics_port, settings.decisions_kept) == (0, 7)
-    assert settings.members[0].name == "Tidy"
+    ((config, members),) = served
+    serving = config.serving
+    assert (serving.port, serving.address, serving.url_prefix) == (9999, "0.0.0.0", "/x")
+    assert config.verbs == Verbs(prioritize="priority")
+    assert (config.http_timeout, config.shadow) == (Duration.of_seconds(2), True)
+    assert config.failure_policy.filter == "pass"
+    assert (config.monitoring.port, config.monitoring.decisions) == (0, 7)
+    assert members[0].name == "Tidy"
 
 
-def test_flags_come_before_the_file(served: list[ExtenderSettings], tmp_path: Path) -> None:
+def test_flags_come_before_the_file(served: list[Served], tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(
         "apiVersion: stowplan/v1alpha1\nkind: ExtenderServerConfiguration\n"
         f"plugins: [{{plugin: '{TIDY}', weight: 3}}]\nserving: {{port: 1, urlPrefix: /p}}\nshadow: true\n"
     )
     assert run(f"--config={file}", "--port=2")[0] == 0
-    (settings,) = served
-    assert (settings.serving.port, settings.url_prefix, settings.policy.shadow) == (2, "/p", True)
-    assert settings.members[0].weight == 3
+    ((config, members),) = served
+    assert (config.serving.port, config.serving.url_prefix, config.shadow) == (2, "/p", True)
+    assert members[0].weight == 3
 
 
 def test_every_flag_has_a_place_in_the_configuration() -> None:
-    values: dict[str, Any] = dict.fromkeys(FLAGS, "x")
-    integers = ("port", "max_body_size", "metrics_port", "decisions")
-    values |= dict.fromkeys(integers, 7)
-    switches = (
-        "shadow",
-        "spare_critical",
-        "lower_case_replies",
-        "in_cluster",
-        "leader_elect",
-        "log_requests",
-        "bare_names",
-    )
-    values |= dict.fromkeys(switches, True)
-    values |= {"allowed_names": ("x",), "keep_annotations": ("x",), "http_timeout": "1s", "gzip": "auto"}
-    load(None, "command line", overrides(["a:B"], {"filter": "pass"}, values))
+    kinds: dict[Any, Any] = {int: 7, bool: True, str: "x", tuple[str, ...]: ("x",), int | None: 7}
+    fields = list(flagged_fields(ExtenderServerConfiguration))
+    assert len(fields) == len({field.flag.option for field in fields}) == 29
+    values = {field.flag.option: kinds.get(field.type) for field in fields}
+    values |= {"failure_policy": {"filter": "pass"}, "http_timeout": "1s", "gzip": "auto"}
+    values |= {"bind_address": "::1", "metrics_bind_address": "::1"}
+    assert None not in values.values()
+    load(None, "command line", overrides(["a:B"], values))
 
 
-def test_a_policy_for_all_verbs(served: list[ExtenderSettings]) -> None:
+def test_a_policy_for_all_verbs(served: list[Served]) -> None:
     run(f"--plugin={TIDY}", "--failure-policy=cached", "--failure-policy=filter=pass")
-    assert served[0].policy.on_failure == {"filter": "pass", "prioritize": "cached", "preempt": "cached"}
+    policy = served[0].config.failure_policy
+    assert policy == FailurePolicy(filter="pass", prioritize="cached", preempt="cached")
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from click.testing import CliRunner
 from tests.unit.extender.server.examples import TIDY, request
 
 from stowplan.cli.main import cli
+from stowplan.extender.server.configuration import from_options
 from stowplan.extender.server.extender import ExtenderServer
-from stowplan.extender.server.settings import ExtenderSettings
-from stowplan.serving import ServingOptions
 
 NODES = [("n1", "yes"), *((f"x{number:02}", "no") for number in range(12))]
 
@@ -27,10 +26,7 @@ def run(*arguments: str) -> tuple[int, str]:
 def extender(tmp_path: Path) -> Iterator[str]:
     """Where one listens that was asked twice, and binds in vain."""
     ready, loop = threading.Event(), asyncio.new_event_loop()
-    settings = ExtenderSettings(
-        members=(TIDY,), serving=ServingOptions(address="127.0.0.1", port=0), decision_log=str(tmp_path / "log")
-    )
-    served = ExtenderServer(settings)
+    served = ExtenderServer(from_options(port=0, decision_log=str(tmp_path / "log")), [TIDY])
 
     async def serve() -> None:
         task = asyncio.create_task(served.run())

@@ -15,7 +15,8 @@ import stowplan.extender
 from stowplan import reject_forever
 from stowplan.errors import PluginError
 from stowplan.extender import App, Selector
-from stowplan.extender.handlers import Handlers, OperatorPolicy
+from stowplan.extender.handlers import Handlers
+from stowplan.extender.policy import OperatorPolicy
 
 
 def handlers(app: App) -> Handlers:

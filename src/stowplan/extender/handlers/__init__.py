@@ -9,23 +9,19 @@ plugins through `runtime.out_of_tree.plugin_runner`. An informer cache changes i
 """
 
 from stowplan.extender.handlers.exclusive import Change, OutOfTimeError
+from stowplan.extender.handlers.group_member import GroupMember
 from stowplan.extender.handlers.handler_state import ClusterCache, ReservationPort
 from stowplan.extender.handlers.handlers import Handlers
-from stowplan.extender.handlers.policy import EVERYBODY, GroupMember, OnFailure, OperatorPolicy, PodSelection
 from stowplan.extender.handlers.verb_call import VERBS, CallFacts, Verb, VerbReply
 
 __all__ = [
-    "EVERYBODY",
     "VERBS",
     "CallFacts",
     "Change",
     "ClusterCache",
     "GroupMember",
     "Handlers",
-    "OnFailure",
-    "OperatorPolicy",
     "OutOfTimeError",
-    "PodSelection",
     "ReservationPort",
     "Verb",
     "VerbReply",

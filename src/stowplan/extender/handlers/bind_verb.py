@@ -44,13 +44,13 @@ async def answer(state: HandlerState, call: VerbCall, threads: VerbThreads) -> V
     if status is None or status.code == Code.Success:
         call.facts.nodes_out = 1
         state.cycles.end(request.pod_uid, call.facts.pod)
-        return VerbReply(200, write_bind_result(lower_case=state.policy.lower_case), call.facts)
+        return VerbReply(200, write_bind_result(lower_case=state.policy.lower_case_replies), call.facts)
     return fallback(state, call, reason(status))
 
 
 def fallback(state: HandlerState, call: VerbCall, problem: str) -> VerbReply:
     call.facts.error = call.facts.error or problem
-    return VerbReply(200, write_bind_result(problem, lower_case=state.policy.lower_case), call.facts)
+    return VerbReply(200, write_bind_result(problem, lower_case=state.policy.lower_case_replies), call.facts)
 
 
 def _cycle(state: HandlerState, call: VerbCall, request: BindRequest) -> PodCycle:

@@ -9,8 +9,8 @@ import numpy as np
 
 from stowplan.cache import Cluster
 from stowplan.errors import PluginError
+from stowplan.extender.handlers.group_member import GroupMember
 from stowplan.extender.handlers.pod_cycles import PodCycle
-from stowplan.extender.handlers.policy import GroupMember
 from stowplan.extender.handlers.request_nodes import RequestNodes
 from stowplan.framework import Plugin, Pod, Slots
 from stowplan.queue.nominator import Nominator

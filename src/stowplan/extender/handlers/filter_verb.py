@@ -107,7 +107,7 @@ def _reply(state: HandlerState, call: VerbCall, request: FilterRequest, pod: Pod
         names = frozenset(compress(request.names, passing))
         state.earlier_answers["filter"].put(call.facts, _EarlierAnswer(names, failed, unresolvable))
     body = write_filter_result(
-        request.mode, request.passing(passing), failed, unresolvable, lower_case=state.policy.lower_case
+        request.mode, request.passing(passing), failed, unresolvable, lower_case=state.policy.lower_case_replies
     )
     return VerbReply(200, body, call.facts, lambda: results.record(pod))
 
@@ -117,8 +117,8 @@ def fallback(state: HandlerState, call: VerbCall, problem: str) -> VerbReply:
     request: FilterRequest | None = call.request
     if request is not None:
         request.drop_repeats()
-    how = "pass" if state.policy.shadow else state.policy.on_failure.get("filter", "fail")
-    lower_case = state.policy.lower_case
+    how = "pass" if state.policy.shadow else state.policy.failure_policy.filter
+    lower_case = state.policy.lower_case_replies
     if request is not None and how == "pass":
         call.facts.nodes_out = len(request.names)
         all_nodes = request.passing([True] * len(request.names))

@@ -12,10 +12,11 @@ from stowplan.cache import Cluster
 from stowplan.errors import StowplanError
 from stowplan.extender.handlers.cluster_plugins import ClusterPlugins
 from stowplan.extender.handlers.exclusive import Exclusive
+from stowplan.extender.handlers.group_member import GroupMember
 from stowplan.extender.handlers.plugin_requirements import check, verbs_of
 from stowplan.extender.handlers.pod_cycles import EarlierAnswers, PodCycle, PodCycles
-from stowplan.extender.handlers.policy import GroupMember, OperatorPolicy
 from stowplan.extender.handlers.verb_call import VERBS, Verb, VerbCall
+from stowplan.extender.policy import FailurePolicy, OperatorPolicy
 from stowplan.extender.wire.node_lists import Known, RawNode
 from stowplan.extender.wire.server_replies import PriorityLines, write_bind_result
 from stowplan.extender.wire.server_requests import FilterRequest, PreemptRequest
@@ -67,15 +68,20 @@ class HandlerState:
         reservations: ReservationPort | None,
         clock: Callable[[], float],
     ) -> None:
+        policy.validate()
         self.policy = policy
         self.cluster_cache = cluster_cache
         self.reservations = reservations
         self.clock = clock
         self.exclusive = Exclusive(clock)
         self.cycles = PodCycles()
-        self.earlier_answers = {verb: EarlierAnswers() for verb, how in policy.on_failure.items() if how == "cached"}
+        self.earlier_answers = {
+            verb: EarlierAnswers()
+            for verb in FailurePolicy.__struct_fields__
+            if getattr(policy.failure_policy, verb) == "cached"
+        }
         """By verb, for failure policy "cached"."""
-        self.priority_lines = PriorityLines(lower_case=policy.lower_case)
+        self.priority_lines = PriorityLines(lower_case=policy.lower_case_replies)
         self._members = members
         self._keep_objects = any(getattr(member.factory, "needs_objects", False) for member in members)
         cluster = Cluster(keep_objects=self._keep_objects) if cluster_cache is None else cluster_cache.cluster
@@ -99,7 +105,7 @@ class HandlerState:
 
     def error_body(self, text: str) -> bytes:
         """The body of a reply whose HTTP status reports the error."""
-        return write_bind_result(text, lower_case=self.policy.lower_case)
+        return write_bind_result(text, lower_case=self.policy.lower_case_replies)
 
     def plugins_for(self, call: VerbCall, request: FilterRequest) -> list[tuple[ClusterPlugins, Slots | None]]:
         """Add the request's nodes to the cluster, and return which plugins judge which positions; None means all.

@@ -12,11 +12,12 @@ from stowplan.errors import StowplanError
 from stowplan.extender import deadline
 from stowplan.extender.handlers import bind_verb, filter_verb, preempt_verb, prioritize_verb
 from stowplan.extender.handlers.exclusive import Change, OutOfTimeError
+from stowplan.extender.handlers.group_member import GroupMember
 from stowplan.extender.handlers.handler_state import ClusterCache, HandlerState, ReservationPort
 from stowplan.extender.handlers.node_results import printable
-from stowplan.extender.handlers.policy import GroupMember, OperatorPolicy
 from stowplan.extender.handlers.threads import VerbThreads
 from stowplan.extender.handlers.verb_call import Verb, VerbCall, VerbReply
+from stowplan.extender.policy import OperatorPolicy
 from stowplan.extender.wire.errors import WireError
 
 log = logs.get(__name__)

@@ -48,7 +48,7 @@ def answer(state: HandlerState, call: VerbCall) -> VerbReply:
     call.facts.nodes_out = len(evictions)
     if "preempt" in state.earlier_answers:
         state.earlier_answers["preempt"].put(call.facts, evictions)
-    body = write_preempt_result(evictions, lower_case=state.policy.lower_case)
+    body = write_preempt_result(evictions, lower_case=state.policy.lower_case_replies)
     return VerbReply(200, body, call.facts, lambda: _record(pod, evictions))
 
 
@@ -130,7 +130,7 @@ def _record(pod: Pod, evictions: Evictions) -> DecisionRecord:
 def fallback(state: HandlerState, call: VerbCall, problem: str, status: int) -> VerbReply:
     """ExtenderPreemptionResult has no field for an error, so the HTTP status reports it."""
     request: PreemptRequest | None = call.request
-    how = "pass" if state.policy.shadow else state.policy.on_failure.get("preempt", "fail")
+    how = "pass" if state.policy.shadow else state.policy.failure_policy.preempt
     evictions: Evictions | None = None
     if request is not None and how == "pass":
         evictions = _unchanged(request)
@@ -140,4 +140,4 @@ def fallback(state: HandlerState, call: VerbCall, problem: str, status: int) -> 
     if evictions is None:
         return VerbReply(status, state.error_body(problem), call.facts)
     call.facts.nodes_out = len(evictions)
-    return VerbReply(200, write_preempt_result(evictions, lower_case=state.policy.lower_case), call.facts)
+    return VerbReply(200, write_preempt_result(evictions, lower_case=state.policy.lower_case_replies), call.facts)

@@ -17,7 +17,9 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from stowplan import logs
-from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, Verb
+from stowplan.extender.handlers import GroupMember, Handlers, Verb
+from stowplan.extender.policy import OperatorPolicy
+from stowplan.extender.server.configuration import Serving
 from stowplan.extender.server.connection import too_large
 from stowplan.extender.server.decisions import DecisionLog
 from stowplan.extender.server.messages import Response, text
@@ -25,7 +27,6 @@ from stowplan.extender.server.metrics import ServerMetrics
 from stowplan.extender.server.pages import OperatorPages
 from stowplan.extender.server.paths import Paths
 from stowplan.extender.server.request_handling import Answering, Refusal
-from stowplan.extender.server.settings import LARGEST_BODY
 from stowplan.framework import Handle, Plugin
 from stowplan.observe.health import PING
 from stowplan.observe.registry import MetricRegistry
@@ -43,7 +44,7 @@ def make_application(
     policy: OperatorPolicy | None = None,
     url_prefix: str = "",
     verbs: Mapping[Verb, str] | None = None,
-    largest_body: int = LARGEST_BODY,
+    largest_body: int = Serving().max_body_bytes,
 ) -> Application:
     """An application that serves these plugins, classes or members of an extender. Raises StowplanError."""
     members = [plugin if isinstance(plugin, GroupMember) else GroupMember(plugin) for plugin in plugins]

@@ -1,4 +1,4 @@
-"""ExtenderServerConfiguration: all that an extender server can be told in a file.
+"""ExtenderServerConfiguration: every setting of an extender server, with its default and its flag.
 
 apiVersion: stowplan/v1alpha1
 kind: ExtenderServerConfiguration
@@ -21,17 +21,20 @@ cluster: {kubeconfig: ""}        # for requests that only name nodes, for reserv
 
 from __future__ import annotations
 
+import ipaddress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from stowplan.config.duration import Duration
 from stowplan.config.errors import InvalidConfigurationError, Problems
+from stowplan.config.serving_options import ServingOptions
 from stowplan.config.strict_decoding import decode_walking
 from stowplan.config.text import parse
 from stowplan.config.types import LeaderElection, Strict
-from stowplan.extender.handlers import PodSelection
+from stowplan.extender.flags import Flag, as_configuration
+from stowplan.extender.policy import FailurePolicy, OperatorPolicy, PodSelection
 
 API_VERSION, KIND = "stowplan/v1alpha1", "ExtenderServerConfiguration"
 FAILURE_POLICIES = ("fail", "pass", "cached")
@@ -41,96 +44,117 @@ _LARGEST_PORT = 65535
 
 
 class PluginEntry(Strict, frozen=True, kw_only=True):
-    """A plugin and what it is for."""
+    """A plugin, its arguments, and the pods that it applies to."""
 
     plugin: str = ""
     name: str = ""
-    """In place of the class's own."""
+    """Instead of the class's own."""
     args: dict[str, Any] = msgspec.field(default_factory=dict)
     weight: int = 1
     selector: PodSelection = PodSelection()
 
 
 class TLS(Strict, frozen=True, kw_only=True):
-    """HTTPS, where there is a certificate."""
+    """HTTPS, if there is a certificate."""
 
-    cert_file: str = ""
-    key_file: str = ""
-    client_ca_file: str = msgspec.field(default="", name="clientCAFile")
-    """Clients must show a certificate of these authorities."""
-    allowed_names: tuple[str, ...] = ()
-    """The common or alternative names that such a certificate must bear one of."""
+    cert_file: Annotated[
+        str, Flag("--tls-cert-file", "Serve HTTPS with this certificate; reloaded when it changes.", "FILE")
+    ] = ""
+    key_file: Annotated[str, Flag("--tls-private-key-file", "Key of the certificate.", "FILE")] = ""
+    client_ca_file: Annotated[
+        str, Flag("--client-ca-file", "Require client certificates signed by these CAs.", "FILE")
+    ] = msgspec.field(default="", name="clientCAFile")
+    """Clients must present a certificate of these authorities."""
+    allowed_names: Annotated[
+        tuple[str, ...],
+        Flag("--allowed-names", "Accept only clients with this common name or SAN; may be given again.", "NAME"),
+    ] = ()
+    """A client certificate must have one of these common or alternative names."""
 
 
 class Serving(Strict, frozen=True, kw_only=True):
-    """What schedulers call."""
+    """The port that schedulers call."""
 
-    bind_address: str = "127.0.0.1"
-    port: int = 8888
-    url_prefix: str = ""
+    bind_address: Annotated[str, Flag("--bind-address", "Address to listen on.", "IP")] = "127.0.0.1"
+    port: Annotated[int, Flag("--port", "Port to serve the verbs on.")] = 8888
+    url_prefix: Annotated[
+        str, Flag("--url-prefix", "Path before the verbs, as in the scheduler's urlPrefix.", "PATH")
+    ] = ""
     tls: TLS = TLS()
-    max_body_bytes: int = 64 << 20
-    gzip: str = "auto"
-    """Whether large replies are compressed for clients that take it: not on the same machine, if "auto"."""
+    max_body_bytes: Annotated[int, Flag("--max-body-size", "Maximum size of a request.", "BYTES")] = 64 << 20
+    gzip: Annotated[str, Flag("--gzip", "Compress large replies.", choices=GZIP)] = "auto"
+    """Whether large replies are compressed for clients that accept it: not for local clients, if "auto"."""
     drain: Duration = Duration.of_seconds(25)
-    """How long requests under way may take when the server is to end."""
+    """Time limit of requests in progress at shutdown; less than the 30 s that Kubernetes gives a pod to end."""
+
+    @property
+    def address(self) -> str:
+        return "127.0.0.1" if self.bind_address == "localhost" else self.bind_address
+
+    @property
+    def options(self) -> ServingOptions:
+        return ServingOptions(
+            address=self.address, port=self.port, certificate_file=self.tls.cert_file, key_file=self.tls.key_file
+        )
 
 
 class Verbs(Strict, frozen=True, kw_only=True):
-    """What the verbs are called."""
+    """Names of the verbs; an empty name disables the verb."""
 
-    filter: str = "filter"
-    prioritize: str = "prioritize"
-    preempt: str = "preempt"
-    bind: str = "bind"
-
-
-class FailurePolicy(Strict, frozen=True, kw_only=True):
-    """What is answered where plugins fail or take too long."""
-
-    filter: str = "fail"
-    prioritize: str = "fail"
-    preempt: str = "fail"
+    filter: Annotated[str, Flag("--filter-verb", "Name of the filter verb; '' disables it.", "NAME")] = "filter"
+    prioritize: Annotated[str, Flag("--prioritize-verb", "Name of the prioritize verb.", "NAME")] = "prioritize"
+    preempt: Annotated[str, Flag("--preempt-verb", "Name of the preempt verb.", "NAME")] = "preempt"
+    bind: Annotated[str, Flag("--bind-verb", "Name of the bind verb.", "NAME")] = "bind"
 
 
 class Monitoring(Strict, frozen=True, kw_only=True):
-    """What operators look at."""
+    """Pages and files for operators."""
 
-    bind_address: str = ""
-    port: int | None = None
-    """None for the same port as the verbs'; 0, as for that one, for any that is free."""
-    decisions: int = 256
-    """How many are remembered."""
-    decision_log: str = ""
-    log_requests: bool = False
-    record: str = ""
-    keep_annotations: tuple[str, ...] = ()
-    """Annotations whose values are not hidden in recordings."""
+    port: Annotated[int | None, Flag("--metrics-port", "Serve health, metrics and decisions on a separate port.")] = (
+        None
+    )
+    """None for the port of the verbs; 0, as there, for any free port."""
+    bind_address: Annotated[str, Flag("--metrics-bind-address", "Address of the metrics port.", "IP")] = ""
+    decisions: Annotated[int, Flag("--decisions", "Number of decisions in /debug/decisions.", "N")] = 256
+    """Number of decisions that are kept."""
+    decision_log: Annotated[
+        str, Flag("--decision-log", "Append every decision to this file as a line of JSON.", "FILE")
+    ] = ""
+    log_requests: Annotated[bool, Flag("--log-requests", "Log requests and replies, without secrets.")] = False
+    record: Annotated[
+        str,
+        Flag("--record", "Append every request to this file, without secrets, for 'stowplan extender replay'.", "FILE"),
+    ] = ""
+    keep_annotations: Annotated[
+        tuple[str, ...],
+        Flag("--keep-annotation", "Keep the value of this annotation in recordings; may be given again.", "KEY"),
+    ] = ()
+    """Annotations whose values stay in recordings."""
 
 
 class ClusterAccess(Strict, frozen=True, kw_only=True):
-    """The cluster that is scheduled, where the extender needs it."""
+    """Access to the cluster, for node names in requests, reservations and binding."""
 
-    kubeconfig: str = ""
-    in_cluster: bool = False
-    leader_election: LeaderElection = LeaderElection(leader_elect=False, resource_name=LEASE)
+    kubeconfig: Annotated[
+        str, Flag("--kubeconfig", "Cluster for requests with node names only, reservations and binding.", "FILE")
+    ] = ""
+    in_cluster: Annotated[bool, Flag("--in-cluster", "Use the cluster of $KUBECONFIG or of the service account.")] = (
+        False
+    )
+    leader_election: Annotated[
+        LeaderElection,
+        Flag(
+            "--leader-elect", "Elect a leader among replicas; only the leader keeps reservations.", member="leaderElect"
+        ),
+    ] = LeaderElection(leader_elect=False, resource_name=LEASE)
 
 
-class ExtenderServerConfiguration(Strict, frozen=True, kw_only=True):
+class ExtenderServerConfiguration(OperatorPolicy, frozen=True, kw_only=True):
     """The whole file."""
 
     api_version: str = API_VERSION
     kind: str = KIND
     plugins: tuple[PluginEntry, ...] = ()
-    http_timeout: Duration = Duration.of_seconds(5)
-    failure_policy: FailurePolicy = FailurePolicy()
-    shadow: bool = False
-    own_pods: PodSelection | None = None
-    """The extender's own pods, which it never rejects."""
-    spare_critical: bool = False
-    lower_case_replies: bool = False
-    bare_names: bool = False
-    """Whether requests that only name nodes are answered without a cache: of such nodes plugins see the name alone."""
     serving: Serving = Serving()
     verbs: Verbs = Verbs()
     monitoring: Monitoring = Monitoring()
@@ -138,28 +162,40 @@ class ExtenderServerConfiguration(Strict, frozen=True, kw_only=True):
 
 
 def load(
-    text: str | bytes | None, source: str, overrides: dict[str, Any], folder: Path | None = None
+    text: str | bytes | None,
+    source: str,
+    overrides: dict[str, Any],
+    folder: Path | None = None,
+    *,
+    needs_plugins: bool = True,
 ) -> ExtenderServerConfiguration:
-    """A configuration from a file and from what was said besides, which comes first. Raises InvalidConfiguration.
+    """Decode a file, if any, and apply the overrides. Raises InvalidConfigurationError with every problem.
 
-    Where the file's folder is given, plugins that it names by a relative path are looked for there.
+    Relative paths of plugins in the file are resolved against `folder`.
     """
     value, repeated = ({}, []) if text is None else parse(text, source)
     problems = Problems(repeated)
     if text is not None:
         _check_kind(value, problems)
         if folder is not None:
-            _look_in(folder, value.get("plugins"))
-    # Other defaults than a scheduler's, whose lease must not be taken.
+            _resolve_in(folder, value.get("plugins"))
+    # The defaults differ from the scheduler's, whose lease the extender must not take.
     lease = {"cluster": {"leaderElection": {"leaderElect": False, "resourceName": LEASE}}}
     config = decode_walking(merged(merged(lease, value), overrides), ExtenderServerConfiguration, "$", problems)
+    if needs_plugins and not config.plugins:
+        problems.required("$.plugins", "name at least one plugin, e.g. --plugin ./my.py:MyPlugin")
     _check(config, problems)
     if problems.errors:
         raise InvalidConfigurationError(source, problems.errors)
     return config
 
 
-def _look_in(folder: Path, entries: Any) -> None:
+def from_options(**options: Any) -> ExtenderServerConfiguration:
+    """A configuration from options named like the flags, for programs that pass the plugins themselves."""
+    return load(None, "options", as_configuration(ExtenderServerConfiguration, options), needs_plugins=False)
+
+
+def _resolve_in(folder: Path, entries: Any) -> None:
     for entry in entries if isinstance(entries, list) else ():
         plugin = entry.get("plugin") if isinstance(entry, dict) else None
         if isinstance(plugin, str) and plugin.startswith("."):
@@ -167,7 +203,7 @@ def _look_in(folder: Path, entries: Any) -> None:
 
 
 def merged(below: Any, above: Any) -> Any:
-    """Objects member by member, lists one after the other; of anything else the second, if it is there."""
+    """Objects are merged by member, lists concatenated; of other values `above` wins unless it is None."""
     if above is None:
         return below
     if isinstance(below, dict) and isinstance(above, dict):
@@ -184,8 +220,6 @@ def _check_kind(value: dict[str, Any], problems: Problems) -> None:
 
 
 def _check(config: ExtenderServerConfiguration, problems: Problems) -> None:
-    if not config.plugins:
-        problems.required("$.plugins", "name at least one plugin, e.g. --plugin ./my.py:MyPlugin")
     for index, entry in enumerate(config.plugins):
         path = f"$.plugins[{index}]"
         if not entry.plugin:
@@ -196,9 +230,12 @@ def _check(config: ExtenderServerConfiguration, problems: Problems) -> None:
         chosen = getattr(config.failure_policy, verb)
         if chosen not in FAILURE_POLICIES:
             problems.unsupported(f"$.failurePolicy.{verb}", chosen, FAILURE_POLICIES)
-    if config.http_timeout.seconds <= 0:
+    if config.http_timeout is not None and config.http_timeout.seconds <= 0:
         problems.invalid("$.httpTimeout", str(config.http_timeout), "must be more than 0")
     _check_serving(config.serving, problems)
+    _check_address(config.serving.address, "$.serving.bindAddress", problems)
+    if config.monitoring.bind_address:
+        _check_address(config.monitoring.bind_address, "$.monitoring.bindAddress", problems)
     if config.monitoring.decisions < 0:
         problems.invalid("$.monitoring.decisions", config.monitoring.decisions, "must be at least 0")
     if not 0 <= (config.monitoring.port or 0) <= _LARGEST_PORT:
@@ -220,3 +257,10 @@ def _check_serving(serving: Serving, problems: Problems) -> None:
         problems.forbidden("$.serving.tls.clientCAFile", "client certificates need HTTPS: give certFile and keyFile")
     if tls.allowed_names and not tls.client_ca_file:
         problems.forbidden("$.serving.tls.allowedNames", "names are taken from client certificates: give clientCAFile")
+
+
+def _check_address(address: str, path: str, problems: Problems) -> None:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        problems.invalid(path, address, "must be an IP address")

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from stowplan import logs
 from stowplan.api.kinds import KINDS
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.errors import ConfigError
-from stowplan.extender.handlers import GroupMember, Handlers
+from stowplan.extender.handlers import VERBS, GroupMember, Handlers
 from stowplan.extender.informer_cache import InformerCache, InformerReflectors
 from stowplan.extender.reservations import HoldingLease, ReservationBook
 from stowplan.extender.server.client_access import Access
+from stowplan.extender.server.configuration import ExtenderServerConfiguration
 from stowplan.extender.server.decisions import DecisionLog
 from stowplan.extender.server.line_file import LineFile
 from stowplan.extender.server.metrics import ServerMetrics
@@ -26,8 +27,7 @@ from stowplan.extender.server.paths import Paths
 from stowplan.extender.server.recording import Recording
 from stowplan.extender.server.request_handling import Answering, RequestObserver
 from stowplan.extender.server.request_log import RequestLog
-from stowplan.extender.server.scheduler_port import SchedulerPort
-from stowplan.extender.server.settings import ExtenderSettings
+from stowplan.extender.server.scheduler_port import Gzip, SchedulerPort
 from stowplan.framework import Handle, Plugin
 from stowplan.observe.health import PING, HealthCheck
 from stowplan.observe.registry import MetricRegistry
@@ -44,10 +44,11 @@ _MOST_STUCK = 32
 class ExtenderServer:
     """Building one finds whatever keeps it from starting and raises that as a StowplanError; `run` then serves."""
 
-    def __init__(self, settings: ExtenderSettings) -> None:
-        self._settings = settings
+    def __init__(self, config: ExtenderServerConfiguration, members: Sequence[GroupMember]) -> None:
+        self._config = config
+        self._members = members
         self._files: list[LineFile] = []
-        self._connection = _connect(settings)
+        self._connection = _connect(config)
         self._lease: HoldingLease | None = None
         self._recording: Recording | None = None
         self.reservations = ReservationBook(self._connection)
@@ -55,8 +56,8 @@ class ExtenderServer:
         self.handlers = self._make_handlers()
         self.metrics = ServerMetrics(MetricRegistry())
         self.metrics.watch(self.informer_cache, self.reservations, lambda: self.handlers.stuck)
-        self.decisions = DecisionLog(settings.decisions_kept, self._file(settings.decision_log))
-        self.paths = Paths(settings.url_prefix, settings.verbs)
+        self.decisions = DecisionLog(config.monitoring.decisions, self._file(config.monitoring.decision_log))
+        self.paths = Paths(config.serving.url_prefix, {verb: getattr(config.verbs, verb) for verb in VERBS})
         self.answering = Answering(self.handlers, self.paths, self.metrics, self._witnesses())
         self._ending = asyncio.Event()
         self._open_ports()
@@ -65,7 +66,7 @@ class ExtenderServer:
     def _add_mirror(self) -> None:
         self.informer_cache: InformerCache | None = None
         self._reflectors: InformerReflectors | None = None
-        factories: list[Any] = [member.factory for member in self._settings.members]
+        factories: list[Any] = [member.factory for member in self._members]
         if self._connection is None:
             return
         kinds = _kinds_read(factories)
@@ -74,8 +75,9 @@ class ExtenderServer:
             kinds, reservations=self.reservations, keep_objects=keep, on_synced=self._on_synced
         )
         self._reflectors = InformerReflectors(self._connection, self.informer_cache, kinds, keep_objects=keep)
-        if self._settings.lease is not None:
-            self._lease = HoldingLease(self._connection, self._settings.lease, on_lost=self.reservations.clear)
+        lease = self._config.cluster.leader_election
+        if lease.leader_elect:
+            self._lease = HoldingLease(self._connection, lease, on_lost=self.reservations.clear)
 
     def _on_synced(self) -> None:
         """The cache is complete; nobody changes it meanwhile."""
@@ -84,10 +86,9 @@ class ExtenderServer:
             self._recording.add_nodes(info.node for info in self.informer_cache.cluster.nodes)
 
     def _make_handlers(self) -> Handlers:
-        settings = self._settings
         reservations = self.reservations if self._connection is not None else None
-        members = [self._equipped(member) for member in settings.members]
-        handlers = Handlers(members, settings.policy, cluster_cache=self.informer_cache, reservations=reservations)
+        members = [self._equipped(member) for member in self._members]
+        handlers = Handlers(members, self._config, cluster_cache=self.informer_cache, reservations=reservations)
         if self.informer_cache is not None:
             self.informer_cache.apply = handlers.apply
         return handlers
@@ -104,13 +105,13 @@ class ExtenderServer:
         return _with_factory(member, make)
 
     def _witnesses(self) -> list[RequestObserver]:
-        settings = self._settings
-        witnesses: list[RequestObserver] = [self.decisions] if settings.decisions_kept or settings.decision_log else []
-        if settings.log_requests:
+        monitoring = self._config.monitoring
+        witnesses: list[RequestObserver] = [self.decisions] if monitoring.decisions or monitoring.decision_log else []
+        if monitoring.log_requests:
             witnesses.append(RequestLog())
-        record = self._file(settings.record)
+        record = self._file(monitoring.record)
         if record is not None:
-            self._recording = Recording(record, keep_annotations=settings.keep_annotations)
+            self._recording = Recording(record, keep_annotations=monitoring.keep_annotations)
             witnesses.append(self._recording)
         return witnesses
 
@@ -121,28 +122,29 @@ class ExtenderServer:
         return self._files[-1]
 
     def _open_ports(self) -> None:
-        settings = self._settings
-        self._tls = ServerTLS(settings.serving, settings.client_ca_file) if settings.has_tls else None
+        serving, monitoring = self._config.serving, self._config.monitoring
+        tls = serving.tls
+        self._tls = ServerTLS(serving.options, tls.client_ca_file) if tls.cert_file else None
         pages = OperatorPages(
             self.metrics.registry, self.decisions, live=self._live_checks(), ready=self._ready_checks()
         )
-        access = Access(required=bool(settings.client_ca_file), allowed_names=settings.allowed_names)
+        access = Access(required=bool(tls.client_ca_file), allowed_names=tls.allowed_names)
         self.scheduler_port = SchedulerPort(
-            _listen(settings.serving, "--port"),
+            _listen(serving.options, "--port"),
             None if self._tls is None else self._tls.context,
             self.answering,
             access=access,
-            pages=pages if settings.metrics_port is None else None,
+            pages=pages if monitoring.port is None else None,
             closed=lambda: None if self._holds() else "another replica holds the reservations",
-            largest_body=settings.largest_body,
-            gzip=settings.gzip,
+            largest_body=serving.max_body_bytes,
+            gzip=cast(Gzip, serving.gzip),
         )
         self.metrics_port: int | None = None
         """The port of the pages, if they have one of their own."""
         self._page_server: InsecureServer | None = None
-        if settings.metrics_port is not None:
-            address = settings.metrics_address or settings.serving.address
-            listener = _listen(ServingOptions(address=address, port=settings.metrics_port), "--metrics-port")
+        if monitoring.port is not None:
+            address = monitoring.bind_address or serving.address
+            listener = _listen(ServingOptions(address=address, port=monitoring.port), "--metrics-port")
             self.metrics_port = listener.getsockname()[1]
             self._page_server = InsecureServer({listener: pages})
 
@@ -165,13 +167,13 @@ class ExtenderServer:
             checks.append(
                 HealthCheck("cache-sync", lambda: None if cache.has_synced else "nodes and pods are not listed yet")
             )
-        if self._settings.lease is not None:
+        if self._config.cluster.leader_election.leader_elect:
             other = "another replica holds the reservations"
             checks.append(HealthCheck("reservations-lease", lambda: None if self._holds() else other))
         return checks
 
     def _holds(self) -> bool:
-        return self._settings.lease is None or (self._lease is not None and self._lease.holds())
+        return self._lease is None or self._lease.holds()
 
     # Serving
     def stop(self) -> None:
@@ -191,7 +193,7 @@ class ExtenderServer:
         try:
             await self._maintain()
         finally:
-            await self.scheduler_port.drain(self._settings.drain_seconds)
+            await self.scheduler_port.drain(self._config.serving.drain.seconds)
             if self._page_server is not None:
                 await asyncio.to_thread(self._page_server.stop)
             await self._close()
@@ -215,30 +217,31 @@ class ExtenderServer:
             await asyncio.to_thread(file.close)
 
     def _announce(self) -> None:
-        serving = self._settings.serving
+        serving = self._config.serving
         for warning in self.handlers.warnings:
             log.warning(warning)
-        if not self._settings.client_ca_file and not ipaddress.ip_address(serving.address).is_loopback:
+        if not serving.tls.client_ca_file and not ipaddress.ip_address(serving.address).is_loopback:
             log.warning(
                 "Whoever reaches this port can ask, and have pods bound: demand certificates by --client-ca-file"
             )
-        if self.informer_cache is None and not self._settings.policy.bare_names:
+        if self.informer_cache is None and not self._config.bare_names:
             log.info("Without access to the cluster only whole nodes can be judged: set nodeCacheCapable to false")
-        scheme = "https" if self._settings.has_tls else "http"
+        scheme = "https" if serving.tls.cert_file else "http"
         host = f"[{serving.address}]" if ":" in serving.address else serving.address
         served = {verb: path for verb, path in self.paths.by_verb.items() if verb in self.handlers.serves}
         log.info("Serving", url=f"{scheme}://{host}:{self.scheduler_port.port}", **served)
         if self.metrics_port is not None:
             log.info("Serving health and metrics", port=self.metrics_port)
-        for verb in sorted(set(self._settings.verbs) - self.handlers.serves):
-            if self._settings.verbs[verb]:
+        for verb in sorted(set(VERBS) - self.handlers.serves):
+            if getattr(self._config.verbs, verb) not in ("", verb):
                 log.warning("A verb has a name, but no plugin serves it", verb=verb)
 
 
-def _connect(settings: ExtenderSettings) -> Connection | None:
-    if settings.kubeconfig or settings.in_cluster:
-        return load_connection(settings.kubeconfig)
-    if settings.lease is not None:
+def _connect(config: ExtenderServerConfiguration) -> Connection | None:
+    cluster = config.cluster
+    if cluster.kubeconfig or cluster.in_cluster:
+        return load_connection(cluster.kubeconfig)
+    if cluster.leader_election.leader_elect:
         raise ConfigError("--leader-elect: the lease is kept in a cluster; name one by --kubeconfig or --in-cluster")
     return None
 

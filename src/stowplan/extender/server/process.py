@@ -1,4 +1,4 @@
-"""An extender as a process: from its settings to its exit status."""
+"""The extender process: from its configuration to its exit status."""
 
 from __future__ import annotations
 
@@ -8,47 +8,40 @@ import sys
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from stowplan import logs
 from stowplan.errors import StowplanError
-from stowplan.extender.handlers import GroupMember, OperatorPolicy
+from stowplan.extender.handlers import GroupMember
+from stowplan.extender.policy import OperatorPolicy
+from stowplan.extender.server.configuration import ExtenderServerConfiguration, from_options
 from stowplan.extender.server.extender import ExtenderServer
-from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.runtime.gc_tuning import settle_heap
-from stowplan.serving import ServingOptions
 
 log = logs.get(__name__)
 
 _SIGNALS = ("SIGTERM", "SIGINT")
 
 
-def run(
-    members: Sequence[GroupMember],
-    *,
-    port: int = 8888,
-    bind_address: str = "127.0.0.1",
-    tls_cert_file: str = "",
-    tls_private_key_file: str = "",
-    policy: OperatorPolicy | None = None,
-    **settings: Any,
-) -> int:
-    """Serve these plugins until a signal says otherwise; for programs of one's own. More `settings` are the members of
-    `ExtenderSettings`, such as url_prefix or kubeconfig. A problem at the start ends the program with one line.
+def run(members: Sequence[GroupMember], *, policy: OperatorPolicy | None = None, **options: Any) -> int:
+    """Serve these plugins until a signal; for programs. `options` are the flags of `stowplan extender`, such as port,
+    url_prefix or kubeconfig. A problem at start-up ends the program with a message of one line.
     """
-    has_cluster = bool(settings.get("kubeconfig") or settings.get("in_cluster"))
-    serving = ServingOptions(
-        address=bind_address, port=port, certificate_file=tls_cert_file, key_file=tls_private_key_file
-    )
     logs.configure(logs.LogOptions())
-    policy = policy or OperatorPolicy(bare_names=not has_cluster)
+    has_cluster = bool(options.get("kubeconfig") or options.get("in_cluster"))
+    options.setdefault("bare_names", not has_cluster)
     try:
-        return serve(ExtenderSettings(members=tuple(members), policy=policy, serving=serving, **settings))
+        config = from_options(**options)
+        if policy is not None:
+            config = structs.replace(config, **structs.asdict(policy))
+        return serve(config, members)
     except StowplanError as problem:
         sys.exit(f"stowplan: {problem}")
 
 
-def serve(settings: ExtenderSettings) -> int:
-    """Serve until a signal says otherwise; the exit status."""
-    extender = ExtenderServer(settings)
+def serve(config: ExtenderServerConfiguration, members: Sequence[GroupMember]) -> int:
+    """Serve until a signal; returns the exit status."""
+    extender = ExtenderServer(config, members)
     settle_heap()
     on_the_fastest_loop(_serve(extender))
     return 0

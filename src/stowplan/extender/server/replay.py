@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from stowplan.cache import Cluster
 from stowplan.errors import InputError
-from stowplan.extender.handlers import Handlers, Verb, VerbReply
+from stowplan.extender.handlers import GroupMember, Handlers, Verb, VerbReply
+from stowplan.extender.policy import OperatorPolicy
 from stowplan.extender.server.recording import Recorded, read_recording
-from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.framework import Pod
 
 _MOST_NAMED = 10
@@ -37,17 +37,19 @@ class _Nodes:
         return None
 
 
-def replayed(lines: Iterable[bytes], source: str, settings: ExtenderSettings) -> Iterator[Replayed]:
+def replayed(
+    lines: Iterable[bytes], source: str, members: Sequence[GroupMember], policy: OperatorPolicy | None = None
+) -> Iterator[Replayed]:
     """Each request of a recording, with what is answered otherwise now. Bindings are not made again.
 
     Nodes come before the requests that name them. Raises InputError for a recording that cannot be read.
     """
     recorded = list(read_recording(lines, source))
     nodes = [line.node for line in recorded if line.node is not None]
-    cache = _Nodes(any(getattr(member.factory, "needs_objects", False) for member in settings.members))
+    cache = _Nodes(any(getattr(member.factory, "needs_objects", False) for member in members))
     for node in nodes:
         cache.cluster.put_node(node, msgspec.to_builtins(node))
-    handlers = Handlers(settings.members, settings.policy, cluster_cache=cache if nodes else None)
+    handlers = Handlers(members, policy, cluster_cache=cache if nodes else None)
     asked = [line for line in recorded if line.verb not in (None, "bind")]
     if not asked:
         raise InputError(f"{source}: there is no request in it that could be asked again")

@@ -10,7 +10,9 @@ import pytest
 from tests.builders import node, pod
 from tests.unit.extender.handlers.scene import FakeClusterCache, FakeReservations, Tiers, encode, full
 
-from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, VerbReply
+from stowplan.config.duration import Duration
+from stowplan.extender.handlers import GroupMember, Handlers, VerbReply
+from stowplan.extender.policy import OperatorPolicy
 from stowplan.framework import CycleState, Plugin, Pod, Status, error, skip
 
 REQUEST = encode({"PodName": "web", "PodNamespace": "default", "PodUID": "default/web", "Node": "n1"})
@@ -121,6 +123,6 @@ def test_a_binding_that_takes_too_long() -> None:
             await asyncio.sleep(60)
             return None
 
-    reply = ask(Handlers([GroupMember(Slow)], OperatorPolicy(http_timeout=0.1)))
+    reply = ask(Handlers([GroupMember(Slow)], OperatorPolicy(http_timeout=Duration.parse("0.1s"))))
     assert "not bound in time" in json.loads(reply.body)["Error"]
     assert reply.facts.abandoned

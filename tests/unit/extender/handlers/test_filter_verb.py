@@ -17,7 +17,8 @@ from tests.unit.extender.handlers.scene import (
     told,
 )
 
-from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, PodSelection
+from stowplan.extender.handlers import GroupMember, Handlers
+from stowplan.extender.policy import FailurePolicy, OperatorPolicy, PodSelection
 from stowplan.framework import CycleState, NodeInfo, Nodes, Plugin, Pod, Status, reject, reject_forever
 
 
@@ -243,9 +244,9 @@ def test_shadow_mode_rejects_nothing_but_tells(caplog: pytest.LogCaptureFixture)
 
 
 def test_pass_through_and_the_cached_answer() -> None:
-    passing = Handlers([GroupMember(Tiers)], OperatorPolicy(on_failure={"filter": "pass"}))
+    passing = Handlers([GroupMember(Tiers)], OperatorPolicy(failure_policy=FailurePolicy(filter="pass")))
     assert len(told(passing.filter(full(*tiers(a="gold", b="boom"))))["Nodes"]["items"]) == 2
-    cached = Handlers([GroupMember(Tiers)], OperatorPolicy(on_failure={"filter": "cached"}))
+    cached = Handlers([GroupMember(Tiers)], OperatorPolicy(failure_policy=FailurePolicy(filter="cached")))
     assert "no such tier" in told(cached.filter(full(*tiers(b="boom"))))["Error"]
     assert told(cached.filter(full(*tiers(a="gold", b="silver", c="lead"))))["Error"] == ""
     answer = told(cached.filter(full(*tiers(a="gold", b="silver", c="lead", d="boom"))))
@@ -296,5 +297,7 @@ def test_whole_objects_for_plugins_that_need_them() -> None:
 
 
 def test_lower_case_replies() -> None:
-    answer = told(Handlers([GroupMember(Tiers)], OperatorPolicy(lower_case=True)).filter(full(*tiers(a="gold"))))
+    answer = told(
+        Handlers([GroupMember(Tiers)], OperatorPolicy(lower_case_replies=True)).filter(full(*tiers(a="gold")))
+    )
     assert "failedNodes" in answer

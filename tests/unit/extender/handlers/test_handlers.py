@@ -11,9 +11,11 @@ from tests.builders import node, pod, until
 from tests.unit.extender.handlers.scene import FakeClusterCache, Tiers, full, named, tiers, told
 
 from stowplan.api import LabelSelector, LabelSelectorRequirement
+from stowplan.config.duration import Duration
 from stowplan.errors import ConfigError, InputError, PluginError
 from stowplan.extender import remaining
-from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, PodSelection
+from stowplan.extender.handlers import GroupMember, Handlers
+from stowplan.extender.policy import FailurePolicy, OperatorPolicy, PodSelection
 from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, reject
 
 
@@ -41,7 +43,7 @@ STUCK = pod("stuck", labels={"hang": "yes"})
 
 
 def test_a_plugin_that_hangs_is_left_behind(hanging: type[Hanging]) -> None:
-    handlers = Handlers([GroupMember(hanging)], OperatorPolicy(http_timeout=0.3))
+    handlers = Handlers([GroupMember(hanging)], OperatorPolicy(http_timeout=Duration.parse("0.3s")))
     nodes = [node("a"), node("b")]
 
     async def scene() -> None:
@@ -51,7 +53,7 @@ def test_a_plugin_that_hangs_is_left_behind(hanging: type[Hanging]) -> None:
         assert reply.facts.abandoned
         assert reply.facts.pod == "default/stuck"
         assert handlers.stuck == 0
-        handlers.policy = OperatorPolicy(http_timeout=60)
+        handlers.policy = OperatorPolicy(http_timeout=Duration.parse("60s"))
         for _ in range(3):
             after = await handlers.answer("filter", full(*nodes))
             assert told(after)["FailedNodes"] == {"b": "full"}
@@ -64,7 +66,10 @@ def test_a_plugin_that_hangs_is_left_behind(hanging: type[Hanging]) -> None:
 
 
 def test_the_fallback_may_let_everything_pass(hanging: type[Hanging]) -> None:
-    handlers = Handlers([GroupMember(hanging)], OperatorPolicy(http_timeout=0.2, on_failure={"filter": "pass"}))
+    handlers = Handlers(
+        [GroupMember(hanging)],
+        OperatorPolicy(http_timeout=Duration.parse("0.2s"), failure_policy=FailurePolicy(filter="pass")),
+    )
     reply = asyncio.run(handlers.answer("filter", full(node("a"), node("b"), of=STUCK)))
     assert len(told(reply)["Nodes"]["items"]) == 2
     hanging.let_go.set()
@@ -103,7 +108,7 @@ def test_plugins_can_ask_how_much_time_is_left() -> None:
             seen.append(remaining())
             return None
 
-    handlers = Handlers([GroupMember(Curious)], OperatorPolicy(http_timeout=60.0))
+    handlers = Handlers([GroupMember(Curious)], OperatorPolicy(http_timeout=Duration.parse("60.0s")))
     asyncio.run(handlers.answer("filter", full(node("a"))))
     handlers.filter(full(node("a")))
     assert seen[0] is not None
@@ -111,15 +116,17 @@ def test_plugins_can_ask_how_much_time_is_left() -> None:
     assert seen[1] is None
 
 
-@pytest.mark.parametrize(("timeout", "budget"), [(5.0, 4.5), (0.2, 0.15), (0.05, 0.025), (None, None)])
-def test_the_budget(timeout: float | None, budget: float | None) -> None:
-    found = OperatorPolicy(http_timeout=timeout).budget
+@pytest.mark.parametrize(("timeout", "budget"), [("5s", 4.5), ("200ms", 0.15), ("50ms", 0.025), (None, None)])
+def test_the_budget(timeout: str | None, budget: float | None) -> None:
+    found = OperatorPolicy(http_timeout=timeout and Duration.parse(timeout)).budget
     assert found == (budget if budget is None else pytest.approx(budget))
 
 
 def test_changes_wait_for_plugins_and_are_made_in_order(hanging: type[Hanging]) -> None:
     cache = FakeClusterCache(*tiers(a="gold"))
-    handlers = Handlers([GroupMember(hanging)], OperatorPolicy(http_timeout=0.2), cluster_cache=cache)
+    handlers = Handlers(
+        [GroupMember(hanging)], OperatorPolicy(http_timeout=Duration.parse("0.2s")), cluster_cache=cache
+    )
     done: list[int] = []
 
     async def scene() -> None:
@@ -204,10 +211,10 @@ def test_what_cannot_be_served_at_all() -> None:
 def test_settings_that_make_no_sense() -> None:
     with pytest.raises(ConfigError, match="weight"):
         GroupMember(Tiers, weight=0)
-    with pytest.raises(ConfigError, match="bind"):
-        OperatorPolicy(on_failure={"bind": "pass"})
+    with pytest.raises(TypeError, match="bind"):
+        FailurePolicy(bind="pass")  # type: ignore[call-arg]
     with pytest.raises(ConfigError, match="timeout"):
-        OperatorPolicy(http_timeout=0)
+        Handlers([GroupMember(Tiers)], OperatorPolicy(http_timeout=Duration()))
     with pytest.raises(InputError, match="not a valid label selector operator"):
         PodSelection(labels=LabelSelector(match_expressions=(LabelSelectorRequirement(key="a", operator="Like"),)))
 

@@ -10,7 +10,8 @@ import pytest
 from tests.builders import node, pod
 from tests.unit.extender.handlers.scene import FakeClusterCache, Tiers, encode, told
 
-from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy
+from stowplan.extender.handlers import GroupMember, Handlers
+from stowplan.extender.policy import FailurePolicy, OperatorPolicy
 from stowplan.framework import CycleState, Plugin, Pod
 
 Victims = Mapping[str, Iterable[Pod]]
@@ -108,10 +109,10 @@ def test_failures_are_told_by_the_status(select: Callable[[Any], Any]) -> None:
 
 def test_failure_policies() -> None:
     broken = keeping(lambda victims: 1 / 0)
-    passing = Handlers([broken], OperatorPolicy(on_failure={"preempt": "pass"}))
+    passing = Handlers([broken], OperatorPolicy(failure_policy=FailurePolicy(preempt="pass")))
     assert evictions(passing.preempt(full(n1=(["a"], 1)))) == {"n1": (["default/a"], 1)}
     moody = keeping(lambda victims: {"n1": victims["n1"][:1]} if "n2" not in victims else 1 / 0)
-    cached = Handlers([moody], OperatorPolicy(on_failure={"preempt": "cached"}))
+    cached = Handlers([moody], OperatorPolicy(failure_policy=FailurePolicy(preempt="cached")))
     assert cached.preempt(full(n1=(["a"], 0), n2=(["b"], 0))).status == 500
     cached.preempt(full(n1=(["a", "b"], 0)))
     assert evictions(cached.preempt(full(n1=(["a", "b"], 0), n2=(["c"], 0)))) == {"n1": (["default/a"], 0)}

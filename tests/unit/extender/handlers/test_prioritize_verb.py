@@ -9,7 +9,8 @@ import pytest
 from tests.builders import node, pod
 from tests.unit.extender.handlers.scene import FakeClusterCache, Tiers, full, named, told
 
-from stowplan.extender.handlers import GroupMember, Handlers, OperatorPolicy, PodSelection
+from stowplan.extender.handlers import GroupMember, Handlers
+from stowplan.extender.policy import FailurePolicy, OperatorPolicy, PodSelection
 from stowplan.framework import CycleState, NodeInfo, Nodes, Plugin, Pod, Status
 
 
@@ -100,7 +101,7 @@ def test_the_cached_answer() -> None:
                 raise RuntimeError("not now")
             return super().score(state, pod, node)
 
-    handlers = Handlers([GroupMember(Moody)], OperatorPolicy(on_failure={"prioritize": "cached"}))
+    handlers = Handlers([GroupMember(Moody)], OperatorPolicy(failure_policy=FailurePolicy(prioritize="cached")))
     handlers.prioritize(full(*scored(a=70, b=20)))
     assert scores(handlers.prioritize(full(*scored(a=70, b=20, c=-1)))) == {"a": 7, "b": 2, "c": 0}
 

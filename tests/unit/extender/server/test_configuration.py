@@ -3,12 +3,11 @@ from typing import Any
 
 import pytest
 
-from stowplan import Plugin
+from stowplan.config.duration import Duration
 from stowplan.config.errors import InvalidConfigurationError
-from stowplan.errors import ConfigError
+from stowplan.extender.policy import FailurePolicy
 from stowplan.extender.server import configuration
-from stowplan.extender.server.build_settings import assemble
-from stowplan.extender.server.configuration import load
+from stowplan.extender.server.configuration import Verbs, load
 
 HEAD = "apiVersion: stowplan/v1alpha1\nkind: ExtenderServerConfiguration\n"
 
@@ -47,10 +46,6 @@ cluster: {kubeconfig: k.yaml, leaderElection: {leaderElect: true, resourceName: 
 )
 
 
-class Stub(Plugin):
-    name = "Stub"
-
-
 def problems(text: str | None, **overrides: Any) -> list[str]:
     with pytest.raises(InvalidConfigurationError) as caught:
         load(text, "x.yaml", overrides)
@@ -58,40 +53,44 @@ def problems(text: str | None, **overrides: Any) -> list[str]:
 
 
 def test_everything_gets_to_its_place() -> None:
-    asked: list[str] = []
-
-    def find(specification: str) -> type[Plugin]:
-        asked.append(specification)
-        return Stub
-
-    settings = assemble(load(FULL, "x.yaml", {}), find)
-    assert asked == ["./gpu.py:GPUShare", "rack:Rack"]
-    first, second = settings.members
-    assert (first.name, first.args, first.weight) == ("GPU", {"resource": "example.com/gpu-memory"}, 2)
+    config = load(FULL, "x.yaml", {})
+    first, second = config.plugins
+    assert (first.plugin, first.name, first.weight) == ("./gpu.py:GPUShare", "GPU", 2)
+    assert first.args == {"resource": "example.com/gpu-memory"}
     assert first.selector.namespaces == ("research",)
     assert first.selector.labels.match_labels == {"team": "vision"}
-    assert (second.name, second.weight) == ("Stub", 1)
-    policy = settings.policy
-    assert policy.on_failure == {"filter": "pass", "prioritize": "fail", "preempt": "cached"}
-    assert (policy.http_timeout, policy.shadow, policy.spare_critical, policy.lower_case) == (1.5, True, True, True)
-    assert policy.own_pods is not None
-    assert (settings.serving.address, settings.serving.port) == ("0.0.0.0", 9999)
-    assert (settings.serving.certificate_file, settings.serving.key_file) == ("a.crt", "a.key")
-    assert (settings.client_ca_file, settings.allowed_names) == ("ca.crt", ("kube-scheduler",))
-    assert (settings.url_prefix, settings.verbs) == ("/gpu", {"prioritize": "priority", "bind": ""})
-    assert (settings.largest_body, settings.gzip, settings.drain_seconds) == (1000, "always", 3.0)
-    assert (settings.metrics_port, settings.metrics_address) == (9090, "0.0.0.0")
-    assert (settings.decisions_kept, settings.decision_log, settings.log_requests) == (5, "d.jsonl", True)
-    assert (settings.record, settings.keep_annotations, settings.kubeconfig) == ("r.jsonl", ("gpu",), "k.yaml")
-    assert settings.lease is not None
-    assert (settings.lease.resource_name, settings.lease.resource_namespace) == ("mine", "kube-system")
+    assert (second.plugin, second.weight) == ("rack:Rack", 1)
+    assert config.failure_policy == FailurePolicy(filter="pass", prioritize="fail", preempt="cached")
+    assert config.http_timeout is not None
+    assert (config.http_timeout.seconds, config.shadow, config.spare_critical) == (1.5, True, True)
+    assert config.lower_case_replies
+    assert config.own_pods is not None
+    serving, tls = config.serving, config.serving.tls
+    assert (serving.options.address, serving.options.port) == ("0.0.0.0", 9999)
+    assert (serving.options.certificate_file, serving.options.key_file) == ("a.crt", "a.key")
+    assert (tls.client_ca_file, tls.allowed_names) == ("ca.crt", ("kube-scheduler",))
+    assert (serving.url_prefix, config.verbs) == ("/gpu", Verbs(prioritize="priority", bind=""))
+    assert (serving.max_body_bytes, serving.gzip, serving.drain.seconds) == (1000, "always", 3.0)
+    monitoring = config.monitoring
+    assert (monitoring.port, monitoring.bind_address) == (9090, "")
+    assert (monitoring.decisions, monitoring.decision_log, monitoring.log_requests) == (5, "d.jsonl", True)
+    assert (monitoring.record, monitoring.keep_annotations, config.cluster.kubeconfig) == (
+        "r.jsonl",
+        ("gpu",),
+        "k.yaml",
+    )
+    lease = config.cluster.leader_election
+    assert lease.leader_elect
+    assert (lease.resource_name, lease.resource_namespace) == ("mine", "kube-system")
 
 
 def test_without_a_file() -> None:
-    settings = assemble(load(None, "command line", {"plugins": [{"plugin": "x:Y"}]}), lambda specification: Stub)
-    assert (settings.serving.address, settings.serving.port, settings.metrics_port) == ("127.0.0.1", 8888, None)
-    assert settings.largest_body == 64 << 20
-    assert (settings.policy.http_timeout, settings.lease, settings.verbs) == (5.0, None, {})
+    config = load(None, "command line", {"plugins": [{"plugin": "x:Y"}]})
+    options = config.serving.options
+    assert (options.address, options.port, config.monitoring.port) == ("127.0.0.1", 8888, None)
+    assert config.serving.max_body_bytes == 64 << 20
+    assert config.http_timeout == Duration.of_seconds(5)
+    assert not config.cluster.leader_election.leader_elect
 
 
 def test_what_is_said_besides_comes_first() -> None:
@@ -146,12 +145,12 @@ def test_what_is_wrong_is_told_with_its_place(text: str, problem: str) -> None:
 
 
 def test_the_lease_is_not_a_schedulers() -> None:
-    said = {"plugins": [{"plugin": "x:Y"}], "cluster": {"leaderElection": {"leaderElect": True}}}
-    settings = assemble(load(None, "command line", said), lambda specification: Stub)
-    assert settings.lease is not None
-    assert (settings.lease.resource_name, settings.lease.resource_namespace) == ("stowplan-extender", "kube-system")
+    given = {"plugins": [{"plugin": "x:Y"}], "cluster": {"leaderElection": {"leaderElect": True}}}
+    lease = load(None, "command line", given).cluster.leader_election
+    assert lease.leader_elect
+    assert (lease.resource_name, lease.resource_namespace) == ("stowplan-extender", "kube-system")
     nothing = load(HEAD + "plugins: [{plugin: a:B}]\ncluster: {leaderElection: null}", "x.yaml", {})
-    assert assemble(nothing, lambda specification: Stub).lease is None
+    assert not nothing.cluster.leader_election.leader_elect
 
 
 def test_another_kind() -> None:
@@ -160,10 +159,13 @@ def test_another_kind() -> None:
     assert told[1].startswith('x.yaml: $.kind: Unsupported value: "KubeSchedulerConfiguration"')
 
 
-def test_an_address_that_is_none() -> None:
-    config = load(HEAD + "plugins: [{plugin: a:B}]\nserving: {bindAddress: my-host}", "x.yaml", {})
-    with pytest.raises(ConfigError, match="bindAddress: 'my-host' is not an IP address"):
-        assemble(config, lambda specification: Stub)
+@pytest.mark.parametrize("section", ["serving", "monitoring"])
+def test_an_address_that_is_none(section: str) -> None:
+    assert problems(HEAD + f"plugins: [{{plugin: a:B}}]\n{section}: {{bindAddress: my-host}}") == [
+        f'x.yaml: $.{section}.bindAddress: Invalid value: "my-host": must be an IP address'
+    ]
+    local = load(HEAD + "plugins: [{plugin: a:B}]\nserving: {bindAddress: localhost}", "x.yaml", {})
+    assert local.serving.options.address == "127.0.0.1"
 
 
 def test_the_example_in_the_documentation_is_valid() -> None:

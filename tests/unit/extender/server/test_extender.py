@@ -12,11 +12,10 @@ import trustme
 from tests.unit.extender.server.examples import TIDY, request
 from tests.unit.extender.server.fakes import connected
 
-from stowplan.config.types import LeaderElection
 from stowplan.errors import ConfigError
 from stowplan.extender.server import extender as module
+from stowplan.extender.server.configuration import from_options
 from stowplan.extender.server.extender import ExtenderServer
-from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.serving import ServingOptions, listen
 
 pytestmark = pytest.mark.usefixtures("klog")
@@ -25,11 +24,11 @@ ANY_PORT = ServingOptions(address="127.0.0.1", port=0)
 BODY = request(("n1", "yes"), ("n2", "no"))
 
 
-def running(test: Callable[[ExtenderServer], Awaitable[None]], **settings: Any) -> None:
+def running(test: Callable[[ExtenderServer], Awaitable[None]], **options: Any) -> None:
     """Run a test beside an extender, which is stopped after it."""
 
     async def run() -> None:
-        extender = ExtenderServer(ExtenderSettings(members=(TIDY,), **{"serving": ANY_PORT, **settings}))
+        extender = ExtenderServer(from_options(**{"port": 0, **options}), [TIDY])
         serving = asyncio.create_task(extender.run())
         try:
             await asyncio.sleep(0)
@@ -53,9 +52,9 @@ class Certificates:
         made.private_key_and_cert_chain_pem.write_to_path(self._folder / "pair.pem")
 
     @property
-    def serving(self) -> ServingOptions:
+    def options(self) -> dict[str, str]:
         pair = str(self._folder / "pair.pem")
-        return ServingOptions(address="127.0.0.1", port=0, certificate_file=pair, key_file=pair)
+        return {"tls_cert_file": pair, "tls_private_key_file": pair}
 
     def client(self, common_name: str = "") -> ssl.SSLContext:
         context = ssl.create_default_context()
@@ -86,7 +85,7 @@ def test_an_open_port_is_warned_of(address: str, warned: bool, capsys: pytest.Ca
         async with connected(extender.scheduler_port.port) as wire:
             assert (await wire.get("/healthz"))[0] == 200
 
-    running(test, serving=ServingOptions(address=address, port=0))
+    running(test, bind_address=address)
     assert ("demand certificates by --client-ca-file" in capsys.readouterr().err) == warned
 
 
@@ -120,7 +119,7 @@ def test_clients_must_prove_who_they_are(tmp_path: Path) -> None:
         assert await ask(certificates.client("the-scheduler")) == (200, 200, 200)
 
     ca = str(tmp_path / "ca.crt")
-    running(test, serving=certificates.serving, client_ca_file=ca, allowed_names=("the-scheduler",))
+    running(test, **certificates.options, client_ca_file=ca, allowed_names=("the-scheduler",))
 
 
 def test_old_tls_is_refused(tmp_path: Path) -> None:
@@ -134,7 +133,7 @@ def test_old_tls_is_refused(tmp_path: Path) -> None:
         assert extender._tls is not None
         assert extender._tls.context.current.minimum_version == ssl.TLSVersion.TLSv1_2
 
-    running(test, serving=certificates.serving)
+    running(test, **certificates.options)
 
 
 def test_a_certificate_that_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +155,7 @@ def test_a_certificate_that_is_replaced(tmp_path: Path, monkeypatch: pytest.Monk
             while "renewed.example.com" not in await names():
                 await asyncio.sleep(0.02)
 
-    running(test, serving=certificates.serving)
+    running(test, **certificates.options)
 
 
 def test_a_replica_without_the_lease_answers_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +169,7 @@ def test_a_replica_without_the_lease_answers_nobody(monkeypatch: pytest.MonkeyPa
         def stop(self) -> None: ...
 
     lease = Lease()
-    monkeypatch.setattr(module, "_connect", lambda settings: None)
+    monkeypatch.setattr(module, "_connect", lambda config: None)
 
     async def test(extender: ExtenderServer) -> None:
         extender._lease = lease  # type: ignore[assignment]
@@ -181,17 +180,17 @@ def test_a_replica_without_the_lease_answers_nobody(monkeypatch: pytest.MonkeyPa
             async with connected(extender.scheduler_port.port) as wire:
                 assert (await wire.get("/readyz"))[0] == status
 
-    running(test, lease=LeaderElection())
+    running(test, leader_elect=True)
 
 
 def test_plugins_that_hang_all_the_time() -> None:
     async def test(extender: ExtenderServer) -> None:
-        gate = extender.handlers._state.exclusive
+        exclusive = extender.handlers._state.exclusive
         for stuck, status in ((31, 200), (32, 500)):
-            gate.stuck = stuck
+            exclusive.stuck = stuck
             async with connected(extender.scheduler_port.port) as wire:
                 assert (await wire.get("/livez"))[0] == status
-        gate.stuck = 0
+        exclusive.stuck = 0
 
     running(test)
 
@@ -209,24 +208,22 @@ def test_files_are_complete_at_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("options", "message"),
     [
-        ({"serving": ServingOptions(address="127.0.0.1", certificate_file="/no/crt", key_file="/no/key")}, "/no/crt"),
+        ({"tls_cert_file": "/no/crt", "tls_private_key_file": "/no/key"}, "/no/crt"),
         ({"record": "/no/such/folder/x"}, "/no/such/folder/x: No such file or directory"),
         ({"kubeconfig": "/no/kubeconfig"}, "/no/kubeconfig"),
-        ({"lease": LeaderElection()}, "--leader-elect: the lease is kept in a cluster; name one by --kubeconfig"),
-        ({"verbs": {"bind": "filter"}}, "/filter: the verbs filter and bind have the same path"),
+        ({"leader_elect": True}, "--leader-elect: the lease is kept in a cluster; name one by --kubeconfig"),
+        ({"bind_verb": "filter"}, "/filter: the verbs filter and bind have the same path"),
     ],
 )
-def test_what_keeps_it_from_starting(settings: dict[str, Any], message: str) -> None:
+def test_what_keeps_it_from_starting(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        ExtenderServer(ExtenderSettings(members=(TIDY,), **{"serving": ANY_PORT, **settings}))
+        ExtenderServer(from_options(**{"port": 0, **options}), [TIDY])
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_port_that_is_taken() -> None:
-    with listen(ANY_PORT) as taken:
-        wanted = ServingOptions(address="127.0.0.1", port=taken.getsockname()[1])
-        with pytest.raises(ConfigError, match=r"^--port: .* address already in use"):
-            ExtenderServer(ExtenderSettings(members=(TIDY,), serving=wanted))
+    with listen(ANY_PORT) as taken, pytest.raises(ConfigError, match=r"^--port: .* address already in use"):
+        ExtenderServer(from_options(port=taken.getsockname()[1]), [TIDY])

@@ -18,7 +18,6 @@ from stowplan.extender.server.paths import Paths
 from stowplan.extender.server.recording import Recording, read_recording
 from stowplan.extender.server.replay import replayed
 from stowplan.extender.server.request_handling import Answering, HttpExchange
-from stowplan.extender.server.settings import ExtenderSettings
 from stowplan.observe.registry import MetricRegistry
 
 NODES = (("n1", "yes"), ("n22", "no"), ("n333", "yes"))
@@ -53,14 +52,14 @@ def test_what_is_written_down(tmp_path: Path) -> None:
 
 def test_the_same_code_answers_the_same(tmp_path: Path) -> None:
     lines = record(tmp_path, ("filter", request(*NODES)), ("prioritize", request(*NODES)))
-    outcomes = list(replayed(lines, "x", ExtenderSettings(members=(TIDY,))))
+    outcomes = list(replayed(lines, "x", [TIDY]))
     assert [outcome.differences for outcome in outcomes] == [(), ()]
     assert outcomes[0].title == "filter d/web"
 
 
 def test_changed_code(tmp_path: Path) -> None:
     lines = record(tmp_path, ("filter", request(*NODES)), ("prioritize", request(*NODES)))
-    filtered, scored = replayed(lines, "x", ExtenderSettings(members=(GroupMember(Lax),)))
+    filtered, scored = replayed(lines, "x", [GroupMember(Lax)])
     assert filtered.differences == (
         "passes -> rejected: untidy: n1, n333",
         "rejected: untidy -> passes: n22",
@@ -80,7 +79,7 @@ def test_nodes_that_requests_only_name_come_along(tmp_path: Path) -> None:
     file.close()
     lines = (tmp_path / "x").read_bytes().splitlines()
     assert len(lines) == 5
-    outcomes = list(replayed(lines, "x", ExtenderSettings(members=(TIDY,))))
+    outcomes = list(replayed(lines, "x", [TIDY]))
     assert [outcome.differences for outcome in outcomes] == [(), ()]
 
 
@@ -105,5 +104,5 @@ def test_annotations_may_be_kept(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_replayed(lines: list[bytes], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        list(replayed(lines, "x", ExtenderSettings(members=(TIDY,))))
+        list(replayed(lines, "x", [TIDY]))
     assert str(caught.value) == message
