@@ -16,6 +16,7 @@ MAKERS: Mapping[str, Callable[..., str]] = {
     "commands": cli.commands,
     "configuration": configuration.fields,
     "metrics": metrics.described,
+    "plugin-class": plugin_api.plugin_class,
     "class": plugin_api.describe_class,
     "functions": plugin_api.functions,
     "default-plugins": plugins.overview,

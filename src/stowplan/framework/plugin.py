@@ -22,17 +22,16 @@ if TYPE_CHECKING:
     from stowplan.framework.vector import Mask, Nodes, Scores
 
 Scope = Literal["node", "node+pods", "cluster"]
-"""What filter and score answers depend on besides the pod's template: the node object; also the pods on the node;
-or anything at all. The first two are cached for each template and asked again only for nodes that changed."""
+"""What a plugin's `filter` and `score` depend on besides the pod's template."""
 
 Normalizer = Literal["default", "default-reverse", "min-max", "reverse"]
-"""Ready normalisers: kube-scheduler's own (100 x raw / max, or reversed), and linear stretching of the range that
-occurs to 0..100 (or 100..0)."""
+"""Ready normalisers: kube-scheduler's own (100 x raw / max, or reversed), and linear mapping of the range of the scores
+to 0..100 (or 100..0)."""
 
 
 class PostFilterResult:
-    """What PostFilter proposes: the node to nominate ("" clears a nomination). A rejection that goes with it lets the
-    plugins that follow have a try."""
+    """Result of PostFilter: the node to nominate; "" clears a nomination. With a rejection as status, the next plugin
+    is called."""
 
     __slots__ = ("nominated_node_name", "status")
 
@@ -42,130 +41,159 @@ class PostFilterResult:
 
 
 class Plugin:
-    """Subclass, give it a `name`, override the points that you need: what is overridden is what it implements.
+    """Base class of plugins. A subclass implements the extension points whose methods it overrides.
 
-    A plugin keeps no state of a cycle in itself: what one point tells a later one goes through the CycleState.
+    One instance is made for each profile. A plugin keeps no data of a scheduling cycle in itself: it passes data from
+    one extension point to a later one through the CycleState.
     """
 
     name: ClassVar[str] = ""
-    """What configurations call it."""
+    """The plugin's name in configurations, messages and metrics."""
     scope: ClassVar[Scope] = "cluster"
-    """What filter and score answers depend on; "node" and "node+pods" let them be kept."""
+    """What `filter` and `score` depend on besides the pod's template: "node" (the node object), "node+pods" (also the
+    pods on the node) or "cluster" (anything else). With the first two, answers are kept for each template and
+    computed again only for nodes that changed."""
     normalize: ClassVar[Normalizer | None] = None
-    """A ready normaliser for scores. Without one they must lie in 0..100, or `normalize_score` brings them there."""
+    """A ready normaliser for the scores. None: scores are within 0..100, or `normalize_score` brings them there."""
     score_range: ClassVar[tuple[float, float] | None] = None
-    """Maps scores linearly from this range to 0..100, for authors whose scale is another."""
+    """(lowest, highest) score that `score` returns; scores are mapped linearly from this range to 0..100."""
     needs_objects: ClassVar[bool] = False
-    """Whether it reads `pod.object` or `node.object`, the whole API objects, which are kept for such plugins only."""
+    """Whether the plugin reads `pod.object` or `node.object`. The whole API objects are kept only if it does."""
     reads: ClassVar[tuple[str, ...]] = ()
-    """The kinds, besides Pod and Node, whose objects the plugin looks up; no others are watched for it."""
+    """The kinds, besides Pod and Node, that the plugin reads through `handle.objects`. They are watched for it."""
     parallel_pre_bind: ClassVar[bool] = False
-    """Whether PreBind may run beside that of neighbouring plugins which allow it, too."""
+    """Whether `pre_bind` may run in parallel with that of neighbouring plugins that allow it as well."""
     Args: ClassVar[type | None] = None
-    """A msgspec.Struct that `pluginConfig` args are decoded into, strictly; None leaves them a plain dict."""
+    """A msgspec.Struct that the plugin's `pluginConfig` is decoded into; unknown fields are errors. None: `args` is a
+    plain dict."""
 
     def __init__(self, args: Any, handle: Handle) -> None:
         self.args = args
+        """The plugin's `pluginConfig`, or None."""
         self.handle = handle
+        """The scheduler's services for plugins."""
 
     # Queue
     def pre_enqueue(self, pod: Pod) -> Status | None:
-        """Keep the pod out of the queue by a rejection; it is asked again after the events that are registered."""
+        """Decides whether a pod may enter the active queue. Called when the pod is created or changed, and after the
+        events that the plugin registered. A rejection keeps the pod out of the queue."""
 
     def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
-        """Whether `a` is to be tried before `b`. One plugin orders the queue, the same in all profiles."""
+        """Whether pod `a` is scheduled before pod `b`. Called by the active queue; exactly one QueueSort plugin is
+        enabled, the same in all profiles."""
         return False
 
     def sort_key(self, item: QueuedPodInfo) -> tuple[Any, ...] | None:
-        """Override beside `less`, for a faster queue: a tuple of numbers and strings that orders like `less`, always of
-        the same length and types. A pod whose key is something else goes behind all others."""
+        """The pod's position in the queue as a tuple, for a faster queue: called instead of `less` if both are
+        overridden, and must order like `less`. Returns numbers and strings, always of the same length and types; a
+        pod whose key is anything else goes behind all other pods."""
         return None
 
     def events_to_register(self) -> Iterable[ClusterEventWithHint]:
-        """The changes of the cluster after which a pod that this plugin rejected is worth another attempt."""
+        """The cluster events that can make a pod schedulable which this plugin rejected. Called once, at the start.
+        The default is all events."""
         return ALL_EVENTS
 
-    # Scheduling cycle
+    # Filtering
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | Iterable[str] | None:
-        """Reject or skip the pod by a Status, or restrict it to the nodes with the names returned."""
+        """Prepares filtering. Called once for each pod, before `filter`. Returns None; or the names of the only nodes
+        to consider; or a rejection of the pod; or `skip()`, and `filter` is not called for this pod."""
 
     def add_pod(self, state: CycleState, pod: Pod, added: Pod, node: NodeInfo) -> Status | None:
-        """Adjust what PreFilter wrote, as if another pod were on the node; for what-if questions."""
+        """Updates what `pre_filter` wrote to `state` as if the pod `added` were on the node. Called for nominated pods
+        and while preemption searches for victims. Returns None, or an error."""
 
     def remove_pod(self, state: CycleState, pod: Pod, removed: Pod, node: NodeInfo) -> Status | None:
-        """Adjust what PreFilter wrote, as if another pod had left the node; for what-if questions."""
+        """Updates what `pre_filter` wrote to `state` as if the pod `removed` had left the node. Called while preemption
+        searches for victims. Returns None, or an error."""
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        """None where the pod may use the node, a rejection where it may not."""
+        """Decides whether the pod can run on the node. Called for each node that earlier plugins let pass. Returns
+        None, or a rejection with its reason."""
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterable[tuple[Mask, Status]]:
-        """Vector form of `filter`: masks of rejected nodes with the status they get, which may overlap."""
+        """Vector form of `filter`, called instead of it if overridden. Returns pairs of a mask over `nodes` and the
+        rejection of the nodes in it; masks may overlap."""
         return ()
 
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> Status | PostFilterResult | None:
-        """Called when no node is left, with the rejections by node: make room, and nominate a node."""
+        """Makes room for a pod that no node is feasible for. Called with the rejections by node name. Returns a
+        PostFilterResult with the node to nominate, or a rejection, after which the next plugin is called."""
 
+    # Scoring
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        """Look at the feasible nodes once before they are scored; `skip()` leaves out `score` for this pod."""
+        """Prepares scoring. Called once for each pod with the feasible nodes, if there is more than one. Returns None;
+        or `skip()`, and `score` is not called for this pod; or an error."""
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float | Status:
-        """How good the node is; the more the better."""
+        """Rates the node; higher is better. Called for each feasible node, if there is more than one. Returns a
+        number, or an error. The weights of the configuration apply after normalising."""
         return 0
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
-        """Vector form of `score`."""
+        """Vector form of `score`, called instead of it if overridden. Returns one number for each node."""
         raise NotImplementedError
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: dict[str, int]) -> Status | None:
-        """Change the scores of all feasible nodes, by node name, in place."""
+        """Brings the scores of the feasible nodes into 0..100, in place. Called after `score`, with the scores by node
+        name. Returns None, or an error."""
 
     def normalize_nodes(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
-        """Vector form of `normalize_score`; `scores` are those of the feasible nodes alone."""
+        """Vector form of `normalize_score`, called instead of it if overridden. Returns the new scores."""
         raise NotImplementedError
 
+    # Binding
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """The node is chosen: set aside what the pod will need there. A rejection gives the node up."""
+        """Reserves what the pod needs on its node. Called once the node is chosen, before the pod is bound. Returns
+        None, or a rejection, which gives the node up."""
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Undo `reserve`, whether or not it was called, since a later step failed. In the reverse order of plugins."""
+        """Undoes `reserve` after a later step failed. Called in reverse order of the plugins, also if `reserve` was not
+        called; it must not fail."""
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None:
-        """Let the pod be bound, reject it, or hold it back with `wait(seconds)` until somebody allows it."""
+        """Lets the pod be bound, or delays or prevents it. Called after `reserve`. Returns None; or a rejection; or
+        `wait(seconds)`: the pod waits until the plugin allows or rejects it (`handle.waiting_pod`), and is rejected
+        when the time is over."""
 
-    # Binding cycle
     def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Say beforehand, by `skip()`, that `pre_bind` has nothing to do for this pod."""
+        """Whether `pre_bind` has work to do for the pod. Called before `pre_bind`. Returns None; or `skip()`, and
+        `pre_bind` is not called; or an error."""
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None:
-        """Work that has to be done before the pod is bound, and may take time."""
+        """Does the work that must be finished before the pod is bound; it may take time. Returns None, or a rejection
+        or error, which gives the node up."""
 
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None:
-        """Bind the pod, or leave it to the next plugin with `skip()`."""
+        """Binds the pod to the node. Returns None; or `skip()`, and the next Bind plugin is called; or an error."""
 
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> Awaitable[None] | None:
-        """The pod is bound; tidy up or take notes."""
+        """Called after the pod was bound, to clean up. The result is ignored."""
 
-    # Extender only
+    # Extender
     def select_victims(
         self, state: CycleState, pod: Pod, victims: Mapping[str, Iterable[Pod]]
     ) -> Mapping[str, Iterable[Pod]]:
-        """For the preempt verb: which of the proposed victims, by node, may be evicted. Nodes may be left out."""
+        """Selects from the victims that a scheduler proposes. Called for the preempt verb of an extender. Returns the
+        pods that may be evicted, by node name; nodes may be left out."""
         return victims
 
-    # What lets the runtime do less; answers never depend on them
+    # Less work: decisions do not depend on these methods
     def concerns(self, template: PodTemplate) -> bool:
-        """False where pods of the template are none of this plugin's business, whatever the cluster holds."""
+        """Whether the plugin has anything to do for pods of the template, whatever the state of the cluster. With
+        False, it is not run for such pods."""
         return True
 
     def filter_token(self, pod: Pod) -> Hashable | None:
-        """For a plugin of cluster scope: a value which, while it stays equal, promises that filter answers change only
-        on nodes that changed themselves. None promises nothing, and every node is asked in every cycle."""
+        """For a plugin of scope "cluster": a value that stays equal as long as `filter` can change only on nodes that
+        changed themselves. Called in every cycle. With None, all nodes are filtered in every cycle."""
         return None
 
     def signature(self, template: PodTemplate) -> Hashable:
-        """The part of the template that this plugin's node-scoped answers read; equal parts share results."""
+        """For a plugin of scope "node": the part of the template that `filter` and `score` read. Templates with equal
+        parts share the answers."""
         return template
 
 

@@ -8,6 +8,7 @@ from tests.docs.reference.docstrings import members, text_of
 from tests.docs.reference.tables import code, table
 
 import stowplan
+from stowplan.framework.points import POINTS, Point
 
 _WORDS = ("accept", "reject", "reject_forever", "pending", "error", "wait", "skip")
 
@@ -40,6 +41,37 @@ def describe_class(name: str, *wanted: str) -> str:
     parts += [f"{'Also' if told else 'Attributes'}: {', '.join(plain)}."] if plain else []
     parts += ["\n".join(methods)] if methods else []
     return "\n\n".join(parts)
+
+
+_SECTIONS = {"queue": "Queue", "filtering": "Filtering", "scoring": "Scoring", "binding": "Binding"}
+_LAST_SECTIONS = {"select_victims": "Extender", "concerns": "Less work"}
+"""Sections after the extension points, by the first method in them."""
+
+
+def plugin_class() -> str:
+    """The base class of plugins: its attributes, and its methods by the phase in which they are called."""
+    cls = stowplan.Plugin
+    texts, methods = members(cls), [n for n, v in vars(cls).items() if inspect.isfunction(v) and n[0] != "_"]
+    attributes = [(code(n), text) for n, text in texts.items() if n not in methods and n[0] != "_"]
+    parts = [_paragraphs(cls.__doc__), table(("attribute", "meaning"), attributes)]
+    section = ""
+    for name in methods:
+        point = next((p for p in POINTS for step in p.steps if name in step.methods), None)
+        found = _LAST_SECTIONS.get(name) or (_SECTIONS.get(point.phase, "") if point else "")
+        if found and found != section:
+            section = found
+            parts.append(f"### {section}")
+        function = vars(cls)[name]
+        text = f"{text_of(function.__doc__)}{_origin(name, point)}"
+        parts.append(f"#### {name}\n\n{code(name + _signature(function))}\n\n{text}")
+    return "\n\n".join(parts)
+
+
+def _origin(method: str, point: Point | None) -> str:
+    if point is None:
+        return ""
+    verb = f"; extender verb: {point.verb}" if point.verb and method in point.methods else ""
+    return f" (Extension point: `{point.name}`{verb}.)"
 
 
 def _signature(function: Any) -> str:
