@@ -1,12 +1,9 @@
 """Settings for all tests. Hypothesis judges results, not the speed of the machine, so its deadline is off, and it does
 not mind if examples are long in the making."""
 
-import fcntl
 import logging
 import os
-import tempfile
 from collections.abc import Generator, Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -44,11 +41,3 @@ def untouched_logging() -> Iterator[None]:
 def klog() -> None:
     """Log lines go to standard error in klog's format, as those of servers do."""
     logs.configure(logs.LogOptions())
-
-
-@pytest.fixture
-def well_known_ports() -> Iterator[None]:
-    """10251 and 10259 for this test alone, of all that run at the same time."""
-    with (Path(tempfile.gettempdir()) / "stowplan-well-known-ports").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

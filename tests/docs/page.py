@@ -5,7 +5,8 @@ A comment right before a block tells what to do with it:
     <!-- not run: needs a cluster -->        the block is not executed, for this reason
     <!-- file: rack_care.py -->              the block is the content of that file
     <!-- status: 3 -->                       the command ends with this exit status, not with 0
-    <!-- background: 127.0.0.1:12800 -->     the command goes on while the rest of the page is run; wait for the port
+    <!-- background: 127.0.0.1:12800 -->     the command goes on while the rest of the page is run; wait for the port,
+                                             which is another one, wherever the page names it
 
 Without one, `sh`, `console` and `python` blocks are executed, page by page in a folder of its own, from top to bottom.
 A `text` or `json` block right after a command is what it prints, and in `console` blocks so are the lines without `$`;

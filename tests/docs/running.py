@@ -12,13 +12,23 @@ from pathlib import Path
 
 from tests.docs.page import Block, Page
 
+from stowplan.testing import free_port
+
 _COMMANDS = ("sh", "console", "python")
 _OUTPUTS = ("text", "json")
-_PATIENCE = 200.0
+_TIMEOUT_SECONDS = 200.0
+
+
+_DEFAULT_PORTS = {10259: "--secure-port"}
+"""Ports that commands do not mention because they are a server's default, and the flag that sets them."""
 
 
 class Run:
-    """A page on its way: the folder, the environment, and what goes on in the background."""
+    """A page that is being run: the folder, the environment, and the servers in the background.
+
+    Servers listen on free ports instead of those of the page, so that pages can be run at the same time on one machine:
+    commands, files and expected outputs are read with the free port in the place of the documented one.
+    """
 
     def __init__(self, page: Page, folder: Path, environment: Mapping[str, str]) -> None:
         self.page = page
@@ -26,6 +36,10 @@ class Run:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **environment}
         self._background: dict[str, subprocess.Popen[str]] = {}
+        documented = (block.marks["background"] for block in page.blocks if "background" in block.marks)
+        self._ports = {int(address.rpartition(":")[2]): free_port() for address in sorted(set(documented))}
+        for file in filter(Path.is_file, folder.rglob("*")):
+            self._move_ports(file)
 
     def run(self) -> None:
         """Raises AssertionError where the page does not tell the truth."""
@@ -37,24 +51,24 @@ class Run:
                 elif block.language in _COMMANDS:
                     printed = None if "not run" in block.marks else self._execute(block)
                 elif block.language in _OUTPUTS and block.after_previous and printed is not None:
-                    self._compare(block, printed, block.text)
+                    self._compare(block, printed, self._moved(block.text))
         finally:
             self._end()
 
     def _write(self, block: Block) -> None:
         path = self._folder / block.marks["file"]
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(block.text)
+        path.write_text(self._moved(block.text))
 
     def _execute(self, block: Block) -> str | None:
         if "background" in block.marks:
             self._start(block)
             return None
         if block.language == "python":
-            return self._call(block, [sys.executable, "-"], block.text)
+            return self._call(block, [sys.executable, "-"], self._moved(block.text))
         if block.language == "sh":
-            return self._call(block, ["sh", "-e"], block.text)
-        for command, expected in _console(block.text):
+            return self._call(block, ["sh", "-e"], self._moved(block.text))
+        for command, expected in _console(self._moved(block.text)):
             printed = self._call(block, ["sh", "-e"], command)
             if expected:
                 self._compare(block, printed, expected)
@@ -69,7 +83,7 @@ class Run:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=_PATIENCE,
+            timeout=_TIMEOUT_SECONDS,
             check=False,
         )
         wanted = int(block.marks.get("status", "0"))
@@ -77,15 +91,14 @@ class Run:
         return done.stdout
 
     def _start(self, block: Block) -> None:
-        """Start what does not end by itself, and wait until it listens. It takes the place of what listened there."""
-        address = block.marks["background"]
+        """Start a server and wait until it listens. It replaces the server that listened there before."""
+        address = self._moved(block.marks["background"])
         self._stop(address)
-        assert not _listens(address), f"{self._where(block)}: somebody else listens on {address}"
+        assert not _listens(address), f"{self._where(block)}: another process listens on {address}"
         log = self._folder / f".background-{block.line}.log"
         with log.open("w") as output:
-            command = block.text.replace("$ ", "", 1) if block.language == "console" else block.text
             process = subprocess.Popen(
-                ["sh", "-ec", command],
+                ["sh", "-ec", self._server_command(block)],
                 cwd=self._folder,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
@@ -95,11 +108,31 @@ class Run:
                 start_new_session=True,
             )
         self._background[address] = process
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
         while not _listens(address):
             gone = process.poll() is not None or time.monotonic() > deadline
-            assert not gone, f"{self._where(block)}: nobody listens on {address}\n{log.read_text()}"
+            assert not gone, f"{self._where(block)}: no process listens on {address}\n{log.read_text()}"
             time.sleep(0.05)
+
+    def _server_command(self, block: Block) -> str:
+        text = block.text.replace("$ ", "", 1) if block.language == "console" else block.text
+        documented = int(block.marks["background"].rpartition(":")[2])
+        if documented in _DEFAULT_PORTS:
+            return f"{text.rstrip()} {_DEFAULT_PORTS[documented]}={self._ports[documented]}"
+        return self._moved(text)
+
+    def _moved(self, text: str) -> str:
+        """A text with the ports of this run in the place of the documented ones."""
+        numbers = "|".join(map(str, self._ports)) or "(?!)"
+        return re.sub(rf"(?<![\w.])(?:{numbers})(?!\w)", lambda found: str(self._ports[int(found[0])]), text)
+
+    def _move_ports(self, file: Path) -> None:
+        try:
+            text = file.read_text()
+        except UnicodeDecodeError:
+            return
+        if self._moved(text) != text:
+            file.write_text(self._moved(text))
 
     def _compare(self, block: Block, printed: str, expected: str) -> None:
         where = self._where(block)

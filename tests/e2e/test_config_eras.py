@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -14,7 +13,6 @@ import pytest
 from tests.eras import samples
 from tests.extenders import WebExtender
 
-from stowplan.config.conversion.insecure_addresses import INSECURE_PORT
 from stowplan.testing import (
     ADMIN,
     SCHEDULER,
@@ -28,7 +26,7 @@ from stowplan.testing import (
     pod,
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("well_known_ports")]
+pytestmark = pytest.mark.e2e
 
 PLUGIN = """
 from stowplan import Plugin
@@ -110,28 +108,20 @@ def bound(api: KubeApi, namespace: str, scheduler: str = "default-scheduler") ->
     return f"for-{scheduler}" in api.wait_for_pods_bound(namespace, count=1)
 
 
-def is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
-
-
 def test_a_policy_in_a_file_and_the_probes_of_its_time(
     kube_api: KubeApi, namespace: str, start: Start, extender: WebExtender, tmp_path: Path
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(samples.text_of("policy-extender-only").replace("http://127.0.0.1:8888", extender.prefix))
     kube_api.create(node("n1", cpu="4"))
-    default_port = is_free(INSECURE_PORT)
-    port = free_port()
-    flags = ["--bind-address=127.0.0.1", f"--secure-port={port}", "--leader-elect=true"]
-    process = start("v1alpha1-policy-file", *flags, places={samples.POLICY: str(policy)})
+    plain = f"127.0.0.1:{free_port()}"
+    flags = ["--bind-address=127.0.0.1", f"--secure-port={free_port()}", "--leader-elect=true"]
+    addresses = f"healthzBindAddress: {plain}\nmetricsBindAddress: {plain}\nalgorithmSource:"
+    start("v1alpha1-policy-file", *flags, places={samples.POLICY: str(policy), "algorithmSource:": addresses})
     assert bound(kube_api, namespace)
     assert extender.of("/filter")[0]["NodeNames"] == ["n1"]
-    if default_port:
-        assert get(f"http://127.0.0.1:{INSECURE_PORT}/healthz") == "ok"
-        assert "scheduler_schedule_attempts_total" in get(f"http://127.0.0.1:{INSECURE_PORT}/metrics")
-    else:
-        assert "not served over plain HTTP" in process.log.read_text()
+    assert get(f"http://{plain}/healthz") == "ok"
+    assert "scheduler_schedule_attempts_total" in get(f"http://{plain}/metrics")
     kube_api.delete("coordination.k8s.io/v1/Lease", "kube-scheduler", "kube-system")
 
 

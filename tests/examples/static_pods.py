@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from tests.e2e.extending import ExtenderProcess
 
-from stowplan.testing import SCHEDULER, ControlPlane, Process
+from stowplan.testing import SCHEDULER, ControlPlane, Process, free_port
 from stowplan.testing.binaries import require
 
 MOUNTED = "/etc/kubernetes"
@@ -51,6 +51,8 @@ class StaticPod:
         assert name == "kube-scheduler"
         own = [sys.executable, "-m", "stowplan", "scheduler"]
         command = [str(require([name])[0])] if source.name == SUPPORTED else own
+        self._port = free_port()
+        flags += [f"--secure-port={self._port}"] if self.probe["scheme"] == "HTTPS" else self._insecure_flags()
         self.process = Process(f"{name} of {source.name}", [*command, *flags], folder / "log")
 
     @property
@@ -67,15 +69,18 @@ class StaticPod:
         return {Path(path).name for path in paths.values()}
 
     def is_alive(self) -> bool:
-        """Result of the kubelet's liveness probe."""
+        """Result of the kubelet's liveness probe, on the port of this process instead of the manifest's."""
         probe = self.probe
-        url = f"{probe['scheme'].lower()}://{probe['host']}:{probe['port']}{probe['path']}"
+        url = f"{probe['scheme'].lower()}://{probe['host']}:{self._port}{probe['path']}"
         trusting = ssl._create_unverified_context()  # as the kubelet does
         try:
             with urllib.request.urlopen(url, timeout=5, context=trusting) as reply:
                 return bool(reply.read() == b"ok")
         except OSError:
             return False
+
+    def _insecure_flags(self) -> list[str]:
+        return [f"--port={self._port}", "--address=127.0.0.1", "--secure-port=0"]
 
     # Interface that the fixtures expect
     @property

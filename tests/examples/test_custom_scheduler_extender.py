@@ -27,11 +27,7 @@ TEAM = "example.com/team"
 OTHERS = "node(s) belong to another team"
 BINDING = "binding {}/{} to {}"
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.slow,
-    pytest.mark.usefixtures("well_known_ports"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 def team_nodes() -> list[dict[str, Any]]:

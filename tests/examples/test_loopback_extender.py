@@ -15,11 +15,7 @@ from stowplan.testing import ControlPlane, KubeApi, node, pod, wait_until
 FOLDER = Path(__file__).parents[2] / "examples" / "01-loopback-extender"
 HERE = "http://127.0.0.1:8080/"
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.slow,
-    pytest.mark.usefixtures("well_known_ports"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("release", ["v1.16", "v1.36"])

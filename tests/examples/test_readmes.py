@@ -24,7 +24,6 @@ NO_OBJECTS = {"KubeSchedulerConfiguration", "Policy"}
 TUTORIALS = Page(ROOT / "docs" / "explanation" / "coming-from-the-classic-tutorials.md")
 SECTIONS = re.split(r"^## ", TUTORIALS.text, flags=re.MULTILINE)[1:]
 OLD = "configs-of-old-releases"
-SCHEDULERS_PORT = ":10259"
 APPLIED = (
     "ConfigMap",
     "ServiceAccount",
@@ -75,8 +74,6 @@ def test_the_commands_of(page: Page, tmp_path: Path, request: pytest.FixtureRequ
     """In a copy of the folder, since some commands write files."""
     folder = tmp_path / named(page)
     shutil.copytree(page.path.parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    if any(block.marks.get("background", "").endswith(SCHEDULERS_PORT) for block in page.blocks):
-        request.getfixturevalue("well_known_ports")
     Run(page, folder, request.getfixturevalue("cluster") if page.needs_control_plane else {}).run()
 
 

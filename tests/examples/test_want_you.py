@@ -18,11 +18,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "02-want-you"
 PREFIX = "http://127.0.0.1:8888/"
 WANTED = "10-9-101-66"
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.slow,
-    pytest.mark.usefixtures("well_known_ports"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 def post(extender: ExampleExtender, body: str, path: str = "/filter") -> str:

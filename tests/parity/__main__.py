@@ -80,9 +80,7 @@ def play(referee: Referee, seed: int, index: int, nodes: int, pods: int) -> None
 @click.option(
     "--cases",
     type=click.Path(path_type=Path),
-    default=Path(tempfile.gettempdir(), "stowplan-parity.jsonl"),
-    show_default=True,
-    help="Write disagreements there, as cases for `stowplan evaluate`.",
+    help="Write disagreements there, as cases for `stowplan evaluate`; otherwise to a new temporary folder.",
 )
 @click.option("--logs", type=click.Path(path_type=Path), help="Keep there what the schedulers log, at length.")
 def main(
@@ -93,11 +91,11 @@ def main(
     seed: int,
     result: Path | None,
     resume: bool,
-    cases: Path,
+    cases: Path | None,
     logs: Path | None,
 ) -> None:
     """Compare the outcomes of our scheduler with those of kube-scheduler."""
-    run = Run(Tally(tell=_tell), {"seed": seed, "nodes_each": nodes, "pods_each": pods}, result, cases)
+    run = Run(Tally(tell=_tell), {"seed": seed, "nodes_each": nodes, "pods_each": pods}, result, cases or _new_file())
     if resume:
         run.resume()
     with two_sides(logs) as sides, Referee(*sides, run.tally) as referee:
@@ -107,6 +105,10 @@ def main(
             click.echo(run.progress(workloads), err=True)
     click.echo(run.text(), nl=False)
     sys.exit(1 if run.tally.counts["disagreements"] else 0)
+
+
+def _new_file() -> Path:
+    return Path(tempfile.mkdtemp(prefix="stowplan-parity-"), "disagreements.jsonl")
 
 
 def _tell(problem: str) -> None:

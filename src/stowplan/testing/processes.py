@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -20,8 +19,9 @@ LOG_LINES_SHOWN = 30
 _STILL_OURS = '[ "$PPID" = "$0" ] && exec "$@"'
 """For a shell: become this command, unless the process that asked for it, $0, is gone."""
 
-_PORTS_APART = 64
-_latest_ports: deque[int] = deque(maxlen=32)
+_MAX_RESERVED_PORTS = 128
+_reserved_ports: dict[int, int] = {}
+"""The latest ports that `free_port` returned, with the file descriptors of the sockets that reserve them."""
 
 
 class Process:
@@ -133,22 +133,37 @@ def _tied_to_us() -> list[str]:
 
 
 def free_port() -> int:
-    """A port on loopback that nobody listens on.
+    """A port on loopback on which no process listens.
 
-    It is from below those that the kernel hands out by itself: these may become the near end of somebody's connection
-    while a server that a test has stopped is down, and it could not come back. It is not yet taken: so that nobody gets
-    the same one meanwhile, test runs side by side draw from different ports, and a run does not draw one again soon.
+    It is below the ephemeral ports: the kernel could give one of those to an outgoing connection while a test has its
+    server stopped, and the server could not start again. On Linux the port is reserved against other calls, also of
+    other test runs on this machine, until the process ends or has drawn many more.
     """
     bounds = Path("/proc/sys/net/ipv4/ip_local_port_range")
     first_handed_out = int(bounds.read_text().split()[0]) if bounds.exists() else 32768
-    everybodys = range(min(10_000, first_handed_out - 1), first_handed_out)
-    candidates = everybodys[os.getpid() % _PORTS_APART :: _PORTS_APART] or everybodys
+    candidates = range(min(10_000, first_handed_out - 1), first_handed_out)
     for _ in range(200):
         port = secrets.choice(candidates)
-        if port not in _latest_ports and _is_free(port):
-            _latest_ports.append(port)
+        if port not in _reserved_ports and _is_free(port) and (reservation := _reserve(port)) is not None:
+            _reserved_ports[port] = reservation
+            if len(_reserved_ports) > _MAX_RESERVED_PORTS:
+                os.close(_reserved_ports.pop(next(iter(_reserved_ports))))
             return port
     raise ProcessFailedError("there is no free port on 127.0.0.1")
+
+
+def _reserve(port: int) -> int | None:
+    """The file descriptor of a socket whose name stands for the port, or None where another process holds it.
+
+    The kernel gives an abstract name to one socket at a time, and frees it when the socket or its process ends.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as holder:
+        try:
+            if sys.platform == "linux":
+                holder.bind(f"\0stowplan-port-{port}")
+        except OSError:
+            return None
+        return holder.detach()
 
 
 def _is_free(port: int) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stowplan.testing import processes
 from stowplan.testing.errors import NotInTimeError, ProcessFailedError
 from stowplan.testing.processes import Process, cpu_seconds, free_port, peak_rss_mib, rss_mib
 from stowplan.testing.waiting import wait_until
@@ -89,6 +90,7 @@ def test_nothing_to_say_of_one_that_was_not_started(tmp_path: Path) -> None:
 ORPHAN_MAKER = """
 import sys, time
 from pathlib import Path
+from stowplan.testing import processes
 from stowplan.testing.processes import Process
 process = Process("sleep", ["sleep", "60"], Path(sys.argv[1]))
 process.start()
@@ -99,6 +101,7 @@ time.sleep(60)
 LATECOMER_MAKER = """
 import os, sys, time
 from pathlib import Path
+from stowplan.testing import processes
 from stowplan.testing.processes import Process
 slow = Path(sys.argv[2]) / "setpriv"
 slow.write_text('''#!/bin/sh
@@ -134,6 +137,19 @@ def test_free_ports_can_be_listened_on_and_differ() -> None:
         assert 1024 < port < 32768
     with socket.create_server(("127.0.0.1", ports.pop())):
         pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs abstract socket names")
+def test_a_free_port_is_not_given_to_another_process() -> None:
+    script = "from stowplan.testing import processes; import sys; print(processes._reserve(int(sys.argv[1])))"
+    found = subprocess.run([sys.executable, "-c", script, str(free_port())], capture_output=True, text=True, check=True)
+    assert found.stdout == "None\n"
+
+
+def test_few_ports_are_reserved_at_a_time() -> None:
+    ports = [free_port() for _ in range(processes._MAX_RESERVED_PORTS + 5)]
+    assert set(processes._reserved_ports) <= set(ports)
+    assert len(processes._reserved_ports) == processes._MAX_RESERVED_PORTS
 
 
 def test_cpu_and_memory_of_this_process() -> None:
