@@ -9,12 +9,11 @@ from stowplan.api.kinds import Kind
 from stowplan.cache.stores import key_of
 from stowplan.cli.progress import Progress
 from stowplan.cluster.kubeconfig import load_connection
+from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.cluster.snapshot import Snapshot, take_snapshot
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 from stowplan.simulator.apply import Live
 from stowplan.simulator.manifests import SIMULATED
-
-_REQUIRED = ("Node", "Pod")
 
 
 class LiveCluster(NamedTuple):
@@ -34,8 +33,8 @@ def read_cluster(
     connection = load_connection(kubeconfig, context=context)
     snapshot = take_snapshot(
         connection,
-        sorted(SIMULATED.values(), key=lambda kind: kind.name not in _REQUIRED),
-        required=_REQUIRED,
+        sorted(SIMULATED.values(), key=lambda kind: kind.name not in REQUIRED_KINDS),
+        required=REQUIRED_KINDS,
         keep_objects=keep_objects,
         on_progress=lambda count: progress.start(f"reading the cluster: {count:,} objects"),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from stowplan.api.kinds import Kind
@@ -15,18 +15,17 @@ from stowplan.cluster.event_recorder import EventRecorder
 from stowplan.cluster.executor import InstructionExecutor
 from stowplan.cluster.leader_election import ElectorThread
 from stowplan.cluster.ratelimit import TokenBucket
-from stowplan.cluster.reflector import UNFINISHED_PODS, EventSink, Reflector
+from stowplan.cluster.reflector import REQUIRED_KINDS, UNFINISHED_PODS, EventSink, Reflector, watched_kinds
 from stowplan.cluster.write_client import CONNECTIONS, Observe, Writer
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine import CheckedEngine, Engine, Observer
 from stowplan.engine.engine import UNSCHEDULABLE_TIMEOUT_SECONDS
 from stowplan.extender.client import HttpExtender, kinds_kept, needs_victims
-from stowplan.runtime import Registry
+from stowplan.runtime import Profile, Registry
 from stowplan.runtime.gc_tuning import settle_heap
 from stowplan.scheduler.device_taints import RULES, TaintedSlices
 from stowplan.scheduler.plugin_calls import PluginCaller
-from stowplan.scheduler.scheduling_loop import REQUIRED_KINDS, SchedulingLoop
-from stowplan.scheduler.watched_kinds import kinds_read
+from stowplan.scheduler.scheduling_loop import SchedulingLoop
 
 DRAIN_SECONDS = 2.5
 """How long bindings and other writes under way may take when the scheduler is to end."""
@@ -215,3 +214,12 @@ class Scheduler:
         keep = kind.name in self._kept
         required = kind.name in REQUIRED_KINDS or (kind is RULES and self._settings.taint_rules)
         await Reflector(client, kind, sink, field_selector=selector, keep_objects=keep, required=required).run()
+
+
+def kinds_read(profiles: Iterable[Profile], taint_rules: bool = False) -> list[Kind]:
+    """Kinds that the enabled plugins read; with `taint_rules`, DeviceTaintRules are watched with ResourceSlices."""
+    plugins = {plugin for profile in profiles for point in profile.points.values() for plugin in point}
+    read = {kind for plugin in plugins for kind in plugin.reads}
+    if taint_rules and "ResourceSlice" in read:
+        read.add(RULES.name)
+    return watched_kinds(read)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from stowplan import logs
 from stowplan.api.kinds import Kind
+from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.engine import Engine
 from stowplan.framework import Call, Failure, Instruction, Request
 from stowplan.framework.extender import CallExtender
@@ -21,9 +22,6 @@ log = logs.get(__name__)
 
 SLICE = 0.004
 """Seconds that cycles may run before the loop looks at its sockets again."""
-
-REQUIRED_KINDS = ("Node", "Pod")
-"""Without these nothing can be scheduled right, so nothing is."""
 
 LOOK_AGAIN = 0.02
 """Seconds until the next look at something that nobody tells of."""
@@ -188,15 +186,15 @@ class SchedulingLoop:
                 if isinstance(instruction, Call):
                     self._caller.start(instruction, partial(self._answer, instruction))
                 elif isinstance(instruction, CallExtender):
-                    self._ask(instruction)
+                    self._call_extender(instruction)
                 else:
                     self._executor.execute(instruction, self._answer)
 
-    def _ask(self, request: CallExtender) -> None:
+    def _call_extender(self, request: CallExtender) -> None:
         if request.verb == "bind" and not self._may_schedule():
             self._answer(request, Failure("another scheduler leads now"))
         else:
-            self._caller.ask(request, partial(self._answer, request))
+            self._caller.call_extender(request, partial(self._answer, request))
 
     def _answer(self, request: Request, outcome: Any) -> None:
         try:

@@ -11,7 +11,7 @@ from stowplan import api
 from stowplan.api.kinds import KINDS, Kind
 from stowplan.engine import Engine
 from stowplan.scheduler.device_taints import RULES, SLICES, TaintedSlices, with_taints
-from stowplan.scheduler.watched_kinds import kinds_read
+from stowplan.scheduler.scheduler import kinds_read
 
 LACKING = "0/1 nodes are available: 1 cannot allocate all claims."
 

@@ -7,5 +7,6 @@ May import: `client`, `paths`, `errors` of `cluster`; `api`.
 
 from stowplan.cluster.reflector.reflector import UNFINISHED_PODS, EventSink, Reflector
 from stowplan.cluster.reflector.watch_frames import Item
+from stowplan.cluster.reflector.watched_kinds import REQUIRED_KINDS, watched_kinds
 
-__all__ = ["UNFINISHED_PODS", "EventSink", "Item", "Reflector"]
+__all__ = ["REQUIRED_KINDS", "UNFINISHED_PODS", "EventSink", "Item", "Reflector", "watched_kinds"]

@@ -8,7 +8,7 @@ A transport calls `Handlers.answer`: it calls `answer(state, call)` of the verb'
 plugins through `runtime.out_of_tree.plugin_runner`. An informer cache changes its cluster through `Handlers.apply`.
 """
 
-from stowplan.extender.handlers.exclusive import Change, OutOfTimeError
+from stowplan.extender.handlers.exclusive import Change
 from stowplan.extender.handlers.group_member import GroupMember
 from stowplan.extender.handlers.handler_state import ClusterCache, ReservationPort
 from stowplan.extender.handlers.handlers import Handlers
@@ -21,7 +21,6 @@ __all__ = [
     "ClusterCache",
     "GroupMember",
     "Handlers",
-    "OutOfTimeError",
     "ReservationPort",
     "Verb",
     "VerbReply",

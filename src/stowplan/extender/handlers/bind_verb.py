@@ -15,7 +15,6 @@ from stowplan import api
 from stowplan.extender.handlers.handler_state import HandlerState
 from stowplan.extender.handlers.node_results import reason
 from stowplan.extender.handlers.pod_cycles import PodCycle
-from stowplan.extender.handlers.threads import VerbThreads
 from stowplan.extender.handlers.verb_call import VerbCall, VerbReply
 from stowplan.extender.wire.server_replies import write_bind_result
 from stowplan.extender.wire.server_requests import BindRequest, read_bind
@@ -24,6 +23,7 @@ from stowplan.framework import Code, Failure, Request, Status
 from stowplan.framework.points import POST_BIND, RESERVE, implements_point
 from stowplan.framework.safe_text import raised
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
+from stowplan.runtime.out_of_tree.threads import PluginThreads
 from stowplan.runtime.points.binding_points import run_all, run_bind, run_in_reverse, run_pre_bind, run_until_failure
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ T = TypeVar("T")
 NO_BINDER = Status(Code.Error, "no plugin binds this pod, and the extender has no access to the cluster to do so")
 
 
-async def answer(state: HandlerState, call: VerbCall, threads: VerbThreads) -> VerbReply:
+async def answer(state: HandlerState, call: VerbCall, threads: PluginThreads) -> VerbReply:
     request = call.request = read_bind(call.body)
     call.set_pod(api.ObjectMeta(name=request.pod_name, namespace=request.pod_namespace, uid=request.pod_uid))
     call.facts.node_name = request.node
@@ -75,7 +75,7 @@ class _BindingCycle:
     """The binding cycle of one pod and node."""
 
     def __init__(
-        self, state: HandlerState, call: VerbCall, cycle: PodCycle, node_name: str, threads: VerbThreads
+        self, state: HandlerState, call: VerbCall, cycle: PodCycle, node_name: str, threads: PluginThreads
     ) -> None:
         self._state = state
         self._call = call

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from stowplan import logs
-from stowplan.errors import StowplanError
+from stowplan.runtime.out_of_tree.threads import OutOfTimeError
 
 log = logs.get(__name__)
 
@@ -22,10 +22,6 @@ Change = Callable[[], None]
 OVERTAKE_AFTER_SECONDS = 0.1
 """Time after its deadline until a request is overtaken; most late requests end by themselves."""
 _MAX_WAIT_SECONDS = 1.0
-
-
-class OutOfTimeError(StowplanError):
-    """The deadline of a request has passed."""
 
 
 class Exclusive:

@@ -11,19 +11,22 @@ from stowplan import logs
 from stowplan.errors import StowplanError
 from stowplan.extender import deadline
 from stowplan.extender.handlers import bind_verb, filter_verb, preempt_verb, prioritize_verb
-from stowplan.extender.handlers.exclusive import Change, OutOfTimeError
+from stowplan.extender.handlers.exclusive import Change
 from stowplan.extender.handlers.group_member import GroupMember
 from stowplan.extender.handlers.handler_state import ClusterCache, HandlerState, ReservationPort
 from stowplan.extender.handlers.node_results import printable
-from stowplan.extender.handlers.threads import VerbThreads
 from stowplan.extender.handlers.verb_call import Verb, VerbCall, VerbReply
 from stowplan.extender.policy import OperatorPolicy
 from stowplan.extender.wire.errors import WireError
+from stowplan.runtime.out_of_tree.threads import OutOfTimeError, PluginThreads
 
 log = logs.get(__name__)
 
 _ANSWERS = {"filter": filter_verb.answer, "prioritize": prioritize_verb.answer, "preempt": preempt_verb.answer}
 _FALLBACKS = {"filter": filter_verb.fallback, "prioritize": prioritize_verb.fallback, "bind": bind_verb.fallback}
+
+
+_MAX_STUCK_REQUESTS = 64
 
 
 class Handlers:
@@ -45,7 +48,7 @@ class Handlers:
     ) -> None:
         self._state = HandlerState(members, policy or OperatorPolicy(), cluster_cache, reservations, clock)
         self._clock = clock
-        self._threads = VerbThreads()
+        self._threads = PluginThreads("extender", max_stuck=_MAX_STUCK_REQUESTS)
         self.policy = self._state.policy
         self.serves: frozenset[Verb] = self._state.serves
         """The verbs that any plugin implements; `bind` also with access to the cluster."""

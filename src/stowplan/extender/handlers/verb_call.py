@@ -7,8 +7,8 @@ from copy import copy
 from typing import Any, Literal
 
 from stowplan.api import ObjectMeta
-from stowplan.extender.handlers.exclusive import OutOfTimeError
 from stowplan.framework import DecisionRecord
+from stowplan.runtime.out_of_tree.threads import OutOfTimeError
 
 Verb = Literal["filter", "prioritize", "preempt", "bind"]
 VERBS: tuple[Verb, ...] = ("filter", "prioritize", "preempt", "bind")

@@ -9,13 +9,11 @@ from typing import Any
 from stowplan import api, logs
 from stowplan.api.kinds import Kind
 from stowplan.cache import Cluster
+from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.extender.reservations import ReservationBook
 from stowplan.framework import Pod
 
 log = logs.get(__name__)
-
-REQUIRED = ("Node", "Pod")
-"""Kinds that must be synced before requests with node names can be answered."""
 
 _FINISHED = ("Succeeded", "Failed")
 
@@ -29,7 +27,7 @@ class InformerCache:
 
     def __init__(
         self,
-        kinds: Collection[str] = REQUIRED,
+        kinds: Collection[str] = REQUIRED_KINDS,
         *,
         reservations: ReservationBook | None = None,
         keep_objects: bool = False,
@@ -76,7 +74,7 @@ class InformerCache:
 
     def forbidden(self, kind: Kind, verb: str) -> None:
         """Reading the kind is forbidden: nodes and pods stay unsynced, other kinds count as synced."""
-        if kind.name not in REQUIRED:
+        if kind.name not in REQUIRED_KINDS:
             self.synced(kind)
 
     def _receive(self, kind: Kind, change: Callable[[], None]) -> None:

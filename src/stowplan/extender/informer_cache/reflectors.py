@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 
-from stowplan.api.kinds import KINDS
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
-from stowplan.cluster.reflector import UNFINISHED_PODS, Reflector
-from stowplan.extender.informer_cache.informer_cache import REQUIRED, InformerCache
+from stowplan.cluster.reflector import REQUIRED_KINDS, UNFINISHED_PODS, Reflector, watched_kinds
+from stowplan.extender.informer_cache.informer_cache import InformerCache
 
 
 class InformerReflectors:
@@ -23,8 +22,7 @@ class InformerReflectors:
     ) -> None:
         self._connection = connection
         self._cache = cache
-        # Objects that pods refer to are listed before pods.
-        self._kinds = [KINDS[name] for name in (*sorted(set(kinds) - set(REQUIRED)), *REQUIRED)]
+        self._kinds = watched_kinds(kinds)
         self._keep_objects = keep_objects
         self._client: Client | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -37,8 +35,8 @@ class InformerReflectors:
                 kind,
                 self._cache,
                 field_selector=UNFINISHED_PODS if kind.name == "Pod" else "",
-                keep_objects=self._keep_objects and kind.name in REQUIRED,
-                required=kind.name in REQUIRED,
+                keep_objects=self._keep_objects and kind.name in REQUIRED_KINDS,
+                required=kind.name in REQUIRED_KINDS,
             )
             self._tasks.append(asyncio.create_task(reflector.run(), name=kind.resource))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, cast
 
 from stowplan import logs
-from stowplan.api.kinds import KINDS
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.kubeconfig import load_connection
+from stowplan.cluster.reflector import watched_kinds
 from stowplan.errors import ConfigError
 from stowplan.extender.handlers import VERBS, GroupMember, Handlers
 from stowplan.extender.informer_cache import InformerCache, InformerReflectors
@@ -69,7 +69,8 @@ class ExtenderServer:
         factories: list[Any] = [member.factory for member in self._members]
         if self._connection is None:
             return
-        kinds = _kinds_read(factories)
+        read = {kind for factory in factories for kind in getattr(factory, "reads", ())}
+        kinds = [kind.name for kind in watched_kinds(read)]
         keep = any(getattr(factory, "needs_objects", False) for factory in factories)
         self.informer_cache = InformerCache(
             kinds, reservations=self.reservations, keep_objects=keep, on_synced=self._on_synced
@@ -244,14 +245,6 @@ def _connect(config: ExtenderServerConfiguration) -> Connection | None:
     if cluster.leader_election.leader_elect:
         raise ConfigError("--leader-elect: the lease is kept in a cluster; name one by --kubeconfig or --in-cluster")
     return None
-
-
-def _kinds_read(factories: Iterable[Any]) -> tuple[str, ...]:
-    read = {kind for factory in factories for kind in getattr(factory, "reads", ())}
-    unknown = sorted(read - set(KINDS))
-    if unknown:
-        raise ConfigError(f"a plugin reads kinds that cannot be watched: {', '.join(unknown)}")
-    return tuple(sorted(read | {"Node", "Pod"}))
 
 
 def _with_factory(member: GroupMember, make: Any) -> GroupMember:

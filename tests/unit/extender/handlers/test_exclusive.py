@@ -7,8 +7,8 @@ from time import monotonic
 
 import pytest
 
-from stowplan.extender.handlers import OutOfTimeError
 from stowplan.extender.handlers.exclusive import OVERTAKE_AFTER_SECONDS, Exclusive
+from stowplan.runtime.out_of_tree.threads import OutOfTimeError
 
 
 def beside(function: Callable[[], object]) -> threading.Thread:

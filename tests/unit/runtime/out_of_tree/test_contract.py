@@ -29,7 +29,7 @@ from stowplan.framework import (
     skip,
     wait,
 )
-from stowplan.scheduler.watched_kinds import kinds_read
+from stowplan.scheduler.scheduler import kinds_read
 
 PROOFS: dict[str, Callable[[], None]] = {}
 

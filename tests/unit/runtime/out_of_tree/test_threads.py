@@ -7,13 +7,12 @@ import threading
 
 import pytest
 
-from stowplan.extender.handlers.exclusive import OutOfTimeError
-from stowplan.extender.handlers.threads import VerbThreads
+from stowplan.runtime.out_of_tree.threads import OutOfTimeError, PluginThreads
 
 
 def test_results_and_errors_come_back() -> None:
     async def scene() -> None:
-        threads = VerbThreads()
+        threads = PluginThreads("extender", max_stuck=64)
         assert await threads.call(lambda: threading.current_thread().name, 60) == "extender"
         with pytest.raises(ZeroDivisionError):
             await threads.call(lambda: 1 // 0, None)
@@ -24,7 +23,7 @@ def test_results_and_errors_come_back() -> None:
 
 def test_threads_are_used_again() -> None:
     async def scene() -> None:
-        threads = VerbThreads()
+        threads = PluginThreads("extender", max_stuck=64)
         found = set()
         for _ in range(20):
             found.add(await threads.call(threading.get_ident, 60))
@@ -37,7 +36,7 @@ def test_what_does_not_return_is_left_behind_until_it_is_too_much() -> None:
     let_go = threading.Event()
 
     async def scene() -> None:
-        threads = VerbThreads(most=2)
+        threads = PluginThreads("extender", max_stuck=2)
         for _ in range(2):
             with pytest.raises(OutOfTimeError, match="no answer within"):
                 await threads.call(let_go.wait, 0.01)
@@ -45,8 +44,25 @@ def test_what_does_not_return_is_left_behind_until_it_is_too_much() -> None:
             await threads.call(lambda: 1, 60)
         let_go.set()
         async with asyncio.timeout(60):
-            while threads._idle._value < 2:
+            while threads.stuck:
                 await asyncio.sleep(0.01)
         assert await threads.call(lambda: 1, 60) == 1
+
+    asyncio.run(scene())
+
+
+def test_a_call_that_waits_for_a_thread_at_its_deadline_is_not_made() -> None:
+    let_go, called = threading.Event(), threading.Event()
+
+    async def scene() -> None:
+        threads = PluginThreads("extender", 1, max_stuck=64)
+        busy = asyncio.create_task(threads.call(let_go.wait, 60))
+        await asyncio.sleep(0)
+        with pytest.raises(OutOfTimeError, match="no answer within"):
+            await threads.call(called.set, 0.01)
+        assert threads.stuck == 0
+        let_go.set()
+        assert await busy
+        assert await threads.call(called.is_set, 60) is False
 
     asyncio.run(scene())

@@ -5,19 +5,19 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import pytest
 from tests.builders import until
 
 from stowplan.framework import Failure
-from stowplan.scheduler import threads
-from stowplan.scheduler.threads import PluginThreads
+from stowplan.runtime.out_of_tree.threads import PluginThreads
+from stowplan.scheduler.plugin_calls import TimedThreads
 
 
 class Calls:
     """Functions that are called, and the answers."""
 
-    def __init__(self, deadline: float) -> None:
-        self.threads = PluginThreads(asyncio.get_running_loop(), deadline)
+    def __init__(self, deadline: float, max_running: int = 64, max_stuck: int = 512) -> None:
+        self.pool = PluginThreads("plugin", max_running, max_stuck=max_stuck)
+        self.threads = TimedThreads(asyncio.get_running_loop(), deadline, self.pool)
         self.answers: list[Any] = []
 
     def call(self, function: Callable[[], Any], times: int = 1) -> None:
@@ -45,11 +45,9 @@ def test_threads_are_used_again() -> None:
     run(scene)
 
 
-def test_time_spent_waiting_for_a_thread_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "THREADS", 1)
-
+def test_time_spent_waiting_for_a_thread_does_not_count() -> None:
     async def scene() -> None:
-        calls, pause = Calls(1.0), threading.Event()
+        calls, pause = Calls(1.0, max_running=1), threading.Event()
         calls.call(lambda: pause.wait(0.3), times=4)
         assert await calls.first(4) == [False] * 4
         calls.threads.close()
@@ -57,11 +55,9 @@ def test_time_spent_waiting_for_a_thread_does_not_count(monkeypatch: pytest.Monk
     run(scene)
 
 
-def test_threads_that_are_stuck_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "THREADS", 2)
-
+def test_threads_that_are_stuck_are_replaced() -> None:
     async def scene() -> None:
-        calls, never = Calls(0.4), threading.Event()
+        calls, never = Calls(0.4, max_running=2), threading.Event()
         calls.call(never.wait, times=3)
         calls.call(lambda: "done", times=5)
         answers = await calls.first(8)
@@ -72,20 +68,18 @@ def test_threads_that_are_stuck_are_replaced(monkeypatch: pytest.MonkeyPatch) ->
     run(scene)
 
 
-def test_when_too_many_are_stuck_no_more_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "MOST_STUCK", 2)
-
+def test_when_too_many_are_stuck_no_more_are_called() -> None:
     async def scene() -> None:
-        calls, never = Calls(0.05), threading.Event()
+        calls, never = Calls(0.05, max_stuck=2), threading.Event()
         calls.call(never.wait, times=2)
         await calls.first(2)
         calls.call(lambda: "called")
         assert calls.answers[2].message == "was not called: 2 calls before it have not returned"
         never.set()
         async with asyncio.timeout(60):
-            while calls.threads._stuck:
+            while calls.pool.stuck:
                 await asyncio.sleep(0.001)
-        calls.threads._deadline = 60.0
+        calls.threads.deadline = 60.0
         calls.call(lambda: "called")
         assert (await calls.first(4))[3] == "called"
         calls.threads.close()
@@ -96,10 +90,10 @@ def test_when_too_many_are_stuck_no_more_are_called(monkeypatch: pytest.MonkeyPa
 def test_a_function_that_never_returns_does_not_keep_the_process() -> None:
     program = """
 import asyncio, threading
-from stowplan.scheduler.threads import PluginThreads
+from stowplan.scheduler.plugin_calls import TimedThreads
 
 async def main():
-    PluginThreads(asyncio.get_running_loop(), 60).call(threading.Event().wait, print)
+    TimedThreads(asyncio.get_running_loop(), 60).call(threading.Event().wait, print)
     await asyncio.sleep(0.1)
 
 asyncio.run(main())
