@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stowplan.framework import Bind, CycleState, Failure, Pod, Status, error
+from stowplan import framework as fwk
 from stowplan.plugins.base import InTreePlugin
 
 
@@ -11,6 +11,6 @@ class DefaultBinder(InTreePlugin):
 
     name = "DefaultBinder"
 
-    async def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        outcome = await Bind(pod, node_name)
-        return error(outcome.message) if isinstance(outcome, Failure) else None
+    async def bind(self, state: fwk.CycleState, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
+        outcome = await fwk.Bind(pod, node_name)
+        return fwk.error(outcome.message) if isinstance(outcome, fwk.Failure) else None

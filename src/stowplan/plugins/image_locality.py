@@ -6,8 +6,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from stowplan import framework as fwk
 from stowplan.cache.columns import Floats
-from stowplan.framework import CycleState, NodeInfo, Nodes, Pod, PodTemplate, Scores, no_scores
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "ImageLocality"
@@ -26,7 +26,7 @@ class PodImages:
 
     __slots__ = ("images", "most")
 
-    def __init__(self, template: PodTemplate) -> None:
+    def __init__(self, template: fwk.PodTemplate) -> None:
         spec = template.spec
         containers = (*spec.init_containers, *spec.containers)
         references = [c.image for c in containers] + [v.image.reference for v in spec.volumes if v.image is not None]
@@ -40,14 +40,14 @@ class ImageLocality(InTreePlugin):
     name = NAME
     scope = "node"
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         return bool(template.spec.containers or template.spec.init_containers)
 
-    def signature(self, template: PodTemplate) -> Hashable:
+    def signature(self, template: fwk.PodTemplate) -> Hashable:
         wanted = self._wanted(template)
         return (tuple(sorted(wanted.images)), wanted.most, self.nodes.images.version, self.nodes.membership)
 
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+    def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         wanted = self._wanted(pod.template)
         total = 0
         for name in wanted.images:
@@ -56,14 +56,14 @@ class ImageLocality(InTreePlugin):
                 total += self._scaled(image.size, len(image.slots))
         return _score(total, wanted.most)
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+    def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         wanted = self._wanted(pod.template)
         found = [image for name in wanted.images if (image := self.nodes.images.get(name)) is not None]
         if not found:
-            return no_scores(len(nodes))
+            return fwk.no_scores(len(nodes))
         if len(found) == 1:
             (image,) = found
-            one: Scores = np.zeros(self.nodes.high, dtype=np.int64)
+            one: fwk.Scores = np.zeros(self.nodes.high, dtype=np.int64)
             one[image.slot_array()] = _score(self._scaled(image.size, len(image.slots)), wanted.most)
             return one[nodes.index]
         sizes = np.zeros(self.nodes.high)
@@ -77,7 +77,7 @@ class ImageLocality(InTreePlugin):
         total /= wanted.most - LEAST
         return total.astype(np.int64)
 
-    def _wanted(self, template: PodTemplate) -> PodImages:
+    def _wanted(self, template: fwk.PodTemplate) -> PodImages:
         return template.derive(ImageLocality, PodImages)
 
     def _scaled(self, size: int, nodes_with_image: int) -> int:

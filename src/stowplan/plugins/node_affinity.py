@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 import numpy as np
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.node_selectors import (
     NODE_NAME_FIELD,
     CompiledNodeSelector,
@@ -16,33 +17,16 @@ from stowplan.api.node_selectors import (
 )
 from stowplan.cache.node_matching import match_nodes, match_term, required_nodes
 from stowplan.config.args import NodeAffinityArgs
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    CycleState,
-    EventResource,
-    Handle,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    QueueingHint,
-    Scores,
-    Status,
-    error,
-    on,
-    skip,
-)
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "NodeAffinity"
-ENFORCED = Status(
-    Code.UnschedulableAndUnresolvable, "node(s) didn't match scheduler-enforced node affinity", plugin=NAME
+ENFORCED = fwk.Status(
+    fwk.Code.UnschedulableAndUnresolvable, "node(s) didn't match scheduler-enforced node affinity", plugin=NAME
 )
-OWN = Status(Code.UnschedulableAndUnresolvable, "node(s) didn't match Pod's node affinity/selector", plugin=NAME)
-CONFLICT = Status(Code.UnschedulableAndUnresolvable, "pod affinity terms conflict", plugin=NAME)
+OWN = fwk.Status(
+    fwk.Code.UnschedulableAndUnresolvable, "node(s) didn't match Pod's node affinity/selector", plugin=NAME
+)
+CONFLICT = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "pod affinity terms conflict", plugin=NAME)
 
 
 class NodeAffinity(InTreePlugin):
@@ -53,14 +37,14 @@ class NodeAffinity(InTreePlugin):
     normalize = "default"
     template_only = True
 
-    def __init__(self, args: NodeAffinityArgs, handle: Handle) -> None:
+    def __init__(self, args: NodeAffinityArgs, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         added = args.added_affinity or api.NodeAffinity()
         required = added.required_during_scheduling_ignored_during_execution
         self._added: CompiledNodeSelector | None = None if required is None else compile_node_selector(required)
         self._added_preferred = compile_preferred_terms(added.preferred_during_scheduling_ignored_during_execution)
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         return bool(
             self._added is not None
             or self._added_preferred.terms
@@ -68,23 +52,25 @@ class NodeAffinity(InTreePlugin):
             or _node_affinity(template) is not None
         )
 
-    def signature(self, template: PodTemplate) -> Hashable:
+    def signature(self, template: fwk.PodTemplate) -> Hashable:
         return template.derive(NAME, _signature)
 
-    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | Iterable[str] | None:
+    def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | Iterable[str] | None:
         if self._added is None and required_nodes(pod.template) is None:
-            return skip()
+            return fwk.skip()
         names = _named_nodes(pod.template)
         return CONFLICT if names is not None and not names else names
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         if self._added is not None and not self._added.matches(node.labels, node.name):
             return ENFORCED
         required = required_nodes(pod.template)
         return None if required is None or required.matches(node) else OWN
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
-        enforced: Mask | None = None
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
+        enforced: fwk.Mask | None = None
         if self._added is not None:
             enforced = ~match_nodes(self.nodes, self._added, nodes.index)
             yield enforced, ENFORCED
@@ -93,34 +79,34 @@ class NodeAffinity(InTreePlugin):
             own = ~required.match_nodes(self.nodes, nodes.index)
             yield own if enforced is None else own & ~enforced, OWN
 
-    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+    def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         affinity = _node_affinity(pod.template)
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity is not None else ()
         if not preferred and not self._added_preferred.terms:
-            return skip()
+            return fwk.skip()
         problem = _preferred(pod.template).error
-        return None if problem is None else error(problem)
+        return None if problem is None else fwk.error(problem)
 
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+    def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         own = _preferred(pod.template).score(node.labels, node.name)
         return own + self._added_preferred.score(node.labels, node.name)
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
-        total: Scores = np.zeros(len(nodes), dtype=np.int64)
+    def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
+        total: fwk.Scores = np.zeros(len(nodes), dtype=np.int64)
         for weighted in (*self._added_preferred.terms, *_preferred(pod.template).terms):
             total += weighted.weight * match_term(self.nodes, weighted.term, nodes.index)
         return total
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
-        return (on(EventResource.Node, Action.Add | Action.UpdateNodeLabel, self._after_node_event),)
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
+        return (fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeLabel, self._after_node_event),)
 
-    def _after_node_event(self, pod: Pod, old: api.Node | None, new: api.Node | None) -> QueueingHint:
+    def _after_node_event(self, pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
         """A node helps if it matches now and, where it was known before, did not."""
         now = new is not None and self._accepts(pod, new)
         before = old is not None and self._accepts(pod, old)
-        return QueueingHint.Queue if now and not before else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if now and not before else fwk.QueueingHint.QueueSkip
 
-    def _accepts(self, pod: Pod, node: api.Node) -> bool:
+    def _accepts(self, pod: fwk.Pod, node: api.Node) -> bool:
         labels, name = node.metadata.labels, node.metadata.name
         if self._added is not None and not self._added.matches(labels, name):
             return False
@@ -132,25 +118,25 @@ class NodeAffinity(InTreePlugin):
         return required.affinity is None or required.affinity.matches(labels, name)
 
 
-def _node_affinity(template: PodTemplate) -> api.NodeAffinity | None:
+def _node_affinity(template: fwk.PodTemplate) -> api.NodeAffinity | None:
     return None if template.spec.affinity is None else template.spec.affinity.node_affinity
 
 
-def _signature(template: PodTemplate) -> Hashable:
+def _signature(template: fwk.PodTemplate) -> Hashable:
     return (required_nodes(template), _preferred(template))
 
 
-def _preferred(template: PodTemplate) -> CompiledPreferredTerms:
+def _preferred(template: fwk.PodTemplate) -> CompiledPreferredTerms:
     return template.derive(CompiledPreferredTerms, _compile_preferred)
 
 
-def _compile_preferred(template: PodTemplate) -> CompiledPreferredTerms:
+def _compile_preferred(template: fwk.PodTemplate) -> CompiledPreferredTerms:
     affinity = _node_affinity(template)
     terms = affinity.preferred_during_scheduling_ignored_during_execution if affinity is not None else ()
     return compile_preferred_terms(terms)
 
 
-def _named_nodes(template: PodTemplate) -> frozenset[str] | None:
+def _named_nodes(template: fwk.PodTemplate) -> frozenset[str] | None:
     """The only nodes that the required terms can mean, where each of them names some; else None.
 
     This is how a DaemonSet's pod, which is tied to one node, is spared a look at all the others.

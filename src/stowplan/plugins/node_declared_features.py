@@ -9,26 +9,11 @@ from typing import Final
 import numpy as np
 
 from stowplan import api
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    CycleState,
-    EventResource,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    QueueingHint,
-    Status,
-    on,
-    skip,
-)
+from stowplan import framework as fwk
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "NodeDeclaredFeatures"
-MISSING = Status(Code.UnschedulableAndUnresolvable, "node(s) didn't match Pod's required features", plugin=NAME)
+MISSING = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "node(s) didn't match Pod's required features", plugin=NAME)
 
 
 def _restarts_all_containers(spec: api.PodSpec) -> bool:
@@ -53,33 +38,35 @@ class NodeDeclaredFeatures(InTreePlugin):
     name = NAME
     scope = "node"
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         return bool(_required(template))
 
-    def signature(self, template: PodTemplate) -> Hashable:
+    def signature(self, template: fwk.PodTemplate) -> Hashable:
         return _required(template)
 
-    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        return None if _required(pod.template) else skip()
+    def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
+        return None if _required(pod.template) else fwk.skip()
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         return None if _required(pod.template) <= _recognised(node.node.status.declared_features) else MISSING
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         required = _required(pod.template)
         lacking = np.zeros(len(nodes), dtype=np.bool_)
         for position, info in nodes.infos():
             lacking[position] = not required <= _recognised(info.node.status.declared_features)
         yield lacking, MISSING
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
-            on(EventResource.Node, Action.Add | Action.UpdateNodeDeclaredFeature, _after_node_event),
-            on(EventResource.Pod, Action.Update, _after_pod_update),
+            fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeDeclaredFeature, _after_node_event),
+            fwk.on(fwk.EventResource.Pod, fwk.Action.Update, _after_pod_update),
         )
 
 
-def _required(template: PodTemplate) -> frozenset[str]:
+def _required(template: fwk.PodTemplate) -> frozenset[str]:
     return template.derive(NAME, lambda t: frozenset(name for name, needs in RULES.items() if needs(t.spec)))
 
 
@@ -95,13 +82,13 @@ def _recognised(declared: tuple[str, ...]) -> frozenset[str]:
     return frozenset(seen)
 
 
-def _after_node_event(pod: Pod, old: api.Node | None, new: api.Node | None) -> QueueingHint:
+def _after_node_event(pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
     unchanged = old is not None and new is not None and old.status.declared_features == new.status.declared_features
-    return QueueingHint.QueueSkip if unchanged else QueueingHint.Queue
+    return fwk.QueueingHint.QueueSkip if unchanged else fwk.QueueingHint.Queue
 
 
-def _after_pod_update(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+def _after_pod_update(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
     if old is None or new is None or new.uid != pod.uid:
-        return QueueingHint.QueueSkip
+        return fwk.QueueingHint.QueueSkip
     same = _required(old.template) == _required(new.template)
-    return QueueingHint.QueueSkip if same else QueueingHint.Queue
+    return fwk.QueueingHint.QueueSkip if same else fwk.QueueingHint.Queue

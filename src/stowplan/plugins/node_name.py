@@ -6,23 +6,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    CycleState,
-    EventResource,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    Status,
-    on,
-)
+from stowplan import framework as fwk
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "NodeName"
-OTHER_NODE = Status(Code.UnschedulableAndUnresolvable, "node(s) didn't match the requested node name", plugin=NAME)
+OTHER_NODE = fwk.Status(
+    fwk.Code.UnschedulableAndUnresolvable, "node(s) didn't match the requested node name", plugin=NAME
+)
 
 
 class NodeName(InTreePlugin):
@@ -31,14 +21,16 @@ class NodeName(InTreePlugin):
     name = NAME
     scope = "cluster"
 
-    def idle_filter(self, pod: Pod) -> bool:
+    def idle_filter(self, pod: fwk.Pod) -> bool:
         """Pods that name a node while they are pending are judged without a plan."""
         return not pod.node_name
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         return OTHER_NODE if pod.node_name and pod.node_name != node.name else None
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         if pod.node_name:
             others = np.ones(self.nodes.capacity, dtype=np.bool_)
             slot = self.nodes.slot_of.get(pod.node_name)
@@ -46,5 +38,5 @@ class NodeName(InTreePlugin):
                 others[slot] = False
             yield others[nodes.index], OTHER_NODE
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
-        return (on(EventResource.Node, Action.Add),)
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
+        return (fwk.on(fwk.EventResource.Node, fwk.Action.Add),)

@@ -6,27 +6,12 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
+from stowplan import framework as fwk
 from stowplan.cache.ports import PortTable, wanted_ports
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    CycleState,
-    EventResource,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    QueueingHint,
-    Status,
-    on,
-    skip,
-)
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "NodePorts"
-TAKEN = Status(Code.Unschedulable, "node(s) didn't have free ports for the requested pod ports", plugin=NAME)
+TAKEN = fwk.Status(fwk.Code.Unschedulable, "node(s) didn't have free ports for the requested pod ports", plugin=NAME)
 
 
 class NodePorts(InTreePlugin):
@@ -35,40 +20,42 @@ class NodePorts(InTreePlugin):
     name = NAME
     scope = "node+pods"
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         return bool(wanted_ports(template))
 
-    def signature(self, template: PodTemplate) -> Hashable:
+    def signature(self, template: fwk.PodTemplate) -> Hashable:
         return wanted_ports(template)
 
-    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        return None if wanted_ports(pod.template) else skip()
+    def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
+        return None if wanted_ports(pod.template) else fwk.skip()
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         conflicts, slot = self.cluster.ports.conflicts, node.slot
         for port in wanted_ports(pod.template):
             if conflicts(port, slot):
                 return TAKEN
         return None
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         taken = np.zeros(self.nodes.capacity, dtype=np.bool_)
         for port in wanted_ports(pod.template):
             taken[self.cluster.ports.conflicting_slots(port)] = True
         yield taken[nodes.index], TAKEN
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
-            on(EventResource.Pod, Action.Delete, _after_pod_deletion),
-            on(EventResource.Node, Action.Add),
+            fwk.on(fwk.EventResource.Pod, fwk.Action.Delete, _after_pod_deletion),
+            fwk.on(fwk.EventResource.Node, fwk.Action.Add),
         )
 
 
-def _after_pod_deletion(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+def _after_pod_deletion(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
     """A pod that was on a node, or had one reserved, helps if it gave back a port that is wanted."""
     if old is None or not (old.node_name or old.nominated_node_name):
-        return QueueingHint.QueueSkip
+        return fwk.QueueingHint.QueueSkip
     freed = PortTable()
     freed.shift(wanted_ports(old.template), 0, 1)
     helps = any(freed.conflicts(port, 0) for port in wanted_ports(pod.template))
-    return QueueingHint.Queue if helps else QueueingHint.QueueSkip
+    return fwk.QueueingHint.Queue if helps else fwk.QueueingHint.QueueSkip

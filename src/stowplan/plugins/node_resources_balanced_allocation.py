@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan import framework as fwk
 from stowplan.cache.columns import Column, Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource
 from stowplan.config.args import NodeResourcesBalancedAllocationArgs
-from stowplan.framework import CycleState, Handle, NodeInfo, Nodes, Pod, PodTemplate, Scores, Status, error, skip
 from stowplan.plugins.base import BALANCED, CpuAndMemory, InTreePlugin, ScoringTeam
 
 NAME = "NodeResourcesBalancedAllocation"
@@ -34,34 +34,34 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
     scope = "node+pods"
     template_only = True
 
-    def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self._resources = tuple(spec.name for spec in args.resources)
         self._usual = set(self._resources) == {"cpu", "memory"}
         """Whether this is kube-scheduler's default, which has a short way of its own."""
         self._cpu_and_memory: CpuAndMemory = self.nodes.derive(CpuAndMemory)
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         for name in self._resources:  # asked for every new template, hence no generator
             if template.requests.get(name, 0):
                 return True
         return not self._resources
 
-    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+    def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         if not self._resources:
-            return error("resources not found")
-        return None if self.concerns(pod.template) else skip()
+            return fwk.error("resources not found")
+        return None if self.concerns(pod.template) else fwk.skip()
 
-    def slot_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+    def slot_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         return template.derive((self, "scorer"), self._make_scorer)
 
     def scoring_team(self) -> tuple[ScoringTeam, str] | None:
         return (self._cpu_and_memory, BALANCED) if self._usual else None
 
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+    def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         return self.slot_scorer(pod.template)(node.slot)
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+    def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         if self._usual and self._cpu_and_memory.applicable():
             return self._cpu_and_memory.scores(BALANCED, pod.template, nodes)
         parts = self._parts(pod.template)
@@ -71,10 +71,10 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
         after += 50
         return after
 
-    def _parts(self, template: PodTemplate) -> tuple[ResourceFraction, ...]:
+    def _parts(self, template: fwk.PodTemplate) -> tuple[ResourceFraction, ...]:
         return template.derive(self, self._make_parts)
 
-    def _make_parts(self, template: PodTemplate) -> tuple[ResourceFraction, ...]:
+    def _make_parts(self, template: fwk.PodTemplate) -> tuple[ResourceFraction, ...]:
         requests = {name: template.requests.get(name, 0) for name in self._resources}
         return tuple(
             ResourceFraction(self.nodes.resource(name)[0], self.nodes.resource(name)[1], request)
@@ -82,7 +82,7 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
             if request or not is_scalar_resource(name)
         )
 
-    def _make_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+    def _make_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         """Bound to a template; written out where the configuration is the default."""
         general = self._make_general_scorer(template)
         if not self._usual:
@@ -105,7 +105,7 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
 
         return score
 
-    def _make_general_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+    def _make_general_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         parts = tuple((p.allocatable.values, p.requested.values, p.request) for p in self._parts(template))
 
         def score(slot: int) -> int:
@@ -134,7 +134,7 @@ def _balance(fractions: list[float]) -> int:
 
 
 def _balance_of_nodes(
-    table: NodeTable, parts: tuple[ResourceFraction, ...], nodes: Nodes, *, with_pod: bool
+    table: NodeTable, parts: tuple[ResourceFraction, ...], nodes: fwk.Nodes, *, with_pod: bool
 ) -> NDArray[np.int64]:
     fractions: list[tuple[Floats, Floats]] = []
     for allocatable, requested, request in parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stowplan.framework import QueuedPodInfo
+from stowplan import framework as fwk
 from stowplan.plugins.base import InTreePlugin
 
 
@@ -11,9 +11,9 @@ class PrioritySort(InTreePlugin):
 
     name = "PrioritySort"
 
-    def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
+    def less(self, a: fwk.QueuedPodInfo, b: fwk.QueuedPodInfo) -> bool:
         mine, other = a.pod.priority, b.pod.priority
         return mine > other or (mine == other and a.timestamp < b.timestamp)
 
-    def sort_key(self, item: QueuedPodInfo) -> tuple[int, float]:
+    def sort_key(self, item: fwk.QueuedPodInfo) -> tuple[int, float]:
         return -item.pod.template.priority, item.timestamp

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    EventResource,
-    Pod,
-    PodTemplate,
-    QueueingHint,
-    Status,
-    on,
-)
+from stowplan import framework as fwk
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "SchedulingGates"
@@ -25,20 +15,22 @@ class SchedulingGates(InTreePlugin):
 
     name = NAME
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         return bool(template.spec.scheduling_gates)
 
-    def pre_enqueue(self, pod: Pod) -> Status | None:
+    def pre_enqueue(self, pod: fwk.Pod) -> fwk.Status | None:
         gates = pod.spec.scheduling_gates
         if not gates:
             return None
         names = " ".join(gate.name for gate in gates)
-        return Status(Code.UnschedulableAndUnresolvable, f"waiting for scheduling gates: [{names}]", plugin=NAME)
+        return fwk.Status(
+            fwk.Code.UnschedulableAndUnresolvable, f"waiting for scheduling gates: [{names}]", plugin=NAME
+        )
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
-        return (on(EventResource.Pod, Action.UpdatePodSchedulingGatesEliminated, _after_gates_are_gone),)
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
+        return (fwk.on(fwk.EventResource.Pod, fwk.Action.UpdatePodSchedulingGatesEliminated, _after_gates_are_gone),)
 
 
-def _after_gates_are_gone(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+def _after_gates_are_gone(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
     own = new is not None and new.uid == pod.uid
-    return QueueingHint.Queue if own else QueueingHint.QueueSkip
+    return fwk.QueueingHint.Queue if own else fwk.QueueingHint.QueueSkip

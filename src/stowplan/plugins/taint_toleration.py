@@ -7,28 +7,12 @@ from collections.abc import Hashable, Iterable, Iterator
 import numpy as np
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.tolerations import PREFER_NO_SCHEDULE, find_untolerated, tolerated
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    CycleState,
-    EventResource,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    QueueingHint,
-    Scores,
-    Status,
-    no_scores,
-    on,
-)
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "TaintToleration"
-UNTOLERATED = Status(Code.UnschedulableAndUnresolvable, "node(s) had untolerated taint(s)", plugin=NAME)
+UNTOLERATED = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "node(s) had untolerated taint(s)", plugin=NAME)
 
 
 class Tables:
@@ -36,7 +20,7 @@ class Tables:
 
     __slots__ = ("_preferring", "_tolerations", "any_counts", "any_repelled", "counts", "repelled")
 
-    def __init__(self, template: PodTemplate) -> None:
+    def __init__(self, template: fwk.PodTemplate) -> None:
         self._tolerations = template.spec.tolerations
         self._preferring = [t for t in self._tolerations if t.effect in ("", PREFER_NO_SCHEDULE)]
         self.repelled: list[bool] = []
@@ -61,50 +45,52 @@ class TaintToleration(InTreePlugin):
     template_only = True
     normalize = "default-reverse"
 
-    def signature(self, template: PodTemplate) -> Hashable:
+    def signature(self, template: fwk.PodTemplate) -> Hashable:
         return template.spec.tolerations
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         return UNTOLERATED if self._tables(pod.template).repelled[int(self.nodes.taint_set[node.slot])] else None
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         tables = self._tables(pod.template)
         if tables.any_repelled:
             yield np.array(tables.repelled)[nodes.read(self.nodes.taint_set)], UNTOLERATED
 
-    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+    def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> None:
         return None
 
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+    def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         return self._tables(pod.template).counts[int(self.nodes.taint_set[node.slot])]
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+    def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         tables = self._tables(pod.template)
         if not tables.any_counts:
-            return no_scores(len(nodes))
-        counts: Scores = np.array(tables.counts, dtype=np.int64)[nodes.read(self.nodes.taint_set)]
+            return fwk.no_scores(len(nodes))
+        counts: fwk.Scores = np.array(tables.counts, dtype=np.int64)[nodes.read(self.nodes.taint_set)]
         return counts
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
-            on(EventResource.Node, Action.Add | Action.UpdateNodeTaint, self._after_node_event),
-            on(EventResource.Pod, Action.UpdatePodToleration, self._after_toleration_event),
+            fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeTaint, self._after_node_event),
+            fwk.on(fwk.EventResource.Pod, fwk.Action.UpdatePodToleration, self._after_toleration_event),
         )
 
-    def _tables(self, template: PodTemplate) -> Tables:
+    def _tables(self, template: fwk.PodTemplate) -> Tables:
         return template.derive(self, Tables).extend(self.nodes.taint_sets)
 
-    def _after_node_event(self, pod: Pod, old: api.Node | None, new: api.Node | None) -> QueueingHint:
+    def _after_node_event(self, pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
         """A node helps if it is tolerated now and, where it was known before, was not."""
         now = new is not None and self._tolerates(pod, new)
         before = old is not None and self._tolerates(pod, old)
-        return QueueingHint.Queue if now and not before else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if now and not before else fwk.QueueingHint.QueueSkip
 
-    def _after_toleration_event(self, pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+    def _after_toleration_event(self, pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
         """Only the pod's own tolerations matter to it."""
         own = new is not None and new.uid == pod.uid
-        return QueueingHint.Queue if own else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if own else fwk.QueueingHint.QueueSkip
 
     @staticmethod
-    def _tolerates(pod: Pod, node: api.Node) -> bool:
+    def _tolerates(pod: fwk.Pod, node: api.Node) -> bool:
         return find_untolerated(node.spec.taints, pod.spec.tolerations) is None

@@ -7,32 +7,16 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.cache.volumes import claim_names, not_found
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    CycleState,
-    EventResource,
-    Handle,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    QueueingHint,
-    Status,
-    on,
-    skip,
-)
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "VolumeRestrictions"
 STATE = "PreFilter" + NAME
 
-DISK_CONFLICT = Status(Code.Unschedulable, "node(s) had no available disk", plugin=NAME)
-CLAIM_CONFLICT = Status(
-    Code.Unschedulable,
+DISK_CONFLICT = fwk.Status(fwk.Code.Unschedulable, "node(s) had no available disk", plugin=NAME)
+CLAIM_CONFLICT = fwk.Status(
+    fwk.Code.Unschedulable,
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
     plugin=NAME,
 )
@@ -52,7 +36,7 @@ class ClaimConflicts:
     def clone(self) -> ClaimConflicts:
         return ClaimConflicts(self.claims, self.count)
 
-    def uses_of(self, pod: Pod) -> int:
+    def uses_of(self, pod: fwk.Pod) -> int:
         """How often a pod refers to the claims: by name alone, kube-scheduler does not compare namespaces here."""
         return sum(name in self.claims for name in claim_names(pod)) if self.claims else 0
 
@@ -63,44 +47,46 @@ class VolumeRestrictions(InTreePlugin):
     name = NAME
     reads = ("PersistentVolumeClaim",)
 
-    def __init__(self, args: object, handle: Handle) -> None:
+    def __init__(self, args: object, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self.claims = self.cluster.stores.of(api.PersistentVolumeClaim)
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         claims = any(volume.persistent_volume_claim is not None for volume in template.spec.volumes)
         return claims or bool(exclusive_disks(template))
 
-    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+    def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         claims = set()
         for name in claim_names(pod):
             claim = self.claims.get(name, pod.namespace)
             if claim is None:
                 reason = not_found("persistentvolumeclaim", name)
-                return Status(Code.UnschedulableAndUnresolvable, reason, plugin=NAME)
+                return fwk.Status(fwk.Code.UnschedulableAndUnresolvable, reason, plugin=NAME)
             if READ_WRITE_ONCE_POD in claim.spec.access_modes:
                 claims.add(name)
         used = sum(f"{pod.namespace}/{name}" in self.cluster.claim_users for name in claims)
         if not used and not exclusive_disks(pod.template):
-            return skip()
+            return fwk.skip()
         state.write(STATE, ClaimConflicts(frozenset(claims), used))
         return None
 
-    def add_pod(self, state: CycleState, pod: Pod, added: Pod, node: NodeInfo) -> None:
+    def add_pod(self, state: fwk.CycleState, pod: fwk.Pod, added: fwk.Pod, node: fwk.NodeInfo) -> None:
         conflicts: ClaimConflicts = state.read(STATE)
         conflicts.count += conflicts.uses_of(added)
 
-    def remove_pod(self, state: CycleState, pod: Pod, removed: Pod, node: NodeInfo) -> None:
+    def remove_pod(self, state: fwk.CycleState, pod: fwk.Pod, removed: fwk.Pod, node: fwk.NodeInfo) -> None:
         conflicts: ClaimConflicts = state.read(STATE)
         conflicts.count -= conflicts.uses_of(removed)
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         disks = exclusive_disks(pod.template)
         if disks and any(disks_conflict(disks, other) for other in node.pods.values()):
             return DISK_CONFLICT
         return CLAIM_CONFLICT if state.read(STATE).count > 0 else None
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         taken = np.zeros(len(nodes), dtype=np.bool_)
         if disks := exclusive_disks(pod.template):
             for position, node in nodes.infos():
@@ -109,38 +95,38 @@ class VolumeRestrictions(InTreePlugin):
         if state.read(STATE).count > 0:
             yield ~taken, CLAIM_CONFLICT
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
-            on(EventResource.Pod, Action.Delete, self._after_pod_delete),
-            on(EventResource.Node, Action.Add),
-            on(EventResource.PersistentVolumeClaim, Action.Add, self._after_claim_add),
+            fwk.on(fwk.EventResource.Pod, fwk.Action.Delete, self._after_pod_delete),
+            fwk.on(fwk.EventResource.Node, fwk.Action.Add),
+            fwk.on(fwk.EventResource.PersistentVolumeClaim, fwk.Action.Add, self._after_claim_add),
         )
 
-    def _after_pod_delete(self, pod: Pod, old: Pod, new: None) -> QueueingHint:
+    def _after_pod_delete(self, pod: fwk.Pod, old: fwk.Pod, new: None) -> fwk.QueueingHint:
         """A pod of the namespace helps if it had one of the disks or claims; access modes are not looked up."""
         if old.namespace != pod.namespace:
-            return QueueingHint.QueueSkip
+            return fwk.QueueingHint.QueueSkip
         frees = disks_conflict(exclusive_disks(pod.template), old) or not set(claim_names(pod)).isdisjoint(
             claim_names(old)
         )
-        return QueueingHint.Queue if frees else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if frees else fwk.QueueingHint.QueueSkip
 
-    def _after_claim_add(self, pod: Pod, old: None, new: api.PersistentVolumeClaim) -> QueueingHint:
+    def _after_claim_add(self, pod: fwk.Pod, old: None, new: api.PersistentVolumeClaim) -> fwk.QueueingHint:
         own = new.metadata.namespace == pod.namespace and new.metadata.name in claim_names(pod)
-        return QueueingHint.Queue if own else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if own else fwk.QueueingHint.QueueSkip
 
 
-def exclusive_disks(template: PodTemplate) -> tuple[api.Volume, ...]:
+def exclusive_disks(template: fwk.PodTemplate) -> tuple[api.Volume, ...]:
     """The volumes in a pod's spec that other pods on the node may be in the way of."""
     return template.derive((NAME, "disks"), _find_exclusive_disks) if template.spec.volumes else ()
 
 
-def disks_conflict(disks: Iterable[api.Volume], other: Pod) -> bool:
+def disks_conflict(disks: Iterable[api.Volume], other: fwk.Pod) -> bool:
     """Whether another pod has one of the disks in a way that excludes a second user."""
     return any(_conflict(disk, theirs) for theirs in exclusive_disks(other.template) for disk in disks)
 
 
-def _find_exclusive_disks(template: PodTemplate) -> tuple[api.Volume, ...]:
+def _find_exclusive_disks(template: fwk.PodTemplate) -> tuple[api.Volume, ...]:
     return tuple(
         volume
         for volume in template.spec.volumes

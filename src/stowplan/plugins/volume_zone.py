@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.selectors import IN, requirement
 from stowplan.cache import ABSENT
 from stowplan.cache.node_matching import match_requirements
@@ -22,29 +23,12 @@ from stowplan.cache.volumes import (
     not_found,
     storage_class_of,
 )
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    CycleState,
-    EventResource,
-    Handle,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    QueueingHint,
-    Status,
-    on,
-    skip,
-)
 from stowplan.plugins.base import InTreePlugin
 
 NAME = "VolumeZone"
 STATE = "PreFilter" + NAME
 
-ZONE_CONFLICT = Status(Code.UnschedulableAndUnresolvable, "node(s) had no available volume zone", plugin=NAME)
+ZONE_CONFLICT = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "node(s) had no available volume zone", plugin=NAME)
 
 TOPOLOGY_LABELS = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
 """The labels that matter, each with the one that a node may have in its stead."""
@@ -63,27 +47,27 @@ class VolumeZone(InTreePlugin):
     name = NAME
     reads = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 
-    def __init__(self, args: object, handle: Handle) -> None:
+    def __init__(self, args: object, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self.claims = self.cluster.stores.of(api.PersistentVolumeClaim)
         self.volumes = self.cluster.stores.of(api.PersistentVolume)
         self.classes = self.cluster.stores.of(api.StorageClass)
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         return any(volume.persistent_volume_claim is not None for volume in template.spec.volumes)
 
-    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+    def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         found = self._topologies(pod)
-        if isinstance(found, Status):
+        if isinstance(found, fwk.Status):
             return found
         if not found:
-            return skip()
+            return fwk.skip()
         state.write(STATE, found)
         return None
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         required = self._required(state, pod)
-        if isinstance(required, Status):
+        if isinstance(required, fwk.Status):
             return required
         labels = node.labels
         if not any(key in labels for key in TOPOLOGY_LABELS):
@@ -93,9 +77,11 @@ class VolumeZone(InTreePlugin):
                 return ZONE_CONFLICT
         return None
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         required = self._required(state, pod)
-        if isinstance(required, Status):
+        if isinstance(required, fwk.Status):
             yield np.ones(len(nodes), dtype=np.bool_), required
             return
         present = {key: self.nodes.label(key).array[nodes.index] != ABSENT for key in TOPOLOGY_LABELS}
@@ -110,29 +96,31 @@ class VolumeZone(InTreePlugin):
             fits &= matches
         yield labelled & ~fits, ZONE_CONFLICT
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
-            on(EventResource.StorageClass, Action.Add, self._after_storage_class_add),
-            on(EventResource.Node, Action.Add | Action.UpdateNodeLabel),
-            on(EventResource.PersistentVolumeClaim, Action.Add | Action.Update, self._after_claim_event),
-            on(EventResource.PersistentVolume, Action.Add | Action.Update, self._after_volume_event),
+            fwk.on(fwk.EventResource.StorageClass, fwk.Action.Add, self._after_storage_class_add),
+            fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeLabel),
+            fwk.on(
+                fwk.EventResource.PersistentVolumeClaim, fwk.Action.Add | fwk.Action.Update, self._after_claim_event
+            ),
+            fwk.on(fwk.EventResource.PersistentVolume, fwk.Action.Add | fwk.Action.Update, self._after_volume_event),
         )
 
-    def _required(self, state: CycleState, pod: Pod) -> list[Topology] | Status:
+    def _required(self, state: fwk.CycleState, pod: fwk.Pod) -> list[Topology] | fwk.Status:
         """What PreFilter found out; in a profile without it, Filter does so itself."""
         known: list[Topology] | None = state.get(STATE)
         return self._topologies(pod) if known is None else known
 
-    def _topologies(self, pod: Pod) -> list[Topology] | Status:
+    def _topologies(self, pod: fwk.Pod) -> list[Topology] | fwk.Status:
         found: list[Topology] = []
         for name in claim_names(pod):
             topologies = self._topologies_of_claim(pod, name)
             if isinstance(topologies, str):
-                return Status(Code.UnschedulableAndUnresolvable, topologies, plugin=NAME)
+                return fwk.Status(fwk.Code.UnschedulableAndUnresolvable, topologies, plugin=NAME)
             found += topologies
         return found
 
-    def _topologies_of_claim(self, pod: Pod, name: str) -> list[Topology] | str:
+    def _topologies_of_claim(self, pod: fwk.Pod, name: str) -> list[Topology] | str:
         """The topology labels of the volume that a claim is bound to, or what is wrong with the claim."""
         if not name:
             return "PersistentVolumeClaim had no name"
@@ -152,25 +140,25 @@ class VolumeZone(InTreePlugin):
             return f'VolumeBindingMode not set for StorageClass "{class_name}"'
         return [] if storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else "PersistentVolume had no name"
 
-    def _matching(self, key: str, values: frozenset[str], nodes: Nodes) -> Mask:
+    def _matching(self, key: str, values: frozenset[str], nodes: fwk.Nodes) -> fwk.Mask:
         return match_requirements(self.nodes, (requirement(key, IN, values),), nodes.index)
 
-    def _after_storage_class_add(self, pod: Pod, old: None, new: api.StorageClass) -> QueueingHint:
+    def _after_storage_class_add(self, pod: fwk.Pod, old: None, new: api.StorageClass) -> fwk.QueueingHint:
         """Claims of a class that binds at once wait for a volume all the same."""
         waits = new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
-        return QueueingHint.Queue if waits else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if waits else fwk.QueueingHint.QueueSkip
 
     def _after_claim_event(
-        self, pod: Pod, old: api.PersistentVolumeClaim | None, new: api.PersistentVolumeClaim
-    ) -> QueueingHint:
+        self, pod: fwk.Pod, old: api.PersistentVolumeClaim | None, new: api.PersistentVolumeClaim
+    ) -> fwk.QueueingHint:
         own = new.metadata.namespace == pod.namespace and new.metadata.name in claim_names(pod)
-        return QueueingHint.Queue if own else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if own else fwk.QueueingHint.QueueSkip
 
     def _after_volume_event(
-        self, pod: Pod, old: api.PersistentVolume | None, new: api.PersistentVolume
-    ) -> QueueingHint:
+        self, pod: fwk.Pod, old: api.PersistentVolume | None, new: api.PersistentVolume
+    ) -> fwk.QueueingHint:
         changed = old is None or topologies_of(old) != topologies_of(new)
-        return QueueingHint.Queue if changed else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if changed else fwk.QueueingHint.QueueSkip
 
 
 def topologies_of(volume: api.PersistentVolume) -> list[Topology]:

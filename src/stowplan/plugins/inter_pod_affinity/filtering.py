@@ -6,23 +6,23 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
+from stowplan import framework as fwk
 from stowplan.cache import ABSENT, Cluster, DomainCounts
-from stowplan.framework import Code, Mask, Nodes, PodTemplate, Slots, Status
 from stowplan.plugins.inter_pod_affinity.sums import TemplateSums
 
 _NAME = "InterPodAffinity"
 
-AFFINITY = Status(Code.UnschedulableAndUnresolvable, "node(s) didn't match pod affinity rules", plugin=_NAME)
-ANTI_AFFINITY = Status(Code.Unschedulable, "node(s) didn't match pod anti-affinity rules", plugin=_NAME)
-EXISTING_ANTI_AFFINITY = Status(
-    Code.Unschedulable, "node(s) didn't satisfy existing pods anti-affinity rules", plugin=_NAME
+AFFINITY = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "node(s) didn't match pod affinity rules", plugin=_NAME)
+ANTI_AFFINITY = fwk.Status(fwk.Code.Unschedulable, "node(s) didn't match pod anti-affinity rules", plugin=_NAME)
+EXISTING_ANTI_AFFINITY = fwk.Status(
+    fwk.Code.Unschedulable, "node(s) didn't satisfy existing pods anti-affinity rules", plugin=_NAME
 )
 
 
 class AffinityFilter(TemplateSums):
     """The required terms that pods of a template are subject to."""
 
-    def __init__(self, cluster: Cluster, template: PodTemplate) -> None:
+    def __init__(self, cluster: Cluster, template: fwk.PodTemplate) -> None:
         self.affinity: list[DomainCounts] = []
         """Pods that match all own affinity terms, by the topology key of each."""
         self.anti: list[DomainCounts] = []
@@ -60,7 +60,7 @@ class AffinityFilter(TemplateSums):
         """Whether the pod may go where none of the pods it wants are, because it is the first of those itself."""
         return self.matches_itself and not any(domains.total for domains in self.affinity)
 
-    def judge(self, slot: int) -> Status | None:
+    def judge(self, slot: int) -> fwk.Status | None:
         """The verdict on one node."""
         self.refresh_others()
         lonely = False
@@ -80,9 +80,9 @@ class AffinityFilter(TemplateSums):
                 return EXISTING_ANTI_AFFINITY
         return None
 
-    def judge_nodes(self, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def judge_nodes(self, nodes: fwk.Nodes) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         """The verdict on many nodes: the first rule that a node fails gives the reason."""
-        judged: Mask | None = None
+        judged: fwk.Mask | None = None
         for mask, status in self._failures(nodes.index):
             yield mask if judged is None else mask & ~judged, status
             judged = mask if judged is None else judged | mask
@@ -97,7 +97,7 @@ class AffinityFilter(TemplateSums):
             token += (domains.stamp, domains.occupied)
         return tuple(token)
 
-    def _failures(self, index: slice | Slots) -> Iterator[tuple[Mask, Status]]:
+    def _failures(self, index: slice | fwk.Slots) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         first = self.first_of_its_kind
         for domains in self.affinity:
             wrong = np.zeros(len(domains.array), dtype=np.bool_) if first else domains.array == 0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stowplan import framework as fwk
 from stowplan.api import Node
 from stowplan.cache import AffinityTerm
 from stowplan.cache.selection import PodTerms, pod_terms
-from stowplan.framework import Pod, QueueingHint
 
-Queue, QueueSkip = QueueingHint.Queue, QueueingHint.QueueSkip
+Queue, QueueSkip = fwk.QueueingHint.Queue, fwk.QueueingHint.QueueSkip
 
 
-def after_pod_change(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+def after_pod_change(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
     """A pod came to a node, left one, or has other labels."""
     if old is not None and new is not None and new.uid == pod.uid:
         return Queue
@@ -33,7 +33,7 @@ def after_pod_change(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint
     return Queue if helps else QueueSkip
 
 
-def after_node_change(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+def after_node_change(pod: fwk.Pod, old: Node | None, new: Node) -> fwk.QueueingHint:
     """A node came, or has other labels."""
     terms = pod_terms(pod.template)
     if _malformed(terms):
@@ -49,7 +49,7 @@ def after_node_change(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
     return Queue if helps else QueueSkip
 
 
-def _matches_all(terms: Iterable[AffinityTerm], pod: Pod) -> bool:
+def _matches_all(terms: Iterable[AffinityTerm], pod: fwk.Pod) -> bool:
     """Whether there are terms and the pod matches each. Namespace labels are not looked up, as in kube-scheduler."""
     results = [term.matches(pod.namespace, {}, pod.labels) for term in terms]
     return bool(results) and all(results)

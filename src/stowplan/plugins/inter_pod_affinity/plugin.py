@@ -5,31 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
+from stowplan import framework as fwk
 from stowplan.cache import Cluster
 from stowplan.cache.selection import pod_terms
 from stowplan.config.args import InterPodAffinityArgs
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    CycleState,
-    EventResource,
-    Handle,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    Scores,
-    Status,
-    on,
-)
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.inter_pod_affinity import hints, scoring
 from stowplan.plugins.inter_pod_affinity.filtering import AffinityFilter
 from stowplan.plugins.inter_pod_affinity.scoring import AffinityScorer
 
-_SKIP = Status(Code.Skip)
+_SKIP = fwk.Status(fwk.Code.Skip)
 _FILTER = "PreFilterInterPodAffinity"
 _SCORE = "PreScoreInterPodAffinity"
 
@@ -42,28 +27,32 @@ class InterPodAffinity(InTreePlugin):
     scope = "cluster"
     Args = InterPodAffinityArgs
 
-    def __init__(self, args: Any, handle: Handle) -> None:
+    def __init__(self, args: Any, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self._hard_weight: int = args.hard_pod_affinity_weight
         self._own_only: bool = args.ignore_preferred_terms_of_existing_pods
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
-            on(EventResource.Pod, Action.Add | Action.UpdatePodLabel | Action.Delete, hints.after_pod_change),
-            on(EventResource.Node, Action.Add | Action.UpdateNodeLabel, hints.after_node_change),
+            fwk.on(
+                fwk.EventResource.Pod,
+                fwk.Action.Add | fwk.Action.UpdatePodLabel | fwk.Action.Delete,
+                hints.after_pod_change,
+            ),
+            fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeLabel, hints.after_node_change),
         )
 
-    def idle_filter(self, pod: Pod) -> bool:
+    def idle_filter(self, pod: fwk.Pod) -> bool:
         return not pod_terms(pod.template).errors and self._filter_rules(pod.template) is None
 
-    def idle_score(self, pod: Pod) -> bool:
+    def idle_score(self, pod: fwk.Pod) -> bool:
         return self._score_rules(pod.template) is None
 
-    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+    def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         errors = pod_terms(pod.template).errors
         if errors:
             text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
-            return Status(Code.UnschedulableAndUnresolvable, f"parsing pod: {text}", plugin=self.name)
+            return fwk.Status(fwk.Code.UnschedulableAndUnresolvable, f"parsing pod: {text}", plugin=self.name)
         rules = self._filter_rules(pod.template)
         if rules is None:
             return _SKIP
@@ -73,23 +62,25 @@ class InterPodAffinity(InTreePlugin):
         state.write(_FILTER, rules)
         return None
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         rules: AffinityFilter = state.read(_FILTER)
         return rules.judge(node.slot)
 
-    def slot_filter(self, template: PodTemplate) -> Callable[[int], Status | None] | None:
+    def slot_filter(self, template: fwk.PodTemplate) -> Callable[[int], fwk.Status | None] | None:
         rules = self._filter_rules(template)
         return None if rules is None else rules.judge
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterable[tuple[Mask, Status]]:
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterable[tuple[fwk.Mask, fwk.Status]]:
         rules: AffinityFilter = state.read(_FILTER)
         return rules.judge_nodes(nodes)
 
-    def filter_token(self, pod: Pod) -> Hashable:
+    def filter_token(self, pod: fwk.Pod) -> Hashable:
         rules = self._filter_rules(pod.template)
         return () if rules is None else rules.token()
 
-    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+    def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         rules = self._score_rules(pod.template)
         weighing = None if rules is None or rules.heedless else rules.weighing()
         if not weighing or scoring.indifferent(weighing, nodes):
@@ -97,21 +88,21 @@ class InterPodAffinity(InTreePlugin):
         state.write(_SCORE, weighing)
         return None
 
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+    def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         return scoring.score(state.read(_SCORE), node.slot)
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+    def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         return scoring.score_nodes(state.read(_SCORE), nodes)
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: dict[str, int]) -> None:
+    def normalize_score(self, state: fwk.CycleState, pod: fwk.Pod, scores: dict[str, int]) -> None:
         least, greatest = min(scores.values()), max(scores.values())
         for name, value in scores.items():
             scores[name] = scoring.normalized(value, least, greatest)
 
-    def normalize_nodes(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
+    def normalize_nodes(self, state: fwk.CycleState, pod: fwk.Pod, scores: fwk.Scores, nodes: fwk.Nodes) -> fwk.Scores:
         return scoring.normalize_nodes(scores, nodes)
 
-    def _filter_rules(self, template: PodTemplate) -> AffinityFilter | None:
+    def _filter_rules(self, template: fwk.PodTemplate) -> AffinityFilter | None:
         """The rules for a template; None, at next to no cost, where there are none."""
         known: AffinityFilter | None = template.derived.get(AffinityFilter)
         if known is not None:
@@ -122,7 +113,7 @@ class InterPodAffinity(InTreePlugin):
             return None
         return template.derive(AffinityFilter, lambda template: AffinityFilter(cluster, template))
 
-    def _score_rules(self, template: PodTemplate) -> AffinityScorer | None:
+    def _score_rules(self, template: fwk.PodTemplate) -> AffinityScorer | None:
         known: AffinityScorer | None = template.derived.get(self)
         if known is not None:
             return known

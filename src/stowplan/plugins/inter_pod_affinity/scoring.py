@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan import framework as fwk
 from stowplan.cache import Cluster, DomainCounts, LabelColumn
-from stowplan.framework import Nodes, PodTemplate, Scores
 from stowplan.plugins.inter_pod_affinity.sums import TemplateSums
 
 Weighted = list[tuple[int, DomainCounts]]
@@ -19,7 +19,7 @@ class AffinityScorer(TemplateSums):
     their own do not care about those of others.
     """
 
-    def __init__(self, cluster: Cluster, template: PodTemplate, hard_weight: int, own_only: bool) -> None:
+    def __init__(self, cluster: Cluster, template: fwk.PodTemplate, hard_weight: int, own_only: bool) -> None:
         self.hard_weight = hard_weight
         self.own: Weighted = []
         self.others: Weighted = []
@@ -50,12 +50,12 @@ class AffinityScorer(TemplateSums):
         return [entry for many in (self.own, self.others) for entry in many if entry[1].total]
 
 
-def indifferent(weighing: Weighted, nodes: Nodes) -> bool:
+def indifferent(weighing: Weighted, nodes: fwk.Nodes) -> bool:
     """Whether the nodes are all in the same domains, so that their scores are equal and come to nothing."""
     return all(_in_one_domain(domains.column, nodes) for _, domains in weighing)
 
 
-def _in_one_domain(column: LabelColumn, nodes: Nodes) -> bool:
+def _in_one_domain(column: LabelColumn, nodes: fwk.Nodes) -> bool:
     known: tuple[int, bool] | None = nodes.derived.get((indifferent, column.key))
     if known is None or known[0] != column.version:
         ids = column.array[nodes.index].copy()
@@ -69,7 +69,7 @@ def score(weighing: Weighted, slot: int) -> int:
     return int(sum(weight * domains.of(slot) for weight, domains in weighing))
 
 
-def score_nodes(weighing: Weighted, nodes: Nodes) -> Scores:
+def score_nodes(weighing: Weighted, nodes: fwk.Nodes) -> fwk.Scores:
     """The raw scores of many nodes: sums are added up domain by domain before they are spread out over the nodes."""
     tables: dict[LabelColumn, NDArray[np.float64]] = {}
     for weight, domains in weighing:
@@ -87,7 +87,7 @@ def normalized(value: int, least: int, greatest: int) -> int:
     return int(100.0 * ((value - least) / (greatest - least))) if greatest > least else 0
 
 
-def normalize_nodes(scores: Scores, nodes: Nodes) -> Scores:
+def normalize_nodes(scores: fwk.Scores, nodes: fwk.Nodes) -> fwk.Scores:
     """Vector form of `normalized`, over the range that occurs."""
     least, greatest = nodes.extremes(scores)
     if greatest <= least:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
+from stowplan import framework as fwk
 from stowplan.api import Namespace
 from stowplan.cache import AffinityTerm, Clause, Cluster, DomainCounts, PodSelector
 from stowplan.cache.selection import Terms, pod_terms
-from stowplan.framework import PodTemplate
 
 
 class TemplateSums(ABC):
@@ -18,7 +18,7 @@ class TemplateSums(ABC):
     namespaces change, those of other pods' terms when such a term appeared or vanished.
     """
 
-    def __init__(self, cluster: Cluster, template: PodTemplate) -> None:
+    def __init__(self, cluster: Cluster, template: fwk.PodTemplate) -> None:
         self.cluster = cluster
         self.terms = pod_terms(template)
         self.pod_class = cluster.footprint(template).pod_class

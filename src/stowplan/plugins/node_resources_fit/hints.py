@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.quantity import milli_value, value
 from stowplan.cache.device_classes import IMPLICIT_PREFIX
-from stowplan.framework import Pod, PodTemplate, QueueingHint
 
-QUEUE, SKIP = QueueingHint.Queue, QueueingHint.QueueSkip
+QUEUE, SKIP = fwk.QueueingHint.Queue, fwk.QueueingHint.QueueSkip
 
 
-def after_pod_event(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+def after_pod_event(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
     """A pod that left a node frees what it had; one that was scaled down frees the difference."""
     if new is None:
         return QUEUE if old is not None and (old.node_name or old.nominated_node_name) else SKIP
@@ -23,7 +23,7 @@ def after_pod_event(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
     return QUEUE if any(after.get(name, 0) < before.get(name, 0) for name in wanted) else SKIP
 
 
-def after_node_event(pod: Pod, old: api.Node | None, new: api.Node | None) -> QueueingHint:
+def after_node_event(pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
     """A node helps if it could hold the pod when empty and, where it was known before, offers more than it did."""
     if new is None or not fits_empty_node(pod.template, new):
         return SKIP
@@ -33,7 +33,9 @@ def after_node_event(pod: Pod, old: api.Node | None, new: api.Node | None) -> Qu
     return QUEUE if any(grown) else SKIP
 
 
-def after_device_class_event(pod: Pod, old: api.DeviceClass | None, new: api.DeviceClass | None) -> QueueingHint:
+def after_device_class_event(
+    pod: fwk.Pod, old: api.DeviceClass | None, new: api.DeviceClass | None
+) -> fwk.QueueingHint:
     """A device class helps where it begins to stand for an extended resource that the pod asks for."""
     if new is None:
         return SKIP
@@ -43,7 +45,7 @@ def after_device_class_event(pod: Pod, old: api.DeviceClass | None, new: api.Dev
     return QUEUE if any(name in names for name, amount in pod.template.requests.items() if amount) else SKIP
 
 
-def fits_empty_node(template: PodTemplate, node: api.Node) -> bool:
+def fits_empty_node(template: fwk.PodTemplate, node: api.Node) -> bool:
     if _allowed_pods(node) < 1:
         return False
     return all(amount <= _offer(node, name) for name, amount in template.requests.items() if amount)
@@ -57,5 +59,5 @@ def _offer(node: api.Node, resource: str) -> int:
     return (milli_value if resource == "cpu" else value)(node.status.allocatable.get(resource, 0))
 
 
-def _used(pod: Pod) -> dict[str, int]:
+def _used(pod: fwk.Pod) -> dict[str, int]:
     return pod.template.requests if pod.used is None else pod.used[0]

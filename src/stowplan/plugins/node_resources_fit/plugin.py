@@ -6,26 +6,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+from stowplan import framework as fwk
 from stowplan.cache.columns import Column
 from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
 from stowplan.cache.requests import is_extended_resource
 from stowplan.config.args import NodeResourcesFitArgs
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    CycleState,
-    EventResource,
-    Handle,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    Scores,
-    Status,
-    on,
-)
 from stowplan.plugins.base import LEAST_ALLOCATED, CpuAndMemory, Demand, InTreePlugin, ScoringTeam
 from stowplan.plugins.node_resources_fit import hints
 from stowplan.plugins.node_resources_fit.scoring import StrategyScorer
@@ -47,8 +32,8 @@ class FitCheck(NamedTuple):
 
 
 @cache
-def _status(code: Code, *reasons: str) -> Status:
-    return Status(code, *reasons, plugin=NAME)
+def _status(code: fwk.Code, *reasons: str) -> fwk.Status:
+    return fwk.Status(code, *reasons, plugin=NAME)
 
 
 class NodeResourcesFit(InTreePlugin):
@@ -59,33 +44,33 @@ class NodeResourcesFit(InTreePlugin):
     scope = "node+pods"
     template_only = True
 
-    def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
+    def __init__(self, args: NodeResourcesFitArgs, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._strategy = StrategyScorer(args.scoring_strategy, self.nodes)
         self._resources: CpuAndMemory = self.nodes.derive(CpuAndMemory)
 
-    def signature(self, template: PodTemplate) -> Hashable:
+    def signature(self, template: fwk.PodTemplate) -> Hashable:
         return (tuple(template.requests.items()), self._strategy.requests(template))
 
-    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+    def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> None:
         return None
 
-    def slot_filter(self, template: PodTemplate) -> Callable[[int], Status | None]:
+    def slot_filter(self, template: fwk.PodTemplate) -> Callable[[int], fwk.Status | None]:
         return template.derive((self, "filter"), self._make_filter)
 
-    def demands(self, template: PodTemplate) -> tuple[Demand, ...] | None:
+    def demands(self, template: fwk.PodTemplate) -> tuple[Demand, ...] | None:
         checks = self._checks(template)
         if any(check.delegable and backing_device_class(self.cluster, check.resource) for check in checks):
             return None
         amounts = (Demand(check.resource, check.amount, f"Insufficient {check.resource}") for check in checks)
         return (Demand("pods", 1, TOO_MANY_PODS), *amounts)
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         return self.slot_filter(pod.template)(node.slot)
 
-    def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
+    def passing_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Mask:
         if self.cluster.journal.active:
             return super().passing_nodes(state, pod, nodes)
         passing = self._resources.fits(pod.template, nodes)
@@ -95,48 +80,50 @@ class NodeResourcesFit(InTreePlugin):
                     passing &= ~self._short(check, nodes)
         return passing
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
-        full: Mask = nodes.read(self.nodes.pod_count.array) >= nodes.read(self.nodes.allowed_pods.array)
-        yield full, _status(Code.Unschedulable, TOO_MANY_PODS)
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
+        full: fwk.Mask = nodes.read(self.nodes.pod_count.array) >= nodes.read(self.nodes.allowed_pods.array)
+        yield full, _status(fwk.Code.Unschedulable, TOO_MANY_PODS)
         for check in self._checks(pod.template):
             short = self._short(check, nodes)
             hopeless = short & (nodes.read(check.allocatable.array) < check.amount)
-            yield short & ~hopeless, _status(Code.Unschedulable, f"Insufficient {check.resource}")
-            yield hopeless, _status(Code.UnschedulableAndUnresolvable, f"Insufficient {check.resource}")
+            yield short & ~hopeless, _status(fwk.Code.Unschedulable, f"Insufficient {check.resource}")
+            yield hopeless, _status(fwk.Code.UnschedulableAndUnresolvable, f"Insufficient {check.resource}")
 
-    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+    def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> None:
         return None
 
-    def slot_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+    def slot_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         return self._strategy.scorer(template)
 
     def scoring_team(self) -> tuple[ScoringTeam, str] | None:
         return (self._resources, LEAST_ALLOCATED) if self._strategy.usual else None
 
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+    def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         return self._strategy.scorer(pod.template)(node.slot)
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+    def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         return self._strategy.score_nodes(pod.template, nodes)
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
-            on(EventResource.Pod, Action.Delete | Action.UpdatePodScaleDown, hints.after_pod_event),
-            on(EventResource.Node, Action.Add | Action.UpdateNodeAllocatable, hints.after_node_event),
-            on(EventResource.DeviceClass, Action.Add | Action.Update, hints.after_device_class_event),
+            fwk.on(fwk.EventResource.Pod, fwk.Action.Delete | fwk.Action.UpdatePodScaleDown, hints.after_pod_event),
+            fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeAllocatable, hints.after_node_event),
+            fwk.on(fwk.EventResource.DeviceClass, fwk.Action.Add | fwk.Action.Update, hints.after_device_class_event),
         )
 
-    def _short(self, check: FitCheck, nodes: Nodes) -> Mask:
+    def _short(self, check: FitCheck, nodes: fwk.Nodes) -> fwk.Mask:
         allocatable = nodes.read(check.allocatable.array)
-        short: Mask = allocatable - nodes.read(check.requested.array) < check.amount
+        short: fwk.Mask = allocatable - nodes.read(check.requested.array) < check.amount
         if check.delegable and backing_device_class(self.cluster, check.resource) is not None:
             short &= allocatable > 0
         return short
 
-    def _checks(self, template: PodTemplate) -> tuple[FitCheck, ...]:
+    def _checks(self, template: fwk.PodTemplate) -> tuple[FitCheck, ...]:
         return template.derive(self, self._make_checks)
 
-    def _make_checks(self, template: PodTemplate) -> tuple[FitCheck, ...]:
+    def _make_checks(self, template: fwk.PodTemplate) -> tuple[FitCheck, ...]:
         native = ("cpu", "memory", "ephemeral-storage")
         order = [name for name in native if name in template.requests]
         order += sorted(name for name in template.requests if name not in native)
@@ -153,12 +140,12 @@ class NodeResourcesFit(InTreePlugin):
             return False
         return resource in self._ignored or resource.split("/", 1)[0] in self._ignored_groups
 
-    def _make_filter(self, template: PodTemplate) -> Callable[[int], Status | None]:
+    def _make_filter(self, template: fwk.PodTemplate) -> Callable[[int], fwk.Status | None]:
         checks = self._checks(template)
         amounts = tuple((check.allocatable.values, check.requested.values, check.amount) for check in checks)
         pods, allowed = self.nodes.pod_count.values, self.nodes.allowed_pods.values
 
-        def check(slot: int) -> Status | None:
+        def check(slot: int) -> fwk.Status | None:
             if pods[slot] >= allowed[slot]:
                 return self._explain(checks, slot)
             for allocatable, requested, amount in amounts:
@@ -168,9 +155,9 @@ class NodeResourcesFit(InTreePlugin):
 
         return check
 
-    def _explain(self, checks: tuple[FitCheck, ...], slot: int) -> Status | None:
+    def _explain(self, checks: tuple[FitCheck, ...], slot: int) -> fwk.Status | None:
         """All reasons why the node has no room; None where what it lacks is found to be somebody else's business."""
-        code = Code.Unschedulable
+        code = fwk.Code.Unschedulable
         reasons = []
         if self.nodes.pod_count.values[slot] >= self.nodes.allowed_pods.values[slot]:
             reasons.append(TOO_MANY_PODS)
@@ -182,5 +169,5 @@ class NodeResourcesFit(InTreePlugin):
                 continue
             reasons.append(f"Insufficient {check.resource}")
             if check.amount > allocatable:
-                code = Code.UnschedulableAndUnresolvable
+                code = fwk.Code.UnschedulableAndUnresolvable
         return _status(code, *reasons) if reasons else None

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan import framework as fwk
 from stowplan.cache.columns import Column, Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource, scoring_requests
 from stowplan.config.args import LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrategy
-from stowplan.framework import Nodes, PodTemplate, Scores
 from stowplan.plugins.base import EXACT_IN_FLOAT, CpuAndMemory
 from stowplan.plugins.base import LEAST_ALLOCATED as LEAST
 
@@ -105,15 +105,15 @@ class StrategyScorer:
             self._shape = Shape(config)
             self._one, self._many = self._shape.score, self._shape.score_nodes
 
-    def requests(self, template: PodTemplate) -> tuple[int, ...]:
+    def requests(self, template: fwk.PodTemplate) -> tuple[int, ...]:
         """What scoring reads of a template: its request for each configured resource."""
         return tuple(part.request for part in self._parts(template))
 
-    def scorer(self, template: PodTemplate) -> Callable[[int], int]:
+    def scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         """The score of one node, bound to a template; written out where the configuration is the default."""
         return template.derive((self, "scorer"), self._make_scorer)
 
-    def _make_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+    def _make_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         general = self._make_general_scorer(template)
         if not self.usual:
             return general
@@ -134,7 +134,7 @@ class StrategyScorer:
 
         return score
 
-    def _make_general_scorer(self, template: PodTemplate) -> Callable[[int], int]:
+    def _make_general_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         parts = tuple((p.allocatable.values, p.allocated.values, p.request, p.weight) for p in self._parts(template))
         one, shaped = self._one, self._shape is not None
 
@@ -153,7 +153,7 @@ class StrategyScorer:
 
         return score
 
-    def score_nodes(self, template: PodTemplate, nodes: Nodes) -> Scores:
+    def score_nodes(self, template: fwk.PodTemplate, nodes: fwk.Nodes) -> fwk.Scores:
         if self.usual and self._resources.applicable():
             return self._resources.scores(LEAST, template, nodes)
         parts = self._parts(template)
@@ -183,10 +183,10 @@ class StrategyScorer:
         quotients = total / np.maximum(weights, 1)
         return (quotients if self._shape is None else np.floor(quotients + 0.5)).astype(np.int64)
 
-    def _parts(self, template: PodTemplate) -> tuple[WeightedResource, ...]:
+    def _parts(self, template: fwk.PodTemplate) -> tuple[WeightedResource, ...]:
         return template.derive(self, self._make_parts)
 
-    def _make_parts(self, template: PodTemplate) -> tuple[WeightedResource, ...]:
+    def _make_parts(self, template: fwk.PodTemplate) -> tuple[WeightedResource, ...]:
         nodes = self._nodes
         allocated = {"cpu": nodes.non_zero_cpu, "memory": nodes.non_zero_memory}
         requests = scoring_requests(template)
@@ -200,6 +200,6 @@ class StrategyScorer:
         return tuple(parts)
 
 
-def _slots(nodes: Nodes) -> Iterable[int]:
+def _slots(nodes: fwk.Nodes) -> Iterable[int]:
     """All slots of a subset, holes included."""
     return range(nodes.index.start or 0, nodes.index.stop) if isinstance(nodes.index, slice) else nodes.index.tolist()

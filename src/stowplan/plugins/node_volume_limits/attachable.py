@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.cache import Cluster
 from stowplan.cache.volumes import (
     MIGRATION_OF_PLUGIN,
@@ -17,7 +18,6 @@ from stowplan.cache.volumes import (
     not_owner,
     storage_class_of,
 )
-from stowplan.framework import Code, Pod, PodTemplate, Status
 
 NAME = "NodeVolumeLimits"
 
@@ -36,7 +36,7 @@ class AttachableVolumes:
         self._by_node: dict[str, list[api.VolumeAttachment]] = {}
         self._by_node_version = -1
 
-    def of_pod(self, pod: Pod, *, migrated: bool, new: bool = False) -> set[Attachable] | Status:
+    def of_pod(self, pod: fwk.Pod, *, migrated: bool, new: bool = False) -> set[Attachable] | fwk.Status:
         """What the pod needs; a claim that is missing stops a new pod, and of running ones does not count."""
         found: set[Attachable] = set()
         for volume in attachable_volumes(pod.template):
@@ -55,7 +55,7 @@ class AttachableVolumes:
                 if new:
                     missing = not_found("persistentvolumeclaim", name)
                     reason = f"looking up PVC {pod.namespace}/{name}: {missing}"
-                    return Status(Code.UnschedulableAndUnresolvable, reason, plugin=NAME)
+                    return fwk.Status(fwk.Code.UnschedulableAndUnresolvable, reason, plugin=NAME)
                 continue
             if volume.persistent_volume_claim is None and (complaint := not_owner(pod, claim)):
                 return _error(complaint)
@@ -110,12 +110,12 @@ class AttachableVolumes:
         )
 
 
-def attachable_volumes(template: PodTemplate) -> tuple[api.Volume, ...]:
+def attachable_volumes(template: fwk.PodTemplate) -> tuple[api.Volume, ...]:
     """The volumes of a pod that may count: those with claims, and in-tree ones that CSI drivers take over."""
     return template.derive((NAME, "volumes"), _find_attachable) if template.spec.volumes else ()
 
 
-def _find_attachable(template: PodTemplate) -> tuple[api.Volume, ...]:
+def _find_attachable(template: fwk.PodTemplate) -> tuple[api.Volume, ...]:
     return tuple(
         volume
         for volume in template.spec.volumes
@@ -130,5 +130,5 @@ def _of_inline_volume(volume: api.Volume) -> set[Attachable]:
     return {(migration.driver, csi_handle(volume))} if migration is not None and migration.complete else set()
 
 
-def _error(text: str) -> Status:
-    return Status(Code.Error, text, plugin=NAME)
+def _error(text: str) -> fwk.Status:
+    return fwk.Status(fwk.Code.Error, text, plugin=NAME)

@@ -8,34 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.cache.volumes import TranslationError, csi_handle, migration_of, uses_claim
-from stowplan.framework import (
-    Action,
-    ClusterEventWithHint,
-    Code,
-    CycleState,
-    EventResource,
-    Handle,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    QueueingHint,
-    Status,
-    on,
-    skip,
-)
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.node_volume_limits.attach_limits import AttachLimits, limits_of
 from stowplan.plugins.node_volume_limits.attachable import NAME, Attachable, AttachableVolumes, attachable_volumes
 
 STATE = "PreFilter" + NAME
 
-Wanted = tuple[set[Attachable] | Status, set[Attachable] | Status]
+Wanted = tuple[set[Attachable] | fwk.Status, set[Attachable] | fwk.Status]
 """What a pod brings to a node without and to one with a CSINode: in-tree volumes count on the latter alone."""
 
-TOO_MANY = Status(Code.Unschedulable, "node(s) exceed max volume count", plugin=NAME)
+TOO_MANY = fwk.Status(fwk.Code.Unschedulable, "node(s) exceed max volume count", plugin=NAME)
 
 
 class NodeVolumeLimits(InTreePlugin):
@@ -44,70 +28,72 @@ class NodeVolumeLimits(InTreePlugin):
     name = NAME
     reads = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment")
 
-    def __init__(self, args: object, handle: Handle) -> None:
+    def __init__(self, args: object, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self.attachable = AttachableVolumes(self.cluster)
         self.bounds = AttachLimits(self.cluster)
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         return bool(attachable_volumes(template))
 
-    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+    def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         if not attachable_volumes(pod.template):
-            return skip()
+            return fwk.skip()
         state.write(STATE, self._volumes(pod))
         return None
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         limits = self.bounds.limits().get(node.name)
-        wanted: set[Attachable] | Status = self._wanted(state, pod)[limits is not None]
-        if isinstance(wanted, Status):
+        wanted: set[Attachable] | fwk.Status = self._wanted(state, pod)[limits is not None]
+        if isinstance(wanted, fwk.Status):
             return wanted
         return self._check(wanted, limits, node) if wanted and limits else None
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
-        found: dict[Status, Mask] = {}
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
+        found: dict[fwk.Status, fwk.Mask] = {}
         for position, node in self._doubtful(self._wanted(state, pod), nodes):
             status = self.filter(state, pod, node)
             if status is not None:
                 found.setdefault(status, np.zeros(len(nodes), dtype=np.bool_))[position] = True
         yield from ((mask, status) for status, mask in found.items())
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
-            on(EventResource.CSINode, Action.Add),
-            on(EventResource.CSINode, Action.Update, self._after_csi_node_update),
-            on(EventResource.Pod, Action.Delete, self._after_pod_delete),
-            on(EventResource.PersistentVolumeClaim, Action.Add, self._after_claim_add),
-            on(EventResource.VolumeAttachment, Action.Delete, self._after_attachment_delete),
+            fwk.on(fwk.EventResource.CSINode, fwk.Action.Add),
+            fwk.on(fwk.EventResource.CSINode, fwk.Action.Update, self._after_csi_node_update),
+            fwk.on(fwk.EventResource.Pod, fwk.Action.Delete, self._after_pod_delete),
+            fwk.on(fwk.EventResource.PersistentVolumeClaim, fwk.Action.Add, self._after_claim_add),
+            fwk.on(fwk.EventResource.VolumeAttachment, fwk.Action.Delete, self._after_attachment_delete),
         )
 
-    def _wanted(self, state: CycleState, pod: Pod) -> Wanted:
+    def _wanted(self, state: fwk.CycleState, pod: fwk.Pod) -> Wanted:
         """What PreFilter found out; in a profile without it, Filter does so itself."""
         known: Wanted | None = state.get(STATE)
         return self._volumes(pod) if known is None else known
 
-    def _volumes(self, pod: Pod) -> Wanted:
+    def _volumes(self, pod: fwk.Pod) -> Wanted:
         without, volumes = (self.attachable.of_pod(pod, migrated=migrated, new=True) for migrated in (False, True))
         return without, volumes
 
-    def _doubtful(self, wanted: Wanted, nodes: Nodes) -> Iterable[tuple[int, NodeInfo]]:
+    def _doubtful(self, wanted: Wanted, nodes: fwk.Nodes) -> Iterable[tuple[int, fwk.NodeInfo]]:
         """The nodes that need a close look, each with its position; bounds know nothing of pods that are supposed."""
         without, volumes = wanted
-        if isinstance(without, Status) or isinstance(volumes, Status) or self.cluster.journal.active:
+        if isinstance(without, fwk.Status) or isinstance(volumes, fwk.Status) or self.cluster.journal.active:
             return nodes.infos()
         doubt = self.bounds.doubtful(Counter(driver for driver, _ in volumes))[nodes.index] if volumes else ()
         positions = np.flatnonzero(doubt)
         slots = np.arange(self.nodes.high, dtype=np.intp)[nodes.index]
         return ((int(positions[i]), node) for i, node in self.nodes.subset(slots[positions]).infos())
 
-    def _check(self, wanted: set[Attachable], limits: Mapping[str, int], node: NodeInfo) -> Status | None:
+    def _check(self, wanted: set[Attachable], limits: Mapping[str, int], node: fwk.NodeInfo) -> fwk.Status | None:
         """Whether the limits hold; what pods on the node use already costs nothing more."""
         used: set[Attachable] = set()
         for other in node.pods.values():
             if other.template.spec.volumes:
                 theirs = self.attachable.of_pod(other, migrated=True)
-                if isinstance(theirs, Status):
+                if isinstance(theirs, fwk.Status):
                     return theirs
                 used |= theirs
         new = Counter(driver for driver, _ in wanted - used if driver in limits)
@@ -116,26 +102,26 @@ class NodeVolumeLimits(InTreePlugin):
         current = Counter(driver for driver, _ in used | self.attachable.at_node(node.name))
         return TOO_MANY if any(current[driver] + count > limits[driver] for driver, count in new.items()) else None
 
-    def _after_csi_node_update(self, pod: Pod, old: api.CSINode, new: api.CSINode) -> QueueingHint:
+    def _after_csi_node_update(self, pod: fwk.Pod, old: api.CSINode, new: api.CSINode) -> fwk.QueueingHint:
         """Only a limit that was raised helps; no limit counts as none left."""
         before = limits_of(old)
         raised = any(limit > before.get(driver, 0) for driver, limit in limits_of(new).items())
-        return QueueingHint.Queue if raised else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if raised else fwk.QueueingHint.QueueSkip
 
-    def _after_pod_delete(self, pod: Pod, old: Pod, new: None) -> QueueingHint:
+    def _after_pod_delete(self, pod: fwk.Pod, old: fwk.Pod, new: None) -> fwk.QueueingHint:
         placed = bool(old.node_name or old.nominated_node_name)
-        return QueueingHint.Queue if placed and attachable_volumes(old.template) else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if placed and attachable_volumes(old.template) else fwk.QueueingHint.QueueSkip
 
-    def _after_claim_add(self, pod: Pod, old: None, new: api.PersistentVolumeClaim) -> QueueingHint:
-        return QueueingHint.Queue if uses_claim(pod, new) else QueueingHint.QueueSkip
+    def _after_claim_add(self, pod: fwk.Pod, old: None, new: api.PersistentVolumeClaim) -> fwk.QueueingHint:
+        return fwk.QueueingHint.Queue if uses_claim(pod, new) else fwk.QueueingHint.QueueSkip
 
-    def _after_attachment_delete(self, pod: Pod, old: api.VolumeAttachment, new: None) -> QueueingHint:
+    def _after_attachment_delete(self, pod: fwk.Pod, old: api.VolumeAttachment, new: None) -> fwk.QueueingHint:
         """Any detached volume may have been in the way of a claim's; an in-tree volume's driver is known."""
         frees = any(
             volume.persistent_volume_claim is not None or _attached_by(volume, old.spec.attacher)
             for volume in pod.spec.volumes
         )
-        return QueueingHint.Queue if frees else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if frees else fwk.QueueingHint.QueueSkip
 
 
 def _attached_by(volume: api.Volume, attacher: str) -> bool:

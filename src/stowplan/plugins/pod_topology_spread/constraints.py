@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from stowplan import framework as fwk
 from stowplan.api import TopologySpreadConstraint
 from stowplan.api.selectors import Selector, compile_label_selector, selector_from_map
 from stowplan.cache import Clause, Cluster, PodSelector, SlotCounts
 from stowplan.config.args import SYSTEM_DEFAULTING, PodTopologySpreadArgs
-from stowplan.framework import PodTemplate
 from stowplan.plugins.pod_topology_spread.default_selector import DefaultSelectors
 
 HARD = "DoNotSchedule"
@@ -54,27 +54,27 @@ class ConstraintSource:
         defaults = _SYSTEM_DEFAULTS if self._system else args.default_constraints
         self._defaults = {action: compile_constraints(defaults, {}, action) for action in (HARD, SOFT)}
 
-    def hard(self, template: PodTemplate) -> Constraints:
+    def hard(self, template: fwk.PodTemplate) -> Constraints:
         """What a node must satisfy. Raises SelectorError where the pod's own constraints are malformed."""
         if template.spec.topology_spread_constraints:
             return template.derive(HARD, _own_hard)
         return self._default(template, HARD)
 
-    def soft(self, template: PodTemplate) -> Constraints:
+    def soft(self, template: fwk.PodTemplate) -> Constraints:
         """What nodes are scored by; raises as `hard` does."""
         if template.spec.topology_spread_constraints:
             return template.derive(SOFT, _own_soft)
         return self._default(template, SOFT)
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         """Whether pods of the template can have constraints at all."""
         return bool(template.spec.topology_spread_constraints or any(self._defaults.values()))
 
-    def requires_all_keys(self, template: PodTemplate) -> bool:
+    def requires_all_keys(self, template: fwk.PodTemplate) -> bool:
         """Whether scoring leaves out nodes that lack a topology key: not for Kubernetes' own defaults."""
         return bool(template.spec.topology_spread_constraints) or not self._system
 
-    def _default(self, template: PodTemplate, action: str) -> Constraints:
+    def _default(self, template: fwk.PodTemplate, action: str) -> Constraints:
         defaults = self._defaults[action]
         if not defaults:
             return ()
@@ -108,9 +108,9 @@ def _compile(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) ->
     )
 
 
-def _own_hard(template: PodTemplate) -> Constraints:
+def _own_hard(template: fwk.PodTemplate) -> Constraints:
     return compile_constraints(template.spec.topology_spread_constraints, template.labels, HARD)
 
 
-def _own_soft(template: PodTemplate) -> Constraints:
+def _own_soft(template: fwk.PodTemplate) -> Constraints:
     return compile_constraints(template.spec.topology_spread_constraints, template.labels, SOFT)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from stowplan import framework as fwk
 from stowplan.api import ReplicaSet, ReplicationController, Service, StatefulSet
 from stowplan.api.selectors import EVERYTHING, Selector, SelectorError, compile_label_selector, selector_from_map
 from stowplan.cache import Cluster
-from stowplan.framework import PodTemplate
 
 Controller = ReplicaSet | ReplicationController | StatefulSet
 
@@ -35,7 +35,7 @@ class DefaultSelectors:
         self._by_namespace: dict[str, list[Service]] = {}
         self._version = -1
 
-    def of(self, template: PodTemplate) -> Selector:
+    def of(self, template: fwk.PodTemplate) -> Selector:
         """The merged selector; it is empty where nothing selects the pod."""
         controller = self._controller(template)
         known: _Known | None = template.derived.get(self)
@@ -44,12 +44,12 @@ class DefaultSelectors:
             template.derived[self] = known
         return known.selector
 
-    def _controller(self, template: PodTemplate) -> Controller | None:
+    def _controller(self, template: fwk.PodTemplate) -> Controller | None:
         owner = template.controller
         kind = None if owner is None else _KINDS.get((owner.api_version, owner.kind))
         return None if owner is None or kind is None else self._stores.of(kind).get(owner.name, template.namespace)
 
-    def _merged(self, template: PodTemplate, controller: Controller | None) -> Selector:
+    def _merged(self, template: fwk.PodTemplate, controller: Controller | None) -> Selector:
         merged = EVERYTHING
         for service in self._services_in(template.namespace):
             selector = selector_from_map(service.spec.selector)

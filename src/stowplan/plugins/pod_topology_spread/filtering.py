@@ -6,16 +6,16 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
+from stowplan import framework as fwk
 from stowplan.cache import ABSENT, Cluster
-from stowplan.framework import Code, Mask, Nodes, PodTemplate, Status
 from stowplan.plugins.pod_topology_spread.constraints import Constraints, SpreadConstraint
 from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
 
 _NAME = "PodTopologySpread"
 _REASON = "node(s) didn't match pod topology spread constraints"
 
-SKEWED = Status(Code.Unschedulable, _REASON, plugin=_NAME)
-UNLABELED = Status(Code.UnschedulableAndUnresolvable, f"{_REASON} (missing required label)", plugin=_NAME)
+SKEWED = fwk.Status(fwk.Code.Unschedulable, _REASON, plugin=_NAME)
+UNLABELED = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, f"{_REASON} (missing required label)", plugin=_NAME)
 
 
 class HardConstraint:
@@ -26,7 +26,7 @@ class HardConstraint:
     def __init__(
         self,
         cluster: Cluster,
-        template: PodTemplate,
+        template: fwk.PodTemplate,
         constraint: SpreadConstraint,
         all_of: Constraints,
         known: Eligibilities,
@@ -41,7 +41,7 @@ class HardConstraint:
         self._room = constraint.max_skew - constraint.selector.matches(template.labels)
         self._revision = -1
         self._bound = 0
-        self._acceptable: Mask = np.zeros(0, dtype=np.bool_)
+        self._acceptable: fwk.Mask = np.zeros(0, dtype=np.bool_)
 
     def refresh(self) -> None:
         """Bring the sums up to date with the nodes."""
@@ -53,7 +53,7 @@ class HardConstraint:
         domains = self.domains
         return self._room + (domains.least if domains.counted >= self.constraint.min_domains else 0)
 
-    def acceptable(self) -> Mask:
+    def acceptable(self) -> fwk.Mask:
         """By domain id, whether the domain has room; last, for nodes without the label, no."""
         if self._revision != self.domains.revision:
             self._revision = self.domains.revision
@@ -73,7 +73,9 @@ class SpreadFilter:
 
     __slots__ = ("_nodes", "constraints", "parts")
 
-    def __init__(self, cluster: Cluster, template: PodTemplate, constraints: Constraints, known: Eligibilities) -> None:
+    def __init__(
+        self, cluster: Cluster, template: fwk.PodTemplate, constraints: Constraints, known: Eligibilities
+    ) -> None:
         self._nodes = cluster.nodes
         self.constraints = constraints
         self.parts = [HardConstraint(cluster, template, c, constraints, known) for c in constraints]
@@ -82,7 +84,7 @@ class SpreadFilter:
         for part in self.parts:
             part.refresh()
 
-    def judge(self, slot: int) -> Status | None:
+    def judge(self, slot: int) -> fwk.Status | None:
         """The verdict on one node."""
         for part in self.parts:
             domains = part.domains
@@ -93,14 +95,14 @@ class SpreadFilter:
                 return SKEWED
         return None
 
-    def judge_nodes(self, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def judge_nodes(self, nodes: fwk.Nodes) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         """The verdict on many nodes: the first rule that a node fails gives the reason."""
-        judged: Mask | None = None
+        judged: fwk.Mask | None = None
         for mask, status in self._failures(nodes):
             yield mask if judged is None else mask & ~judged, status
             judged = mask if judged is None else judged | mask
 
-    def passing(self, nodes: Nodes) -> Mask:
+    def passing(self, nodes: fwk.Nodes) -> fwk.Mask:
         """The nodes with room by all constraints; not to be written to."""
         masks = [part.domains.column.where(part.acceptable(), nodes.index) for part in self.parts]
         return masks[0] if len(masks) == 1 else np.logical_and.reduce(masks)
@@ -109,7 +111,7 @@ class SpreadFilter:
         self.refresh()
         return tuple(part.token() for part in self.parts)
 
-    def _failures(self, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def _failures(self, nodes: fwk.Nodes) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         for part in self.parts:
             column = part.domains.column
             if column.present < len(self._nodes):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stowplan import framework as fwk
 from stowplan.api import Node
-from stowplan.framework import Pod
 from stowplan.plugins.pod_topology_spread.constraints import Constraints
 
 
-def pod_change_helps(pod: Pod, constraints: Constraints, old: Pod | None, new: Pod | None) -> bool:
+def pod_change_helps(pod: fwk.Pod, constraints: Constraints, old: fwk.Pod | None, new: fwk.Pod | None) -> bool:
     """A pod came to a node, left one, or has other labels or tolerations."""
     if not all(_involved(other, pod) for other in (old, new) if other is not None):
         return False
@@ -32,7 +32,7 @@ def node_change_helps(constraints: Constraints, old: Node | None, new: Node | No
     return after and (moved or old.spec.taints != new.spec.taints)
 
 
-def _involved(other: Pod, pod: Pod) -> bool:
+def _involved(other: fwk.Pod, pod: fwk.Pod) -> bool:
     """Whether the other pod is the pod itself, or counts in its namespace."""
     if other.uid == pod.uid:
         return True

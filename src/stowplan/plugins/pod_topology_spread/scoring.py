@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan import framework as fwk
 from stowplan.cache import ABSENT, Cluster, DomainCounts, LabelColumn, SlotCounts
-from stowplan.framework import Mask, Nodes, PodTemplate, Scores
 from stowplan.plugins.pod_topology_spread.constraints import HOSTNAME, Constraints, SpreadConstraint
 from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
 
@@ -25,7 +25,7 @@ class SoftConstraint:
     def __init__(
         self,
         cluster: Cluster,
-        template: PodTemplate,
+        template: fwk.PodTemplate,
         constraint: SpreadConstraint,
         keys: tuple[str, ...],
         known: Eligibilities,
@@ -81,7 +81,7 @@ class SoftConstraint:
             table[ABSENT] = 0.0
             table.take(self.column.array[index], mode="wrap", out=out)
 
-    def _eligible(self) -> Mask | None:
+    def _eligible(self) -> fwk.Mask | None:
         return None if self._eligibility is None else self._eligibility.mask()
 
 
@@ -90,14 +90,19 @@ class Weighing(NamedTuple):
 
     versions: tuple[int, ...]
     weights: tuple[float, ...]
-    ignored: Mask | None
+    ignored: fwk.Mask | None
 
 
 class SpreadScorer:
     """The soft constraints of a template."""
 
     def __init__(
-        self, cluster: Cluster, template: PodTemplate, constraints: Constraints, all_keys: bool, known: Eligibilities
+        self,
+        cluster: Cluster,
+        template: fwk.PodTemplate,
+        constraints: Constraints,
+        all_keys: bool,
+        known: Eligibilities,
     ) -> None:
         self._nodes = cluster.nodes
         self._all_keys = all_keys
@@ -111,7 +116,7 @@ class SpreadScorer:
         for part in self.parts:
             part.refresh()
 
-    def weigh(self, nodes: Nodes) -> Weighing:
+    def weigh(self, nodes: fwk.Nodes) -> Weighing:
         """The weight of each constraint, by how many domains the feasible nodes are in."""
         versions = tuple(part.column.version for part in self.parts)
         known: Weighing | None = nodes.derived.get(self._sort)
@@ -133,7 +138,7 @@ class SpreadScorer:
         points = sum(part.points(slot, weight) for part, weight in zip(self.parts, weighing.weights, strict=True))
         return math.floor(points + 0.5)
 
-    def score_nodes(self, nodes: Nodes, weighing: Weighing) -> Scores:
+    def score_nodes(self, nodes: fwk.Nodes, weighing: Weighing) -> fwk.Scores:
         """The raw scores of many nodes."""
         total, more = self._rows(nodes.count)
         for part, weight in zip(self.parts, weighing.weights, strict=True):
@@ -142,12 +147,12 @@ class SpreadScorer:
             if out is more:
                 total += more
         total += 0.5
-        scores: Scores = total.astype(np.int64)
+        scores: fwk.Scores = total.astype(np.int64)
         if weighing.ignored is not None:
             scores[weighing.ignored] = 0
         return scores
 
-    def normalize_nodes(self, scores: Scores, nodes: Nodes, weighing: Weighing) -> Scores:
+    def normalize_nodes(self, scores: fwk.Scores, nodes: fwk.Nodes, weighing: Weighing) -> fwk.Scores:
         """Raw scores turned around, on the scale from 0 to 100."""
         ignored = weighing.ignored
         if ignored is not None:
@@ -169,16 +174,16 @@ class SpreadScorer:
             final[ignored] = 0
         return final
 
-    def _ignored(self, nodes: Nodes) -> Mask | None:
+    def _ignored(self, nodes: fwk.Nodes) -> fwk.Mask | None:
         """The nodes that lack a topology key and hence are not scored; None where there are none."""
         if not self._all_keys or all(part.column.present == len(self._nodes) for part in self.parts):
             return None
-        ignored: Mask = np.zeros(nodes.count, dtype=np.bool_)
+        ignored: fwk.Mask = np.zeros(nodes.count, dtype=np.bool_)
         for part in self.parts:
             ignored |= part.column.array[nodes.index] == ABSENT
         return ignored
 
-    def _domains_among(self, part: SoftConstraint, nodes: Nodes, ignored: Mask | None) -> int:
+    def _domains_among(self, part: SoftConstraint, nodes: fwk.Nodes, ignored: fwk.Mask | None) -> int:
         """How many domains nodes are in, lack of the label being one; for the hostname, how many nodes there are."""
         column = part.column
         judged = None if ignored is None else ~ignored
