@@ -13,6 +13,7 @@ from tests.e2e.conftest import StartStowplan
 from tests.e2e.workload import Workload
 
 from stowplan.config import default_configuration
+from stowplan.config.options import Options
 from stowplan.scheduler.scheduler import Scheduler, SchedulerSettings
 from stowplan.testing import SCHEDULER, KubeApi, RefusedError, User, wait_until
 from stowplan.testing.objects import JsonObject
@@ -114,7 +115,9 @@ def watched_kinds() -> list[Any]:
     from stowplan.plugins.registry import REGISTRY
 
     unused: Any = None
-    return Scheduler(SchedulerSettings(default_configuration(), REGISTRY, Connection("http://127.0.0.1", unused))).kinds
+    return Scheduler(
+        SchedulerSettings(Options(config=default_configuration()), REGISTRY, Connection("http://127.0.0.1", unused))
+    ).kinds
 
 
 def without(objects: list[JsonObject], *forbidden: str) -> list[JsonObject]:

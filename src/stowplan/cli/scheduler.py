@@ -69,10 +69,10 @@ def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
         for option in options:
             option(registered)
         parsed = parse(arguments, known, policies=Policies)
-        if parsed.asked == "help":
+        if parsed.print_and_exit == "help":
             click.echo(usage())
             return 0
-        if parsed.asked:
+        if parsed.print_and_exit:
             from stowplan._version import KUBERNETES_VERSION
 
             click.echo(f"Kubernetes {KUBERNETES_VERSION}")

@@ -26,8 +26,8 @@ class Duration:
         self.nanoseconds = nanoseconds
 
     @classmethod
-    def of_seconds(cls, seconds: int) -> Self:
-        return cls(seconds * _UNITS["s"])
+    def of_seconds(cls, seconds: float) -> Self:
+        return cls(round(seconds * _UNITS["s"]))
 
     @classmethod
     def parse(cls, text: str) -> Self:

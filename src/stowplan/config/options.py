@@ -1,75 +1,119 @@
-"""What the flags of a scheduler come to, part by part."""
+"""Options of the scheduler process. Each option is declared here, once, with its default.
+
+A row of `flags.table` names the field that its flag sets, as a path such as "serving.port", and takes the default from
+here; `with_fields` fills the given flags in. Consumers take `Options` or one of its parts.
+
+Upstream: cmd/kube-scheduler/app/options/options.go
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import msgspec
 
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.config.conversion import InsecureServing
 from stowplan.config.extender_limits import ExtenderLimits
-from stowplan.config.serving_options import ServingOptions as ServingOptions
 from stowplan.logs.log import LogOptions
 
-ALWAYS_ALLOWED = ("/healthz", "/readyz", "/livez")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServingOptions:
+    """Address, port and certificate of an HTTPS server."""
+
+    address: str = "0.0.0.0"
+    port: int = 10259
+    """0 disables the server."""
+    certificate_file: str = ""
+    key_file: str = ""
+    directory: str = ""
+    """Directory of the certificate, created there if missing; empty keeps a generated certificate in memory."""
+    cipher_suites: tuple[str, ...] = ()
+    """OpenSSL's names; empty for its defaults."""
+    minimum_tls: str = "VersionTLS12"
+    share_port: bool = False
+    """Whether other processes may listen on the same port (SO_REUSEPORT)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AccessOptions:
-    """Who may ask what of the server."""
+    """Authentication and authorization of the server's clients."""
 
     authentication_kubeconfig: str = ""
-    """The cluster that tells whose a token is; without one, all tokens are nobody's."""
+    """The cluster that reviews tokens; without it all tokens are anonymous."""
     authorization_kubeconfig: str = ""
-    """The cluster that tells who may do what; without one, nobody may do what is not open to all."""
+    """The cluster that reviews access; without it only `open_paths` are allowed."""
     client_ca_file: str = ""
-    """Authorities whose client certificates are believed."""
-    look_up_client_ca: bool = True
-    """Whether to ask the cluster for them where there is no file."""
+    """Authorities of client certificates."""
+    skip_lookup: bool = False
+    """Whether client authorities are not looked up in the cluster when there is no file."""
     tolerate_lookup_failure: bool = True
     token_ttl: float = 10.0
+    """Seconds; likewise the two below."""
     allowed_ttl: float = 10.0
     denied_ttl: float = 10.0
-    open_paths: tuple[str, ...] = ALWAYS_ALLOWED
-    """Paths that everyone may read; one that ends in * stands for all that begin so."""
+    open_paths: tuple[str, ...] = ("/healthz", "/readyz", "/livez")
+    """Paths that need no authorization; a trailing * matches every suffix."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricOptions:
-    """Which metrics are told."""
+    """Disabled metrics and allow-lists of label values."""
 
     disabled: frozenset[str] = frozenset()
     allowed_labels: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
-    """By (metric, label), the values that are told; others become "unexpected"."""
+    """Exposed values by (metric, label); other values become "unexpected"."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """All of it."""
+    """All options of the scheduler process."""
 
     config: KubeSchedulerConfiguration
-    """The effective configuration: the file's or the default one, with what flags may change in it."""
+    """The effective configuration: the file's or the default one, with the flags that change it."""
     master: str = ""
-    """The API server's address where the command line gives one."""
+    """Address of the API server; overrides the kubeconfig's."""
     write_config_to: str = ""
-    serving: ServingOptions = field(default_factory=ServingOptions)
+    serving: ServingOptions = ServingOptions()
     plain_http: InsecureServing = field(default_factory=InsecureServing)
-    """Where health and metrics are served without TLS, as earlier releases did."""
+    """Addresses of health and metrics pages without TLS, as earlier releases served them."""
     access: AccessOptions = AccessOptions()
     metrics: MetricOptions = MetricOptions()
     logs: LogOptions = field(default_factory=LogOptions)
     unschedulable_timeout: float = 300.0
+    """Seconds that a pod stays in the unschedulable pods before it is retried without an event."""
     plugins: tuple[str, ...] = ()
-    """Where to find users' plugins: `package.module:Class` or `file.py:Class`."""
+    """Out-of-tree plugins: `package.module:Class` or `file.py:Class`."""
     plugin_call_timeout: float = 600.0
-    """Seconds that a method of theirs may take where it may wait at all."""
-    patience: ExtenderLimits = field(default_factory=ExtenderLimits)
-    """How long extenders may take."""
+    """Seconds that an out-of-tree plugin's permit, pre_bind or bind may take."""
+    extender_limits: ExtenderLimits = field(default_factory=ExtenderLimits)
     gates: Mapping[str, bool] = field(default_factory=dict)
     """All feature gates."""
     flags: Mapping[str, str] = field(default_factory=dict)
-    """All flags as they stand, for /flagz."""
+    """All flags with their values, for /flagz."""
     warnings: tuple[str, ...] = ()
-    """What is worth a line in the log."""
-    asked: str = ""
-    """What is wanted instead of a scheduler: help, version, raw (all of it), or a version to pass for."""
+    """Lines for the log."""
+    print_and_exit: str = ""
+    """help, version, raw, or a version to report, if the command line requests output instead of a scheduler."""
+
+
+def with_fields(item: T, values: Mapping[str, Any]) -> T:
+    """A copy of a dataclass or struct with the fields at these paths, such as "serving.port", replaced."""
+    here: dict[str, Any] = {}
+    below: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for path, value in values.items():
+        name, _, rest = path.partition(".")
+        if rest:
+            below[name][rest] = value
+        else:
+            here[name] = value
+    here |= {name: with_fields(getattr(item, name), inner) for name, inner in below.items()}
+    if isinstance(item, msgspec.Struct):
+        return msgspec.structs.replace(item, **here)
+    return replace(item, **here)  # type: ignore[type-var]

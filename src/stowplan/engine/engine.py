@@ -13,6 +13,7 @@ from itertools import chain, count
 from typing import Any
 
 from stowplan.cache import Cluster
+from stowplan.config.options import Options
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine.binding_cycle import BindingCycles
 from stowplan.engine.event_handlers import EventHandlers
@@ -33,8 +34,6 @@ from stowplan.runtime.points.waiting_pods import Defer, WaitingPods
 _TIMED_FIRST_CALLS, _TIMED_EVERY_NTH = 100, 10
 """PreEnqueue is timed for the first 100 calls and for one in ten after that, as in kube-scheduler."""
 
-UNSCHEDULABLE_TIMEOUT_SECONDS = 300.0
-
 
 class Engine:
     """Events in, instructions out. State changes only during calls of its methods."""
@@ -50,7 +49,7 @@ class Engine:
         rng: random.Random,
         wall_clock: Callable[[], float] | None = None,
         observer: Observer | None = None,
-        unschedulable_timeout: float = UNSCHEDULABLE_TIMEOUT_SECONDS,
+        unschedulable_timeout: float = Options.unschedulable_timeout,
         keep_objects: bool = False,
         keep_assigned_objects: bool = True,
         extenders: tuple[Extender, ...] = (),

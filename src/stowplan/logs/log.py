@@ -37,8 +37,13 @@ class LogOptions:
     vmodule: tuple[tuple[str, int], ...] = ()
     """(pattern, level): modules whose file name without suffix matches have at least this verbosity."""
     format: str = "text"
-    split_stream: bool = False
-    """Errors go to standard error and other lines to standard output; otherwise all lines go to standard error."""
+    text_split_stream: bool = False
+    json_split_stream: bool = False
+
+    @property
+    def split_stream(self) -> bool:
+        """Whether only errors go to standard error and other lines to standard output."""
+        return self.json_split_stream if self.format == "json" else self.text_split_stream
 
 
 class Log:

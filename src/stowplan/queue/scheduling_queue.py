@@ -47,10 +47,10 @@ class SchedulingQueue:
         pre_enqueue: Callable[[Pod, str], Status | None],
         hints: Mapping[str, HintTable],
         nominator: Nominator,
+        initial_backoff: float,
+        max_backoff: float,
+        unschedulable_timeout: float,
         sort_key: SortKey | None = None,
-        initial_backoff: float = 1.0,
-        max_backoff: float = 10.0,
-        unschedulable_timeout: float = 300.0,
         on_enter: Callable[[QueuedPodInfo, str, str], None] | None = None,
     ) -> None:
         """`sort_key` takes precedence over `less`. `pre_enqueue` receives the plugin to run first; `on_enter` receives

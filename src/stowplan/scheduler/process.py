@@ -17,7 +17,6 @@ from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError, CredentialsError, UntrustedServerError
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.config.dump import to_yaml
-from stowplan.config.feature_gates import TAINT_RULES
 from stowplan.config.options import Options
 from stowplan.errors import ConfigError, StowplanError
 from stowplan.extender.client import HttpExtender, build_extenders
@@ -47,22 +46,19 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
         return EXIT_DONE
     for warning in options.warnings:
         log.warning(warning)
-    extenders = build_extenders(options.config.extenders, patience=options.patience)
+    extenders = build_extenders(options.config.extenders, patience=options.extender_limits)
     for extender in extenders:
         log.v(2, "Creating extender", extender=extender.name)
     plugins = {**registered, **enabled}
     settings = SchedulerSettings(
-        config=options.config,
+        options=options,
         registry={**REGISTRY, **plugins},
         connection=load_connection(options.config.client_connection.kubeconfig, options.master),
-        unschedulable_timeout=options.unschedulable_timeout,
-        call_deadline=options.plugin_call_timeout,
         keep_objects=any(getattr(factory, "needs_objects", False) for factory in plugins.values()),
         extenders=extenders,
-        taint_rules=options.gates.get(TAINT_RULES, False),
     )
     log.info("Starting Kubernetes Scheduler", version=KUBERNETES_VERSION, stowplan=__version__)
-    return _on_the_fastest_loop(_run(settings, options))
+    return _on_the_fastest_loop(_run(settings))
 
 
 def _write(file: str, text: str) -> None:
@@ -80,9 +76,9 @@ def _on_the_fastest_loop(main: Coroutine[Any, Any, int]) -> int:
     return uvloop.run(main)
 
 
-async def _run(settings: SchedulerSettings, options: Options) -> int:
+async def _run(settings: SchedulerSettings) -> int:
     connection = settings.connection
-    monitor = Monitor(options, f"{connection.host}:{connection.port}", now)
+    monitor = Monitor(settings.options, f"{connection.host}:{connection.port}", now)
     observer = monitor.observer
     scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.took_in)
     asyncio.get_running_loop().set_exception_handler(tell_of_trouble)

@@ -17,9 +17,9 @@ from stowplan.cluster.leader_election import ElectorThread
 from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.reflector import REQUIRED_KINDS, UNFINISHED_PODS, EventSink, Reflector, watched_kinds
 from stowplan.cluster.write_client import CONNECTIONS, Observe, Writer
-from stowplan.config.types import KubeSchedulerConfiguration
+from stowplan.config.feature_gates import TAINT_RULES
+from stowplan.config.options import Options
 from stowplan.engine import CheckedEngine, Engine, Observer
-from stowplan.engine.engine import UNSCHEDULABLE_TIMEOUT_SECONDS
 from stowplan.extender.client import HttpExtender, kinds_kept, needs_victims
 from stowplan.runtime import Profile, Registry
 from stowplan.runtime.gc_tuning import settle_heap
@@ -44,19 +44,19 @@ def now() -> float:
 class SchedulerSettings:
     """What a scheduler is made of."""
 
-    config: KubeSchedulerConfiguration
+    options: Options
     registry: Registry
     connection: Connection
-    unschedulable_timeout: float = UNSCHEDULABLE_TIMEOUT_SECONDS
-    call_deadline: float = 600.0
-    """Seconds that a user's method may take where it may wait at all."""
     keep_objects: bool = False
     extenders: tuple[HttpExtender, ...] = ()
     check_invariants: bool = False
-    taint_rules: bool = False
-    """Whether DeviceTaintRules count."""
     connections: int = CONNECTIONS
     rng: random.Random = field(default_factory=random.Random)
+
+    @property
+    def taint_rules(self) -> bool:
+        """Whether DeviceTaintRules apply."""
+        return self.options.gates.get(TAINT_RULES, False)
 
 
 class Scheduler:
@@ -74,18 +74,17 @@ class Scheduler:
         self._settings = settings
         self._on_request = on_request
         self._on_batch = on_batch
-        config = settings.config
         self._kept = frozenset(REQUIRED_KINDS) if settings.keep_objects else kinds_kept(settings.extenders)
         """The kinds of which whole objects are kept."""
         make_engine = CheckedEngine if settings.check_invariants else Engine
         self.engine = make_engine(
-            config,
+            settings.options.config,
             settings.registry,
             clock=now,
             wall_clock=time.time,
             rng=settings.rng,
             observer=observer,
-            unschedulable_timeout=settings.unschedulable_timeout,
+            unschedulable_timeout=settings.options.unschedulable_timeout,
             keep_objects=bool(self._kept),
             keep_assigned_objects=settings.keep_objects or needs_victims(settings.extenders),
             extenders=settings.extenders,
@@ -123,7 +122,7 @@ class Scheduler:
         # Events have connections and a rate of their own, as in kube-scheduler: they never hold up a binding.
         event_writer = self._writer(self._make_limiter())
         recorder = EventRecorder(event_writer, version_of=self.engine.resource_version)
-        caller = PluginCaller(loop, settings.call_deadline)
+        caller = PluginCaller(loop, settings.options.plugin_call_timeout)
         host = self._host = SchedulingLoop(
             self.engine,
             InstructionExecutor(writer, recorder),
@@ -164,7 +163,7 @@ class Scheduler:
             self._host.stop()
 
     def _make_limiter(self) -> TokenBucket:
-        wanted = self._settings.config.client_connection
+        wanted = self._settings.options.config.client_connection
         return TokenBucket(wanted.qps, wanted.burst, time.monotonic)
 
     def _writer(self, limiter: TokenBucket) -> Writer:
@@ -179,10 +178,10 @@ class Scheduler:
 
     def _start_election(self) -> None:
         settings = self._settings
-        if settings.config.leader_election.leader_elect:
+        if settings.options.config.leader_election.leader_elect:
             self._elector = ElectorThread(
                 settings.connection,
-                settings.config.leader_election,
+                settings.options.config.leader_election,
                 on_started=self._wake_from_thread,
                 on_stopped=self._lease_lost_on_thread,
                 observe=self._on_request,

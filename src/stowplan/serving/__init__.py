@@ -12,7 +12,7 @@ without TLS and authentication. `Pages.not_found` can be overridden.
 Upstream: k8s.io/apiserver (authentication, authorization, secure serving), k8s.io/component-base/zpages
 """
 
-from stowplan.config.serving_options import ServingOptions
+from stowplan.config.options import ServingOptions
 from stowplan.serving.certificates import ServerTLS
 from stowplan.serving.component_pages import ComponentPages, Sources
 from stowplan.serving.insecure_server import InsecureServer, listen_insecurely

@@ -12,7 +12,7 @@ from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
 from stowplan import logs
-from stowplan.config.serving_options import ServingOptions
+from stowplan.config.options import ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.serving.self_signed import make_self_signed
 

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from stowplan import logs
 from stowplan.config.conversion import InsecureAddress, InsecureServing
-from stowplan.config.serving_options import ServingOptions
+from stowplan.config.options import ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.serving.listening import listen
 from stowplan.serving.page_server import PageServer, page_response, read_page, serve

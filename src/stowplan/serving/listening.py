@@ -6,7 +6,7 @@ import ipaddress
 import os
 import socket
 
-from stowplan.config.serving_options import ServingOptions
+from stowplan.config.options import ServingOptions
 from stowplan.errors import ConfigError
 
 

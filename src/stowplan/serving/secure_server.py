@@ -110,7 +110,7 @@ class SecureServer(PageServer):
     async def _look_up_authorities(self, clients: Clients, seconds: float = _LOOKUP_SECONDS) -> None:
         """Trust the client CA of the cluster, unless --client-ca-file names one."""
         client = clients.authentication
-        if self._access.client_ca_file or not self._access.look_up_client_ca or client is None:
+        if self._access.client_ca_file or self._access.skip_lookup or client is None:
             return
         try:
             async with asyncio.timeout(seconds):

@@ -91,7 +91,7 @@ def test_json(streams: Streams) -> None:
 
 
 def test_streams_can_be_split(streams: Streams) -> None:
-    streams.configure(split_stream=True)
+    streams.configure(text_split_stream=True)
     logs.get("x").info("fine")
     logs.get("x").error(None, "not fine")
     assert '"fine"' in streams.out.getvalue()

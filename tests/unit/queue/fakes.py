@@ -56,6 +56,9 @@ PLUGINS: dict[str, tuple[ClusterEventWithHint, ...]] = {
 }
 
 
+TIMES = {"initial_backoff": 1.0, "max_backoff": 10.0, "unschedulable_timeout": 300.0}
+
+
 class Rig:
     """A queue, and what it was asked and told."""
 
@@ -67,7 +70,7 @@ class Rig:
         self.asked: list[tuple[str, str]] = []
         """(pod, plugin to ask first) of each PreEnqueue."""
         self.entered: list[tuple[str, str]] = []
-        settings = {"hints": {SCHEDULER: HintTable(PLUGINS)}, **settings}
+        settings = {"hints": {SCHEDULER: HintTable(PLUGINS)}, **TIMES, **settings}
         self.queue = SchedulingQueue(
             clock=self.clock,
             less=less,

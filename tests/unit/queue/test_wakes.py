@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.builders import SCHEDULER, World
-from tests.unit.queue.fakes import Clock, less, names
+from tests.unit.queue.fakes import TIMES, Clock, less, names
 from tests.unit.queue.wake_rows import PLAIN, ROWS, Change, Row
 
 from stowplan import api
@@ -36,6 +36,7 @@ class Scene:
             pre_enqueue=self.world.profile.pre_enqueue,
             hints={SCHEDULER: table or hint_table(self.world)},
             nominator=self.world.nominator,
+            **TIMES,
         )
         self._reject()
 

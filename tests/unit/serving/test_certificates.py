@@ -7,7 +7,7 @@ import pytest
 import trustme
 from tests.unit.serving.test_self_signed import handshake
 
-from stowplan.config.serving_options import ServingOptions
+from stowplan.config.options import ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.serving.certificates import ServerTLS
 

@@ -3,7 +3,7 @@ from contextlib import closing
 
 import pytest
 
-from stowplan.config.serving_options import ServingOptions
+from stowplan.config.options import ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.serving.listening import listen
 

@@ -10,7 +10,7 @@ import pytest
 import trustme
 import uvloop
 
-from stowplan.config.serving_options import ServingOptions
+from stowplan.config.options import ServingOptions
 from stowplan.errors import ConfigError
 from stowplan.serving.certificates import ServerTLS
 

@@ -1,7 +1,11 @@
-"""Reading a command line as Kubernetes' components do: which flags are given, and what remains."""
+"""A command line parsed as Kubernetes' components parse theirs, and the help text.
+
+Upstream: github.com/spf13/pflag/flag.go, k8s.io/component-base/cli/flag
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,13 +16,14 @@ from stowplan.errors import ConfigError
 from stowplan.logs.format import quote
 
 PROGRAM = "stowplan scheduler"
+_USAGE_COLUMNS = 140
 
 
 class CommandLine:
-    """Flags by name: their values, and which of them were given."""
+    """The values of all flags by name, and the names of the given ones."""
 
     def __init__(self, arguments: Iterable[str]) -> None:
-        """Raises ConfigError, one line in the words that kube-scheduler has for it."""
+        """Raises ConfigError with one line in kube-scheduler's words."""
         self.values: dict[str, Any] = {flag.name: flag.default for flag in FLAGS.values()}
         self.given: set[str] = set()
         self._read(iter(list(arguments)))
@@ -27,12 +32,12 @@ class CommandLine:
         return self.values[name]
 
     def shown(self) -> dict[str, str]:
-        """All flags as text, for people to look at; those of earlier releases only where they were given."""
+        """All flags as text, for /flagz; flags of earlier releases only if given."""
         names = [name for name in self.values if name not in EARLIER or name in self.given]
         return {name: FLAGS[name].kind.show(self.values[name]) for name in names}
 
     def deprecations(self, ignored: Collection[str] = ()) -> list[str]:
-        """A line for each flag that was given, and is not ignored, though it has been superseded."""
+        """A line for each deprecated flag that was given and is not ignored."""
         given = [FLAGS[name] for name in sorted(self.given.difference(ignored)) if FLAGS[name].instead]
         return [f"Flag --{flag.name} has been deprecated: use {flag.instead} instead" for flag in given]
 
@@ -63,7 +68,7 @@ class CommandLine:
         self._set(flag, text)
 
     def _shorts(self, letters: str, others: Iterator[str]) -> None:
-        """Letters in a row, of which the last may take a value: -hv=2, -v2, -v 2."""
+        """Shorthand letters, the last of which may take a value: -hv=2, -v2, -v 2."""
         for position, letter in enumerate(letters):
             flag = SHORT.get(letter)
             if flag is None:
@@ -97,7 +102,7 @@ class CommandLine:
         self.given.add(flag.name)
 
     def check_refused(self) -> None:
-        """Refuse by name what cannot be honoured."""
+        """Raises ConfigError for an unsupported flag with a value other than its default."""
         for name in sorted(self.given):
             flag = FLAGS[name]
             if flag.refused and self.values[name] != flag.default:
@@ -108,12 +113,12 @@ EXAMPLES = """\
 Examples:
   Beside kube-scheduler, for the pods that name one of the configuration's profiles:
     stowplan scheduler --config scheduler.yaml --kubeconfig ~/.kube/config --v=2
-  With a scheduling rule of my own:
+  With an out-of-tree plugin:
     stowplan scheduler --plugin ./rack_care.py:RackCare --leader-elect-resource-name rack-care
-  What do flags and configuration come to?
+  Print the effective configuration:
     stowplan scheduler --config scheduler.yaml --write-config-to effective.yaml
 
-Exit status: 0 it was told to end, and did; 1 it cannot start, or lost its lease."""
+Exit status: 0 terminated on request; 1 failed to start, or lost the lease."""
 
 
 def usage() -> str:
@@ -127,10 +132,19 @@ def usage() -> str:
 def _described(flags: Sequence[Flag]) -> list[str]:
     heads = [_head(flag) for flag in flags]
     width = max(map(len, heads))
-    return [
-        f"{head:<{width}}   {flag.help}{f' Not supported: {flag.refused}.' if flag.refused else ''}{_default(flag)}"
-        for head, flag in zip(heads, flags, strict=True)
-    ]
+    lines: list[str] = []
+    for head, flag in zip(heads, flags, strict=True):
+        indent = " " * (width + 3)
+        lines += textwrap.wrap(
+            _text(flag), _USAGE_COLUMNS, initial_indent=f"{head:<{width}}   ", subsequent_indent=indent
+        )
+    return lines
+
+
+def _text(flag: Flag) -> str:
+    refused = f" Not supported: {flag.refused}." if flag.refused else ""
+    note = f" (Here: {flag.note}.)" if flag.note else ""
+    return f"{flag.help}{refused}{note}{_default(flag)}"
 
 
 def _head(flag: Flag) -> str:

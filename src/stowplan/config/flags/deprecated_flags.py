@@ -11,9 +11,6 @@ from stowplan.config.flags.command_line import CommandLine
 from stowplan.config.types import GROUP, KIND, LeaderElection
 from stowplan.errors import ConfigError
 
-LOCKS = {"lock-object-name": "resource_name", "lock-object-namespace": "resource_namespace"}
-"""Flags of the lock, as fields of leader election; those of today have the say where both are given."""
-
 ALGORITHM = (
     "algorithm-provider",
     "hard-pod-affinity-symmetric-weight",

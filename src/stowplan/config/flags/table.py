@@ -1,16 +1,24 @@
-"""Every flag of kube-scheduler: what it takes, what it stands at, and what becomes of it here.
+"""Every flag of kube-scheduler v1.36, flags of earlier releases, and stowplan's own.
 
-A flag that is not honoured is refused by name where it is given another value than the one it stands at anyway.
+A row made with `option` sets a field of `Options` and has the field's default; a row made with `Flag` sets no field
+and states its default. Flags of kube-scheduler have its help texts, in `kube_scheduler_help.txt`; `note` says what is
+different here. A flag without support is refused by name if its value is not the default.
+
+Upstream: cmd/kube-scheduler/app/options, k8s.io/apiserver/pkg/server/options, k8s.io/component-base
 """
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.resources import files
+from operator import attrgetter
 from typing import Any, NamedTuple
 
-from stowplan.config import Duration
+from stowplan.config import Duration, default_configuration
 from stowplan.config.flags.values import (
     BOOL,
     CERTIFICATES,
+    CIPHER_SUITES,
     DURATION,
     FLOAT32,
     GATES,
@@ -21,17 +29,23 @@ from stowplan.config.flags.values import (
     LEVEL,
     LEVELS,
     LIST,
-    PAIRS,
+    METRIC_LABELS,
+    METRICS,
+    PATHS,
     QUANTITY,
     REPEATED,
+    SECONDS,
     STRING,
+    TLS_VERSION,
+    VERB_TIMEOUTS,
     VERSION,
     FlagType,
 )
+from stowplan.config.options import Options
 
-_PROXY = "requests are not accepted from authenticating proxies; clients show a certificate or a token of their own"
-_STREAM = "lines are written as they come, none are held back"
-_STDERR = "lines are written to standard error, from where they can be led anywhere"
+_PROXY = "requests of authenticating proxies are not accepted; clients present a certificate or a token of their own"
+_STREAM = "lines are not buffered"
+_STDERR = "lines are written to standard error, which can be redirected"
 _KLOG = "redirect standard error"
 _FILE = "a configuration file, --config"
 
@@ -42,161 +56,271 @@ class Flag(NamedTuple):
     name: str
     kind: FlagType
     default: Any
-    help: str
+    own_help: str = ""
+    """The help text of a flag that kube-scheduler v1.36 does not have."""
     refused: str = ""
-    """Why another value than the default is refused; empty for a flag that is honoured."""
+    """Why a value other than the default is refused; empty for a supported flag."""
     short: str = ""
     instead: str = ""
-    """For a flag of earlier releases: what is used in its place today."""
+    """The replacement of a deprecated flag."""
+    note: str = ""
+    """What the flag does differently here."""
+    unless_file: bool = False
+    """Whether the flag is ignored with a configuration file."""
+    field: str = ""
+    """Path of the option that the flag sets."""
+
+    @property
+    def help(self) -> str:
+        return self.own_help or _kube_scheduler_help()[self.name]
 
 
-def _seconds(number: int) -> Duration:
-    return Duration.of_seconds(number)
+@cache
+def _kube_scheduler_help() -> dict[str, str]:
+    text = files(__package__).joinpath("kube_scheduler_help.txt").read_text("utf-8")
+    return {name: help for name, _, help in (line.partition(": ") for line in text.splitlines())}
+
+
+_DEFAULTS = Options(config=default_configuration())
+
+
+def option(name: str, kind: FlagType, field: str, own_help: str = "", **rest: Any) -> Flag:
+    """A flag that sets a field of `Options`, with the field's default."""
+    default = kind.from_option(attrgetter(field)(_DEFAULTS))
+    return Flag(name, kind, default, own_help, field=field, **rest)
 
 
 GROUPS: dict[str, tuple[Flag, ...]] = {
     "Misc": (
-        Flag("config", STRING, "", "File with the configuration (KubeSchedulerConfiguration)."),
-        Flag("master", STRING, "", "Address of the API server; wins over the kubeconfig's."),
-        Flag("write-config-to", STRING, "", "Write the effective configuration to this file, and exit."),
-        Flag("plugin", REPEATED, (), "A plugin of your own, module:Class or ./file.py:Class; may be given again."),
-        Flag("plugin-call-timeout", DURATION, _seconds(600), "How long a plugin's permit, pre_bind or bind may take."),
-        Flag(
-            "extender-timeouts",
-            PAIRS,
-            (),
-            "verb=time,...: for filter, prioritize, preempt or bind; httpTimeout at most.",
+        Flag("config", STRING, ""),
+        option("master", STRING, "master"),
+        option("write-config-to", STRING, "write_config_to"),
+        option(
+            "plugin",
+            REPEATED,
+            "plugins",
+            "An out-of-tree plugin, as module:Class or ./file.py:Class. This flag can be repeatedly invoked.",
         ),
-        Flag(
-            "extender-hedge-after", DURATION, _seconds(0), "Ask an extender, but for bind, a second time after so long."
+        option(
+            "plugin-call-timeout",
+            SECONDS,
+            "plugin_call_timeout",
+            "The maximum duration of an out-of-tree plugin's permit, pre_bind or bind.",
+        ),
+        option(
+            "extender-timeouts",
+            VERB_TIMEOUTS,
+            "extender_limits.timeouts",
+            "Timeouts of extender calls by verb: filter, prioritize, preempt, bind. The extender's httpTimeout is"
+            " the upper limit. Example: filter=2s,bind=500ms",
+        ),
+        option(
+            "extender-hedge-after",
+            SECONDS,
+            "extender_limits.hedge_after",
+            "The duration after which an extender call other than bind is sent a second time. Zero disables the "
+            "second call.",
         ),
     ),
     "Secure serving": (
-        Flag("bind-address", IP, "0.0.0.0", "IP address to serve on; 0.0.0.0 or :: for all."),
-        Flag("cert-dir", STRING, "", "Folder with kube-scheduler.crt and .key, made there where they are missing."),
-        Flag("disable-http2-serving", BOOL, False, "HTTP/1.1 is all that is served, so HTTP/2 is always off."),
-        Flag("http2-max-streams-per-connection", INT, 0, "Always kept: there are no HTTP/2 connections."),
-        Flag("permit-address-sharing", BOOL, False, "Listen with SO_REUSEADDR; always so here."),
-        Flag("permit-port-sharing", BOOL, False, "Listen with SO_REUSEPORT, so that several processes may."),
-        Flag("secure-port", INT, 10259, "Port for HTTPS; 0 turns it off."),
-        Flag("tls-cert-file", STRING, "", "Certificate to serve with, and those of its issuers."),
-        Flag("tls-cipher-suites", LIST, (), "Cipher suites for TLS 1.2 and older, by their IANA names."),
-        Flag(
-            "tls-curve-preferences", INTS, (), "Key exchange mechanisms.", "OpenSSL chooses the key exchange mechanism"
+        option("bind-address", IP, "serving.address"),
+        option("cert-dir", STRING, "serving.directory"),
+        Flag("disable-http2-serving", BOOL, False, note="HTTP/1.1 alone is served"),
+        Flag("http2-max-streams-per-connection", INT, 0, note="without effect: HTTP/1.1 alone is served"),
+        Flag("permit-address-sharing", BOOL, False, note="always true"),
+        option("permit-port-sharing", BOOL, "serving.share_port"),
+        option("secure-port", INT, "serving.port"),
+        option("tls-cert-file", STRING, "serving.certificate_file"),
+        option(
+            "tls-cipher-suites",
+            CIPHER_SUITES,
+            "serving.cipher_suites",
+            note="the default is OpenSSL's; the flag applies to TLS 1.2 and older",
         ),
-        Flag("tls-min-version", STRING, "", "VersionTLS10, VersionTLS11, VersionTLS12 (default) or VersionTLS13."),
-        Flag("tls-private-key-file", STRING, "", "Key of --tls-cert-file."),
-        Flag(
-            "tls-sni-cert-key",
-            CERTIFICATES,
-            (),
-            "Further certificates, by name.",
-            "one certificate is served; it may bear several names",
-        ),
+        Flag("tls-curve-preferences", INTS, (), refused="OpenSSL chooses the key exchange mechanism"),
+        option("tls-min-version", TLS_VERSION, "serving.minimum_tls"),
+        option("tls-private-key-file", STRING, "serving.key_file"),
+        Flag("tls-sni-cert-key", CERTIFICATES, (), refused="one certificate is served; it may bear several names"),
     ),
     "Authentication": (
-        Flag("authentication-kubeconfig", STRING, "", "Cluster that knows whose tokens are; none: nobody's."),
-        Flag("authentication-skip-lookup", BOOL, False, "Do not look up client authorities in that cluster."),
-        Flag("authentication-token-webhook-cache-ttl", DURATION, _seconds(10), "How long its answers hold."),
-        Flag("authentication-tolerate-lookup-failure", BOOL, True, "Go on without authorities if that fails."),
-        Flag("client-ca-file", STRING, "", "Authorities whose client certificates are believed."),
-        Flag("requestheader-allowed-names", LIST, (), "Names of trusted proxies.", _PROXY),
-        Flag("requestheader-client-ca-file", STRING, "", "Authorities of trusted proxies.", _PROXY),
-        Flag("requestheader-extra-headers-prefix", LIST, ("x-remote-extra-",), "Headers of trusted proxies.", _PROXY),
-        Flag("requestheader-group-headers", LIST, ("x-remote-group",), "Headers of trusted proxies.", _PROXY),
-        Flag("requestheader-uid-headers", LIST, (), "Headers of trusted proxies.", _PROXY),
-        Flag("requestheader-username-headers", LIST, ("x-remote-user",), "Headers of trusted proxies.", _PROXY),
+        option("authentication-kubeconfig", STRING, "access.authentication_kubeconfig"),
+        option("authentication-skip-lookup", BOOL, "access.skip_lookup"),
+        option("authentication-token-webhook-cache-ttl", SECONDS, "access.token_ttl"),
+        option("authentication-tolerate-lookup-failure", BOOL, "access.tolerate_lookup_failure"),
+        option("client-ca-file", STRING, "access.client_ca_file"),
+        Flag("requestheader-allowed-names", LIST, (), refused=_PROXY),
+        Flag("requestheader-client-ca-file", STRING, "", refused=_PROXY),
+        Flag("requestheader-extra-headers-prefix", LIST, ("x-remote-extra-",), refused=_PROXY),
+        Flag("requestheader-group-headers", LIST, ("x-remote-group",), refused=_PROXY),
+        Flag("requestheader-uid-headers", LIST, (), refused=_PROXY),
+        Flag("requestheader-username-headers", LIST, ("x-remote-user",), refused=_PROXY),
     ),
     "Authorization": (
-        Flag("authorization-always-allow-paths", LIST, ("/healthz", "/readyz", "/livez"), "Paths open to all."),
-        Flag("authorization-kubeconfig", STRING, "", "Cluster that knows who may do what; none: nobody anything."),
-        Flag("authorization-webhook-cache-authorized-ttl", DURATION, _seconds(10), "How long its yes holds."),
-        Flag("authorization-webhook-cache-unauthorized-ttl", DURATION, _seconds(10), "How long its no holds."),
+        option("authorization-always-allow-paths", PATHS, "access.open_paths"),
+        option("authorization-kubeconfig", STRING, "access.authorization_kubeconfig"),
+        option("authorization-webhook-cache-authorized-ttl", SECONDS, "access.allowed_ttl"),
+        option("authorization-webhook-cache-unauthorized-ttl", SECONDS, "access.denied_ttl"),
     ),
     "Deprecated": (
-        Flag("contention-profiling", BOOL, True, "As enableContentionProfiling; ignored with --config."),
-        Flag("kube-api-burst", INT32, 100, "As clientConnection.burst; ignored with --config.", instead=_FILE),
-        Flag(
+        option(
+            "contention-profiling",
+            BOOL,
+            "config.enable_contention_profiling",
+            note="without effect: Python has no block profiler",
+            unless_file=True,
+        ),
+        option("kube-api-burst", INT32, "config.client_connection.burst", instead=_FILE, unless_file=True),
+        option(
             "kube-api-content-type",
             STRING,
-            "application/vnd.kubernetes.protobuf",
-            "As clientConnection.contentType; ignored with --config. Bindings and events go out in protobuf, all else "
-            "in JSON, whatever it says.",
+            "config.client_connection.content_type",
             instead=_FILE,
+            note="without effect: bindings and events are sent in protobuf, other requests in JSON",
+            unless_file=True,
         ),
-        Flag("kube-api-qps", FLOAT32, 50.0, "As clientConnection.qps; ignored with --config.", instead=_FILE),
-        Flag("kubeconfig", STRING, "", "As clientConnection.kubeconfig; ignored with --config."),
-        Flag("pod-max-in-unschedulable-pods-duration", DURATION, _seconds(300), "Retry of unschedulable pods."),
-        Flag("profiling", BOOL, True, "As enableProfiling; ignored with --config."),
+        option("kube-api-qps", FLOAT32, "config.client_connection.qps", instead=_FILE, unless_file=True),
+        option("kubeconfig", STRING, "config.client_connection.kubeconfig", unless_file=True),
+        option("pod-max-in-unschedulable-pods-duration", SECONDS, "unschedulable_timeout"),
+        option("profiling", BOOL, "config.enable_profiling", unless_file=True),
     ),
     "Leader election": (
-        Flag("leader-elect", BOOL, True, "Act only while holding the lease."),
-        Flag("leader-elect-lease-duration", DURATION, _seconds(15), "After so long a lease is up for grabs."),
-        Flag("leader-elect-renew-deadline", DURATION, _seconds(10), "Give up if not renewed for so long."),
-        Flag("leader-elect-resource-lock", STRING, "leases", "What is locked: leases."),
-        Flag("leader-elect-resource-name", STRING, "kube-scheduler", "Name of the lease."),
-        Flag("leader-elect-resource-namespace", STRING, "kube-system", "Namespace of the lease."),
-        Flag("leader-elect-retry-period", DURATION, _seconds(2), "Time between tries."),
+        option("leader-elect", BOOL, "config.leader_election.leader_elect"),
+        option("leader-elect-lease-duration", DURATION, "config.leader_election.lease_duration"),
+        option("leader-elect-renew-deadline", DURATION, "config.leader_election.renew_deadline"),
+        option("leader-elect-resource-lock", STRING, "config.leader_election.resource_lock"),
+        option("leader-elect-resource-name", STRING, "config.leader_election.resource_name"),
+        option("leader-elect-resource-namespace", STRING, "config.leader_election.resource_namespace"),
+        option("leader-elect-retry-period", DURATION, "config.leader_election.retry_period"),
     ),
     "Feature gate": (
-        Flag("emulated-version", LIST, (), "Version of Kubernetes to behave like; there is but one."),
+        Flag("emulated-version", LIST, (), note="1.36 is the only version"),
         Flag(
             "feature-gates",
             GATES,
             (),
-            "Features by name, Name=true|false; those that matter stand as in v1.36, but for DRADeviceTaintRules.",
+            note="gates that change decisions are fixed at their v1.36 defaults, except DRADeviceTaintRules",
         ),
-        Flag("min-compatibility-version", LIST, (), "Oldest version of the control plane's other components."),
+        Flag("min-compatibility-version", LIST, ()),
     ),
     "Metrics": (
-        Flag("allow-metric-labels", PAIRS, (), "metric,label=value,...: values of a label that are told."),
-        Flag("allow-metric-labels-manifest", STRING, "", "The same as a YAML file."),
-        Flag("disabled-metrics", LIST, (), "Metrics that are not told."),
-        Flag("show-hidden-metrics-for-version", STRING, "", "Show what a release has hidden; there is nothing."),
+        option("allow-metric-labels", METRIC_LABELS, "metrics.allowed_labels"),
+        Flag("allow-metric-labels-manifest", STRING, ""),
+        option("disabled-metrics", METRICS, "metrics.disabled"),
+        Flag("show-hidden-metrics-for-version", STRING, "", note="without effect: no metric is hidden"),
     ),
     "Logs": (
-        Flag("log-flush-frequency", DURATION, _seconds(5), "Always kept: lines are never held back."),
-        Flag("log-json-info-buffer-size", QUANTITY, "0", "Bytes of lines to hold back.", _STREAM),
-        Flag("log-json-split-stream", BOOL, False, "JSON: only errors to standard error (LoggingAlphaOptions)."),
-        Flag("log-text-info-buffer-size", QUANTITY, "0", "Bytes of lines to hold back.", _STREAM),
-        Flag("log-text-split-stream", BOOL, False, "Text: only errors to standard error (LoggingAlphaOptions)."),
-        Flag("logging-format", STRING, "text", "text or json."),
-        Flag("v", LEVEL, 0, "How much is said.", short="v"),
-        Flag("vmodule", LEVELS, (), "Files that say more; text only."),
+        Flag("log-flush-frequency", DURATION, Duration.of_seconds(5), note="without effect: lines are not buffered"),
+        Flag("log-json-info-buffer-size", QUANTITY, "0", refused=_STREAM),
+        option("log-json-split-stream", BOOL, "logs.json_split_stream"),
+        Flag("log-text-info-buffer-size", QUANTITY, "0", refused=_STREAM),
+        option("log-text-split-stream", BOOL, "logs.text_split_stream"),
+        option("logging-format", STRING, "logs.format"),
+        option("v", LEVEL, "logs.verbosity", short="v"),
+        option("vmodule", LEVELS, "logs.vmodule"),
     ),
     "Earlier releases'": (
-        Flag("address", IP, "0.0.0.0", "IP address of --port.", instead="--bind-address"),
-        Flag("algorithm-provider", STRING, "", "DefaultProvider or ClusterAutoscalerProvider.", instead=_FILE),
-        Flag("alsologtostderr", BOOL, False, "Always so: lines go to standard error.", instead=_KLOG),
-        Flag("hard-pod-affinity-symmetric-weight", INT32, 1, "As in a Policy; ignored with --config.", instead=_FILE),
         Flag(
-            "lock-object-name", STRING, "kube-scheduler", "Name of the lease.", instead="--leader-elect-resource-name"
+            "address", IP, "0.0.0.0", "The IP address on which to listen for the --port port.", instead="--bind-address"
         ),
         Flag(
+            "algorithm-provider",
+            STRING,
+            "",
+            "The scheduling algorithm provider to use: DefaultProvider or ClusterAutoscalerProvider. Ignored with"
+            " --config.",
+            instead=_FILE,
+            unless_file=True,
+        ),
+        Flag("alsologtostderr", BOOL, False, "Log to standard error. Always so.", instead=_KLOG),
+        Flag(
+            "hard-pod-affinity-symmetric-weight",
+            INT32,
+            1,
+            "The weight of the implicit preferred affinity rule for each required pod affinity. Ignored with --config.",
+            instead=_FILE,
+            unless_file=True,
+        ),
+        option(
+            "lock-object-name",
+            STRING,
+            "config.leader_election.resource_name",
+            "The name of the lock object.",
+            instead="--leader-elect-resource-name",
+            unless_file=True,
+        ),
+        option(
             "lock-object-namespace",
             STRING,
-            "kube-system",
-            "Namespace of the lease.",
+            "config.leader_election.resource_namespace",
+            "The namespace of the lock object.",
             instead="--leader-elect-resource-namespace",
+            unless_file=True,
         ),
-        Flag("log-dir", STRING, "", "Folder for log files.", _STDERR, instead=_KLOG),
-        Flag("log-file", STRING, "", "A log file.", _STDERR, instead=_KLOG),
-        Flag("logtostderr", BOOL, True, "Always so: lines go to standard error.", instead=_KLOG),
-        Flag("policy-config-file", STRING, "", "A Policy (JSON or YAML); ignored with --config.", instead=_FILE),
-        Flag("policy-configmap", STRING, "", "ConfigMap with a Policy under policy.cfg.", instead=_FILE),
-        Flag("policy-configmap-namespace", STRING, "kube-system", "Namespace of that ConfigMap.", instead=_FILE),
-        Flag("port", INT, 10251, "Port for /healthz and /metrics in plain HTTP; 0: none.", instead="--secure-port"),
-        Flag("scheduler-name", STRING, "default-scheduler", "As in a profile; ignored with --config.", instead=_FILE),
-        Flag("stderrthreshold", STRING, "2", "Has no effect: lines go to standard error.", instead=_KLOG),
-        Flag("use-legacy-policy-config", BOOL, False, "Prefer --policy-config-file to the ConfigMap.", instead=_FILE),
+        Flag("log-dir", STRING, "", "The directory of log files.", refused=_STDERR, instead=_KLOG),
+        Flag("log-file", STRING, "", "The log file.", refused=_STDERR, instead=_KLOG),
+        Flag("logtostderr", BOOL, True, "Log to standard error. Always so.", instead=_KLOG),
+        Flag(
+            "policy-config-file",
+            STRING,
+            "",
+            "The file with a Policy, in JSON or YAML. Ignored with --config.",
+            instead=_FILE,
+            unless_file=True,
+        ),
+        Flag(
+            "policy-configmap",
+            STRING,
+            "",
+            "The ConfigMap with a Policy under the key policy.cfg. Ignored with --config.",
+            instead=_FILE,
+            unless_file=True,
+        ),
+        Flag(
+            "policy-configmap-namespace",
+            STRING,
+            "kube-system",
+            "The namespace of the ConfigMap with a Policy.",
+            instead=_FILE,
+            unless_file=True,
+        ),
+        Flag(
+            "port",
+            INT,
+            10251,
+            "The port on which to serve /healthz and /metrics over plain HTTP. If 0, don't serve plain HTTP at all.",
+            instead="--secure-port",
+        ),
+        Flag(
+            "scheduler-name",
+            STRING,
+            "default-scheduler",
+            "The name of the scheduler, as in a profile. Ignored with --config.",
+            instead=_FILE,
+            unless_file=True,
+        ),
+        Flag(
+            "stderrthreshold",
+            STRING,
+            "2",
+            "The lowest severity that goes to standard error. Without effect: all lines do.",
+            instead=_KLOG,
+        ),
+        Flag(
+            "use-legacy-policy-config",
+            BOOL,
+            False,
+            "Prefer --policy-config-file to the ConfigMap.",
+            instead=_FILE,
+            unless_file=True,
+        ),
     ),
     "Global": (
-        Flag("help", BOOL, False, "This text.", short="h"),
-        Flag("version", VERSION, "false", "Print the version; raw prints all of it."),
+        Flag("help", BOOL, False, "help for stowplan scheduler", short="h"),
+        Flag("version", VERSION, "false"),
     ),
 }
 
 FLAGS = {flag.name: flag for group in GROUPS.values() for flag in group}
 EARLIER = frozenset(flag.name for flag in GROUPS["Earlier releases'"])
-"""Flags that kube-scheduler has no more."""
+"""Flags that kube-scheduler v1.36 no longer has."""
 SHORT = {flag.short: flag for flag in FLAGS.values() if flag.short}

@@ -1,31 +1,51 @@
-"""Values of flags, read and shown as Kubernetes' command lines do, in Go's words where they are no good."""
+"""Types of flag values: parsed and printed as by Kubernetes' command lines, with Go's error texts.
+
+Upstream: github.com/spf13/pflag, k8s.io/component-base/cli/flag
+"""
 
 from __future__ import annotations
 
 import csv
 import ipaddress
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from stowplan.api.quantity import QuantityError
 from stowplan.api.quantity import parse as parse_quantity
 from stowplan.config import Duration
-from stowplan.logs.log import parse_vmodule
+from stowplan.config.flags.cipher_suites import TLS_VERSIONS, openssl_names
+from stowplan.errors import ConfigError
+from stowplan.framework.extender import EXTENDER_VERBS, ExtenderVerb
+from stowplan.logs import parse_vmodule, quote
 
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
-_MOST_FLOAT32 = 3.4028234663852886e38
+_MAX_FLOAT32 = 3.4028234663852886e38
+_DEFAULT_TLS = "VersionTLS12"
+"""kube-scheduler shows this default as an empty value."""
+_METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+_METRIC_LABEL = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*")
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 class FlagType(NamedTuple):
-    """A sort of value. `read` raises a ValueError; `show` is for /flagz; a list grows where its flag is repeated."""
+    """A type of value. `read` raises ValueError; `show` prints it for the help and /flagz."""
 
     name: str
-    """As the help shows it."""
+    """The type's name in the help."""
     read: Callable[[str], Any]
     show: Callable[[Any], str] = str
     is_list: bool = False
+    """Whether a repeated flag appends to the list."""
+    to_option: Callable[[Any], Any] = _same
+    """The option's value from the flag's; raises ConfigError."""
+    from_option: Callable[[Any], Any] = _same
+    """The flag's default from the option's."""
 
 
 def _read_bool(text: str) -> bool:
@@ -54,7 +74,7 @@ def _read_float32(text: str) -> float:
         number = float(text)
     except ValueError:
         raise ValueError(f'strconv.ParseFloat: parsing "{text}": invalid syntax') from None
-    if math.isfinite(number) and abs(number) > _MOST_FLOAT32:
+    if math.isfinite(number) and abs(number) > _MAX_FLOAT32:
         raise ValueError(f'strconv.ParseFloat: parsing "{text}": value out of range')
     return number
 
@@ -109,6 +129,43 @@ def _show_levels(rules: tuple[tuple[str, int], ...]) -> str:
     return ",".join(f"{pattern}={level}" for pattern, level in rules)
 
 
+def _metric_names(names: tuple[str, ...]) -> frozenset[str]:
+    for name in names:
+        if not _METRIC.fullmatch(name):
+            raise ConfigError(f"--disabled-metrics: {quote(name)} is not the full name of a metric")
+    return frozenset(names)
+
+
+def metric_labels(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], frozenset[str]]:
+    """Allow-lists by (metric, label) from pairs "metric,label" and "value,value"."""
+    allowed = {}
+    for key, values in pairs:
+        if not _METRIC_LABEL.fullmatch(key):
+            raise ConfigError(f"--allow-metric-labels: {quote(key)} does not have the format metricName,labelName")
+        metric, label = key.split(",")
+        allowed[metric, label] = frozenset(values.split(","))
+    return allowed
+
+
+def _verb_timeouts(pairs: tuple[tuple[str, str], ...]) -> dict[ExtenderVerb, float]:
+    timeouts: dict[ExtenderVerb, float] = {}
+    for verb, text in pairs:
+        try:
+            seconds = Duration.parse(text).seconds
+        except ValueError as error:
+            raise ConfigError(f"--extender-timeouts {verb}={text}: {error}") from error
+        if verb not in EXTENDER_VERBS or seconds <= 0:
+            raise ConfigError(f"--extender-timeouts {verb}={text}: give {', '.join(EXTENDER_VERBS)} a time above zero")
+        timeouts[verb] = seconds
+    return timeouts
+
+
+def _tls_version(text: str) -> str:
+    if text and text not in TLS_VERSIONS:
+        raise ConfigError(f"unknown tls version {quote(text)}")
+    return text or _DEFAULT_TLS
+
+
 STRING = FlagType("string", str)
 BOOL = FlagType("", _read_bool, lambda value: str(value).lower())
 INT = FlagType("int", _whole("ParseInt", -(2**63), 2**63 - 1))
@@ -126,3 +183,12 @@ QUANTITY = FlagType("quantity", _read_quantity)
 LEVEL = FlagType("Level", _whole("ParseUint", 0, 2**32 - 1))
 LEVELS = FlagType("pattern=N,...", parse_vmodule, _show_levels)
 VERSION = FlagType("version[=true]", _read_version)
+
+# Types whose option has another form than the flag
+SECONDS = DURATION._replace(to_option=lambda value: value.seconds, from_option=lambda value: Duration.of_seconds(value))
+PATHS = LIST._replace(to_option=lambda paths: tuple(f"/{path.lstrip('/')}" for path in paths))
+CIPHER_SUITES = LIST._replace(to_option=openssl_names)
+TLS_VERSION = STRING._replace(to_option=_tls_version, from_option=lambda value: "" if value == _DEFAULT_TLS else value)
+METRICS = LIST._replace(to_option=_metric_names, from_option=tuple)
+METRIC_LABELS = PAIRS._replace(to_option=metric_labels, from_option=tuple)
+VERB_TIMEOUTS = PAIRS._replace(to_option=_verb_timeouts, from_option=tuple)

@@ -29,7 +29,7 @@ import msgspec
 
 from stowplan.config.duration import Duration
 from stowplan.config.errors import InvalidConfigurationError, Problems
-from stowplan.config.serving_options import ServingOptions
+from stowplan.config.options import ServingOptions
 from stowplan.config.strict_decoding import decode_walking
 from stowplan.config.text import parse
 from stowplan.config.types import LeaderElection, Strict

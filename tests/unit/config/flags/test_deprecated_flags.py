@@ -12,6 +12,7 @@ from stowplan.config.flags.parsing import parse
 from stowplan.config.flags.table import EARLIER
 from stowplan.config.options import Options
 from stowplan.errors import ConfigError
+from stowplan.scheduler.policies import Policies
 
 OUTSIDE: dict[str, str] = {}
 DEFAULT = InsecureAddress("127.0.0.1", 10251)
@@ -78,7 +79,7 @@ def test_a_config_map_comes_before_a_file_unless_told_otherwise() -> None:
     legacy = options(f"--policy-config-file={policy}", "--policy-configmap=p", "--use-legacy-policy-config")
     assert strategy(legacy.config) == "MostAllocated"
     with pytest.raises(ConfigError, match="k: "):
-        options(f"--policy-config-file={policy}", "--policy-configmap=p", "--kubeconfig=k")
+        parse([f"--policy-config-file={policy}", "--policy-configmap=p", "--kubeconfig=k"], policies=Policies)
     with pytest.raises(ConfigError, match="needs --policy-config-file"):
         options("--use-legacy-policy-config")
 

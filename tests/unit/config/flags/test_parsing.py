@@ -28,7 +28,7 @@ def file(tmp_path: Path) -> str:
 def test_without_flags() -> None:
     options = parse([], env=OUTSIDE)
     assert options.config == default_configuration()
-    assert (options.unschedulable_timeout, options.asked, options.plugins) == (300.0, "", ())
+    assert (options.unschedulable_timeout, options.print_and_exit, options.plugins) == (300.0, "", ())
     assert options.plugin_call_timeout == 600.0
     assert options.flags["secure-port"] == "10259"
     assert options.gates["GangScheduling"] is False
@@ -47,7 +47,7 @@ def test_without_flags() -> None:
     ],
 )
 def test_what_is_asked_instead(arguments: list[str], asked: str) -> None:
-    assert parse(arguments, env=OUTSIDE).asked == asked
+    assert parse(arguments, env=OUTSIDE).print_and_exit == asked
 
 
 def test_without_a_file_the_deprecated_flags_count() -> None:
@@ -135,7 +135,7 @@ def test_plugins_are_given_some_time() -> None:
 
 
 def test_patience_with_extenders() -> None:
-    patience = parse(["--extender-timeouts=filter=2s,bind=500ms", "--extender-hedge-after=100ms"]).patience
+    patience = parse(["--extender-timeouts=filter=2s,bind=500ms", "--extender-hedge-after=100ms"]).extender_limits
     assert (patience.timeouts, patience.hedge_after) == ({"filter": 2.0, "bind": 0.5}, 0.1)
 
 

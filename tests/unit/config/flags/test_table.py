@@ -1,6 +1,10 @@
+from operator import attrgetter
+
 import pytest
 
+from stowplan.config import default_configuration
 from stowplan.config.flags.table import EARLIER, FLAGS, GROUPS
+from stowplan.config.options import Options
 
 KUBE_SCHEDULER = """
 allow-metric-labels allow-metric-labels-manifest authentication-kubeconfig authentication-skip-lookup
@@ -34,3 +38,15 @@ def test_defaults_are_of_their_own_kind(name: str) -> None:
     flag = FLAGS[name]
     shown = flag.kind.show(flag.default)
     assert flag.kind.read(shown.strip("[]")) == flag.default
+
+
+def test_every_flag_has_a_help_text() -> None:
+    assert all(flag.help for flag in FLAGS.values())
+
+
+@pytest.mark.parametrize("name", [name for name, flag in FLAGS.items() if flag.field and name not in EARLIER])
+def test_a_flag_sets_its_option_and_has_its_default(name: str) -> None:
+    flag = FLAGS[name]
+    default = attrgetter(flag.field)(Options(config=default_configuration()))
+    assert flag.kind.to_option(flag.default) == default
+    assert [each.name for each in FLAGS.values() if each.field == flag.field and each.name not in EARLIER] == [name]
