@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from stowplan.framework import NodeInfo, Pod
-from stowplan.framework.extender import CallExtender, Claim, Eviction, ExtenderVerb
+from stowplan.framework.extender import CallExtender, ExtenderMetaVictims, ExtenderVerb, ExtenderVictims
 
 
 class FakeExtender:
@@ -53,10 +53,10 @@ class FakeExtender:
         return self.answer(request)
 
 
-def _claim(given: Claim | Eviction) -> Claim:
-    if isinstance(given, Claim):
+def _claim(given: ExtenderMetaVictims | ExtenderVictims) -> ExtenderMetaVictims:
+    if isinstance(given, ExtenderMetaVictims):
         return given
-    return Claim(tuple(pod.uid for pod in given.victims), given.pdb_violations)
+    return ExtenderMetaVictims(tuple(pod.uid for pod in given.victims), given.pdb_violations)
 
 
 class WebExtender:

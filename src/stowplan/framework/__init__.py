@@ -1,9 +1,12 @@
-"""The contract between plugins and whoever runs them.
+"""The contract between plugins and the code that runs them.
 
-Belongs here: the Plugin base class with every extension point, Status and its words, CycleState, cluster events and
-queueing hints, the Pod and NodeInfo that plugins read, the Handle, the Decision record, the types of the vector form,
-and the words for what users' code raises and returns. Does not belong here: anything that runs a plugin, and any
-plugin. May import `api` alone, so that authors can import this room without dragging in an engine.
+Belongs here: the Plugin base class, the table of extension points, Status, CycleState, cluster events and queueing
+hints, the Pod and NodeInfo that plugins read, the Handle, the decision record, the types of the vector form, the
+instructions that the engine gives to its host, and texts for exceptions and values of out-of-tree code. Does not belong
+here: code that runs plugins, and plugins. May import: `api`, `logs` and `errors`, so that authors of plugins do not
+load an engine.
+
+Upstream: k8s.io/kube-scheduler/framework
 """
 
 from typing import TYPE_CHECKING
@@ -52,7 +55,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """The vector types, when they are first used: commands that only read a configuration do not load NumPy."""
+        """The vector types load on first use: commands that only read a configuration do not load NumPy."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from stowplan.framework import vector

@@ -1,4 +1,7 @@
-"""What plugins of one scheduling cycle tell each other and themselves."""
+"""CycleState: data that plugins pass on within one scheduling cycle.
+
+Upstream: pkg/scheduler/framework/cycle_state.go
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import Any
 from stowplan.errors import StowplanError
 
 PODS_TO_ACTIVATE = "kubernetes.io/pods-to-activate"
-"""Reserved key, always there: a dict "namespace/name" -> Pod of pods to move to the active queue after the cycle."""
+"""Reserved key that can always be read: pods to move to the active queue after the cycle, as a dict from
+"namespace/name" to Pod."""
 
 
 class StateNotFoundError(StowplanError):
@@ -18,9 +22,10 @@ class StateNotFoundError(StowplanError):
 
 
 class CycleState:
-    """Key-value store of one pod's cycle; values are whatever the writing plugin wants.
+    """Key-value store of one pod's scheduling cycle. Values may be anything.
 
-    `skip_filter` and `skip_score` hold the names of plugins whose PreFilter or PreScore answered Skip.
+    `skip_filter`, `skip_score` and `skip_pre_bind` hold the names of plugins that returned Skip from PreFilter,
+    PreScore and PreBindPreFlight.
     """
 
     __slots__ = ("_values", "skip_filter", "skip_pre_bind", "skip_score")
@@ -43,14 +48,14 @@ class CycleState:
             raise StateNotFoundError from None
 
     def get(self, key: str) -> Any:
-        """As `read`, but None where nothing was written."""
+        """Like `read`, but returns None for a key that was not written."""
         return self._values.get(key)
 
     def delete(self, key: str) -> None:
         self._values.pop(key, None)
 
     def clone(self) -> CycleState:
-        """A copy whose flags and keys change apart; values that have a `clone` method are cloned."""
+        """A copy with its own keys and flags; values that have a `clone` method are cloned."""
         twin = CycleState()
         twin._values = {k: v.clone() if hasattr(v, "clone") else v for k, v in self._values.items()}
         twin.skip_filter = set(self.skip_filter)

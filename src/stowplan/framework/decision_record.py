@@ -1,6 +1,6 @@
-"""The Decision record: all that is to be told about one decision, as plain data with a stable JSON form.
+"""The decision record: everything that is reported about one decision, as plain data with a stable JSON form.
 
-`evaluate` prints it today; the simulator's tables, decision logs and explanations are other views of the same record.
+`evaluate` prints it; the simulator's tables, decision logs and explanations are views of the same record.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import msgspec
 
 
 class Record(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Base of the record's parts; what does not apply is left out of the JSON."""
+    """Base of the record's parts; fields with their default are left out of the JSON."""
 
 
 class Rejection(Record, frozen=True):
-    """A plugin's refusal of the pod or of one node."""
+    """A plugin's rejection of the pod or of one node."""
 
     code: str
     plugin: str
@@ -21,14 +21,14 @@ class Rejection(Record, frozen=True):
 
 
 class FunnelStage(Record, frozen=True):
-    """How many nodes were left after a filter that rejected any."""
+    """The number of nodes that remain after a filter that rejected some."""
 
     plugin: str
     remaining: int
 
 
 class PluginScore(Record, frozen=True):
-    """What one plugin gave one node."""
+    """The score of one node by one plugin."""
 
     raw: float
     normalized: int
@@ -44,7 +44,7 @@ class CandidateRecord(Record, frozen=True):
 
 
 class PreemptionRecord(Record, frozen=True):
-    """What the preemption search found."""
+    """The result of the search for preemption candidates."""
 
     candidates: tuple[CandidateRecord, ...] = ()
     tied: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class PreemptionRecord(Record, frozen=True):
 
 
 class DecisionRecord(Record, frozen=True, kw_only=True):
-    """One scheduling decision, from all nodes down to the chosen one, or to why there is none."""
+    """One scheduling decision: how the nodes were narrowed down to the chosen one, or why no node was chosen."""
 
     pod: str
     uid: str = ""
@@ -61,7 +61,7 @@ class DecisionRecord(Record, frozen=True, kw_only=True):
     attempt: int = 1
     node: str = ""
     tied: tuple[str, ...] = ()
-    """All nodes with the best total, where there is more than one."""
+    """All nodes with the best total, if there is more than one."""
     nodes: int = 0
     error: str = ""
     message: str = ""

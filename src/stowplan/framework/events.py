@@ -1,4 +1,7 @@
-"""Cluster events and queueing hints: which change of the cluster may make a rejected pod schedulable."""
+"""Cluster events and queueing hints: which changes of the cluster can make a rejected pod schedulable.
+
+Upstream: k8s.io/kube-scheduler/framework/types.go (ClusterEvent, QueueingHint)
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class EventResource(StrEnum):
-    """Kinds whose changes the queue hears of. Custom resources are plain strings like `foos.v1.example.com`."""
+    """Kinds whose changes reach the queue. Custom resources are plain strings such as `foos.v1.example.com`."""
 
     Pod = "Pod"
     AssignedPod = "AssignedPod"
@@ -33,7 +36,7 @@ class EventResource(StrEnum):
 
 
 class Action(IntFlag):
-    """What happened to the object. The numbers matter: `matches` compares them, as kube-scheduler does."""
+    """The kind of change. The values matter: `matches` compares them, as kube-scheduler does."""
 
     Add = 1
     Delete = 2
@@ -53,19 +56,19 @@ class Action(IntFlag):
 
 
 class QueueingHint(Enum):
-    """Whether an event is worth another attempt."""
+    """Whether an event is worth another scheduling attempt."""
 
     QueueSkip = 0
     Queue = 1
 
 
 HintFunction = Callable[["Pod", Any, Any], QueueingHint]
-"""(rejected pod, old object, new object) -> hint; old is None on add, new is None on delete."""
+"""(rejected pod, old object, new object) -> hint. The old object is None on add, the new one on delete."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """A kind of change, for instance that a node's labels were updated."""
+    """A kind of change of a kind of object, for example the update of a node's labels."""
 
     resource: str
     action: Action
@@ -73,7 +76,7 @@ class ClusterEvent:
 
     @property
     def label(self) -> str:
-        """The text that metrics and logs use."""
+        """The event's name in metrics and logs."""
         if self.custom_label:
             return self.custom_label
         return f"{self.resource}{self.action.name or 'Update'}"
@@ -83,7 +86,7 @@ class ClusterEvent:
         return self.resource == EventResource.Wildcard and self.action == Action.All
 
     def matches(self, incoming: ClusterEvent) -> bool:
-        """Whether a plugin that registered this event wants to hear of the incoming one."""
+        """Whether a registration for this event covers the incoming event."""
         if self.wildcard:
             return True
         return (
@@ -101,14 +104,14 @@ def _covers(registered: str, incoming: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ClusterEventWithHint:
-    """A registration: the event, and the function that looks closer (None: always worth an attempt)."""
+    """A registration: an event and its queueing hint function. Without a function, every event is worth an attempt."""
 
     event: ClusterEvent
     hint: HintFunction | None = None
 
 
 def on(resource: str, action: Action, hint: HintFunction | None = None) -> ClusterEventWithHint:
-    """Register interest in an event."""
+    """Registers an event."""
     return ClusterEventWithHint(ClusterEvent(resource, action), hint)
 
 
@@ -127,4 +130,4 @@ ALL_EVENTS: tuple[ClusterEventWithHint, ...] = tuple(
         EventResource.DeviceClass,
     )
 )
-"""What a plugin that can reject pods hears of when it does not say which events matter to it."""
+"""The events that a plugin registers if it does not override `events_to_register`."""

@@ -1,4 +1,4 @@
-"""The port for calling extenders: what the runtime asks of one, and what comes back."""
+"""The port for calling extenders."""
 
 from __future__ import annotations
 
@@ -13,54 +13,54 @@ EXTENDER_VERBS: tuple[ExtenderVerb, ...] = get_args(ExtenderVerb)
 
 
 class Extender(Protocol):
-    """An extender as the runtime sees it; how it is reached is somebody else's business."""
+    """An extender as the runtime sees it, without the transport."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def weight(self) -> int:
-        """What its scores, 0 to 10, are multiplied with besides the factor that makes them 0 to 100."""
+        """Factor for the extender's scores of 0 to 10, in addition to the factor that makes them 0 to 100."""
 
     @property
     def ignorable(self) -> bool:
-        """Whether scheduling goes on without it where it fails."""
+        """Whether scheduling goes on if the extender fails."""
 
     def serves(self, verb: ExtenderVerb) -> bool: ...
 
     def is_interested(self, pod: Pod) -> bool: ...
 
     async def call(self, request: CallExtender) -> Any:
-        """The answer, for hosts with an event loop to await it on. Never raises: a Failure is an answer."""
+        """The answer, for hosts with an event loop. Returns a Failure instead of raising."""
 
 
 class Filtered(NamedTuple):
-    """An extender's answer to `filter`."""
+    """An extender's answer to the filter verb."""
 
     passing: Sequence[str]
     failed: Mapping[str, str] = {}
     """Reasons by node; evictions may help."""
     unresolvable: Mapping[str, str] = {}
-    """Reasons by node; nothing helps."""
+    """Reasons by node; evictions do not help."""
 
 
-class Eviction(NamedTuple):
-    """Pods to evict from a node, as they are offered to `preempt`."""
+class ExtenderVictims(NamedTuple):
+    """Pods to evict from a node, as they are proposed to the preempt verb."""
 
     victims: tuple[Pod, ...]
     pdb_violations: int = 0
 
 
-class Claim(NamedTuple):
-    """Pods to evict from a node, as an extender names them: by uid, and perhaps they are not there."""
+class ExtenderMetaVictims(NamedTuple):
+    """Pods to evict from a node, as an extender names them: by uid. They may not exist."""
 
     uids: tuple[str, ...]
     pdb_violations: int = 0
 
 
 class CallExtender(Request):
-    """Ask an extender. Answered with a Filtered, with scores by node, with Claims by node, for `bind` with None; or
-    with a Failure."""
+    """Call an extender. Answered with a Filtered, with scores by node, with ExtenderMetaVictims by node, for `bind`
+    with None; or with a Failure."""
 
     __slots__ = ("argument", "extender", "pod", "verb")
 
@@ -69,4 +69,4 @@ class CallExtender(Request):
         self.verb = verb
         self.pod = pod
         self.argument = argument
-        """The NodeInfos in question; for `preempt` Evictions by node; for `bind` the node's name."""
+        """The NodeInfos to filter or score; for `preempt` ExtenderVictims by node; for `bind` the node's name."""

@@ -1,8 +1,8 @@
-"""What the engine asks of the world outside: the whole of what it wants done, as values.
+"""Instructions: what the engine orders from its host, as values.
 
-A `Request` is answered: with what came of it, or with a `Failure`. Whatever is not a Request is simply to be done.
-Coroutines of the tree (binding cycles, in-tree PreBind) `await` a request; whoever drives them hands it out and sends
-the answer in, so that no event loop is needed.
+A `Request` is answered, with its result or with a `Failure`; other instructions are not. Coroutines of the engine and
+of in-tree plugins `await` a request; the engine hands it to the host and resumes the coroutine with the answer, so no
+event loop is needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Verb = Literal["get", "create", "patch", "delete"]
 
 
 class Failure:
-    """Why a request was not fulfilled. `reason` is the API server's, such as Conflict, NotFound or Timeout."""
+    """Why a request failed. `reason` is the API server's, such as Conflict, NotFound or Timeout."""
 
     __slots__ = ("message", "reason")
 
@@ -31,25 +31,25 @@ class Failure:
 
 
 class Instruction:
-    """Something to be done outside of the engine."""
+    """Something that the host has to do."""
 
     __slots__ = ()
 
 
 class Request(Instruction):
-    """An instruction whose outcome matters."""
+    """An instruction that is answered."""
 
     __slots__ = ("on_answer",)
 
     on_answer: Callable[[Any], None]
-    """Set by whoever hands the request out: takes the answer."""
+    """Takes the answer. Set by the code that hands the request out."""
 
     def __await__(self) -> Generator[Request, Any, Any]:
         return (yield self)
 
 
 class Bind(Request):
-    """Tell the API server where a pod goes. Answered with None, or a Failure."""
+    """Bind a pod to a node. Answered with None, or a Failure."""
 
     __slots__ = ("node_name", "pod")
 
@@ -59,7 +59,7 @@ class Bind(Request):
 
 
 class PatchStatus(Instruction):
-    """Write a condition, a nominated node, or both into a pod's status; None leaves that part alone."""
+    """Write a condition, a nominated node name, or both to a pod's status. None leaves a part unchanged."""
 
     __slots__ = ("condition", "nominated_node_name", "pod")
 
@@ -70,7 +70,7 @@ class PatchStatus(Instruction):
 
 
 class Evict(Request):
-    """Mark a pod as a target of disruption with this condition, then delete it. Answered with None, or a Failure."""
+    """Add the condition DisruptionTarget to a pod, then delete it. Answered with None, or a Failure."""
 
     __slots__ = ("condition", "pod")
 
@@ -80,7 +80,7 @@ class Evict(Request):
 
 
 class EmitEvent(Instruction):
-    """Tell the owner of a pod what happened to it."""
+    """Record an event about a pod."""
 
     __slots__ = ("action", "note", "reason", "regarding", "related", "reporter", "type")
 
@@ -101,14 +101,14 @@ class EmitEvent(Instruction):
         self.note = note
         self.related = related
         self.reporter = reporter or regarding.template.spec.scheduler_name
-        """The schedulerName of the profile that tells it."""
+        """The reporting controller: the schedulerName of the profile."""
 
 
 class Write(Request):
-    """Write any other object, or just read it. Answered with the object as it is now stored, or a Failure.
+    """Write any other object, or read it. Answered with the object as stored, or a Failure.
 
-    A patch names in `changes` what is to become different, as a JSON merge patch: objects are known here by the fields
-    that scheduling reads, so replacing them would lose the rest. It holds for the resourceVersion of `item` alone.
+    The `changes` of a patch are a JSON merge patch, because structs hold only the fields that scheduling reads and
+    replacing the object would lose the others. The patch is valid for the resourceVersion of `item` only.
     """
 
     __slots__ = ("changes", "item", "kind", "subresource", "verb")
@@ -124,7 +124,7 @@ class Write(Request):
 
 
 class Sleep(Request):
-    """Let time pass. Answered with None by the engine itself, which keeps the clock."""
+    """Wait. Answered with None by the engine, which owns the clock."""
 
     __slots__ = ("seconds",)
 
@@ -133,10 +133,9 @@ class Sleep(Request):
 
 
 class Together(Request):
-    """Run coroutines of the tree side by side. Answered by the engine itself with the list of their results.
+    """Run coroutines in parallel. Answered by the engine with the list of their results.
 
-    As soon as one ends with a result that `failed` holds of, the others are cancelled with the cause given; their
-    results are None then.
+    As soon as a result satisfies `failed`, the other coroutines are cancelled with `cause`; their results are None.
     """
 
     __slots__ = ("cause", "coroutines", "failed")
@@ -153,7 +152,8 @@ class Together(Request):
 
 
 class Call(Request):
-    """Call a user's function where it may block, or await what it returns. Answered with its result, or a Failure."""
+    """Call a function of an out-of-tree plugin on a thread where it may block, or await the coroutine that it returns.
+    Answered with its result, or a Failure."""
 
     __slots__ = ("function", "plugin", "point")
 
@@ -164,4 +164,4 @@ class Call(Request):
 
 
 class CancelledError(StowplanError):
-    """Thrown into a coroutine that waits for a request and is to end; the text is why."""
+    """Raised in a coroutine that awaits a request when the coroutine is cancelled. The text is the cause."""

@@ -1,4 +1,7 @@
-"""The node as plugins see it, with the pods on it."""
+"""The node that plugins read, with the pods on it.
+
+Upstream: pkg/scheduler/framework/types.go (NodeInfo)
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from stowplan.framework.pod import Pod
 
 
 class ResourceReader(Protocol):
-    """Where a NodeInfo reads its sums from; the cache implements it over its columns."""
+    """Source of a NodeInfo's resource amounts; the cache implements it over its columns."""
 
     def allocatable_of(self, slot: int) -> Mapping[str, int]: ...
 
@@ -18,7 +21,8 @@ class ResourceReader(Protocol):
 
 
 class NodeInfo:
-    """A live view of one node: the API object's lean form, its pods, and its resource sums.
+    """A live view of one node: the fields of the API object that scheduling reads, the node's pods, and its resource
+    sums.
 
     The cache keeps one instance for each node and updates it in place; plugins only read.
     """
@@ -31,9 +35,9 @@ class NodeInfo:
         self.name = node.metadata.name
         self.labels: Mapping[str, str] = node.metadata.labels
         self.pods: dict[str, Pod] = {}
-        """Pods on this node by uid, in the order in which they came."""
+        """Pods on this node by uid, in the order in which they were added."""
         self.source: Any = None
-        """The whole API object, as JSON or parsed, where somebody needs it; else None."""
+        """The whole API object, as JSON or parsed, if it is kept; else None."""
         self._resources = resources
 
     @property
@@ -50,17 +54,17 @@ class NodeInfo:
 
     @property
     def allocatable(self) -> Mapping[str, int]:
-        """By resource name; milli-cores for cpu, whole units for all else."""
+        """Allocatable amounts by resource name: millicores for cpu, whole units for other resources."""
         return self._resources.allocatable_of(self.slot)
 
     @property
     def requested(self) -> Mapping[str, int]:
-        """Sum of the requests of the pods on the node, same units as `allocatable`."""
+        """Sum of the requests of the pods on the node, in the units of `allocatable`."""
         return self._resources.requested_of(self.slot)
 
     @property
     def object(self) -> Any:
-        """The whole API object, as parsed JSON (needs `needs_objects = True` on the plugin)."""
+        """The whole API object, as parsed JSON; requires `needs_objects = True` on the plugin."""
         if self.source is None:
             raise AttributeError(f"node {self.name}: whole objects are kept only for plugins with needs_objects = True")
         if isinstance(self.source, bytes):

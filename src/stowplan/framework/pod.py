@@ -1,4 +1,7 @@
-"""The pod as plugins see it: identity of its own, everything else shared with the pods of its template."""
+"""The pod that plugins read: identity of its own, everything else shared with the pods of its template.
+
+Upstream: pkg/scheduler/framework/types.go (PodInfo)
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,11 @@ _MISSING = object()
 
 
 class PodTemplate:
-    """All that plugins read of a pod except who it is, interned: replicas of one controller share one instance.
+    """Everything that plugins read of a pod except its identity. Interned: the replicas of one controller share one
+    instance.
 
-    Whatever follows from the template alone (requests, compiled selectors, tolerations) is computed once and kept
-    in `derived`. Templates compare by identity.
+    Values that depend on the template alone (requests, compiled selectors, tolerations) are computed once and kept in
+    `derived`. Templates compare by identity.
     """
 
     __slots__ = (
@@ -50,15 +54,15 @@ class PodTemplate:
         self.claim_statuses = claim_statuses
         self.priority = spec.priority or 0
         self.requests = requests
-        """What the pod asks a node for, by resource name: milli-cores for cpu, whole units for all else."""
+        """Requests by resource name: millicores for cpu, whole units for other resources."""
         self.non_zero_requests = non_zero_requests
-        """(cpu, memory) with the defaults that scoring assumes for containers that state none."""
+        """(cpu, memory) with the defaults that scoring assumes for containers without requests."""
         self.derived: dict[Hashable, Any] = {}
         self.footprint: Any = None
-        """What the cache adds to its columns for each such pod; the cache's own."""
+        """The amounts that the cache adds to its columns for each such pod; private to the cache."""
 
     def derive(self, key: Hashable, make: Callable[[PodTemplate], T]) -> T:
-        """The value of `make(self)`, computed at most once for this key."""
+        """The value of `make(self)`, computed once for each key."""
         value = self.derived.get(key, _MISSING)
         if value is _MISSING:
             value = self.derived[key] = make(self)
@@ -66,7 +70,7 @@ class PodTemplate:
 
 
 class Pod:
-    """One pod. Cheap: a few own fields and a reference to its template."""
+    """One pod: a few fields of its own and a reference to its template."""
 
     __slots__ = (
         "being_preempted",
@@ -91,19 +95,19 @@ class Pod:
         self.uid = uid
         self.labels = labels
         self.node_name = ""
-        """spec.nodeName: where the pod runs, or what a pending pod insists on."""
+        """spec.nodeName: the node on which the pod runs."""
         self.nominated_node_name = ""
         self.generation = 0
-        """metadata.generation, which conditions refer to."""
+        """metadata.generation, for the observedGeneration of conditions."""
         self.start_time = ""
-        """status.startTime, RFC 3339 in UTC; empty where the kubelet has not reported one."""
+        """status.startTime, RFC 3339 in UTC; empty until the kubelet reports it."""
         self.terminating = False
         self.being_preempted = False
-        """Terminating because this or another scheduler evicted it (condition DisruptionTarget)."""
+        """Whether the pod is terminating because a scheduler evicted it (condition DisruptionTarget)."""
         self.used: tuple[dict[str, int], tuple[int, int]] | None = None
-        """(requests, non-zero requests) of a running pod whose status says other than its spec (in-place resize)."""
+        """(requests, non-zero requests) of a running pod whose status differs from its spec (in-place resize)."""
         self.source: Any = None
-        """The whole API object, as JSON or parsed, where somebody needs it; else None."""
+        """The whole API object, as JSON or parsed, if it is kept; else None."""
 
     @property
     def spec(self) -> PodSpec:
@@ -119,7 +123,7 @@ class Pod:
 
     @property
     def object(self) -> Any:
-        """The whole API object, as parsed JSON (needs `needs_objects = True` on the plugin)."""
+        """The whole API object, as parsed JSON; requires `needs_objects = True` on the plugin."""
         if self.source is None:
             raise AttributeError(f"pod {self.key}: whole objects are kept only for plugins with needs_objects = True")
         if isinstance(self.source, bytes):

@@ -46,7 +46,7 @@ verb, which the scheduler has to be configured for; the point runs as part of th
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PointStep:
     """Something that is done at a point: a call of a plugin's method, and the error if it fails."""
 
     name: str
@@ -62,14 +62,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Point(Step):
+class Point(PointStep):
     """An extension point. `name` is the field of `plugins` in the configuration; `go_name`, with "Plugin" appended, is
     the interface that error messages name; a class that overrides one of `methods` implements the point."""
 
     phase: Phase = field(kw_only=True)
     validation_order: int = field(kw_only=True)
     """kube-scheduler fills its lists, and so reports configuration errors, in this order."""
-    more: tuple[Step, ...] = ()
+    more: tuple[PointStep, ...] = ()
     """Further steps at the point."""
     registers_events: bool = False
     """Whether plugins at the point can keep a pod waiting, and so register the events that wake it."""
@@ -85,7 +85,7 @@ class Point(Step):
         return f"{self.go_name}Plugin"
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PointStep, ...]:
         return (self, *self.more)
 
 
@@ -100,8 +100,8 @@ POINTS = (
         PRE_FILTER, "PreFilter", ("pre_filter",), 'running PreFilter plugin "{plugin}": {message}',
         phase="filtering", validation_order=1, registers_events=True, verb="filter", role="serves",
         more=(
-            Step("addPod", "", ("add_pod",), 'running AddPod on PreFilter plugin "{plugin}": {message}', "inline"),
-            Step(
+            PointStep("addPod", "", ("add_pod",), 'running AddPod on PreFilter plugin "{plugin}": {message}', "inline"),
+            PointStep(
                 "removePod", "", ("remove_pod",),
                 'running RemovePod on PreFilter plugin "{plugin}": {message}', "inline",
             ),
@@ -120,11 +120,11 @@ POINTS = (
         SCORE, "Score", ("score", "score_nodes"), 'running Score plugins: plugin "{plugin}" failed with: {message}',
         phase="scoring", validation_order=6, weighted="score plugins", verb="prioritize", role="serves",
         more=(
-            Step(
+            PointStep(
                 "normalize", "ScoreExtensionNormalize", ("normalize_score", "normalize_nodes"),
                 'running Normalize on Score plugins: plugin "{plugin}" failed with: {message}',
             ),
-            Step(
+            PointStep(
                 "weigh",
                 error='applying score defaultWeights on Score plugins: plugin "{plugin}" returns an invalid score '
                 "{message}, it should in the range of [0, 100] after normalizing",
@@ -134,7 +134,7 @@ POINTS = (
     Point(
         RESERVE, "Reserve", ("reserve", "unreserve"), 'running Reserve plugin "{plugin}": {message}', "inline",
         "Success", phase="binding", validation_order=4, registers_events=True, verb="bind", role="needs",
-        more=(Step("unreserve", "Unreserve", ("unreserve",), forwarding="inline"),),
+        more=(PointStep("unreserve", "Unreserve", ("unreserve",), forwarding="inline"),),
     ),
     Point(
         PERMIT, "Permit", ("permit",), 'running Permit plugin "{plugin}": {message}', "outside", "Success",
@@ -144,7 +144,7 @@ POINTS = (
         PRE_BIND, "PreBind", ("pre_bind",), 'running PreBind plugin "{plugin}": {message}', "outside", "Success",
         phase="binding", validation_order=7, verb="bind", role="needs",
         more=(
-            Step(
+            PointStep(
                 "preBindPreFlight", "PreBindPreFlight", ("pre_bind_pre_flight",),
                 'running PreBindPreFlight "{plugin}": {message}', "inline", "Skip",
             ),

@@ -1,4 +1,4 @@
-"""Words for what is not ours: exceptions and values of users' code, which may fail even at being shown."""
+"""Texts for exceptions and values of out-of-tree code, whose `__repr__` and `__str__` may themselves fail."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def shown(value: object) -> str:
-    """A value as Python would write it, or the beginning of that."""
+    """The `repr` of a value, cut to 100 characters."""
     return _text(repr, value, f"(a value of type {type(value).__name__} that cannot be shown)")[:100]
 
 
 def raised(problem: BaseException) -> str:
-    """What is to be said of whoever raised something."""
+    """A phrase for an exception, such as `raised ValueError: text`."""
     return f"raised {type(problem).__name__}: {_text(str, problem, '(it cannot say what)')}"
 
 

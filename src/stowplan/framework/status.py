@@ -1,4 +1,7 @@
-"""Verdicts as values: what an extension point answers, and the words that authors build answers with."""
+"""Status: the result of an extension point, and the functions that authors make one with.
+
+Upstream: k8s.io/kube-scheduler/framework/interface.go (Status, Code)
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Final
 
 
 class Code(IntEnum):
-    """Outcome of an extension point; the names are kube-scheduler's, as its metrics and logs spell them."""
+    """Result code of an extension point, with kube-scheduler's names as in its metrics and logs."""
 
     Success = 0
     Error = 1
@@ -22,7 +25,7 @@ _REJECTED: Final = frozenset({Code.Unschedulable, Code.UnschedulableAndUnresolva
 
 
 class Status:
-    """An answer other than plain success (`None` is success, so that what fits allocates nothing).
+    """A result other than plain success. Success is None, so that a feasible node allocates nothing.
 
     Instances are immutable by convention: in-tree plugins share module-level constants, and `with_plugin` copies.
     """
@@ -37,7 +40,7 @@ class Status:
 
     @property
     def rejected(self) -> bool:
-        """Whether the pod or node was refused, as opposed to accepted, skipped or failed with an error."""
+        """Whether the pod or the node was rejected. False for success, Skip, Wait and errors."""
         return self.code in _REJECTED
 
     @property
@@ -45,7 +48,7 @@ class Status:
         return ", ".join(self.reasons)
 
     def with_plugin(self, name: str) -> Status:
-        """The same answer, signed by a plugin; a signature that is already there stays."""
+        """A copy with the plugin's name; a status that names a plugin already is returned as it is."""
         if self.plugin:
             return self
         return Status(self.code, *self.reasons, plugin=name, timeout=self.timeout)
@@ -64,35 +67,35 @@ class Status:
 
 
 def accept() -> None:
-    """The pod, or the node, is fine."""
+    """Success."""
     return
 
 
 def reject(*reasons: str) -> Status:
-    """Not now; evicting other pods might help."""
+    """Unschedulable: evicting other pods might help."""
     return Status(Code.Unschedulable, *reasons)
 
 
 def reject_forever(*reasons: str) -> Status:
-    """Not now, and evicting other pods would not help."""
+    """UnschedulableAndUnresolvable: evicting other pods would not help."""
     return Status(Code.UnschedulableAndUnresolvable, *reasons)
 
 
 def pending(*reasons: str) -> Status:
-    """Not now; the pod waits for something outside the scheduler and is retried at once when that happens."""
+    """Pending: the pod waits for an event outside of the scheduler and is retried, without backoff, when it happens."""
     return Status(Code.Pending, *reasons)
 
 
 def error(text: str) -> Status:
-    """Something is broken; the pod's attempt fails with this text."""
+    """Error: the scheduling attempt fails with this text."""
     return Status(Code.Error, text)
 
 
 def wait(seconds: float) -> Status:
-    """Permit only: hold the pod back until it is allowed, rejected, or the time is over."""
+    """Wait, for Permit only: the pod waits until it is allowed or rejected, at most for this time."""
     return Status(Code.Wait, timeout=seconds)
 
 
 def skip() -> Status:
-    """This plugin has nothing to say about this pod in this cycle."""
+    """Skip: the plugin has nothing to do for this pod at the points that follow from this one."""
     return Status(Code.Skip)

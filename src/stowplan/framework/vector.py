@@ -1,4 +1,4 @@
-"""Types of the vector form: many nodes judged by one call."""
+"""Types of the vector form, in which a plugin handles many nodes in one call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stowplan.framework.node_info import NodeInfo
 T = TypeVar("T", bound=np.generic)
 
 Mask = NDArray[np.bool_]
-"""One truth value for each node of the subset that was asked about."""
+"""One truth value for each position of a `Nodes`."""
 
 Scores = NDArray[np.int64]
 Slots = NDArray[np.intp]
@@ -23,17 +23,17 @@ _ZERO = bytes(8)
 
 
 def no_scores(count: int) -> Scores:
-    """Zero for every node, at the cost of one; read-only."""
+    """Zero for every node, as a read-only view of a single number."""
     return np.ndarray(count, dtype=np.int64, buffer=_ZERO, strides=(0,))
 
 
 class Nodes:
     """A subset of the cluster's nodes.
 
-    `index` is what columns are indexed with: a slice over the whole cluster (a view, nothing is copied) or an array of
-    slots. A slice may run over slots that are not meant, because they are empty or infeasible: the positions in
-    `holes`. What is computed there is ignored, so a vector may hold anything there; but statistics must leave them out,
-    as `extremes` does.
+    Columns are indexed with `index`: a slice over the whole cluster (a view, without copying) or an array of slots. A
+    slice may include slots that are not in the subset, because they are empty or infeasible: their positions are in
+    `holes`. Values at holes are ignored, so a vector may hold anything there; statistics have to leave them out, as
+    `extremes` does.
     """
 
     __slots__ = ("_infos", "_read", "count", "derived", "holes", "index", "meant")
@@ -52,18 +52,19 @@ class Nodes:
         """Length of vectors over this subset, holes included."""
         self.holes = holes
         self.meant = count - (0 if holes is None else len(holes))
-        """How many nodes are meant."""
+        """Number of nodes in the subset, without holes."""
         self.derived: dict[Hashable, Any] = {}
-        """For plugins to keep what follows from the subset alone: the runtime passes the same object while it can."""
+        """Values that plugins derive from the subset alone. The runtime passes the same Nodes object as long as the
+        subset is unchanged."""
         self._infos = infos
-        # A subset that is used for one look at the cluster gathers each column once, whoever asks.
+        # A subset that is used in one cycle only gathers each column once, for all plugins.
         self._read: dict[int, tuple[NDArray[Any], NDArray[Any]]] | None = {} if fleeting else None
 
     def __len__(self) -> int:
         return self.count
 
     def read(self, column: NDArray[T]) -> NDArray[T]:
-        """A column's values for this subset, not to be written to."""
+        """The values of a column for this subset; read-only."""
         index = self.index
         if isinstance(index, slice):
             return column[index]
@@ -71,25 +72,25 @@ class Nodes:
             return column.take(index)
         known = self._read.get(id(column))
         if known is None:
-            # The column is kept along, so that its id cannot become another's.
+            # Keeping the column prevents the reuse of its id.
             known = self._read[id(column)] = (column, column.take(index))
         return known[1]
 
     def slots(self) -> Slots:
-        """The slots that are meant, in order."""
+        """The slots of the subset, in order, without holes."""
         if not isinstance(self.index, slice):
             return self.index
         slots = np.arange(self.index.start or 0, self.index.stop, dtype=np.intp)
         return slots if self.holes is None else np.delete(slots, self.holes)
 
     def slots_at(self, positions: Slots) -> Slots:
-        """The slots at some positions of vectors over this subset."""
+        """The slots at positions of a vector over this subset."""
         if isinstance(self.index, slice):
             return positions + (self.index.start or 0)
         return self.index[positions]
 
     def infos(self) -> Iterator[tuple[int, NodeInfo]]:
-        """(position in vectors over this subset, node) for each node that is meant."""
+        """(position in vectors over this subset, node) for each node of the subset."""
         slots = range(self.index.start or 0, self.index.stop) if isinstance(self.index, slice) else self.index.tolist()
         holes = frozenset() if self.holes is None else frozenset(self.holes.tolist())
         for position, slot in enumerate(slots):
@@ -98,7 +99,7 @@ class Nodes:
                 yield position, info
 
     def extremes(self, values: NDArray[Any]) -> tuple[Any, Any]:
-        """(least, greatest) value over the nodes that are meant; values at holes are overwritten."""
+        """(lowest, highest) value over the subset. Overwrites the values at holes."""
         if len(values) and values.strides[0] == 0:
             return values[0], values[0]
         if self.holes is not None and len(self.holes):
@@ -108,7 +109,7 @@ class Nodes:
         return values.min(), values.max()
 
     def _anchor(self) -> int:
-        """The first position that is no hole."""
+        """The first position that is not a hole."""
         assert self.holes is not None
         gaps = np.flatnonzero(self.holes != np.arange(len(self.holes)))
         return int(gaps[0]) if len(gaps) else len(self.holes)

@@ -16,7 +16,7 @@ from stowplan.extender.client.transport import ExtenderUnreachableError, HttpRep
 from stowplan.extender.wire import client_replies, client_requests
 from stowplan.extender.wire.errors import WireError
 from stowplan.framework import Failure, NodeInfo, Pod, PodTemplate
-from stowplan.framework.extender import CallExtender, Claim, Eviction, ExtenderVerb, Filtered
+from stowplan.framework.extender import CallExtender, ExtenderMetaVictims, ExtenderVerb, ExtenderVictims, Filtered
 
 log = logs.get(__name__)
 
@@ -113,7 +113,7 @@ class HttpExtender:
         if request.verb == "bind":
             return client_requests.write_bind(pod.name, pod.namespace, pod.uid, request.argument)
         if request.verb == "preempt":
-            offers: Mapping[str, Eviction] = request.argument
+            offers: Mapping[str, ExtenderVictims] = request.argument
             if cached:
                 uids = {node: ([victim.uid for victim in e.victims], e.pdb_violations) for node, e in offers.items()}
                 return client_requests.write_preempt(self._objects.pod(pod), uids)
@@ -176,7 +176,7 @@ class HttpExtender:
             return self._read_scores(request.argument, body)
         if request.verb == "preempt":
             victims = client_replies.read_preempt_result(body)
-            return {node: Claim(meta.uids, meta.violations) for node, meta in victims.items()}
+            return {node: ExtenderMetaVictims(meta.uids, meta.violations) for node, meta in victims.items()}
         if not body.strip():
             self._warn("a binding was answered without a body, which kube-scheduler takes for a failure")
             return None

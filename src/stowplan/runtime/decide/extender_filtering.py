@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stowplan import logs
 from stowplan.framework import Code, Failure, Status
-from stowplan.framework.extender import CallExtender, Claim, Eviction, Extender
+from stowplan.framework.extender import CallExtender, Extender, ExtenderMetaVictims, ExtenderVictims
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption import Preemption, PreemptionCandidate
 from stowplan.runtime.preemption.select_candidate import best, costs_of
@@ -30,9 +30,9 @@ async def narrowed(diagnosis: Diagnosis, found: Evictions) -> Evictions | Status
     asked = [extender for extender in profile.extenders if extender.serves("preempt") and extender.is_interested(pod)]
     if not asked:
         return found
-    offers = {c.info.name: Eviction(tuple(c.victims), c.violations) for c in found.preemption.candidates}
+    offers = {c.info.name: ExtenderVictims(tuple(c.victims), c.violations) for c in found.preemption.candidates}
     for extender in asked:
-        answer: Mapping[str, Claim] | Failure = await CallExtender(extender, "preempt", pod, offers)
+        answer: Mapping[str, ExtenderMetaVictims] | Failure = await CallExtender(extender, "preempt", pod, offers)
         try:
             if isinstance(answer, Failure):
                 raise CycleError(answer.message)
@@ -53,7 +53,7 @@ async def narrowed(diagnosis: Diagnosis, found: Evictions) -> Evictions | Status
     return _chosen(diagnosis, nodes, offers)
 
 
-def _resolved(extender: Extender, nodes: NodeTable, name: str, claim: Claim) -> Eviction:
+def _resolved(extender: Extender, nodes: NodeTable, name: str, claim: ExtenderMetaVictims) -> ExtenderVictims:
     """The pods that a claim is about; those who are not there are an error."""
     info = nodes.get(name)
     if info is None:
@@ -64,10 +64,10 @@ def _resolved(extender: Extender, nodes: NodeTable, name: str, claim: Claim) -> 
                 f"extender: {extender.name} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, "
                 "but the pod is not found on that node"
             )
-    return Eviction(tuple(info.pods[uid] for uid in dict.fromkeys(claim.uids)), claim.pdb_violations)
+    return ExtenderVictims(tuple(info.pods[uid] for uid in dict.fromkeys(claim.uids)), claim.pdb_violations)
 
 
-def _chosen(diagnosis: Diagnosis, nodes: NodeTable, offers: Mapping[str, Eviction]) -> Evictions:
+def _chosen(diagnosis: Diagnosis, nodes: NodeTable, offers: Mapping[str, ExtenderVictims]) -> Evictions:
     left = [
         PreemptionCandidate(info, offer.victims, offer.pdb_violations)
         for name, offer in offers.items()

@@ -5,7 +5,7 @@ from tests.builders import World, node, pod
 from tests.extenders import FakeExtender
 
 from stowplan.framework import Failure
-from stowplan.framework.extender import Claim, Filtered
+from stowplan.framework.extender import ExtenderMetaVictims, Filtered
 from stowplan.framework.instructions import Together
 from stowplan.runtime import Decision
 from stowplan.runtime.decide.sampling import Rotation, Sampler
@@ -109,10 +109,10 @@ def test_extenders_narrow_preemption() -> None:
     ("claims", "told", "if_ignorable"),
     [
         (Failure("down"), "down", "a"),
-        ({"a": Claim(())}, 'expected at least one victim pod on node "a"', ""),
-        ({"x": Claim(("default/a-0",))}, 'nodeinfo not found for node name "x"', "a"),
+        ({"a": ExtenderMetaVictims(())}, 'expected at least one victim pod on node "a"', ""),
+        ({"x": ExtenderMetaVictims(("default/a-0",))}, 'nodeinfo not found for node name "x"', "a"),
         (
-            {"a": Claim(("1",))},
+            {"a": ExtenderMetaVictims(("1",))},
             "extender: fake claims to preempt pod (UID: &{1}) on node: a, but the pod is not found on that node",
             "a",
         ),
@@ -140,7 +140,7 @@ def test_an_extender_may_name_another_node_and_other_victims() -> None:
     world = World(
         [node("a", cpu=2), node("b", cpu=2)], [*full("a", 1), pod("b-0", "b", requests={"cpu": 2}, priority=9)]
     )
-    chooser = FakeExtender(preempt=lambda pod, offers: {"b": Claim(("default/b-0",), 1)})
+    chooser = FakeExtender(preempt=lambda pod, offers: {"b": ExtenderMetaVictims(("default/b-0",), 1)})
     decision = decide(world, pod("p", requests={"cpu": 2}, priority=9), chooser)
     assert chooser.asked == [("preempt", "p", ["a"])]
     assert decision.nominated_node_name == "b"
