@@ -82,6 +82,10 @@ class Serving(Strict, frozen=True, kw_only=True):
     ] = ""
     tls: TLS = TLS()
     max_body_bytes: Annotated[int, Flag("--max-body-size", "Maximum size of a request.", "BYTES")] = 64 << 20
+    max_total_body_bytes: Annotated[
+        int, Flag("--max-total-body-size", "Maximum size of all requests in memory together.", "BYTES")
+    ] = 512 << 20
+    max_connections: Annotated[int, Flag("--max-connections", "Maximum number of open connections.", "N")] = 1000
     gzip: Annotated[str, Flag("--gzip", "Compress large replies.", choices=GZIP)] = "auto"
     """Whether large replies are compressed for clients that accept it: not for local clients, if "auto"."""
     drain: Duration = Duration.of_seconds(25)
@@ -249,6 +253,12 @@ def _check_serving(serving: Serving, problems: Problems) -> None:
         problems.unsupported("$.serving.gzip", serving.gzip, GZIP)
     if serving.max_body_bytes < 1:
         problems.invalid("$.serving.maxBodyBytes", serving.max_body_bytes, "must be at least 1")
+    if serving.max_total_body_bytes < serving.max_body_bytes:
+        problems.invalid(
+            "$.serving.maxTotalBodyBytes", serving.max_total_body_bytes, "must be at least serving.maxBodyBytes"
+        )
+    if serving.max_connections < 1:
+        problems.invalid("$.serving.maxConnections", serving.max_connections, "must be at least 1")
     tls = serving.tls
     if bool(tls.cert_file) != bool(tls.key_file):
         missing = "keyFile" if tls.cert_file else "certFile"

@@ -1,14 +1,12 @@
 """One connection of a client: requests in, one at a time, responses out.
 
-Bodies of requests are some tens of megabytes of nodes, and taking them in is most of what such a request costs. So
-they are received where they stay: the socket is read right into memory of the announced length, without chunks to join
-and without a copy.
+Request bodies contain tens of megabytes of nodes, and receiving them is most of the cost of a request. The socket is
+read right into the memory in which the body is parsed (`BodyBuffer`), without chunks to join and without a copy.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Awaitable
 from enum import Enum, auto
 from math import inf
@@ -16,6 +14,7 @@ from time import monotonic
 from typing import Any, Protocol, cast
 
 from stowplan import logs
+from stowplan.extender.server.body_buffer import BodyBudget, BodyBuffer, OverBudgetError
 from stowplan.extender.server.messages import (
     BadRequestError,
     HeadReader,
@@ -28,41 +27,42 @@ from stowplan.extender.server.messages import (
 
 log = logs.get(__name__)
 
-_HEAD_ROOM = 64 * 1024
+_MAX_HEAD_BYTES = 64 * 1024
 _SCRATCH = bytearray(256 * 1024)
-_KEPT_AS_BYTES = 256 * 1024
-"""Bodies up to this size are handed on as bytes; a copy of them costs next to nothing."""
-_OURS = 2
-"""References to a body that nobody but us holds: the name and the argument of the question."""
-_JOINED = 64 * 1024
-"""Up to this size head and body of a response are one piece."""
+_MAX_JOINED_BYTES = 64 * 1024
+"""Up to this size, head and body of a response are written as one piece."""
 
 RECEIVE_SECONDS = 60.0
-"""A request has to be there so soon after its first byte."""
+"""Time limit from the first byte of a request to its last."""
 LINGER_SECONDS = 10.0
-"""How long the rest of a request is still taken in that was refused by its head, so that the client reads why."""
+"""How long the rest of a refused request is still read, so that the client reads the response."""
 
 
 class Site(Protocol):
-    """Whoever has the connections."""
+    """The server of the connections."""
 
     largest_body: int
     keep_alive: float
     draining: bool
+    budget: BodyBudget
 
     def admit(self, head: RequestHead, certificate: Any) -> Response | None:
-        """The answer to a request whose body need not be looked at, None to go on."""
+        """The response to a request that is refused by its head; None to read the body."""
 
     def respond(self, request: HttpRequest) -> Awaitable[Response]:
-        """The answer to a whole request."""
+        """The response to a complete request."""
 
     def outgrown(self, head: RequestHead) -> Response:
-        """The answer to a request whose body, told of no length, has got too long."""
+        """The response to a chunked body that exceeds the limit."""
 
-    def opened(self, connection: ServerConnection) -> None: ...
+    def over_budget(self, head: RequestHead, why: str) -> Response:
+        """The response to a body that exceeds the budget of all connections."""
+
+    def opened(self, connection: ServerConnection) -> bool:
+        """Whether the connection is accepted."""
 
     def abandoned(self, head: RequestHead) -> None:
-        """Its client has gone, or at least has nothing more to say, while the request is being answered."""
+        """The client closed the connection, or its sending half, while the request is being answered."""
 
     def closed(self, connection: ServerConnection) -> None: ...
 
@@ -92,12 +92,10 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._loop = loop
         self._state = _ReadState.HEAD
         self._since = monotonic()
-        self._room = bytearray(_HEAD_ROOM)
+        self._room = bytearray()
+        """For heads and chunks; allocated when the first byte arrives."""
         self._used = 0
-        self._body = bytearray()
-        self._view = memoryview(self._body)
-        self._filled = 0
-        self._spare: bytearray | None = None
+        self._buffer = BodyBuffer(site.budget)
         self._task: asyncio.Task[None] | None = None
         self._paused = False
         self._clogged = False
@@ -117,7 +115,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         """After what has been written."""
         self._transport.close()
 
-    def look_after(self, now: float) -> None:
+    def close_if_idle(self, now: float) -> None:
         """Close a connection that has been idle, or slow, for too long."""
         idle = self._state is _ReadState.HEAD and not self._used
         limit = self._site.keep_alive if idle else _LIMITS.get(self._state, RECEIVE_SECONDS)
@@ -127,10 +125,13 @@ class ServerConnection(asyncio.BufferedProtocol):
     # What the event loop calls
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._site.opened(self)
+        if not self._site.opened(self):
+            self._transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._site.closed(self)
+        if self._state is not _ReadState.BUSY:
+            self._buffer.free()
         if self._state is _ReadState.BUSY and not self._half_closed:
             self._site.abandoned(self._head)
 
@@ -158,16 +159,22 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._state is _ReadState.BODY:
-            return self._view[self._filled :]
+            return self._buffer.room()
         if self._state is _ReadState.LINGER:
             return memoryview(_SCRATCH)
+        if not self._room:
+            self._room = bytearray(_MAX_HEAD_BYTES)
         return memoryview(self._room)[self._used :]
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._state is _ReadState.BODY:
-            self._filled += nbytes
-            if self._filled == len(self._body):
-                self._dispatch(self._body)
+            try:
+                self._buffer.received(nbytes)
+            except OverBudgetError as problem:
+                self._refuse(self._site.over_budget(self._head, str(problem)))
+                return
+            if self._buffer.complete:
+                self._dispatch(self._buffer.take())
         elif self._state is not _ReadState.LINGER:
             if self._state is _ReadState.HEAD and not self._used:
                 self._since = monotonic()
@@ -186,6 +193,8 @@ class ServerConnection(asyncio.BufferedProtocol):
                 self._take_chunks()
         except BadRequestError as problem:
             self._refuse(text(400, str(problem)))
+        except OverBudgetError as problem:
+            self._refuse(self._site.over_budget(self._head, str(problem)))
         self._mind_the_room()
 
     def _mind_the_room(self) -> None:
@@ -225,33 +234,18 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     def _take_body(self, length: int) -> None:
         there = min(self._used, length)
-        self._body = self._memory(length)
-        self._body[:there] = self._room[:there]
+        self._buffer.begin(length, self._room[:there])
         self._drop(there)
-        self._filled = there
-        if there == length:
-            self._dispatch(self._body)
+        if self._buffer.complete:
+            self._dispatch(self._buffer.take())
         else:
-            self._view = memoryview(self._body)
             self._state = _ReadState.BODY
             self._end_if_half_closed()
-
-    def _memory(self, length: int) -> bytearray:
-        """Room for a body. That of the last one is used again if it is large, since fresh memory costs more than what
-        is then received into it, and if nobody holds on to it, such as a plugin that still is at it."""
-        spare, self._spare = self._spare, None
-        if spare is None or sys.getrefcount(spare) > _OURS or not length / 1.1 < len(spare) < 2 * length:
-            return bytearray(length)
-        try:
-            del spare[length:]
-            spare.extend(bytes(length - len(spare)))
-        except BufferError:
-            return bytearray(length)  # A view of it is left.
-        return spare
 
     def _take_chunks(self) -> None:
         data = bytes(self._room[: self._used])
         self._used = 0
+        self._buffer.reserve(self._reader.received_bytes + len(data))
         body = self._reader.read_chunks(data)
         if self._reader.too_long:
             self._refuse(self._site.outgrown(self._head))
@@ -276,13 +270,9 @@ class ServerConnection(asyncio.BufferedProtocol):
     # Answering
     def _dispatch(self, body: bytes | bytearray) -> None:
         self._state = _ReadState.BUSY
-        self._view = memoryview(b"")
-        self._body = bytearray()
-        if isinstance(body, bytearray) and len(body) > _KEPT_AS_BYTES:
-            self._spare = body
         peer = self._transport.get_extra_info("peername")
-        whole = bytes(body) if len(body) <= _KEPT_AS_BYTES else body
-        request = HttpRequest(self._head, whole, self._since, str(peer[0]) if peer else "")
+        request = HttpRequest(self._head, body, self._since, str(peer[0]) if peer else "")
+        del body
         self._task = self._loop.create_task(self._answer(request))
 
     async def _answer(self, request: HttpRequest) -> None:
@@ -292,8 +282,13 @@ class ServerConnection(asyncio.BufferedProtocol):
             log.error(bug, "Failed to answer a request", path=request.head.path)
             response = text(500, f"internal error: {type(bug).__name__}")
         close = self._site.draining or not request.head.keep_alive
+        del request
         self._write(response, close=close)
         self._task = None
+        if self._transport.is_closing():
+            self._buffer.free()
+        else:
+            self._buffer.finish()
         self._begin_anew(close)
 
     def _refuse(self, response: Response, *, keep: bool = False) -> None:
@@ -304,6 +299,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._begin_anew(close)
             return
         self._state, self._since, self._used = _ReadState.LINGER, monotonic(), 0
+        self._buffer.free()
         if self._transport.can_write_eof() and not self._transport.is_closing():
             self._transport.write_eof()
 
@@ -322,7 +318,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         head = head_of(response, close=close)
         if self._head.method == "HEAD":
             self._transport.write(head)
-        elif len(response.body) <= _JOINED:
+        elif len(response.body) <= _MAX_JOINED_BYTES:
             self._transport.write(head + response.body)
         else:
             self._transport.writelines((head, response.body))

@@ -138,6 +138,8 @@ class ExtenderServer:
             pages=pages if monitoring.port is None else None,
             closed=lambda: None if self._holds() else "another replica holds the reservations",
             largest_body=serving.max_body_bytes,
+            max_total_bytes=serving.max_total_body_bytes,
+            max_connections=serving.max_connections,
             gzip=cast(Gzip, serving.gzip),
         )
         self.metrics_port: int | None = None

@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server on asyncio, for requests that are large and connections that stay."""
+"""A small HTTP/1.1 server on asyncio, for large requests and persistent connections."""
 
 from __future__ import annotations
 
@@ -10,61 +10,85 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
+from stowplan.extender.server.body_buffer import BodyBudget
 from stowplan.extender.server.connection import ServerConnection
 from stowplan.extender.server.messages import HttpRequest, RequestHead, Response
 
 KEEP_ALIVE_SECONDS = 150.0
-"""Longer than kube-scheduler keeps idle connections, which is 90 s: whoever closes one first should be the client."""
-_LOOK_EVERY = 5.0
+"""Longer than the 90 s for which kube-scheduler keeps idle connections, so that the client closes first."""
+_HANDSHAKE_SECONDS = 10.0
+_IDLE_CHECK_SECONDS = 5.0
 _QUIET_SECONDS = 0.25
-"""When nothing has come for so long while draining, the clients have got the hint, or have nothing to ask."""
+"""While draining: connections without a request for so long are closed."""
 
 
 class HttpServer(ABC):
     """Serves on one socket from `start` to `drain`."""
 
-    def __init__(self, listener: socket.socket, tls: ssl.SSLContext | None, *, largest_body: int) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        tls: ssl.SSLContext | None,
+        *,
+        largest_body: int,
+        max_total_bytes: int,
+        max_connections: int,
+    ) -> None:
         self.largest_body = largest_body
+        self.budget = BodyBudget(max_total_bytes)
+        self._max_connections = max_connections
         self.keep_alive = KEEP_ALIVE_SECONDS
         self.draining = False
-        """From then on responses end their connection."""
+        """Whether responses close their connection."""
         self.port: int = listener.getsockname()[1]
         self._listener = listener
         self._tls = tls
         self._server: asyncio.Server | None = None
         self._connections: set[ServerConnection] = set()
         self._quiet_since = 0.0
-        self._watchman: asyncio.Task[None] | None = None
+        self._idle_check: asyncio.Task[None] | None = None
 
     @abstractmethod
     def admit(self, head: RequestHead, certificate: Any) -> Response | None:
-        """The answer to a request whose body need not be looked at, None to go on."""
+        """The response to a request that is refused by its head; None to read the body."""
 
     @abstractmethod
     async def respond(self, request: HttpRequest) -> Response:
-        """The answer to a whole request."""
+        """The response to a complete request."""
 
     @abstractmethod
     def outgrown(self, head: RequestHead) -> Response:
-        """The answer to a request whose body, told of no length, has got too long."""
+        """The response to a chunked body that exceeds the limit."""
+
+    @abstractmethod
+    def over_budget(self, head: RequestHead, why: str) -> Response:
+        """The response to a body that exceeds the budget of all connections."""
+
+    @abstractmethod
+    def too_many_connections(self) -> None:
+        """A connection was closed because the maximum number of connections is open."""
 
     @abstractmethod
     def abandoned(self, head: RequestHead) -> None:
-        """The client has gone while the request is being answered."""
+        """The client closed the connection while the request is being answered."""
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
-            lambda: ServerConnection(self, loop), sock=self._listener, ssl=self._tls, backlog=128
+            lambda: ServerConnection(self, loop),
+            sock=self._listener,
+            ssl=self._tls,
+            ssl_handshake_timeout=None if self._tls is None else _HANDSHAKE_SECONDS,
+            backlog=128,
         )
-        self._watchman = loop.create_task(self._watch())
+        self._idle_check = loop.create_task(self._close_idle())
 
     async def drain(self, seconds: float) -> None:
-        """Take no more connections, answer what has come on those there are, and close them as they fall silent."""
-        await asyncio.sleep(0.02)  # Connections that wait to be accepted are.
+        """Accept no more connections, answer the requests on open ones, and close these when they are quiet."""
+        await asyncio.sleep(0.02)  # Accept connections that wait in the backlog.
         if self._server is not None:
             self._server.close()
-        # Not before: who is told to go connects anew, and whatever waits at a socket that is closed is lost.
+        # Not earlier: clients reconnect after "Connection: close", and a closed socket loses its backlog.
         self.draining = True
         self._quiet_since = monotonic()
         until = self._quiet_since + seconds
@@ -76,22 +100,26 @@ class HttpServer(ABC):
             await asyncio.sleep(0.01)
         for connection in list(self._connections):
             connection.close()
-        await asyncio.sleep(0)  # for sockets to be closed before the loop is
-        if self._watchman is not None:
-            self._watchman.cancel()
+        await asyncio.sleep(0)  # Sockets are closed before the loop.
+        if self._idle_check is not None:
+            self._idle_check.cancel()
             with suppress(asyncio.CancelledError):
-                await self._watchman
+                await self._idle_check
 
-    async def _watch(self) -> None:
+    async def _close_idle(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_IDLE_CHECK_SECONDS)
             now = monotonic()
             for connection in list(self._connections):
-                connection.look_after(now)
+                connection.close_if_idle(now)
 
-    # What connections call
-    def opened(self, connection: ServerConnection) -> None:
+    # Called by connections
+    def opened(self, connection: ServerConnection) -> bool:
+        if len(self._connections) >= self._max_connections:
+            self.too_many_connections()
+            return False
         self._connections.add(connection)
+        return True
 
     def closed(self, connection: ServerConnection) -> None:
         self._connections.discard(connection)

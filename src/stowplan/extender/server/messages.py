@@ -83,6 +83,11 @@ class HeadReader:
             self._length(),
         )
 
+    @property
+    def received_bytes(self) -> int:
+        """Bytes of the chunked body so far."""
+        return len(self._body)
+
     def read_chunks(self, data: bytes) -> bytearray | None:
         """More of the body: all of it once it is complete. Raises BadRequest, also where it gets too long."""
         self._feed(data)

@@ -8,6 +8,7 @@ import socket
 import ssl
 import zlib
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
@@ -25,6 +26,7 @@ log = logs.get(__name__)
 Gzip = Literal["auto", "always", "never"]
 _WORTH_COMPRESSING = 64 * 1024
 _GZIP = 16 + zlib.MAX_WBITS
+_OVERLOAD_LOG_SECONDS = 10.0
 
 
 class SchedulerPort(HttpServer):
@@ -39,16 +41,25 @@ class SchedulerPort(HttpServer):
         access: Access,
         pages: OperatorPages | None,
         largest_body: int,
+        max_total_bytes: int,
+        max_connections: int,
         closed: Callable[[], str | None] = lambda: None,
         gzip: Gzip = "auto",
     ) -> None:
         """`closed` says why no verb is answered for the time being."""
-        super().__init__(listener, tls, largest_body=largest_body)
+        super().__init__(
+            listener,
+            tls,
+            largest_body=largest_body,
+            max_total_bytes=max_total_bytes,
+            max_connections=max_connections,
+        )
         self._answering = answering
         self._access = access
         self._closed = closed
         self._pages = pages
         self._gzip = gzip
+        self._log_overload_from = 0.0
 
     def admit(self, head: RequestHead, certificate: Any) -> Response | None:
         metrics = self._answering.metrics
@@ -77,6 +88,21 @@ class SchedulerPort(HttpServer):
         response = too_large(max(0, head.length), self.largest_body)
         log.warning("A request was refused", path=head.path, why=response.body.decode().strip())
         return response
+
+    def over_budget(self, head: RequestHead, why: str) -> Response:
+        self._answering.metrics.refused("over_budget")
+        self._log_overload("A request was refused", path=head.path, why=why)
+        return text(503, why)
+
+    def too_many_connections(self) -> None:
+        self._answering.metrics.refused("too_many_connections")
+        self._log_overload("A connection was closed, the maximum number of connections is open")
+
+    def _log_overload(self, message: str, **fields: str) -> None:
+        """Log at most once in _OVERLOAD_LOG_SECONDS."""
+        if (now := monotonic()) >= self._log_overload_from:
+            self._log_overload_from = now + _OVERLOAD_LOG_SECONDS
+            log.warning(message, **fields)
 
     async def respond(self, request: HttpRequest) -> Response:
         head = request.head

@@ -49,7 +49,14 @@ def make_answering(answers: Canned | None = None, *witnesses: RequestObserver) -
 async def serving(answering: Answering, **options: Any) -> AsyncIterator[SchedulerPort]:
     """A port on loopback."""
     pages = OperatorPages(answering.metrics.registry, DecisionLog(), live=[PING], ready=[PING])
-    options = {"access": Access(required=False), "pages": pages, "largest_body": 1 << 20, **options}
+    options = {
+        "access": Access(required=False),
+        "pages": pages,
+        "largest_body": 1 << 20,
+        "max_total_bytes": 8 << 20,
+        "max_connections": 100,
+        **options,
+    }
     port = SchedulerPort(socket.create_server(("127.0.0.1", 0)), options.pop("tls", None), answering, **options)
     await port.start()
     try:

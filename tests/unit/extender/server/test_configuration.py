@@ -119,6 +119,14 @@ def test_what_is_said_besides_comes_first() -> None:
             "$.serving.port: Invalid value: 70000: must be between 0 and 65535",
         ),
         (
+            "plugins: [{plugin: a:B}]\nserving: {maxTotalBodyBytes: 1000}",
+            "$.serving.maxTotalBodyBytes: Invalid value: 1000: must be at least serving.maxBodyBytes",
+        ),
+        (
+            "plugins: [{plugin: a:B}]\nserving: {maxConnections: 0}",
+            "$.serving.maxConnections: Invalid value: 0: must be at least 1",
+        ),
+        (
             "plugins: [{plugin: a:B}]\nmonitoring: {decisions: -1}",
             "$.monitoring.decisions: Invalid value: -1: must be at least 0",
         ),

@@ -96,7 +96,7 @@ def test_who_does_not_read_answers_is_asked_to_wait(loop: Callable[[], Any]) -> 
 
 @LOOPS
 def test_who_never_reads_answers_is_left(loop: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.extender.server.http._LOOK_EVERY", 0.01)
+    monkeypatch.setattr("stowplan.extender.server.http._IDLE_CHECK_SECONDS", 0.01)
     monkeypatch.setattr("stowplan.extender.server.connection.RECEIVE_SECONDS", 0.1)
 
     answers = Canned(_much)

@@ -262,7 +262,7 @@ def test_gzip(mode: str, accepts: str, size: int, packed: bool) -> None:
 
 
 def test_idle_and_slow_connections_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.extender.server.http._LOOK_EVERY", 0.01)
+    monkeypatch.setattr("stowplan.extender.server.http._IDLE_CHECK_SECONDS", 0.01)
     monkeypatch.setattr("stowplan.extender.server.connection.RECEIVE_SECONDS", 0.05)
 
     async def test(wire: Wire, port: SchedulerPort) -> None:
