@@ -23,7 +23,7 @@ from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine.invariants import Overlooked, check, overlooked
 from stowplan.framework import Bind, Call, Instruction, Pod, Request
 from stowplan.queue.cluster_events import ASSIGNED_POD_DELETE
-from stowplan.simulator.api_errors import MODIFIED, conflict, timed_out
+from stowplan.simulator.api_writes import MODIFIED, conflict, timed_out
 from stowplan.simulator.simulation import call
 
 Step = tuple[str, int, int]

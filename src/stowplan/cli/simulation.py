@@ -15,9 +15,8 @@ from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.framework.extender import CallExtender
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
-from stowplan.simulator.input_checks import check
 from stowplan.simulator.load import populate
-from stowplan.simulator.manifests import Manifests, load
+from stowplan.simulator.manifests import Manifests, check, load
 from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
 from stowplan.simulator.report.changed_since_snapshot import states_before
 from stowplan.simulator.report.recorder import Examine
@@ -90,10 +89,10 @@ def _answer(
         extenders=extenders,
         ask=ask,
     )
-    recorder.attach(simulation.world)
+    recorder.attach(simulation.api_server)
     if needs_objects:
         documents = {} if found is None else found.documents
-        originals = SourceManifests(simulation.world, question.names, content, manifests.objects, documents)
+        originals = SourceManifests(simulation.api_server, question.names, content, manifests.objects, documents)
         simulation.whole = originals.whole
     _run(simulation, recorder, manifests, progress)
     notes += _notes(simulation, manifests)
@@ -102,7 +101,7 @@ def _answer(
 
 
 def _run(simulation: Simulation, recorder: RunRecorder, manifests: Manifests, progress: Progress) -> None:
-    populate(simulation.world, simulation.controllers, manifests.objects, manifests.standing)
+    populate(simulation.api_server, simulation.controllers, manifests.objects, manifests.standing)
     simulation.settle()
     progress.start("placing pods", total=len(simulation.engine.pending))
     simulation.run(lambda: progress.reach(recorder.bindings))

@@ -12,8 +12,7 @@ from stowplan.cache.stores import ApiObject
 from stowplan.cache.volumes import STORAGE_CLASS
 from stowplan.errors import InputError
 from stowplan.simulator.api_server import ApiServer
-from stowplan.simulator.claim_defaults import with_claim_defaults, with_template_defaults
-from stowplan.simulator.pod_defaults import with_defaults
+from stowplan.simulator.defaults import with_claim_defaults, with_defaults, with_template_defaults
 from stowplan.simulator.pod_status import PENDING
 
 T = TypeVar("T", bound=ApiObject)
@@ -28,8 +27,8 @@ _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critic
 class Admission:
     """Fills in what depends on the other objects of a world as well."""
 
-    def __init__(self, world: ApiServer) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer) -> None:
+        self._api_server = api_server
         self._rules: dict[type, Callable[[Any], Any]] = {
             api.Pod: self._pod,
             api.PersistentVolumeClaim: self._claim,
@@ -59,7 +58,7 @@ class Admission:
         if spec.priority is not None:
             return spec
         name = spec.priority_class_name
-        found = self._world.get(api.PriorityClass, name) if name else self._default_priority_class()
+        found = self._api_server.get(api.PriorityClass, name) if name else self._default_priority_class()
         if found is not None:
             policy = spec.preemption_policy or found.preemption_policy
             return replace(
@@ -70,7 +69,7 @@ class Admission:
         return replace(spec, priority=_SYSTEM_CLASSES.get(name, 0))
 
     def _default_priority_class(self) -> api.PriorityClass | None:
-        defaults = [each for each in self._world.all(api.PriorityClass) if each.global_default]
+        defaults = [each for each in self._api_server.all(api.PriorityClass) if each.global_default]
         return min(defaults, key=lambda each: each.value, default=None)
 
     def _claim(self, claim: api.PersistentVolumeClaim) -> api.PersistentVolumeClaim:
@@ -83,7 +82,7 @@ class Admission:
 
     def _default_storage_class(self) -> str | None:
         """The newest of the classes marked as default, the first by name among those as old."""
-        marked = [each.metadata for each in self._world.all(api.StorageClass) if _is_default(each.metadata)]
+        marked = [each.metadata for each in self._api_server.all(api.StorageClass) if _is_default(each.metadata)]
         if not marked:
             return None
         newest = max(each.creation_timestamp for each in marked)

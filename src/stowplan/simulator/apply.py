@@ -1,7 +1,7 @@
-"""Manifests laid over what a cluster has: what `kubectl apply` would make of both, and what follows for the pods.
+"""Manifests applied to the objects of a cluster, as by `kubectl apply`.
 
-What only the server or a controller fills in is kept, such as a pod's node, and the number of replicas where a manifest
-leaves it open. A workload with another pod template loses the pods that it has, all at once, for new ones to be made.
+Fields that the API server or a controller sets are kept, such as a pod's node, and replicas if a manifest omits them. A
+workload with another pod template loses all its pods at once, and new ones are created.
 """
 
 from __future__ import annotations
@@ -17,48 +17,42 @@ from stowplan.simulator.admission import DEFAULT_NAMESPACE
 from stowplan.simulator.documents import Origin
 from stowplan.simulator.ownership import Objects, count_of, describe, listed
 from stowplan.simulator.rollout import Dependents, has_same_template
-from stowplan.simulator.workloads.replicas import replicas_of
+from stowplan.simulator.workloads import CONTROLLERS
 
 _CLUSTER = Origin("cluster")
 
 _KEPT: dict[type[Any], tuple[str, ...]] = {
     api.Pod: ("node_name",),
     api.Node: ("taints", "unschedulable"),
-    api.Deployment: ("replicas",),
-    api.ReplicaSet: ("replicas",),
-    api.ReplicationController: ("replicas",),
-    api.StatefulSet: ("replicas",),
     api.PersistentVolume: ("claim_ref",),
     api.PersistentVolumeClaim: ("volume_name", "storage_class_name"),
+    **{kind: ("replicas",) for kind, controller in CONTROLLERS.items() if controller.has_replicas},
 }
-"""Fields of specs that stay as they are in the cluster where a manifest does not tell of them."""
-
-_ROLLED_OUT = (api.Deployment, api.StatefulSet, api.DaemonSet)
-"""Workloads that replace their pods when the template changes."""
+"""Fields of specs that keep the cluster's value if a manifest omits them."""
 
 
 class Live(NamedTuple):
-    """A cluster as it is now."""
+    """The current objects of a cluster."""
 
     items: list[Any]
     schedulers: Collection[str]
-    """The names by which pods ask for one of our profiles."""
+    """The schedulerNames of our profiles."""
     namespace: str = DEFAULT_NAMESPACE
-    """Of manifests that name none."""
+    """Namespace of manifests without one."""
 
 
-class Apply(NamedTuple):
+class Applied(NamedTuple):
     """A cluster with manifests applied to it."""
 
     objects: Objects
-    """Those of the cluster first, its pods after all others and by age; then those of the manifests."""
+    """Objects of the cluster first, with its pods last and by age; then objects of the manifests."""
     standing: frozenset[str]
-    """The uids of the objects that no manifest touches."""
+    """The uids of objects that no manifest changes."""
     notes: list[str]
 
 
-def lay_over(live: Live, given: Objects) -> Apply:
-    """Apply these objects to a cluster."""
+def apply(live: Live, given: Objects) -> Applied:
+    """Apply objects to a cluster."""
     stored = {_key(item): item for item in live.items}
     dependents = Dependents(live.items)
     applied: Objects = []
@@ -70,9 +64,9 @@ def lay_over(live: Live, given: Objects) -> Apply:
         if old is not None:
             item = _applied(old, item)
             updated.setdefault(type(item).__name__, []).append(key_of(item.metadata))
-            item, outdated, told = _rolled_out(old, item, dependents)
+            item, outdated, changes = _rolled_out(old, item, dependents)
             gone |= outdated
-            notes += told
+            notes += changes
         applied.append((item, origin))
     if updated:
         known = ", ".join(listed(kind, names) for kind, names in sorted(updated.items()))
@@ -83,11 +77,11 @@ def lay_over(live: Live, given: Objects) -> Apply:
     left = [item for item in stored.values() if item.metadata.uid not in gone]
     left.sort(key=lambda item: (True, item.metadata.creation_timestamp) if isinstance(item, api.Pod) else (False, ""))
     standing = frozenset(item.metadata.uid for item in left)
-    return Apply([*((item, _CLUSTER) for item in left), *applied], standing, notes)
+    return Applied([*((item, _CLUSTER) for item in left), *applied], standing, notes)
 
 
 def _applied(old: Any, new: Any) -> Any:
-    """The object of a manifest in the place of the one that the cluster has."""
+    """The object of a manifest with the fields of the cluster's object that it keeps."""
     metadata = replace(
         new.metadata,
         uid=old.metadata.uid,
@@ -99,8 +93,8 @@ def _applied(old: Any, new: Any) -> Any:
     )
     changes: dict[str, Any] = {"metadata": metadata}
     if type(new) in _KEPT:
-        untold = type(new.spec)()
-        fields = [name for name in _KEPT[type(new)] if getattr(new.spec, name) == getattr(untold, name)]
+        omitted = type(new.spec)()
+        fields = [name for name in _KEPT[type(new)] if getattr(new.spec, name) == getattr(omitted, name)]
         changes["spec"] = replace(new.spec, **{name: getattr(old.spec, name) for name in fields})
     if hasattr(new, "status") and new.status == type(new.status)():
         changes["status"] = old.status
@@ -108,23 +102,24 @@ def _applied(old: Any, new: Any) -> Any:
 
 
 def _rolled_out(old: Any, new: Any, dependents: Dependents) -> tuple[Any, set[str], list[str]]:
-    """What an update of a workload is to be taken as, the uids of what goes with it, and what to tell about it."""
+    """The updated workload, the uids of objects that the update deletes, and notes for the user."""
     pods = dependents.pods_below(old.metadata.uid)
-    if not isinstance(new, _ROLLED_OUT):
+    controller = CONTROLLERS.get(type(new))
+    if controller is None or not controller.rolls_out:
         return new, set(), []
     if not has_same_template(old, new):
-        told = [
+        notes = [
             f"{describe(new)} gets another pod template, so {count_of(len(pods), 'pod')} will be replaced, all at once"
         ]
-        return new, dependents.below(old.metadata.uid), told if pods else []
+        return new, dependents.below(old.metadata.uid), notes if pods else []
     new = replace(new, spec=replace(new.spec, template=old.spec.template))
-    surplus = 0 if isinstance(new, api.DaemonSet) else len(pods) - replicas_of(new)
-    told = [f"{describe(new)} has {count_of(surplus, 'pod')} more than it asks for; scaling down is not simulated"]
-    return new, set(), told if surplus > 0 else []
+    surplus = 0 if controller.one_per_node else len(pods) - controller.desired_pods(new)
+    notes = [f"{describe(new)} has {count_of(surplus, 'pod')} more than it asks for; scaling down is not simulated"]
+    return new, set(), notes if surplus > 0 else []
 
 
 def _is_foreign(item: Any, schedulers: Collection[str]) -> bool:
-    """Whether this is a pod that waits for a scheduler which is not ours."""
+    """Whether this is a pending pod of another scheduler."""
     return isinstance(item, api.Pod) and not item.spec.node_name and item.spec.scheduler_name not in schedulers
 
 

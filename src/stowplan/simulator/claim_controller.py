@@ -18,8 +18,8 @@ _POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 class ClaimController:
     """The controller of resource claims."""
 
-    def __init__(self, world: ApiServer) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer) -> None:
+        self._api_server = api_server
 
     def on_pod(self, change: Change) -> None:
         pod: api.Pod = change.item
@@ -33,7 +33,7 @@ class ClaimController:
     def on_template(self, change: Change) -> None:
         """Pods may have waited for the template."""
         if not change.removed:
-            for pod in [pod for pod in self._world.all(api.Pod) if pod.spec.resource_claims and is_active(pod)]:
+            for pod in [pod for pod in self._api_server.all(api.Pod) if pod.spec.resource_claims and is_active(pod)]:
                 self._make_claims(pod)
 
     def _make_claims(self, pod: api.Pod) -> None:
@@ -42,15 +42,15 @@ class ClaimController:
         for entry in pod.spec.resource_claims:
             template = self._template_of(pod, entry)
             if entry.name not in made and template is not None:
-                claim = self._world.put(_claim(pod, entry, template))
+                claim = self._api_server.put(_claim(pod, entry, template))
                 new.append(api.PodResourceClaimStatus(name=entry.name, resource_claim_name=claim.metadata.name))
         if new:
             statuses = (*pod.status.resource_claim_statuses, *new)
-            self._world.put(replace(pod, status=replace(pod.status, resource_claim_statuses=statuses)))
+            self._api_server.put(replace(pod, status=replace(pod.status, resource_claim_statuses=statuses)))
 
     def _template_of(self, pod: api.Pod, entry: api.PodResourceClaim) -> api.ResourceClaimTemplate | None:
         name = entry.resource_claim_template_name
-        return None if name is None else self._world.get(api.ResourceClaimTemplate, name, pod.metadata.namespace)
+        return None if name is None else self._api_server.get(api.ResourceClaimTemplate, name, pod.metadata.namespace)
 
     def _give_back(self, pod: api.Pod) -> None:
         """A claim that nobody is left to use has no devices either."""
@@ -58,13 +58,13 @@ class ClaimController:
             left = tuple(each for each in claim.status.reserved_for if each.uid != pod.metadata.uid)
             if left != claim.status.reserved_for:
                 status = replace(claim.status, reserved_for=left) if left else api.ResourceClaimStatus()
-                self._world.put(replace(claim, status=status))
+                self._api_server.put(replace(claim, status=status))
 
     def _claims_of(self, pod: api.Pod) -> Iterator[api.ResourceClaim]:
         made = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
         for entry in pod.spec.resource_claims:
             name = entry.resource_claim_name or made.get(entry.name)
-            claim = self._world.get(api.ResourceClaim, name, pod.metadata.namespace) if name else None
+            claim = self._api_server.get(api.ResourceClaim, name, pod.metadata.namespace) if name else None
             if claim is not None:
                 yield claim
 

@@ -10,9 +10,8 @@ from stowplan.simulator.admission import Admission
 from stowplan.simulator.api_server import ApiServer, Change
 from stowplan.simulator.claim_controller import ClaimController
 from stowplan.simulator.disruption_controller import DisruptionController
-from stowplan.simulator.ephemeral_volumes import EphemeralVolumeController
-from stowplan.simulator.volume_controller import VolumeController
-from stowplan.simulator.workloads import MAKERS, WorkloadReconciler
+from stowplan.simulator.volume_controller import EphemeralVolumeController, VolumeController
+from stowplan.simulator.workloads import CONTROLLERS, WorkloadReconciler
 
 Reaction = Callable[[Change], None]
 
@@ -20,14 +19,14 @@ Reaction = Callable[[Change], None]
 class Controllers:
     """Reacts to the changes of a world, each of which is to be told once and in order."""
 
-    def __init__(self, world: ApiServer) -> None:
-        self.admission = Admission(world)
-        self._world = world
-        self._workloads = WorkloadReconciler(world, self.admission)
-        volumes = VolumeController(world)
-        ephemeral = EphemeralVolumeController(world, self.admission)
-        claims = ClaimController(world)
-        disruption = DisruptionController(world)
+    def __init__(self, api_server: ApiServer) -> None:
+        self.admission = Admission(api_server)
+        self._api_server = api_server
+        self._workloads = WorkloadReconciler(api_server, self.admission)
+        volumes = VolumeController(api_server)
+        ephemeral = EphemeralVolumeController(api_server, self.admission)
+        claims = ClaimController(api_server)
+        disruption = DisruptionController(api_server)
         self._gone_nodes: set[str] = set()
         self._reactions: dict[type, tuple[Reaction, ...]] = {
             api.Node: (self._collect_pods, self._workloads.on_node),
@@ -37,13 +36,16 @@ class Controllers:
             api.StorageClass: (volumes.on_storage_class,),
             api.PodDisruptionBudget: (disruption.on_budget,),
             api.ResourceClaimTemplate: (claims.on_template,),
-            **dict.fromkeys(MAKERS, (self._workloads.on_workload,)),
+            **dict.fromkeys(CONTROLLERS, (self._workloads.on_workload,)),
         }
 
     def react(self, change: Change) -> None:
         """Do what the controllers would do. They act on objects as they are now: what is outdated is passed over."""
         item = change.item
-        if not change.removed and self._world.get(type(item), item.metadata.name, item.metadata.namespace) is not item:
+        if (
+            not change.removed
+            and self._api_server.get(type(item), item.metadata.name, item.metadata.namespace) is not item
+        ):
             return
         for react in self._reactions.get(type(item), ()):
             react(change)
@@ -69,17 +71,17 @@ class Controllers:
             self._gone_nodes.discard(name)
             return
         self._gone_nodes.add(name)
-        for pod in [pod for pod in self._world.all(api.Pod) if pod.spec.node_name == name]:
-            self._world.delete(pod)
+        for pod in [pod for pod in self._api_server.all(api.Pod) if pod.spec.node_name == name]:
+            self._api_server.delete(pod)
 
     def _collect_stray(self, change: Change) -> None:
         """A pod may be bound to a node that has just gone."""
         if not change.removed and change.item.spec.node_name in self._gone_nodes:
-            self._world.delete(change.item)
+            self._api_server.delete(change.item)
 
     def _collect_dependents(self, owner: Any) -> None:
         """What an object controls goes with it."""
-        for kind, name in self._world.all_dependents(owner.metadata.uid):
-            item = self._world.get(kind, name, owner.metadata.namespace)
+        for kind, name in self._api_server.all_dependents(owner.metadata.uid):
+            item = self._api_server.get(kind, name, owner.metadata.namespace)
             if item is not None:
-                self._world.delete(item)
+                self._api_server.delete(item)

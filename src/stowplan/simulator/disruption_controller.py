@@ -17,10 +17,11 @@ from stowplan.cache.stores import key_of
 from stowplan.simulator.api_server import ApiServer, Change, controller_of
 from stowplan.simulator.disruption_counts import BudgetedPod, DisruptionCounts, Scale
 from stowplan.simulator.pod_status import is_healthy
-from stowplan.simulator.workloads.replicas import replicas_of
+from stowplan.simulator.workloads import CONTROLLERS
+from stowplan.simulator.workloads.workload_controller import replicas_of
 
-_SCALED = (api.Deployment, api.ReplicaSet, api.ReplicationController, api.StatefulSet)
-_SCALED_KINDS = tuple(kind.__name__ for kind in _SCALED)
+_SCALED = {kind.__name__ for kind, controller in CONTROLLERS.items() if controller.has_replicas}
+"""Kinds with a scale subresource."""
 
 
 class DisruptionController:
@@ -30,8 +31,8 @@ class DisruptionController:
     anybody reads: the other numbers in it are those of that moment.
     """
 
-    def __init__(self, world: ApiServer) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer) -> None:
+        self._api_server = api_server
         self._tallies: dict[str, DisruptionCounts] = {}
         self._index = _Index(())
         self._covered: dict[str, tuple[api.Pod, tuple[DisruptionCounts, ...]]] = {}
@@ -39,7 +40,7 @@ class DisruptionController:
 
     def on_budget(self, change: Change) -> None:
         metadata = change.item.metadata
-        budget = self._world.get(api.PodDisruptionBudget, metadata.name, metadata.namespace)
+        budget = self._api_server.get(api.PodDisruptionBudget, metadata.name, metadata.namespace)
         tally = self._tallies.get(key_of(metadata))
         if tally is None or budget is None or tally.spec != budget.spec:
             self._recount()
@@ -49,17 +50,17 @@ class DisruptionController:
     def on_pod(self, change: Change) -> None:
         if self._tallies:
             metadata = change.item.metadata
-            for tally in self._account(metadata, self._world.get(api.Pod, metadata.name, metadata.namespace)):
+            for tally in self._account(metadata, self._api_server.get(api.Pod, metadata.name, metadata.namespace)):
                 self._publish(tally)
 
     def _recount(self) -> None:
         """Budgets hardly ever change, but there may be many when a simulation begins: one look at all pods for all."""
         self._tallies = {
-            key_of(each.metadata): DisruptionCounts(each) for each in self._world.all(api.PodDisruptionBudget)
+            key_of(each.metadata): DisruptionCounts(each) for each in self._api_server.all(api.PodDisruptionBudget)
         }
         self._index = _Index(self._tallies.values())
         self._covered.clear()
-        for pod in self._world.all(api.Pod):
+        for pod in self._api_server.all(api.Pod):
             self._account(pod.metadata, pod)
         for tally in self._tallies.values():
             self._publish(tally, at_any_rate=True)
@@ -84,24 +85,24 @@ class DisruptionController:
         return changed
 
     def _publish(self, tally: DisruptionCounts, *, at_any_rate: bool = False) -> None:
-        budget = self._world.get(api.PodDisruptionBudget, tally.name, tally.namespace)
+        budget = self._api_server.get(api.PodDisruptionBudget, tally.name, tally.namespace)
         status = tally.status()
         if budget is None or budget.status == status:
             return
         if at_any_rate or budget.status.disruptions_allowed != status.disruptions_allowed:
-            self._world.put_status(replace(budget, status=status))
+            self._api_server.put_status(replace(budget, status=status))
 
     def _scale(self, pod: api.Pod) -> Scale | None:
         """Of the pod's controller, or of the deployment above it."""
         reference = controller_of(pod)
         if reference is None:
             return None
-        owner = self._world.owner_of(pod)
-        if isinstance(owner, api.ReplicaSet) and isinstance(above := self._world.owner_of(owner), api.Deployment):
+        owner = self._api_server.owner_of(pod)
+        if isinstance(owner, api.ReplicaSet) and isinstance(above := self._api_server.owner_of(owner), api.Deployment):
             owner = above
-        if isinstance(owner, _SCALED):
+        if type(owner).__name__ in _SCALED:
             return Scale(owner.metadata.uid, replicas_of(owner))
-        return Scale(reference.uid, None, exists=reference.kind in _SCALED_KINDS or reference.kind not in api.KINDS)
+        return Scale(reference.uid, None, exists=reference.kind in _SCALED or reference.kind not in api.KINDS)
 
 
 class _Index:

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from stowplan.framework.instructions import Bind, Request
-from stowplan.simulator.api_errors import MODIFIED, conflict, timed_out
+from stowplan.simulator.api_writes import MODIFIED, conflict, timed_out
 
 CarryOut = Callable[[Request], Any]
 """Fulfils a request and tells the outcome."""

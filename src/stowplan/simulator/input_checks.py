@@ -1,4 +1,4 @@
-"""What an input must have, beyond objects that are right one by one, for a simulation to make sense."""
+"""Checks of the input as a whole: references to missing objects, its size, and notes on surprising inputs."""
 
 from __future__ import annotations
 
@@ -9,24 +9,20 @@ from stowplan import api
 from stowplan.cache.stores import key_of
 from stowplan.simulator.api_server import controller_of
 from stowplan.simulator.documents import Origin
-from stowplan.simulator.manifests import Manifests, refuse
-from stowplan.simulator.ownership import Ownership, describe
+from stowplan.simulator.ownership import Ownership, describe, listed
 from stowplan.simulator.pod_status import is_finished
-from stowplan.simulator.pod_templates import find_template, pod_spec_of
+from stowplan.simulator.workloads import CONTROLLERS, find_template, pod_spec_of
+
+MAX_PODS = 200_000
 
 
-def check(manifests: Manifests) -> None:
-    """Raise an InputError that tells what is missing, and what to do about it, a line each."""
-    refuse(list(problems(manifests.objects)))
-
-
-def problems(objects: list[tuple[Any, Origin]]) -> Iterator[str]:
-    """All that is missing from an input."""
+def missing_objects(objects: list[tuple[Any, Origin]]) -> Iterator[str]:
+    """Objects that the simulation needs and the input lacks."""
     claims = {key_of(item.metadata) for item, _ in objects if isinstance(item, api.PersistentVolumeClaim)}
     has_nodes = any(isinstance(item, api.Node) for item, _ in objects)
     ownership = Ownership(objects)
     for item, origin in ownership.objects:
-        if isinstance(item, api.DaemonSet) and not has_nodes:
+        if _is_one_per_node(item) and not has_nodes:
             yield origin.tell(f"$: {describe(item)} has a pod for each node, and the input has no nodes: add some")
         elif isinstance(item, api.Pod):
             yield from _owner_problems(item, origin, ownership)
@@ -34,7 +30,7 @@ def problems(objects: list[tuple[Any, Origin]]) -> Iterator[str]:
 
 
 def _owner_problems(pod: api.Pod, origin: Origin, ownership: Ownership) -> Iterator[str]:
-    """A pod that is to be placed is made anew when it is evicted, so there must be somebody who does that."""
+    """A pending pod is replaced when it is evicted, so its controller must be in the input."""
     owner = controller_of(pod)
     if owner is None or owner.kind not in api.KINDS or _is_settled(pod) or ownership.owner_of(pod) is not None:
         return
@@ -65,5 +61,86 @@ def _claim_problems(item: Any, origin: Origin, claims: set[str]) -> Iterator[str
 
 
 def _is_settled(pod: api.Pod) -> bool:
-    """Whether there is nothing left to decide about a pod."""
+    """Whether the pod need not be scheduled."""
     return bool(pod.spec.node_name) or is_finished(pod)
+
+
+def _is_one_per_node(item: Any) -> bool:
+    controller = CONTROLLERS.get(type(item))
+    return controller is not None and controller.one_per_node
+
+
+def too_many_pods(ownership: Ownership) -> Iterator[str]:
+    """Workloads that want more pods than can be simulated, alone or together."""
+    nodes = sum(isinstance(item, api.Node) for item, _ in ownership.objects)
+    total = 0
+    for item, origin in ownership.objects:
+        controller = CONTROLLERS.get(type(item))
+        path, wanted = "$", int(isinstance(item, api.Pod))
+        if controller is not None and controller.one_per_node:
+            wanted = nodes
+        elif controller is not None:
+            path, wanted = controller.replicas_path, controller.desired_pods(item)
+        if wanted > MAX_PODS:
+            yield origin.tell(f"{path}: {wanted} pods, and no more than {MAX_PODS} can be simulated")
+        elif ownership.owner_of(item) is None:
+            total += wanted
+            if total > MAX_PODS >= total - wanted:
+                too_many = f"with {describe(item)} the input has more than the {MAX_PODS} pods that can be simulated"
+                yield origin.tell(f"{path}: {too_many}")
+
+
+def notes(items: list[Any]) -> Iterator[str]:
+    """Notes on an input that can be simulated, but may have an unexpected result."""
+    if claims := dict.fromkeys(_missing_claims(items)):
+        yield f"not in the input, though pods refer to them: {listed('PersistentVolumeClaim', claims)}"
+    for kind in (api.ResourceClaim, api.ResourceClaimTemplate):
+        if missing := dict.fromkeys(_missing_device_claims(items, kind)):
+            yield f"not in the input, though pods refer to them: {listed(kind.__name__, missing)}"
+    nodes = {item.metadata.name: item for item in items if isinstance(item, api.Node)}
+    used = dict.fromkeys(item.spec.node_name for item in items if isinstance(item, api.Pod))
+    if strange := [name for name in used if name and name not in nodes]:
+        yield f"not in the input, though pods run there: {listed('node', strange)}"
+    if full := [
+        name for name, node in nodes.items() if "pods" not in (node.status.allocatable or node.status.capacity)
+    ]:
+        yield f'no room for pods, since status.allocatable does not tell of "pods": {listed("node", full)}'
+
+
+def _missing_claims(items: list[Any]) -> Iterator[str]:
+    present = {
+        (item.metadata.namespace, item.metadata.name) for item in items if isinstance(item, api.PersistentVolumeClaim)
+    }
+    for item in items:
+        for name in _claims_needed(item):
+            if (item.metadata.namespace, name) not in present:
+                yield f"{item.metadata.namespace}/{name}"
+
+
+def _missing_device_claims(items: list[Any], kind: type[Any]) -> Iterator[str]:
+    """ResourceClaims, or ResourceClaimTemplates, that pending pods refer to and the input lacks."""
+    present = {(item.metadata.namespace, item.metadata.name) for item in items if isinstance(item, kind)}
+    for item in items:
+        for entry in () if (spec := _spec_to_place(item)) is None else spec.resource_claims:
+            made = entry.resource_claim_name is None
+            name = entry.resource_claim_template_name if made else entry.resource_claim_name
+            wanted = api.ResourceClaimTemplate if made else api.ResourceClaim
+            if name and wanted is kind and (item.metadata.namespace, name) not in present:
+                yield f"{item.metadata.namespace}/{name}"
+
+
+def _spec_to_place(item: Any) -> api.PodSpec | None:
+    """The spec of an object's pods, if they are to be scheduled."""
+    spec = pod_spec_of(item)
+    return None if spec is None or spec.node_name or (isinstance(item, api.Pod) and is_finished(item)) else spec
+
+
+def _claims_needed(item: Any) -> Iterator[str]:
+    """PersistentVolumeClaims that pending pods refer to, without those created with the pods."""
+    spec = _spec_to_place(item)
+    if spec is None:
+        return
+    own = {each.metadata.name for each in getattr(item.spec, "volume_claim_templates", ())}
+    for volume in spec.volumes:
+        if volume.persistent_volume_claim is not None and volume.name not in own:
+            yield volume.persistent_volume_claim.claim_name

@@ -13,8 +13,7 @@ from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.documents import Origin
 from stowplan.simulator.manifests import refuse
 from stowplan.simulator.pod_status import is_finished
-from stowplan.simulator.pod_templates import find_template
-from stowplan.simulator.workloads import MAKERS
+from stowplan.simulator.workloads import CONTROLLERS, find_template
 
 _DEFAULT_GRACE = 30
 _CLASSES = (api.PriorityClass, api.StorageClass)
@@ -22,7 +21,7 @@ _CLASSES = (api.PriorityClass, api.StorageClass)
 
 
 def populate(
-    world: ApiServer,
+    api_server: ApiServer,
     controllers: Controllers,
     objects: Iterable[tuple[Any, Origin]],
     standing: frozenset[str] = frozenset(),
@@ -45,19 +44,19 @@ def populate(
         except InputError as problem:
             problems.append(origin.tell(str(problem)))
         else:
-            items.append(_stand(world, item) if is_standing or _stands(item) else item)
+            items.append(_stand(api_server, item) if is_standing or _stands(item) else item)
     refuse(problems)
-    _add_namespaces(world, controllers, items)
+    _add_namespaces(api_server, controllers, items)
     for item in items:
         if item.metadata.uid in standing:
             continue
-        stored = item if _stands(item) else world.put(item)
-        if type(stored) in MAKERS:
+        stored = item if _stands(item) else api_server.put(item)
+        if type(stored) in CONTROLLERS:
             controllers.expand(stored)
 
 
 def _admit(controllers: Controllers, item: Any) -> Any:
-    if type(item) in MAKERS and (found := find_template(item)) is not None:
+    if type(item) in CONTROLLERS and (found := find_template(item)) is not None:
         controllers.admission.admit_spec(found.template.spec, f"${found.path}.spec")
     return controllers.admission.admit(item)
 
@@ -66,19 +65,21 @@ def _stands(item: Any) -> bool:
     """Whether an object is there before anything is placed: all but pods and workloads that stand on their own."""
     if isinstance(item, api.Pod):
         return bool(item.spec.node_name) or controller_of(item) is not None
-    return type(item) not in MAKERS or controller_of(item) is not None
+    return type(item) not in CONTROLLERS or controller_of(item) is not None
 
 
-def _stand(world: ApiServer, item: Any) -> Any:
-    stored = world.put(item)
+def _stand(api_server: ApiServer, item: Any) -> Any:
+    stored = api_server.put(item)
     if isinstance(stored, api.Pod) and stored.metadata.deletion_timestamp is not None:
         # Whoever is on the way out when a snapshot is taken will have left before long.
         grace = stored.spec.termination_grace_period_seconds
-        world.at(world.clock() + (_DEFAULT_GRACE if grace is None else grace), partial(world.finish, stored))
+        api_server.at(
+            api_server.clock() + (_DEFAULT_GRACE if grace is None else grace), partial(api_server.finish, stored)
+        )
     return stored
 
 
-def _add_namespaces(world: ApiServer, controllers: Controllers, items: list[Any]) -> None:
+def _add_namespaces(api_server: ApiServer, controllers: Controllers, items: list[Any]) -> None:
     for name in dict.fromkeys(item.metadata.namespace for item in items):
-        if name and world.get(api.Namespace, name) is None:
-            world.put(controllers.admission.admit(api.Namespace(metadata=api.ObjectMeta(name=name))))
+        if name and api_server.get(api.Namespace, name) is None:
+            api_server.put(controllers.admission.admit(api.Namespace(metadata=api.ObjectMeta(name=name))))

@@ -13,14 +13,14 @@ from stowplan.api import codec
 from stowplan.api.validation import validate
 from stowplan.cache.stores import key_of
 from stowplan.errors import InputError
-from stowplan.simulator import input_notes, limits
+from stowplan.simulator import input_checks
 from stowplan.simulator.admission import DEFAULT_NAMESPACE, located
-from stowplan.simulator.apply import Apply, Live, lay_over
+from stowplan.simulator.apply import Applied, Live, apply
 from stowplan.simulator.documents import Origin, Read, find_files, read_documents
 from stowplan.simulator.identity import generate_name
 from stowplan.simulator.ownership import Ownership
 
-_TOLD = 20
+_MAX_REPORTED_PROBLEMS = 20
 
 # Rules for taints of devices count behind a feature gate only, which is off.
 _WITHOUT = ("DeviceTaintRule", "Event", "Lease")
@@ -67,22 +67,27 @@ def load(names: Iterable[str], read: Read, live: Live | None = None, namespace: 
         except InputError as problem:
             reader.problems.append(str(problem))
     refuse(reader.problems)
-    overlay = Apply(reader.objects, frozenset(), []) if live is None else lay_over(live, reader.objects)
-    ownership = Ownership(overlay.objects)
-    refuse([*ownership.problems(), *limits.problems(ownership)])
+    applied = Applied(reader.objects, frozenset(), []) if live is None else apply(live, reader.objects)
+    ownership = Ownership(applied.objects)
+    refuse([*ownership.problems(), *input_checks.too_many_pods(ownership)])
     notes = [
-        *overlay.notes,
-        *ownership.notes(overlay.standing),
-        *input_notes.notes([item for item, _ in ownership.objects]),
+        *applied.notes,
+        *ownership.notes(applied.standing),
+        *input_checks.notes([item for item, _ in ownership.objects]),
     ]
-    return Manifests(ownership.objects, reader.unknown, notes, overlay.standing)
+    return Manifests(ownership.objects, reader.unknown, notes, applied.standing)
+
+
+def check(manifests: Manifests) -> None:
+    """Raise an InputError that lists the objects that the simulation needs and the input lacks, one per line."""
+    refuse(list(input_checks.missing_objects(manifests.objects)))
 
 
 def refuse(problems: list[str]) -> None:
     """Raise an InputError for these problems, if there are any."""
     if problems:
-        more = len(problems) - _TOLD
-        raise InputError("\n".join([*problems[:_TOLD], *([f"and {more} more"] if more > 0 else [])]))
+        more = len(problems) - _MAX_REPORTED_PROBLEMS
+        raise InputError("\n".join([*problems[:_MAX_REPORTED_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]))
 
 
 class _ManifestReader:

@@ -21,16 +21,16 @@ Topology = dict[str, str]
 class Provisioner:
     """All provisioners in one."""
 
-    def __init__(self, world: ApiServer) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer) -> None:
+        self._api_server = api_server
 
     def make(self, claim: api.PersistentVolumeClaim) -> api.PersistentVolume | None:
         """A volume for the claim, None where its class provisions none, or none can be where it is wanted."""
-        storage_class = self._world.get(api.StorageClass, storage_class_of(claim))
+        storage_class = self._api_server.get(api.StorageClass, storage_class_of(claim))
         if storage_class is None or storage_class.provisioner in ("", NO_PROVISIONER):
             return None
         node_name = claim.metadata.annotations.get(SELECTED_NODE)
-        node = None if node_name is None else self._world.get(api.Node, node_name)
+        node = None if node_name is None else self._api_server.get(api.Node, node_name)
         if node_name is not None and node is None:
             return None
         topology = self._anywhere(storage_class, claim) if node is None else self._near(storage_class, node)
@@ -39,7 +39,7 @@ class Provisioner:
     def _near(self, storage_class: api.StorageClass, node: api.Node) -> Topology:
         """The surroundings of a node, as its driver sees them, else as the class names them."""
         labels = node.metadata.labels
-        csi_node = self._world.get(api.CSINode, node.metadata.name)
+        csi_node = self._api_server.get(api.CSINode, node.metadata.name)
         keys = _topology_keys(csi_node, _driver(storage_class)) or _keys_allowed(storage_class, labels)
         return {key: labels[key] for key in keys if key in labels}
 
@@ -52,8 +52,8 @@ class Provisioner:
         return dict(places[number % len(places)]) if places else {}
 
     def _places(self, storage_class: api.StorageClass) -> Iterator[Topology]:
-        for csi_node in self._world.all(api.CSINode):
-            node = self._world.get(api.Node, csi_node.metadata.name)
+        for csi_node in self._api_server.all(api.CSINode):
+            node = self._api_server.get(api.Node, csi_node.metadata.name)
             if node is not None and _topology_keys(csi_node, _driver(storage_class)):
                 yield self._near(storage_class, node)
 

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.api import codec, quantity
 from stowplan.simulator.api_server import controller_of
-from stowplan.simulator.pod_defaults import with_defaults
+from stowplan.simulator.defaults import with_defaults
 from stowplan.simulator.pod_status import is_active
-from stowplan.simulator.pod_templates import find_template
+from stowplan.simulator.workloads import find_template
 
 _AMOUNTS = ("requests", "limits", "overhead")
 _GRACE_SECONDS = 30

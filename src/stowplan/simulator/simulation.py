@@ -62,8 +62,8 @@ class Simulation:
         `ask` calls a real extender, and takes no simulated time. None is ever asked to bind: that happens here.
         """
         self.clock = VirtualClock(start)
-        self.world = ApiServer(self.clock, faults, grace=grace)
-        self.controllers = Controllers(self.world)
+        self.api_server = ApiServer(self.clock, faults, grace=grace)
+        self.controllers = Controllers(self.api_server)
         self.engine = Engine(
             config,
             registry,
@@ -83,7 +83,7 @@ class Simulation:
     def settle(self) -> None:
         """Tell everybody what changed, and do what is asked for, until nothing more follows at this moment."""
         while True:
-            changes = self.world.changes()
+            changes = self.api_server.changes()
             for change in changes:
                 if change.removed:
                     self.engine.remove(change.item)
@@ -106,13 +106,13 @@ class Simulation:
                 idle += 1
             elif not self._waits_for_time() or not self.advance():
                 return
-            if version != self.world.version:
-                version, idle = self.world.version, 0
+            if version != self.api_server.version:
+                version, idle = self.api_server.version, 0
 
     def _waits_for_time(self) -> bool:
         """Whether anything is under way that time alone brings on. Pods that no event woke would not fare better for
         having waited long, although a scheduler that runs for ever tries them now and then."""
-        return bool(self._answers) or self.world.next_deadline() is not None or self.engine.waits_for_time
+        return bool(self._answers) or self.api_server.next_deadline() is not None or self.engine.waits_for_time
 
     def step(self) -> bool:
         """One scheduling cycle, and all that follows from it at once; False where no pod is ready."""
@@ -123,14 +123,14 @@ class Simulation:
 
     def advance(self, until: float | None = None) -> bool:
         """Jump to the next moment at which something is due; False where there is none, or none up to `until`."""
-        deadlines = [self.engine.next_deadline(), self.world.next_deadline()]
+        deadlines = [self.engine.next_deadline(), self.api_server.next_deadline()]
         if self._answers:
             deadlines.append(self._answers[0][0])
         due = min((deadline for deadline in deadlines if deadline is not None), default=None)
         if due is None or (until is not None and due > until):
             return False
         self.clock.now = max(self.clock.now, due)
-        self.world.tick()
+        self.api_server.tick()
         while self._answers and self._answers[0][0] <= self.clock.now:
             _, _, request, outcome = heappop(self._answers)
             self.engine.answer(request, outcome)
@@ -146,7 +146,7 @@ class Simulation:
             self.engine.answer(instruction, self._ask(instruction))
             return
         done = Bind(instruction.pod, instruction.argument) if isinstance(instruction, CallExtender) else instruction
-        outcome = self.world.execute(done)
+        outcome = self.api_server.execute(done)
         if not isinstance(instruction, Request):
             return
         if isinstance(outcome, Delayed):

@@ -12,7 +12,7 @@ from stowplan.api import codec
 from stowplan.cache.stores import ApiObject, key_of
 from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.documents import Origin, Read, find_files, read_documents
-from stowplan.simulator.pod_templates import find_template
+from stowplan.simulator.workloads import find_template
 
 Json = dict[str, Any]
 
@@ -25,14 +25,14 @@ class SourceManifests:
 
     def __init__(
         self,
-        world: ApiServer,
+        api_server: ApiServer,
         names: Iterable[str],
         read: Read,
         objects: Iterable[tuple[Any, Origin]],
         stored: Mapping[tuple[type, str], Json] | None = None,
     ) -> None:
         """`read` is called for each file of the input once more; `stored` is what comes from a cluster, by its key."""
-        self._world = world
+        self._api_server = api_server
         documents: dict[Origin, Json] = {}
         for name in names:
             for file in find_files(name):
@@ -67,7 +67,7 @@ class SourceManifests:
             kind = api.KINDS.get(reference.kind) if reference is not None else None
             if reference is None or kind is None:
                 return None
-            owner = self._world.get(kind.struct, reference.name, item.metadata.namespace)
+            owner = self._api_server.get(kind.struct, reference.name, item.metadata.namespace)
             document = None if owner is None else self._documents.get((type(owner), key_of(owner.metadata)))
             found = None if document is None else find_template(owner)
             if found is not None:

@@ -22,8 +22,11 @@ from stowplan.cache.volumes import (
 )
 from stowplan.plugins.volume_binding.binder import bind
 from stowplan.plugins.volume_binding.matching import Wish, capacity, is_for
+from stowplan.simulator.admission import Admission
 from stowplan.simulator.api_server import ApiServer, Change
+from stowplan.simulator.pod_status import is_active
 from stowplan.simulator.provisioner import PROVISIONED_BY, Provisioner
+from stowplan.simulator.workloads.pod_factory import owned_by
 
 Key = tuple[str, str]
 
@@ -31,9 +34,9 @@ Key = tuple[str, str]
 class VolumeController:
     """The controller of volumes and claims, and the provisioners."""
 
-    def __init__(self, world: ApiServer) -> None:
-        self._world = world
-        self._provisioner = Provisioner(world)
+    def __init__(self, api_server: ApiServer) -> None:
+        self._api_server = api_server
+        self._provisioner = Provisioner(api_server)
         self._free: dict[str, dict[str, None]] = {}
         """By storage class, volumes that nobody has reserved."""
         self._reserved: dict[Key, dict[str, None]] = {}
@@ -59,7 +62,7 @@ class VolumeController:
         self._free.get(storage_class_of(volume), {}).pop(name, None)
         if (reference := volume.spec.claim_ref) is not None:
             self._reserved.get((reference.namespace, reference.name), {}).pop(name, None)
-        current = self._world.get(api.PersistentVolume, name)
+        current = self._api_server.get(api.PersistentVolume, name)
         if current is None:
             self._lose(volume)
         else:
@@ -85,7 +88,7 @@ class VolumeController:
             self._sync_claim(key)
         elif BOUND_BY_CONTROLLER in volume.metadata.annotations:
             # The scheduler reserved it for a claim that was served otherwise in the meantime.
-            self._world.put(replace(volume, spec=replace(volume.spec, claim_ref=None)))
+            self._api_server.put(replace(volume, spec=replace(volume.spec, claim_ref=None)))
 
     def _sync_claim(self, key: Key) -> None:
         claim = self._claim(key)
@@ -107,7 +110,7 @@ class VolumeController:
         except SelectorError:
             return None
         if claim.spec.volume_name:
-            named = self._world.get(api.PersistentVolume, claim.spec.volume_name)
+            named = self._api_server.get(api.PersistentVolume, claim.spec.volume_name)
             return named if named is not None and wish.suits(named) else None
         for volume in self._volumes(self._reserved.get(_key(claim), ())):
             if is_for(volume, claim) and wish.suits(volume):
@@ -130,18 +133,18 @@ class VolumeController:
             ),
         )
         if bound != volume:
-            self._world.put(bound)
-        self._world.put(served)
+            self._api_server.put(bound)
+        self._api_server.put(served)
 
     def _provision(self, claim: api.PersistentVolumeClaim) -> None:
         volume = self._provisioner.make(claim)
         if volume is not None:
-            if self._world.get(api.PersistentVolume, volume.metadata.name) is None:
-                self._world.put(volume)
+            if self._api_server.get(api.PersistentVolume, volume.metadata.name) is None:
+                self._api_server.put(volume)
         elif SELECTED_NODE in claim.metadata.annotations:
             # The node is gone, or cannot be provisioned for: back to the scheduler.
             kept = {key: value for key, value in claim.metadata.annotations.items() if key != SELECTED_NODE}
-            self._world.put(replace(claim, metadata=replace(claim.metadata, annotations=kept)))
+            self._api_server.put(replace(claim, metadata=replace(claim.metadata, annotations=kept)))
         else:
             self._unserved.setdefault(storage_class_of(claim), {})[_key(claim)] = None
 
@@ -156,7 +159,7 @@ class VolumeController:
             if not is_for(volume, claim):
                 continue
             if PROVISIONED_BY in volume.metadata.annotations:
-                self._world.delete(volume)
+                self._api_server.delete(volume)
             else:
                 self._set_phase(volume, "Released")
 
@@ -165,23 +168,51 @@ class VolumeController:
         reference = volume.spec.claim_ref
         claim = None if reference is None else self._claim((reference.namespace, reference.name))
         if claim is not None and claim.spec.volume_name == volume.metadata.name and claim.status.phase != "Lost":
-            self._world.put(replace(claim, status=replace(claim.status, phase="Lost")))
+            self._api_server.put(replace(claim, status=replace(claim.status, phase="Lost")))
 
     def _set_phase(self, volume: api.PersistentVolume, phase: str) -> None:
         if volume.status.phase != phase:
-            self._world.put(replace(volume, status=replace(volume.status, phase=phase)))
+            self._api_server.put(replace(volume, status=replace(volume.status, phase=phase)))
 
     def _is_delayed(self, claim: api.PersistentVolumeClaim) -> bool:
-        storage_class = self._world.get(api.StorageClass, storage_class_of(claim))
+        storage_class = self._api_server.get(api.StorageClass, storage_class_of(claim))
         return storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 
     def _claim(self, key: Key) -> api.PersistentVolumeClaim | None:
-        return self._world.get(api.PersistentVolumeClaim, key[1], key[0])
+        return self._api_server.get(api.PersistentVolumeClaim, key[1], key[0])
 
     def _volumes(self, names: Iterable[str]) -> list[api.PersistentVolume]:
-        found = (self._world.get(api.PersistentVolume, name) for name in names)
+        found = (self._api_server.get(api.PersistentVolume, name) for name in names)
         return [volume for volume in found if volume is not None]
 
 
 def _key(item: Any) -> Key:
     return item.metadata.namespace, item.metadata.name
+
+
+class EphemeralVolumeController:
+    """Creates the claims of ephemeral volumes; the pod owns them, so they are deleted with it."""
+
+    def __init__(self, api_server: ApiServer, admission: Admission) -> None:
+        self._api_server = api_server
+        self._admission = admission
+
+    def on_pod(self, change: Change) -> None:
+        pod: api.Pod = change.item
+        if change.removed or not pod.spec.volumes or not is_active(pod):
+            return
+        for volume in pod.spec.volumes:
+            template = None if volume.ephemeral is None else volume.ephemeral.volume_claim_template
+            if template is None:
+                continue
+            name, namespace = f"{pod.metadata.name}-{volume.name}", pod.metadata.namespace
+            if self._api_server.get(api.PersistentVolumeClaim, name, namespace) is None:
+                metadata = api.ObjectMeta(
+                    name=name,
+                    namespace=namespace,
+                    labels=template.metadata.labels,
+                    annotations=template.metadata.annotations,
+                    owner_references=owned_by(pod),
+                )
+                claim = api.PersistentVolumeClaim(metadata=metadata, spec=template.spec)
+                self._api_server.put(self._admission.admit(claim))

@@ -32,9 +32,9 @@ class Run:
         self.recorder = RunRecorder(examine)
         config = enable_everywhere(default_configuration(), plugins)
         self.simulation = Simulation(config, {**REGISTRY, **plugins}, observer=self.recorder)
-        self.recorder.attach(self.simulation.world)
+        self.recorder.attach(self.simulation.api_server)
         objects = [(item, Origin(f"{index}.yaml")) for index, item in enumerate(items)]
-        populate(self.simulation.world, self.simulation.controllers, objects)
+        populate(self.simulation.api_server, self.simulation.controllers, objects)
         self.simulation.run()
 
     def report(self) -> SimulationReport:
@@ -43,6 +43,8 @@ class Run:
     def story(self, name: str) -> Any:
         """What is remembered of a pod in the namespace default."""
         (uid,) = (
-            pod.metadata.uid for pod in self.simulation.world.all(type(make("Pod", name))) if pod.metadata.name == name
+            pod.metadata.uid
+            for pod in self.simulation.api_server.all(type(make("Pod", name)))
+            if pod.metadata.name == name
         )
         return self.recorder.stories[uid]

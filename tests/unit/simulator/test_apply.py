@@ -5,7 +5,7 @@ from tests.builders import make
 from tests.unit.simulator.worlds import node, pod, workload
 
 from stowplan import api
-from stowplan.simulator.apply import Apply, Live, lay_over
+from stowplan.simulator.apply import Applied, Live, apply
 from stowplan.simulator.documents import Origin
 
 FILE = Origin("new.yaml")
@@ -20,11 +20,11 @@ def there(kind: str, name: str, **fields: Any) -> Any:
     )
 
 
-def apply(stored: list[Any], *given: Any) -> Apply:
-    return lay_over(Live(stored, ("default-scheduler",)), [(item, FILE) for item in given])
+def applied(stored: list[Any], *given: Any) -> Applied:
+    return apply(Live(stored, ("default-scheduler",)), [(item, FILE) for item in given])
 
 
-def only(overlay: Apply) -> Any:
+def only(overlay: Applied) -> Any:
     """The object of the manifests."""
     (item,) = (item for item, origin in overlay.objects if origin is FILE)
     return item
@@ -35,7 +35,7 @@ def test_what_no_manifest_touches_stands_and_comes_first_pods_by_age() -> None:
         api.Pod(metadata=api.ObjectMeta(name=name, namespace="x", uid=name, creation_timestamp=created))
         for name, created in (("young", "2026-01-02T00:00:00Z"), ("old", "2026-01-01T00:00:00Z"))
     ]
-    found = apply([*old, there("Node", "n", namespace="", uid="n")], pod("new", namespace="x"))
+    found = applied([*old, there("Node", "n", namespace="", uid="n")], pod("new", namespace="x"))
     assert [item.metadata.name for item, _ in found.objects] == ["n", "old", "young", "new"]
     assert found.standing == {"n", "old", "young"}
     assert found.notes == []
@@ -43,7 +43,7 @@ def test_what_no_manifest_touches_stands_and_comes_first_pods_by_age() -> None:
 
 def test_an_object_of_the_same_name_is_updated() -> None:
     stored = there("Service", "web", uid="s", labels={"a": "1", "b": "1"}, annotations={"x": "y"})
-    overlay = apply(
+    overlay = applied(
         [stored], make("Service", "web", namespace="default", labels={"a": "2"}, spec={"selector": {"q": "r"}})
     )
     found = only(overlay)
@@ -57,7 +57,7 @@ def test_an_object_of_the_same_name_is_updated() -> None:
 
 
 def test_another_namespace_is_another_object() -> None:
-    assert len(apply([there("Service", "web")], make("Service", "web", namespace="x")).objects) == 2
+    assert len(applied([there("Service", "web")], make("Service", "web", namespace="x")).objects) == 2
 
 
 TAINT = {"key": "k", "effect": "NoSchedule"}
@@ -83,16 +83,16 @@ def test_what_the_cluster_fills_in_is_kept(
 ) -> None:
     namespace = "" if kind == "Node" else "default"
     found = only(
-        apply([there(kind, "a", namespace=namespace, spec=stored)], make(kind, "a", namespace=namespace, spec=given))
+        applied([there(kind, "a", namespace=namespace, spec=stored)], make(kind, "a", namespace=namespace, spec=given))
     )
     assert {name: getattr(found.spec, name) for name in expected} == expected
 
 
 def test_the_status_stays_unless_the_manifest_has_one() -> None:
     stored = there("Node", "n", namespace="", status={"allocatable": {"cpu": "4"}})
-    assert only(apply([stored], make("Node", "n"))).status.allocatable == {"cpu": "4"}
+    assert only(applied([stored], make("Node", "n"))).status.allocatable == {"cpu": "4"}
     bigger = make("Node", "n", status={"allocatable": {"cpu": "8"}})
-    assert only(apply([stored], bigger)).status.allocatable == {"cpu": "8"}
+    assert only(applied([stored], bigger)).status.allocatable == {"cpu": "8"}
 
 
 def deployed(replicas: int = 2) -> list[Any]:
@@ -108,7 +108,7 @@ def deployed(replicas: int = 2) -> list[Any]:
 
 def test_another_template_takes_all_pods_away() -> None:
     new = workload("Deployment", "web", namespace="default", pod={"nodeSelector": {"a": "b"}})
-    found = apply(deployed(), new)
+    found = applied(deployed(), new)
     assert found.standing == {"o"}
     assert only(found).spec.template == new.spec.template
     assert found.notes[1:] == [
@@ -118,7 +118,7 @@ def test_another_template_takes_all_pods_away() -> None:
 
 def test_the_same_template_in_other_words_leaves_the_pods_alone() -> None:
     said = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1000m"}}}], "restartPolicy": "Always"}
-    found = apply(deployed(), workload("Deployment", "web", namespace="default", replicas=5, pod=said))
+    found = applied(deployed(), workload("Deployment", "web", namespace="default", replicas=5, pod=said))
     assert found.standing == {"rs", "a", "b", "o"}
     assert only(found).spec.template == deployed()[0].spec.template
     assert only(found).spec.replicas == 5
@@ -126,7 +126,7 @@ def test_the_same_template_in_other_words_leaves_the_pods_alone() -> None:
 
 
 def test_nothing_is_scaled_down() -> None:
-    found = apply(deployed(), workload("Deployment", "web", namespace="default", replicas=1, pod=ASK))
+    found = applied(deployed(), workload("Deployment", "web", namespace="default", replicas=1, pod=ASK))
     assert {"a", "b"} <= found.standing
     assert found.notes[1:] == ["Deployment default/web has 1 pod more than it asks for; scaling down is not simulated"]
 
@@ -135,7 +135,7 @@ def test_nothing_is_scaled_down() -> None:
 def test_workloads_that_replace_no_pods(kind: str) -> None:
     owner = {"kind": kind, "name": "w", "uid": "w"}
     stored = [workload(kind, "w", namespace="default", uid="w"), pod("w-a", namespace="default", uid="a", owner=owner)]
-    found = apply(stored, workload(kind, "w", namespace="default", pod={"nodeSelector": {"a": "b"}}))
+    found = applied(stored, workload(kind, "w", namespace="default", pod={"nodeSelector": {"a": "b"}}))
     assert found.standing == {"a"}
     assert len(found.notes) == 1
 
@@ -147,6 +147,6 @@ def test_pods_that_wait_for_others_are_told_and_left_out() -> None:
         pod("b", namespace="x", uid="b", schedulerName="mine"),
         pod("runs", "n", namespace="x", uid="c", schedulerName="mine"),
     ]
-    found = apply(stored, pod("d", namespace="x", schedulerName="mine"))
+    found = applied(stored, pod("d", namespace="x", schedulerName="mine"))
     assert [item.metadata.name for item, _ in found.objects] == ["n", "runs", "d"]
     assert found.notes == ['pending, but left to schedulerName "mine": 2 pods (x/a, x/b)']

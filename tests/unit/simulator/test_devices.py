@@ -47,7 +47,7 @@ def test_every_pod_gets_a_claim_and_a_device_of_its_own() -> None:
     assert sorted(each.devices for each in reports.values()) == [(), ("a/gpu-0",), ("b/gpu-0",)]
     (waiting,) = (each for each in reports.values() if not each.devices)
     assert "cannot allocate all claims" in waiting.message
-    world = run.simulation.world
+    world = run.simulation.api_server
     assert len(list(world.all(api.ResourceClaim))) == 3
     placed = next(each for each in world.all(api.Pod) if each.spec.node_name)
     world.delete(placed)

@@ -7,8 +7,8 @@ from tests.unit.simulator.worlds import node, pod, workload
 from stowplan.errors import InputError
 from stowplan.simulator.admission import located
 from stowplan.simulator.documents import Origin
-from stowplan.simulator.input_checks import check, problems
-from stowplan.simulator.manifests import Manifests
+from stowplan.simulator.input_checks import missing_objects
+from stowplan.simulator.manifests import Manifests, check
 
 CLAIMING = {"volumes": [{"name": "other", "emptyDir": {}}, {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}
 MISSING = "PersistentVolumeClaim default/c, which is not in the input: add it"
@@ -16,7 +16,7 @@ OWNED = {"owner": {"kind": "ReplicaSet", "name": "rs", "uid": "u"}}
 
 
 def found(*items: Any) -> list[str]:
-    return list(problems([(located(item), Origin(f"{index}.yaml")) for index, item in enumerate(items)]))
+    return list(missing_objects([(located(item), Origin(f"{index}.yaml")) for index, item in enumerate(items)]))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def full_cluster(*more: Any) -> Simulation:
         *more,
     ]
     simulation = Simulation(default_configuration(), REGISTRY)
-    populate(simulation.world, simulation.controllers, [(item, Origin("objects")) for item in objects])
+    populate(simulation.api_server, simulation.controllers, [(item, Origin("objects")) for item in objects])
     simulation.run()
     return simulation
 
@@ -40,19 +40,19 @@ def budget(**spec: Any) -> Any:
 
 def running(simulation: Simulation) -> tuple[int, int, int]:
     """How many pods run: guarded, free and urgent ones."""
-    apps = Counter(each.metadata.labels["app"] for each in simulation.world.all(api.Pod) if each.spec.node_name)
+    apps = Counter(each.metadata.labels["app"] for each in simulation.api_server.all(api.Pod) if each.spec.node_name)
     return apps["guarded"], apps["free"], apps["urgent"]
 
 
 def allowed(simulation: Simulation) -> int:
-    found = simulation.world.get(api.PodDisruptionBudget, "guard", "default")
+    found = simulation.api_server.get(api.PodDisruptionBudget, "guard", "default")
     assert found is not None
     return found.status.disruptions_allowed
 
 
 def send_urgent(simulation: Simulation, number: int) -> None:
     item = pod(f"urgent-{number}", labels={"app": "urgent"}, priorityClassName="high", **ONE_CPU)
-    simulation.world.put(simulation.controllers.admission.admit(item))
+    simulation.api_server.put(simulation.controllers.admission.admit(item))
     simulation.run()
 
 

@@ -63,8 +63,8 @@ def shown() -> Callable[..., list[tuple[Json, Json]]]:
         manifests = load(["-"], lambda _: text)
         config = enable_everywhere(default_configuration(), ["Curious"])
         simulation = Simulation(config, {**REGISTRY, "Curious": Curious}, keep_objects=True)
-        simulation.whole = SourceManifests(simulation.world, ["-"], lambda _: text, manifests.objects).whole
-        populate(simulation.world, simulation.controllers, manifests.objects)
+        simulation.whole = SourceManifests(simulation.api_server, ["-"], lambda _: text, manifests.objects).whole
+        populate(simulation.api_server, simulation.controllers, manifests.objects)
         simulation.run()
         return Curious.seen
 

@@ -51,7 +51,7 @@ class ClusterSummary(NamedTuple):
         recorder = stage.recorder
         return cls(
             elapsed=stage.elapsed,
-            zones=_zones(engine.cluster.nodes, devices_taken(stage.simulation.world)),
+            zones=_zones(engine.cluster.nodes, devices_taken(stage.simulation.api_server)),
             nodes=len(engine.cluster.nodes),
             pods=len(engine.cluster.pods),
             queues=engine.queue_counts(),
@@ -83,13 +83,13 @@ def _zones(nodes: NodeTable, devices: dict[str, float]) -> list[Zone]:
     return [Zone(name, pools, cpu[name][0] / max(1, cpu[name][1])) for name, pools in sorted(fills.items())]
 
 
-def devices_taken(world: ApiServer) -> dict[str, float]:
+def devices_taken(api_server: ApiServer) -> dict[str, float]:
     """Of nodes that have devices, the part that claims hold."""
-    allocations = (claim.status.allocation for claim in world.all(api.ResourceClaim))
+    allocations = (claim.status.allocation for claim in api_server.all(api.ResourceClaim))
     held = Counter(result.pool for each in allocations if each is not None for result in each.devices.results)
     return {
         item.spec.node_name: held[item.spec.pool.name] / len(item.spec.devices)
-        for item in world.all(api.ResourceSlice)
+        for item in api_server.all(api.ResourceSlice)
         if item.spec.node_name and item.spec.devices
     }
 

@@ -55,6 +55,6 @@ class Playback:
                 simulation.clock.now = max(simulation.clock.now, until)
                 break
         self._busy += self._clock() - begin
-        events = simulation.world.events
+        events = simulation.api_server.events
         while events:
             self.stage.feed.take(self.stage.elapsed, events.popleft())

@@ -33,16 +33,16 @@ class ScenarioRun:
         self.simulation = Simulation(
             default_configuration(), REGISTRY, seed=seed, observer=self.recorder, grace=_SECONDS_TO_END
         )
-        self.recorder.attach(self.simulation.world)
+        self.recorder.attach(self.simulation.api_server)
         self.feed = RecentEvents()
         self._scale = nodes / scenario.nodes
-        world, admission = self.simulation.world, self.simulation.controllers.admission
-        made = [world.put(admission.admit(node)) for node in scenario.make_nodes(nodes)]
+        api_server, admission = self.simulation.api_server, self.simulation.controllers.admission
+        made = [api_server.put(admission.admit(node)) for node in scenario.make_nodes(nodes)]
         for item in scenario.make_slices(made):
-            world.put(admission.admit(item))
+            api_server.put(admission.admit(item))
         for step in scenario.steps:
             for number in range(step.times):
-                world.at(EPOCH + step.at + number * step.every, partial(self._do, step, number + 1))
+                api_server.at(EPOCH + step.at + number * step.every, partial(self._do, step, number + 1))
 
     @property
     def elapsed(self) -> float:
@@ -64,7 +64,7 @@ class ScenarioRun:
     def _apply(self, name: str, number: int) -> None:
         manifests = load([name], lambda name: manifest_text(name, number))
         simulation = self.simulation
-        populate(simulation.world, simulation.controllers, self._scaled(manifests.objects))
+        populate(simulation.api_server, simulation.controllers, self._scaled(manifests.objects))
 
     def _scaled(self, objects: Iterable[tuple[Any, Origin]]) -> Iterable[tuple[Any, Origin]]:
         """The objects with as many pods as suit the size of the cluster."""
@@ -78,22 +78,22 @@ class ScenarioRun:
             yield (replace(item, spec=replace(item.spec, **wanted)) if wanted else item), origin
 
     def _lift(self, gate: str) -> None:
-        world = self.simulation.world
-        for pod in list(world.all(api.Pod)):
+        api_server = self.simulation.api_server
+        for pod in list(api_server.all(api.Pod)):
             gates = tuple(each for each in pod.spec.scheduling_gates if each.name != gate)
             if gates != pod.spec.scheduling_gates:
-                world.put(replace(pod, spec=replace(pod.spec, scheduling_gates=gates)))
+                api_server.put(replace(pod, spec=replace(pod.spec, scheduling_gates=gates)))
 
     def _finish(self, finish: Finish) -> None:
         """The oldest objects of a kind come to their end, and their pods with them."""
-        world, kind = self.simulation.world, cast("type[api.Job]", api.KINDS[finish.kind].struct)
-        found = (item for item in world.all(kind) if item.metadata.namespace == finish.namespace)
+        api_server, kind = self.simulation.api_server, cast("type[api.Job]", api.KINDS[finish.kind].struct)
+        found = (item for item in api_server.all(kind) if item.metadata.namespace == finish.namespace)
         for item in list(islice(found, finish.first)):
-            world.delete(item)
+            api_server.delete(item)
 
     def _lose(self, count: int) -> None:
         """Nodes fail, here and there."""
-        world = self.simulation.world
-        nodes = list(world.all(api.Node))
+        api_server = self.simulation.api_server
+        nodes = list(api_server.all(api.Node))
         for node in nodes[:: max(1, len(nodes) // count)][:count]:
-            world.delete(node)
+            api_server.delete(node)

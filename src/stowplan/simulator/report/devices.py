@@ -6,10 +6,10 @@ from stowplan import api
 from stowplan.simulator.api_server import ApiServer
 
 
-def devices_of(world: ApiServer) -> dict[str, tuple[str, ...]]:
+def devices_of(api_server: ApiServer) -> dict[str, tuple[str, ...]]:
     """By pod's uid, the devices of all claims that are reserved for it: "pool/device", in the order of the claims."""
     found: dict[str, tuple[str, ...]] = {}
-    for claim in world.all(api.ResourceClaim):
+    for claim in api_server.all(api.ResourceClaim):
         allocation = claim.status.allocation
         if allocation is None:
             continue

@@ -52,12 +52,12 @@ class RunRecorder(Observer):
         self.decisions = 0
         self.bindings = 0
         self._examine = examine
-        self._world: ApiServer | None = None
+        self._api_server: ApiServer | None = None
         self._workloads: dict[str, str] = {}
 
-    def attach(self, world: ApiServer) -> None:
+    def attach(self, api_server: ApiServer) -> None:
         """Look here for who owns whom."""
-        self._world = world
+        self._api_server = api_server
 
     def decided(self, unit: QueuedPodInfo, decision: Decision) -> None:
         self.decisions += 1
@@ -97,18 +97,18 @@ class RunRecorder(Observer):
 
     def _note_workload(self, pod: Pod) -> None:
         """Once a victim is gone, nobody can tell whose it was."""
-        if self._world is not None and pod.uid not in self._workloads:
-            found = self._world.get(api.Pod, pod.name, pod.namespace)
+        if self._api_server is not None and pod.uid not in self._workloads:
+            found = self._api_server.get(api.Pod, pod.name, pod.namespace)
             if found is not None:
-                self._workloads[pod.uid] = workload_of(self._world, found)
+                self._workloads[pod.uid] = workload_of(self._api_server, found)
 
 
-def workload_of(world: ApiServer, pod: api.Pod) -> str:
+def workload_of(api_server: ApiServer, pod: api.Pod) -> str:
     """The workload at the top, as kubectl would name it (`Deployment/web`); empty for a pod on its own."""
     owner, found = controller_of(pod), ""
     while owner is not None:
         found = f"{owner.kind}/{owner.name}"
         kind = api.KINDS.get(owner.kind)
-        item: Any = None if kind is None else world.get(kind.struct, owner.name, pod.metadata.namespace)
+        item: Any = None if kind is None else api_server.get(kind.struct, owner.name, pod.metadata.namespace)
         owner = None if item is None else controller_of(item)
     return found

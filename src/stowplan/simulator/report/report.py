@@ -139,17 +139,17 @@ class _Pods:
 
     def __init__(self, simulation: Simulation, recorder: RunRecorder, before: Mapping[str, str]) -> None:
         self._before = before
-        self._world = simulation.world
+        self._api_server = simulation.api_server
         self._profiles = simulation.engine.profiles
         self._gated = {queued.pod.uid: queued.pod for queued in simulation.engine.queued_pods("gated")}
         self._recorder = recorder
-        self._devices = devices_of(self._world)
+        self._devices = devices_of(self._api_server)
         self._workloads: dict[str, str] = {}
         self.stories: dict[str, Story] = {}
         """By namespace and name."""
 
     def told(self) -> Iterator[PodReport]:
-        for pod in sorted(self._world.all(api.Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name)):
+        for pod in sorted(self._api_server.all(api.Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name)):
             story = self._recorder.stories.get(pod.metadata.uid)
             key = f"{pod.metadata.namespace}/{pod.metadata.name}"
             if story is not None:
@@ -180,9 +180,9 @@ class _Pods:
         owners = pod.metadata.owner_references
         key = owners[0].uid if len(owners) == 1 else ""
         if not key:
-            return workload_of(self._world, pod)
+            return workload_of(self._api_server, pod)
         if key not in self._workloads:
-            self._workloads[key] = workload_of(self._world, pod)
+            self._workloads[key] = workload_of(self._api_server, pod)
         return self._workloads[key]
 
 

@@ -1,10 +1,12 @@
-"""Workloads: what their controllers make of them, one module a kind.
+"""Workload controllers, one class for each kind.
 
-`MAKERS` is the table of kinds. A maker says what an object of its kind lacks, be it all its pods when it is new, those
-that a snapshot of a cluster does not have yet, or one that was evicted.
+Belongs here: the objects that a workload lacks (all its pods when it is new, pods that a snapshot does not have, the
+replacement of an evicted pod), and every fact about a workload kind that other modules need, as attributes of its
+controller. A new kind is a controller class, a row in `table` and a row in `api.kinds`. May import the simulator's
+API server and admission.
 """
 
 from stowplan.simulator.workloads.reconciler import WorkloadReconciler
-from stowplan.simulator.workloads.table import MAKERS
+from stowplan.simulator.workloads.table import CONTROLLERS, find_template, pod_spec_of
 
-__all__ = ["MAKERS", "WorkloadReconciler"]
+__all__ = ["CONTROLLERS", "WorkloadReconciler", "find_template", "pod_spec_of"]

@@ -1,4 +1,7 @@
-"""Daemon sets: a pod for every node that its template allows."""
+"""Controller of DaemonSets: one pod for every node that the template allows.
+
+Upstream: pkg/controller/daemon/daemon_controller.go
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from stowplan.simulator.identity import template_hash
 from stowplan.simulator.workloads.workload_controller import WorkloadController
 
 _REVISION_LABEL = "controller-revision-hash"
-_GENERATION_LABEL = "pod-template-generation"
-_GENERATION = "deprecated.daemonset.template.generation"
+_TEMPLATE_GENERATION_LABEL = "pod-template-generation"
+_TEMPLATE_GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
 
 _NETWORK_UNAVAILABLE = ("network-unavailable", NO_SCHEDULE)
 _ALWAYS_TOLERATED = (
@@ -30,14 +33,15 @@ _ALWAYS_TOLERATED = (
 
 
 class DaemonSetController(WorkloadController):
-    """Pods of a daemon set; each insists on its node by name."""
+    """Creates the pods of a DaemonSet; node affinity by name assigns each to its node."""
 
     kind = api.DaemonSet
+    one_per_node = rolls_out = waits_for_deletion = True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._served: dict[str, dict[str, str]] = {}
-        """By set, the nodes that have a pod, with its name."""
+        """By uid of the DaemonSet, the pod's name by node."""
 
     def saw(self, pod: api.Pod, owner: api.DaemonSet) -> None:
         self._nodes_of(owner)[_node_of(pod)] = pod.metadata.name
@@ -50,31 +54,31 @@ class DaemonSetController(WorkloadController):
     def adapted(self, owner: api.DaemonSet, template: api.PodTemplateSpec) -> api.PodTemplateSpec:
         marks = {
             _REVISION_LABEL: template_hash(template),
-            _GENERATION_LABEL: owner.metadata.annotations.get(_GENERATION, "1"),
+            _TEMPLATE_GENERATION_LABEL: owner.metadata.annotations.get(_TEMPLATE_GENERATION_ANNOTATION, "1"),
         }
         metadata = replace(template.metadata, labels={**template.metadata.labels, **marks})
         spec = replace(template.spec, tolerations=daemon_tolerations(template.spec))
         return replace(template, metadata=metadata, spec=spec)
 
     def lacking(self, owner: api.DaemonSet, nodes: Iterable[api.Node] | None = None) -> Iterator[api.Pod]:
-        """The pods of these nodes, by default of all of them."""
+        """The pods that these nodes lack, by default all nodes."""
         served = self._nodes_of(owner)
-        among = self.world.all(api.Node) if nodes is None else nodes
+        among = self.api_server.all(api.Node) if nodes is None else nodes
         unserved = [node for node in among if node.metadata.name not in served]
         if not unserved:
             return
-        stamp = self.stamp(owner, owner.spec.template)
-        suits = Suitability(stamp.spec)
-        for node in filter(suits, unserved):
+        pods = self.pod_factory(owner, owner.spec.template)
+        is_suitable = Suitability(pods.spec)
+        for node in filter(is_suitable, unserved):
             name = node.metadata.name
-            pod = stamp.pod(spec=replace(stamp.spec, affinity=_only_on(name, stamp.spec.affinity)))
+            pod = pods.pod(spec=replace(pods.spec, affinity=_only_on(name, pods.spec.affinity)))
             served[name] = pod.metadata.name
             yield pod
 
     def pod_for(self, node_name: str, owner: api.DaemonSet) -> api.Pod | None:
-        """The set's pod for a node, whether it is there yet or not."""
+        """The DaemonSet's pod for a node, whether or not it is bound yet."""
         name = self._nodes_of(owner).get(node_name)
-        return None if name is None else self.world.get(api.Pod, name, owner.metadata.namespace)
+        return None if name is None else self.api_server.get(api.Pod, name, owner.metadata.namespace)
 
     def waiting(self, owner: api.DaemonSet) -> str | None:
         return None if self._nodes_of(owner) else "there is no node for it, so it has no pods"
@@ -87,7 +91,7 @@ class DaemonSetController(WorkloadController):
 
 
 class Suitability:
-    """Whether a node is to have a pod with this spec."""
+    """Whether a node gets a pod with this spec."""
 
     def __init__(self, spec: api.PodSpec) -> None:
         self._spec = spec
@@ -107,7 +111,7 @@ class Suitability:
 
 
 def daemon_tolerations(spec: api.PodSpec) -> tuple[api.Toleration, ...]:
-    """The tolerations of a daemon pod: it stays with its node through most of what may befall it."""
+    """The template's tolerations and those that the controller adds, most of them for node conditions."""
     given = {_taint(toleration): toleration for toleration in spec.tolerations}
     for key, effect in (*_ALWAYS_TOLERATED, *([_NETWORK_UNAVAILABLE] if spec.host_network else [])):
         toleration = api.Toleration(key=f"node.kubernetes.io/{key}", operator="Exists", effect=effect)
@@ -116,7 +120,7 @@ def daemon_tolerations(spec: api.PodSpec) -> tuple[api.Toleration, ...]:
 
 
 def _taint(toleration: api.Toleration) -> tuple[str, ...]:
-    """What makes two tolerations the same but for how long they hold."""
+    """Identity of a toleration, apart from its tolerationSeconds."""
     return toleration.key, toleration.operator, toleration.value, toleration.effect
 
 
@@ -127,7 +131,7 @@ def _required(affinity: api.Affinity | None) -> api.NodeSelector | None:
 
 
 def _only_on(node_name: str, affinity: api.Affinity | None) -> api.Affinity:
-    """The affinity with the node's name in place of what nodes it requires."""
+    """The affinity with its required node terms replaced by the node's name."""
     field = api.NodeSelectorRequirement(key=NODE_NAME_FIELD, operator=IN, values=(node_name,))
     selector = api.NodeSelector(node_selector_terms=(api.NodeSelectorTerm(match_fields=(field,)),))
     affinity = affinity or api.Affinity()
@@ -137,7 +141,7 @@ def _only_on(node_name: str, affinity: api.Affinity | None) -> api.Affinity:
 
 
 def _node_of(pod: api.Pod) -> str:
-    """The node that a daemon pod is meant for, whether it is there yet or not."""
+    """The node of a daemon pod, whether or not it is bound yet."""
     if pod.spec.node_name:
         return pod.spec.node_name
     required = _required(pod.spec.affinity)

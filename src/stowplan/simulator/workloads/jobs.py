@@ -1,4 +1,7 @@
-"""Jobs, whose pods never end here, and cron jobs, which make one job."""
+"""Controllers of Jobs, whose pods never end here, and of CronJobs, which create one Job.
+
+Upstream: pkg/controller/job/job_controller.go, pkg/controller/cronjob/cronjob_controllerv2.go
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,14 @@ _SECONDS_PER_MINUTE = 60
 
 
 class JobController(WorkloadController):
-    """As many pods of a job as may run at once, with an index each where the job asks for that."""
+    """Creates the pods of a Job that run at the same time, each with an index in completionMode Indexed."""
 
     kind = api.Job
+    replicas_path = "$.spec.parallelism"
+
+    @classmethod
+    def desired_pods(cls, owner: api.Job) -> int:
+        return pods_at_once(owner)
 
     def adapted(self, owner: api.Job, template: api.PodTemplateSpec) -> api.PodTemplateSpec:
         return replace(template, metadata=replace(template.metadata, labels=_labels(owner)))
@@ -29,13 +37,13 @@ class JobController(WorkloadController):
         missing = _wanted(owner, self._succeeded(owner)) - self.count_active(owner)
         if missing <= 0:
             return
-        stamp = self.stamp(owner, owner.spec.template)
+        pods = self.pod_factory(owner, owner.spec.template)
         if not _is_indexed(owner):
             for _ in range(missing):
-                yield stamp.pod()
+                yield pods.pod()
             return
         for index in self._free_indexes(owner):
-            yield _indexed_pod(owner, stamp, index)
+            yield _indexed_pod(owner, pods, index)
             missing -= 1
             if not missing:
                 break
@@ -45,7 +53,7 @@ class JobController(WorkloadController):
         return max(owner.status.succeeded, here)
 
     def _free_indexes(self, owner: api.Job) -> Iterator[int]:
-        """Indexes, from the first on, for which no pod runs or has succeeded."""
+        """Completion indexes without an active or succeeded pod, ascending."""
         taken = set(parse_indexes(owner.status.completed_indexes))
         for pod in self.pods_of(owner):
             if is_active(pod) or pod.status.phase == "Succeeded":
@@ -55,16 +63,26 @@ class JobController(WorkloadController):
 
 
 class CronJobController(WorkloadController):
-    """One job, unless there is one already or the cron job is suspended."""
+    """Creates one Job, unless the CronJob has one already or is suspended."""
 
     kind = api.CronJob
+    replicas_path = "$.spec.jobTemplate.spec.parallelism"
+    template_path = ".spec.jobTemplate.spec.template"
+
+    @classmethod
+    def desired_pods(cls, owner: api.CronJob) -> int:
+        return pods_at_once(owner.spec.job_template)
+
+    @classmethod
+    def template_of(cls, owner: api.CronJob) -> api.PodTemplateSpec:
+        return owner.spec.job_template.spec.template
 
     def lacking(self, owner: api.CronJob) -> Iterator[api.Job]:
-        if owner.spec.suspend or self.world.dependents(owner.metadata.uid, api.Job):
+        if owner.spec.suspend or self.api_server.dependents(owner.metadata.uid, api.Job):
             return
         template = owner.spec.job_template
         metadata = api.ObjectMeta(
-            name=f"{owner.metadata.name}-{int(self.world.clock()) // _SECONDS_PER_MINUTE}",
+            name=f"{owner.metadata.name}-{int(self.api_server.clock()) // _SECONDS_PER_MINUTE}",
             namespace=owner.metadata.namespace,
             labels=template.metadata.labels,
             annotations=template.metadata.annotations,
@@ -74,7 +92,7 @@ class CronJobController(WorkloadController):
 
 
 def parse_indexes(text: str) -> Iterator[int]:
-    """The numbers of a list such as `1,3-5`; what is no number is left out."""
+    """The numbers of a list such as `1,3-5`; malformed parts are skipped."""
     for part in text.split(","):
         first, _, last = part.partition("-")
         if first.isdecimal():
@@ -82,12 +100,12 @@ def parse_indexes(text: str) -> Iterator[int]:
 
 
 def is_finished(job: api.Job) -> bool:
-    """Whether a job has come to its end, good or bad."""
+    """Whether a Job is complete or failed."""
     return any(each.type in ("Complete", "Failed") and each.status == "True" for each in job.status.conditions)
 
 
-def pods_at_once(job: api.Job, succeeded: int = 0) -> int:
-    """How many pods of a job run side by side."""
+def pods_at_once(job: api.Job | api.JobTemplateSpec, succeeded: int = 0) -> int:
+    """Number of pods of a Job that run at the same time."""
     spec = job.spec
     parallelism = 1 if spec.parallelism is None else spec.parallelism
     if spec.completions is None and spec.parallelism is not None:
@@ -105,7 +123,7 @@ def _is_indexed(job: api.Job) -> bool:
 
 
 def _labels(job: api.Job) -> dict[str, str]:
-    """The template's labels, and those that tell the job's pods from all others."""
+    """The template's labels, and those of the Job's generated selector."""
     given = job.spec.template.metadata.labels
     if job.spec.manual_selector:
         return given
@@ -116,10 +134,10 @@ def _labels(job: api.Job) -> dict[str, str]:
     }
 
 
-def _indexed_pod(job: api.Job, stamp: PodFactory, index: int) -> api.Pod:
+def _indexed_pod(job: api.Job, pods: PodFactory, index: int) -> api.Pod:
     mark = {_INDEX: str(index)}
-    return stamp.pod(
+    return pods.pod(
         base=f"{job.metadata.name}-{index}-",
-        labels={**stamp.labels, **mark},
-        annotations={**stamp.annotations, **mark},
+        labels={**pods.labels, **mark},
+        annotations={**pods.annotations, **mark},
     )

@@ -1,4 +1,4 @@
-"""Pods from a template: all that is the same for every replica is made once and shared."""
+"""Pods from a template; everything that is equal for all replicas is built once and shared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stowplan.simulator.pod_status import PENDING
 
 
 def owned_by(owner: Any) -> tuple[api.OwnerReference, ...]:
-    """The owner references of what an object controls."""
+    """The owner references of an object that this one controls."""
     kind = api.KINDS[type(owner).__name__]
     metadata = owner.metadata
     return (
@@ -24,13 +24,13 @@ def owned_by(owner: Any) -> tuple[api.OwnerReference, ...]:
     )
 
 
-def again(world: ApiServer, pod: api.Pod, owner: Any) -> api.Pod:
-    """A pod like one that is lost, with all that admission once added to it."""
+def replacement_of(api_server: ApiServer, pod: api.Pod, owner: Any, *, keep_name: bool) -> api.Pod:
+    """A new pod with the spec of a lost one, including the fields that admission added."""
     metadata = pod.metadata
     name = metadata.name
-    if not isinstance(owner, api.StatefulSet):
+    if not keep_name:
         base = metadata.generate_name or f"{owner.metadata.name}-"
-        name = _free_name(world, base, metadata.namespace, metadata.uid)
+        name = _free_name(api_server, base, metadata.namespace, metadata.uid)
     fresh = api.ObjectMeta(
         name=name,
         generate_name=metadata.generate_name,
@@ -42,20 +42,20 @@ def again(world: ApiServer, pod: api.Pod, owner: Any) -> api.Pod:
     return api.Pod(metadata=fresh, spec=replace(pod.spec, node_name=""), status=PENDING)
 
 
-def _free_name(world: ApiServer, base: str, namespace: str, *parts: object) -> str:
+def _free_name(api_server: ApiServer, base: str, namespace: str, *parts: object) -> str:
     """A generated name that no pod has."""
     names = (generate_name(base, *parts, number) for number in count())
-    return next(name for name in names if world.get(api.Pod, name, namespace) is None)
+    return next(name for name in names if api_server.get(api.Pod, name, namespace) is None)
 
 
 class PodFactory:
-    """Makes the pods of one owner, from a template that has been through admission."""
+    """Builds the pods of one owner from an admitted template."""
 
-    def __init__(self, world: ApiServer, owner: Any, template: api.PodTemplateSpec) -> None:
+    def __init__(self, api_server: ApiServer, owner: Any, template: api.PodTemplateSpec) -> None:
         self.spec = template.spec
         self.labels = template.metadata.labels
         self.annotations = template.metadata.annotations
-        self._world = world
+        self._api_server = api_server
         self._metadata: api.ObjectMeta = owner.metadata
         self._owners = owned_by(owner)
         self._made = 0
@@ -69,7 +69,7 @@ class PodFactory:
         annotations: dict[str, str] | None = None,
         spec: api.PodSpec | None = None,
     ) -> api.Pod:
-        """A pod; `base` is what its name begins with where none is given, by default the owner's name."""
+        """A pod. Without a name, one is generated from `base`, by default the owner's name."""
         base = base or f"{self._metadata.name}-"
         metadata = api.ObjectMeta(
             name=name or self._free_name(base),
@@ -85,5 +85,5 @@ class PodFactory:
         while True:
             name = generate_name(base, self._metadata.uid, self._made)
             self._made += 1
-            if self._world.get(api.Pod, name, self._metadata.namespace) is None:
+            if self._api_server.get(api.Pod, name, self._metadata.namespace) is None:
                 return name

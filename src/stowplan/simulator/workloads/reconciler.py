@@ -1,4 +1,4 @@
-"""Keeps workloads complete: what they lack is made when they appear, and again whenever a pod of theirs is lost."""
+"""Creates the objects that workloads lack when they appear, and whenever they lose a pod."""
 
 from __future__ import annotations
 
@@ -10,30 +10,27 @@ from stowplan.simulator.admission import Admission
 from stowplan.simulator.api_server import ApiServer, Change
 from stowplan.simulator.pod_status import is_active
 from stowplan.simulator.workloads.daemon_set import DaemonSetController
-from stowplan.simulator.workloads.pod_factory import again
-from stowplan.simulator.workloads.table import MAKERS
+from stowplan.simulator.workloads.pod_factory import replacement_of
+from stowplan.simulator.workloads.table import CONTROLLERS
 from stowplan.simulator.workloads.workload_controller import WorkloadController
-
-_PATIENT = (api.DaemonSet, api.StatefulSet)
-"""Workloads that replace a pod once it is gone, all others as soon as it is on its way out."""
 
 
 class WorkloadReconciler:
-    """All controllers of workloads in one."""
+    """Runs the controllers of all workload kinds."""
 
-    def __init__(self, world: ApiServer, admission: Admission) -> None:
-        self._world = world
+    def __init__(self, api_server: ApiServer, admission: Admission) -> None:
+        self._api_server = api_server
         self._admission = admission
         self.standing: Container[str] = ()
-        """The uids of nodes and workloads of a cluster. What such workloads lack, nobody makes there either, but what
-        they lose is made anew."""
-        self._makers: dict[type[Any], WorkloadController] = {
-            kind: maker(world, admission) for kind, maker in MAKERS.items()
+        """The uids of nodes and workloads of a snapshot. Pods that such workloads lack are not created, since the
+        cluster does not have them either; pods that they lose are replaced."""
+        self._controllers: dict[type[Any], WorkloadController] = {
+            kind: controller(api_server, admission) for kind, controller in CONTROLLERS.items()
         }
 
     def expand(self, owner: Any) -> None:
-        """Make all that a workload lacks now, down to the pods."""
-        self._make(self._makers[type(owner)].lacking(owner))
+        """Create all objects that a workload lacks now, down to the pods."""
+        self._create(self._controllers[type(owner)].lacking(owner))
 
     def on_workload(self, change: Change) -> None:
         if not change.removed and change.item.metadata.uid not in self.standing:
@@ -41,44 +38,44 @@ class WorkloadReconciler:
 
     def on_pod(self, change: Change) -> None:
         pod: api.Pod = change.item
-        owner = self._world.owner_of(pod)
-        maker = self._makers.get(type(owner))
-        if maker is None:
+        owner = self._api_server.owner_of(pod)
+        controller = self._controllers.get(type(owner))
+        if controller is None:
             return
         is_standing = owner.metadata.uid in self.standing
         if change.removed:
-            maker.lost(pod, owner)
+            controller.lost(pod, owner)
             if not is_standing:
                 self.expand(owner)
-            elif is_active(pod) or isinstance(owner, _PATIENT):
-                self._make([again(self._world, pod, owner)])
+            elif is_active(pod) or controller.waits_for_deletion:
+                self._create([replacement_of(self._api_server, pod, owner, keep_name=controller.keeps_pod_names)])
         else:
-            maker.saw(pod, owner)
-            if not is_standing and (not is_active(pod) or (pod.spec.node_name and maker.awaits_start(owner))):
+            controller.saw(pod, owner)
+            if not is_standing and (not is_active(pod) or (pod.spec.node_name and controller.awaits_start(owner))):
                 self.expand(owner)
 
     def on_node(self, change: Change) -> None:
-        """A node may be one that daemons are to run on; with one that is gone, those that were to run on it go."""
-        maker, node = self._makers[api.DaemonSet], change.item
-        assert isinstance(maker, DaemonSetController)
-        for daemon_set in list(self._world.all(api.DaemonSet)):
+        """Creates the daemon pods of a new node, and deletes those of a deleted one."""
+        controller, node = self._controllers[api.DaemonSet], change.item
+        assert isinstance(controller, DaemonSetController)
+        for daemon_set in list(self._api_server.all(api.DaemonSet)):
             if not change.removed:
                 if node.metadata.uid in self.standing and daemon_set.metadata.uid in self.standing:
                     continue
-                self._make(maker.lacking(daemon_set, (node,)))
-            elif (pod := maker.pod_for(node.metadata.name, daemon_set)) is not None:
-                self._world.delete(pod)
+                self._create(controller.lacking(daemon_set, (node,)))
+            elif (pod := controller.pod_for(node.metadata.name, daemon_set)) is not None:
+                self._api_server.delete(pod)
 
     def notes(self) -> Iterator[str]:
-        """Workloads that have fewer pods than they want, and why."""
-        for kind, maker in self._makers.items():
-            for owner in self._world.all(kind):
-                if owner.metadata.uid not in self.standing and (why := maker.waiting(owner)):
+        """Workloads with fewer pods than they want, and why."""
+        for kind, controller in self._controllers.items():
+            for owner in self._api_server.all(kind):
+                if owner.metadata.uid not in self.standing and (why := controller.waiting(owner)):
                     yield f"{kind.__name__} {owner.metadata.namespace}/{owner.metadata.name}: {why}"
 
-    def _make(self, items: Iterable[Any]) -> None:
+    def _create(self, items: Iterable[Any]) -> None:
         for item in list(items):
-            # Specs of pods went through admission once for all of their template.
-            made = self._world.put(item if isinstance(item, api.Pod) else self._admission.admit(item))
-            if type(made) in self._makers:
-                self.expand(made)
+            # Admission runs once for each pod template, not for each pod.
+            created = self._api_server.put(item if isinstance(item, api.Pod) else self._admission.admit(item))
+            if type(created) in self._controllers:
+                self.expand(created)

@@ -1,4 +1,7 @@
-"""Replicas that are all alike: replica sets, replication controllers, and deployments above replica sets."""
+"""Controllers of ReplicaSets, ReplicationControllers and Deployments.
+
+Upstream: pkg/controller/replicaset/replica_set.go, pkg/controller/deployment/deployment_controller.go
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,16 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.simulator.identity import template_hash
 from stowplan.simulator.workloads.pod_factory import owned_by
-from stowplan.simulator.workloads.workload_controller import WorkloadController
+from stowplan.simulator.workloads.workload_controller import WorkloadController, replicas_of
 
 _HASH_LABEL = "pod-template-hash"
 
 
-def replicas_of(owner: Any) -> int:
-    """How many pods are wanted; one where nothing is said."""
-    replicas: int | None = owner.spec.replicas
-    return 1 if replicas is None else replicas
-
-
 class ReplicaSetController(WorkloadController):
-    """Pods of a replica set."""
+    """Creates the pods of a ReplicaSet."""
 
     kind: ClassVar[type[Any]] = api.ReplicaSet
+    has_replicas = True
 
     def lacking(self, owner: api.ReplicaSet | api.ReplicationController) -> Iterator[api.Pod]:
         template = owner.spec.template
@@ -32,24 +30,25 @@ class ReplicaSetController(WorkloadController):
             return
         missing = replicas_of(owner) - self.count_active(owner)
         if missing > 0:
-            stamp = self.stamp(owner, template)
+            pods = self.pod_factory(owner, template)
             for _ in range(missing):
-                yield stamp.pod()
+                yield pods.pod()
 
 
 class ReplicationControllerController(ReplicaSetController):
-    """Pods of a replication controller."""
+    """Creates the pods of a ReplicationController."""
 
     kind = api.ReplicationController
 
 
 class DeploymentController(WorkloadController):
-    """The replica set of a deployment's template.
+    """Creates or scales up the ReplicaSet of a Deployment's template.
 
-    Replica sets that are there count, old versions as well: a snapshot may have been taken in the middle of an update.
+    Replicas of old ReplicaSets count as well: a snapshot may have been taken during a rollout.
     """
 
     kind = api.Deployment
+    has_replicas = rolls_out = True
 
     def lacking(self, owner: api.Deployment) -> Iterator[api.ReplicaSet]:
         present = list(self._replica_sets(owner))
@@ -62,8 +61,8 @@ class DeploymentController(WorkloadController):
             yield _new_replica_set(owner, max(missing, 0))
 
     def _replica_sets(self, owner: api.Deployment) -> Iterator[api.ReplicaSet]:
-        for name in self.world.dependents(owner.metadata.uid, api.ReplicaSet):
-            found = self.world.get(api.ReplicaSet, name, owner.metadata.namespace)
+        for name in self.api_server.dependents(owner.metadata.uid, api.ReplicaSet):
+            found = self.api_server.get(api.ReplicaSet, name, owner.metadata.namespace)
             if found is not None:
                 yield found
 

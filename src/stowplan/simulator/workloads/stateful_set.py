@@ -1,4 +1,7 @@
-"""Stateful sets: pods with numbers, one after the other, each with claims of its own."""
+"""Controller of StatefulSets: pods with ordinals and claims of their own.
+
+Upstream: pkg/controller/statefulset/stateful_set_control.go
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,7 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.simulator.identity import template_hash
 from stowplan.simulator.pod_status import is_active, is_healthy
-from stowplan.simulator.workloads.replicas import replicas_of
-from stowplan.simulator.workloads.workload_controller import WorkloadController
+from stowplan.simulator.workloads.workload_controller import WorkloadController, replicas_of
 
 _REVISION_LABEL = "controller-revision-hash"
 _NAME_LABEL = "statefulset.kubernetes.io/pod-name"
@@ -19,17 +21,18 @@ _INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 
 class StatefulSetController(WorkloadController):
-    """Pods of a stateful set, and the claims from its templates.
+    """Creates the pods of a StatefulSet, and the claims from its templates.
 
-    Unless the set says otherwise, a pod is made only once those before it run and are ready.
+    With podManagementPolicy OrderedReady, a pod is created only once all pods before it are ready.
     """
 
     kind = api.StatefulSet
+    has_replicas = rolls_out = waits_for_deletion = keeps_pod_names = True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._ready: dict[str, int] = {}
-        """By set, how many pods from the first on are ready for sure."""
+        """By uid of the StatefulSet, the number of pods from the first on that are known to be ready."""
 
     def awaits_start(self, owner: api.StatefulSet) -> bool:
         return _in_order(owner)
@@ -51,7 +54,7 @@ class StatefulSetController(WorkloadController):
         start = owner.spec.ordinals.start if owner.spec.ordinals else 0
         for index in range(self._ready.get(uid, 0), wanted):
             ordinal = start + index
-            pod = self.world.get(api.Pod, f"{owner.metadata.name}-{ordinal}", owner.metadata.namespace)
+            pod = self.api_server.get(api.Pod, f"{owner.metadata.name}-{ordinal}", owner.metadata.namespace)
             if pod is None:
                 yield from self._claims(owner, ordinal)
                 yield self._pod(owner, ordinal)
@@ -62,25 +65,25 @@ class StatefulSetController(WorkloadController):
             self._ready[uid] = index + 1
 
     def waiting(self, owner: api.StatefulSet) -> str | None:
-        missing = replicas_of(owner) - len(self.world.dependents(owner.metadata.uid, api.Pod))
+        missing = replicas_of(owner) - len(self.api_server.dependents(owner.metadata.uid, api.Pod))
         if missing <= 0 or not _in_order(owner):
             return None
         return f"{missing} of {replicas_of(owner)} pods are not made before the one ahead of them is ready"
 
     def _pod(self, owner: api.StatefulSet, ordinal: int) -> api.Pod:
-        stamp = self.stamp(owner, owner.spec.template)
+        pods = self.pod_factory(owner, owner.spec.template)
         name = f"{owner.metadata.name}-{ordinal}"
-        labels = {**stamp.labels, _NAME_LABEL: name, _INDEX_LABEL: str(ordinal)}
-        spec = stamp.spec
+        labels = {**pods.labels, _NAME_LABEL: name, _INDEX_LABEL: str(ordinal)}
+        spec = pods.spec
         if owner.spec.volume_claim_templates:
             spec = replace(spec, volumes=_volumes(owner, spec.volumes, ordinal))
-        return stamp.pod(name, labels=labels, spec=spec)
+        return pods.pod(name, labels=labels, spec=spec)
 
     def _claims(self, owner: api.StatefulSet, ordinal: int) -> Iterator[api.PersistentVolumeClaim]:
         selector = owner.spec.selector or api.LabelSelector()
         for template in owner.spec.volume_claim_templates:
             name = _claim_name(owner, template, ordinal)
-            if self.world.get(api.PersistentVolumeClaim, name, owner.metadata.namespace) is None:
+            if self.api_server.get(api.PersistentVolumeClaim, name, owner.metadata.namespace) is None:
                 labels = {**template.metadata.labels, **selector.match_labels}
                 metadata = api.ObjectMeta(
                     name=name,
@@ -100,7 +103,7 @@ def _claim_name(owner: api.StatefulSet, template: api.PersistentVolumeClaim, ord
 
 
 def _volumes(owner: api.StatefulSet, volumes: tuple[api.Volume, ...], ordinal: int) -> tuple[api.Volume, ...]:
-    """The pod's volumes; claims from templates take the place of volumes of the same name."""
+    """The pod's volumes; claims from templates replace volumes of the same name."""
     claimed = {}
     for template in owner.spec.volume_claim_templates:
         source = api.PersistentVolumeClaimVolumeSource(claim_name=_claim_name(owner, template, ordinal))

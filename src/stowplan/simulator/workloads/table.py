@@ -1,7 +1,10 @@
-"""The table of workloads."""
+"""The table of workload kinds."""
 
-from typing import Any
+from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+from stowplan import api
 from stowplan.simulator.workloads.daemon_set import DaemonSetController
 from stowplan.simulator.workloads.jobs import CronJobController, JobController
 from stowplan.simulator.workloads.replicas import (
@@ -12,9 +15,9 @@ from stowplan.simulator.workloads.replicas import (
 from stowplan.simulator.workloads.stateful_set import StatefulSetController
 from stowplan.simulator.workloads.workload_controller import WorkloadController
 
-MAKERS: dict[type[Any], type[WorkloadController]] = {
-    maker.kind: maker
-    for maker in (
+CONTROLLERS: dict[type[Any], type[WorkloadController]] = {
+    controller.kind: controller
+    for controller in (
         DeploymentController,
         ReplicaSetController,
         ReplicationControllerController,
@@ -24,4 +27,26 @@ MAKERS: dict[type[Any], type[WorkloadController]] = {
         JobController,
     )
 }
-"""What makes the pods of a workload, by its kind."""
+"""Workload controllers by kind."""
+
+
+class PodTemplate(NamedTuple):
+    """A pod template and its path in the workload."""
+
+    path: str
+    template: api.PodTemplateSpec
+
+
+def find_template(item: Any) -> PodTemplate | None:
+    """The pod template of a workload; None without one, and for other kinds."""
+    controller = CONTROLLERS.get(type(item))
+    template = None if controller is None else controller.template_of(item)
+    return None if controller is None or template is None else PodTemplate(controller.template_path, template)
+
+
+def pod_spec_of(item: Any) -> api.PodSpec | None:
+    """The spec of a pod, or of the pods of a workload."""
+    if isinstance(item, api.Pod):
+        return item.spec
+    found = find_template(item)
+    return None if found is None else found.template.spec

@@ -1,4 +1,4 @@
-"""The base of what makes the pods of workloads."""
+"""Base of the workload controllers."""
 
 from __future__ import annotations
 
@@ -15,74 +15,107 @@ from stowplan.simulator.pod_status import is_active
 from stowplan.simulator.workloads.pod_factory import PodFactory
 
 
+def replicas_of(owner: Any) -> int:
+    """Desired replicas; 1 by default."""
+    replicas: int | None = owner.spec.replicas
+    return 1 if replicas is None else replicas
+
+
 class WorkloadController(ABC):
-    """Makes what workloads of one kind lack."""
+    """The controller of one workload kind: creates the objects that a workload lacks.
+
+    The class attributes are all that other modules need to know about the kind.
+    """
 
     kind: ClassVar[type[Any]]
+    has_replicas: ClassVar[bool] = False
+    """Whether `spec.replicas` is the number of pods. Budgets can be computed over such kinds only, and a manifest that
+    leaves the field open keeps the cluster's number."""
+    one_per_node: ClassVar[bool] = False
+    """Whether the number of pods is that of the nodes."""
+    rolls_out: ClassVar[bool] = False
+    """Whether pods are replaced when the pod template changes."""
+    waits_for_deletion: ClassVar[bool] = False
+    """Whether a pod is replaced only after it is gone, instead of as soon as it terminates."""
+    keeps_pod_names: ClassVar[bool] = False
+    """Whether the replacement of a pod has the same name."""
+    replicas_path: ClassVar[str] = "$.spec.replicas"
+    template_path: ClassVar[str] = ".spec.template"
 
-    def __init__(self, world: ApiServer, admission: Admission) -> None:
-        self.world = world
+    @classmethod
+    def desired_pods(cls, owner: Any) -> int:
+        """Number of pods that the workload wants, unless it is `one_per_node`."""
+        return replicas_of(owner) if cls.has_replicas else 0
+
+    @classmethod
+    def template_of(cls, owner: Any) -> api.PodTemplateSpec | None:
+        """The pod template; a ReplicationController may have none."""
+        template: api.PodTemplateSpec | None = owner.spec.template
+        return template
+
+    def __init__(self, api_server: ApiServer, admission: Admission) -> None:
+        self.api_server = api_server
         self._admission = admission
-        self._stamps: dict[str, tuple[api.PodTemplateSpec, PodFactory]] = {}
-        self._leaving: dict[str, set[str]] = {}
+        self._factories: dict[str, tuple[api.PodTemplateSpec, PodFactory]] = {}
+        self._inactive: dict[str, set[str]] = {}
 
     @abstractmethod
     def lacking(self, owner: Any) -> Iterator[Any]:
-        """What is to be made now: pods, or objects that make pods in turn."""
+        """Objects to create now: pods, or objects that have pods in turn."""
 
     def awaits_start(self, owner: Any) -> bool:
-        """Whether pods of the owner are made only once others have started."""
+        """Whether pods of the owner are created only once others have started."""
         return False
 
     def waiting(self, owner: Any) -> str | None:
-        """Why the owner has fewer pods than it wants, if that is not for a lack of time."""
+        """Why the owner stays below its desired number of pods, if it does."""
         return None
 
     def saw(self, pod: api.Pod, owner: Any) -> None:
-        """A pod of the owner is there, or has changed."""
+        """A pod of the owner was added or updated."""
         if not is_active(pod):
-            self._leaving_of(owner).add(pod.metadata.name)
+            self._inactive_names(owner).add(pod.metadata.name)
 
     def lost(self, pod: api.Pod, owner: Any) -> None:
-        """A pod of the owner is gone."""
-        self._leaving_of(owner).discard(pod.metadata.name)
+        """A pod of the owner was deleted."""
+        self._inactive_names(owner).discard(pod.metadata.name)
 
     def count_active(self, owner: Any) -> int:
-        """How many pods of the owner are neither finished nor on their way out.
+        """Number of pods of the owner that are neither finished nor terminating.
 
-        Not all of them are looked at, since a workload of thousands may lose its pods one by one.
+        Counted without a look at every pod, since a workload of thousands may lose its pods one by one.
         """
-        return len(self.world.dependents(owner.metadata.uid, api.Pod)) - len(self.inactive_pods_of(owner))
+        return len(self.api_server.dependents(owner.metadata.uid, api.Pod)) - len(self.inactive_pods_of(owner))
 
     def inactive_pods_of(self, owner: Any) -> list[api.Pod]:
-        """The others, found without a look at all of them."""
-        found = (self.world.get(api.Pod, name, owner.metadata.namespace) for name in self._leaving_of(owner))
+        """Finished and terminating pods of the owner."""
+        found = (self.api_server.get(api.Pod, name, owner.metadata.namespace) for name in self._inactive_names(owner))
         return [pod for pod in found if pod is not None and not is_active(pod)]
 
     def pods_of(self, owner: Any) -> Iterator[api.Pod]:
-        """All pods of the owner that there are."""
-        for name in self.world.dependents(owner.metadata.uid, api.Pod):
-            pod = self.world.get(api.Pod, name, owner.metadata.namespace)
+        """All existing pods of the owner."""
+        for name in self.api_server.dependents(owner.metadata.uid, api.Pod):
+            pod = self.api_server.get(api.Pod, name, owner.metadata.namespace)
             if pod is not None:
                 yield pod
 
     def adapted(self, owner: Any, template: api.PodTemplateSpec) -> api.PodTemplateSpec:
-        """The template as the controller of this kind changes it, the same for all pods of the owner."""
+        """The template with the labels and fields that the controller adds to all pods of the owner."""
         return template
 
-    def stamp(self, owner: Any, template: api.PodTemplateSpec) -> PodFactory:
-        """Makes the owner's pods; the same stamp as long as the owner has the same template."""
+    def pod_factory(self, owner: Any, template: api.PodTemplateSpec) -> PodFactory:
+        """The factory of the owner's pods; the same one as long as the owner has the same template."""
         uid = owner.metadata.uid
-        known = self._stamps.get(uid)
+        known = self._factories.get(uid)
         if known is None or known[0] is not template:
             adapted = self.adapted(owner, template)
             admitted = replace(adapted, spec=self._admission.admit_spec(adapted.spec, "$.spec.template.spec"))
-            known = self._stamps[uid] = (template, PodFactory(self.world, owner, admitted))
+            known = self._factories[uid] = (template, PodFactory(self.api_server, owner, admitted))
         return known[1]
 
-    def _leaving_of(self, owner: Any) -> set[str]:
-        """The names of pods that are not active, or were not when last seen."""
+    def _inactive_names(self, owner: Any) -> set[str]:
+        """Names of pods that were not active when last seen."""
         uid = owner.metadata.uid
-        if uid not in self._leaving:
-            self._leaving[uid] = {pod.metadata.name for pod in self.pods_of(owner) if not is_active(pod)}
-        return self._leaving[uid]
+        if uid not in self._inactive:
+            self._inactive[uid] = {pod.metadata.name for pod in self.pods_of(owner) if not is_active(pod)}
+        return self._inactive[uid]

@@ -27,7 +27,7 @@ def test_it_counts_what_is_there(stage: ScenarioRun) -> None:
 
 def test_a_node_is_as_full_as_its_scarcest_resource(stage: ScenarioRun) -> None:
     nodes = stage.simulation.engine.cluster.nodes
-    glimpse, devices = ClusterSummary.of(stage, 0.0), devices_taken(stage.simulation.world)
+    glimpse, devices = ClusterSummary.of(stage, 0.0), devices_taken(stage.simulation.api_server)
     for zone in glimpse.zones:
         infos = [info for info in nodes if info.labels["topology.kubernetes.io/zone"] == zone.name]
         gpu = [info for info in infos if info.labels["example.com/pool"] == "gpu"]

@@ -25,7 +25,9 @@ def report(stage: ScenarioRun) -> SimulationReport:
 
 
 def pods(stage: ScenarioRun, app: str) -> list[api.Pod]:
-    return [pod for pod in stage.simulation.world.all(api.Pod) if pod.metadata.labels.get("app", "").startswith(app)]
+    return [
+        pod for pod in stage.simulation.api_server.all(api.Pod) if pod.metadata.labels.get("app", "").startswith(app)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +53,14 @@ def test_databases_run_with_their_volumes(finished: ScenarioRun) -> None:
     databases = pods(finished, "database")
     assert len(databases) == 3 * round(9 * NODES / 300)
     assert all(pod.spec.node_name for pod in databases)
-    assert finished.simulation.world.count(api.PersistentVolume) == len(databases)
+    assert finished.simulation.api_server.count(api.PersistentVolume) == len(databases)
 
 
 def test_nodes_were_lost_and_their_agents_with_them(finished: ScenarioRun) -> None:
-    nodes = {node.metadata.name for node in finished.simulation.world.all(api.Node)}
+    nodes = {node.metadata.name for node in finished.simulation.api_server.all(api.Node)}
     assert len(nodes) == NODES - round(9 * NODES / 300)
     assert {pod.spec.node_name for pod in pods(finished, "log-agent")} == nodes
-    assert {pod.spec.node_name for pod in finished.simulation.world.all(api.Pod)} <= {*nodes, ""}
+    assert {pod.spec.node_name for pod in finished.simulation.api_server.all(api.Pod)} <= {*nodes, ""}
 
 
 def test_gates_hold_until_they_are_lifted() -> None:

@@ -16,8 +16,8 @@ from stowplan.simulator.simulation import EPOCH
 def stage() -> ScenarioRun:
     stage = ScenarioRun(load_scenario(), 90, 0)
     while stage.simulation.step() or stage.simulation.advance(EPOCH + 26.0):
-        while stage.simulation.world.events:
-            stage.feed.take(stage.elapsed, stage.simulation.world.events.popleft())
+        while stage.simulation.api_server.events:
+            stage.feed.take(stage.elapsed, stage.simulation.api_server.events.popleft())
     return stage
 
 

@@ -32,4 +32,4 @@ def test_devices_are_told_of_in_wide_tables_where_there_are_any() -> None:
 
 def test_a_claim_without_devices_gives_none() -> None:
     run = Run(node("a"), make("ResourceClaim", "c"), claim("d", "x", user="p"))
-    assert devices_of(run.simulation.world) == {"uid-p": ("a/x",)}
+    assert devices_of(run.simulation.api_server) == {"uid-p": ("a/x",)}

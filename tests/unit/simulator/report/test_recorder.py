@@ -24,9 +24,9 @@ def test_the_last_attempt_of_each_pod() -> None:
 def test_evictions_with_the_workloads_of_both() -> None:
     low = workload("Job", "low", pod=asking("3"))
     run = Run(node("n"), low)
-    run.simulation.world.put(run.simulation.controllers.admission.admit(CLASS))
+    run.simulation.api_server.put(run.simulation.controllers.admission.admit(CLASS))
     high = workload("Deployment", "high", pod={**asking("3"), **VIP})
-    run.simulation.world.put(run.simulation.controllers.admission.admit(high))
+    run.simulation.api_server.put(run.simulation.controllers.admission.admit(high))
     run.simulation.run()
     (eviction,) = run.recorder.evictions
     assert (eviction.preemptor_workload, eviction.victim_workload) == ("Deployment/high", "Job/low")
@@ -52,7 +52,7 @@ def test_the_workload_is_the_one_on_top() -> None:
         pod("bare"),
         pod("other", "n", owner={"kind": "RayCluster", "name": "ray", "uid": "x"}),
     )
-    world = run.simulation.world
+    world = run.simulation.api_server
     found = {workload_of(world, each) for each in world.all(type(make("Pod", "")))}
     assert found == {"Deployment/web", "CronJob/nightly", "", "RayCluster/ray"}
 

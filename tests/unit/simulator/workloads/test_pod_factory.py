@@ -1,7 +1,7 @@
 from tests.unit.simulator.worlds import SimulatedCluster, pod, workload
 
 from stowplan import api
-from stowplan.simulator.workloads.pod_factory import PodFactory, again, owned_by
+from stowplan.simulator.workloads.pod_factory import PodFactory, owned_by, replacement_of
 
 
 def stamp(stage: SimulatedCluster) -> PodFactory:
@@ -50,10 +50,10 @@ def test_a_pod_once_more() -> None:
     lost = pod(
         "web-a", "n", namespace="default", uid="a", labels={"x": "y"}, hostNetwork=True, status={"phase": "Running"}
     )
-    made = again(SimulatedCluster().world, lost, owner)
+    made = replacement_of(SimulatedCluster().world, lost, owner, keep_name=False)
     assert made.metadata.name.startswith("web-")
     assert (made.metadata.uid, made.metadata.labels, made.status.phase) == ("", {"x": "y"}, "Pending")
     assert (made.spec.node_name, made.spec.host_network) == ("", True)
     taken = SimulatedCluster(pod(made.metadata.name))
-    assert again(taken.world, lost, owner).metadata.name != made.metadata.name
-    assert again(taken.world, lost, workload("StatefulSet", "web")).metadata.name == "web-a"
+    assert replacement_of(taken.world, lost, owner, keep_name=False).metadata.name != made.metadata.name
+    assert replacement_of(taken.world, lost, workload("StatefulSet", "web"), keep_name=True).metadata.name == "web-a"

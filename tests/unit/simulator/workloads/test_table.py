@@ -1,5 +1,5 @@
 from stowplan import api
-from stowplan.simulator.workloads import MAKERS
+from stowplan.simulator.workloads import CONTROLLERS
 
 
 def test_every_kind_with_a_pod_template_has_a_maker() -> None:
@@ -12,5 +12,5 @@ def test_every_kind_with_a_pod_template_has_a_maker() -> None:
         "Job",
         "CronJob",
     }
-    assert {kind.__name__ for kind in MAKERS} == kinds
-    assert all(maker.kind is kind is api.KINDS[kind.__name__].struct for kind, maker in MAKERS.items())
+    assert {kind.__name__ for kind in CONTROLLERS} == kinds
+    assert all(controller.kind is kind is api.KINDS[kind.__name__].struct for kind, controller in CONTROLLERS.items())

@@ -44,11 +44,11 @@ def test_active_pods_are_counted(stage: SimulatedCluster) -> None:
 def test_a_stamp_lasts_as_long_as_the_template(stage: SimulatedCluster) -> None:
     maker = Idle(stage.world, stage.controllers.admission)
     owner = workload("ReplicaSet", "web", uid="u")
-    stamp = maker.stamp(owner, owner.spec.template)
-    assert maker.stamp(owner, owner.spec.template) is stamp
+    stamp = maker.pod_factory(owner, owner.spec.template)
+    assert maker.pod_factory(owner, owner.spec.template) is stamp
     assert len(stamp.spec.tolerations) == 2
     changed = workload("ReplicaSet", "web", uid="u", pod={"schedulerName": "mine"})
-    assert maker.stamp(changed, changed.spec.template).spec.scheduler_name == "mine"
+    assert maker.pod_factory(changed, changed.spec.template).spec.scheduler_name == "mine"
 
 
 def test_nothing_is_waited_for_by_default(stage: SimulatedCluster) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from stowplan import api
-from stowplan.simulator import api_errors
+from stowplan.simulator import api_writes
 
 
 @pytest.mark.parametrize(
@@ -9,12 +9,12 @@ from stowplan.simulator import api_errors
     [("Pod", "pods"), ("ResourceClaim", "resourceclaims.resource.k8s.io"), ("ReplicaSet", "replicasets.apps")],
 )
 def test_resources_are_named_with_their_group(kind: str, resource: str) -> None:
-    assert api_errors.resource_of(api.KINDS[kind]) == resource
+    assert api_writes.resource_of(api.KINDS[kind]) == resource
 
 
 def test_a_wrong_uid_is_told_as_the_storage_does() -> None:
     stored = api.ObjectMeta(name="web", namespace="default", uid="new")
-    failure = api_errors.other_uid("pods", stored, "old")
+    failure = api_writes.other_uid("pods", stored, "old")
     assert failure.reason == "Conflict"
     assert failure.message == (
         'Operation cannot be fulfilled on pods "web": StorageError: invalid object, Code: 4, '
@@ -24,5 +24,5 @@ def test_a_wrong_uid_is_told_as_the_storage_does() -> None:
 
 
 def test_keys_of_cluster_scoped_objects_have_no_namespace() -> None:
-    failure = api_errors.other_uid("resourceslices.resource.k8s.io", api.ObjectMeta(name="s", uid="new"), "old")
+    failure = api_writes.other_uid("resourceslices.resource.k8s.io", api.ObjectMeta(name="s", uid="new"), "old")
     assert "Key: /registry/resourceslices/s," in failure.message

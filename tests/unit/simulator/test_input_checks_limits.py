@@ -4,13 +4,13 @@ import pytest
 from tests.builders import make
 from tests.unit.simulator.worlds import node, pod, workload
 
-from stowplan.simulator import limits
+from stowplan.simulator import input_checks
 from stowplan.simulator.documents import Origin
 from stowplan.simulator.ownership import Ownership
 
 
 def problems(*items: Any) -> list[str]:
-    return list(limits.problems(Ownership([(item, Origin(f"{i}.yaml")) for i, item in enumerate(items)])))
+    return list(input_checks.too_many_pods(Ownership([(item, Origin(f"{i}.yaml")) for i, item in enumerate(items)])))
 
 
 def cron_job(parallelism: int) -> Any:
@@ -45,14 +45,14 @@ def test_all_workloads_together_are_limited() -> None:
 
 
 def test_daemon_sets_have_a_pod_for_each_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_PODS", 5)
+    monkeypatch.setattr(input_checks, "MAX_PODS", 5)
     nodes = [node(f"n{i}") for i in range(3)]
     assert problems(*nodes, workload("DaemonSet", "a")) == []
     assert len(problems(*nodes, workload("DaemonSet", "a"), workload("DaemonSet", "b"))) == 1
 
 
 def test_what_is_owned_counts_with_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_PODS", 3)
+    monkeypatch.setattr(input_checks, "MAX_PODS", 3)
     deployment = workload("Deployment", "d", replicas=3)
     replica_set = workload("ReplicaSet", "rs", replicas=3, owner={"kind": "Deployment", "name": "d"})
     pods = [pod(f"p{i}", owner={"kind": "ReplicaSet", "name": "rs"}) for i in range(3)]

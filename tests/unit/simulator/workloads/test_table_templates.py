@@ -4,7 +4,7 @@ import pytest
 from tests.builders import make
 from tests.unit.simulator.worlds import node, pod, workload
 
-from stowplan.simulator.pod_templates import find_template, pod_spec_of
+from stowplan.simulator.workloads import find_template, pod_spec_of
 
 TEMPLATE = {"spec": {"schedulerName": "mine"}}
 

@@ -2,7 +2,7 @@ from typing import Any
 
 from stowplan import api
 from stowplan.api import codec, quantity
-from stowplan.simulator.pod_defaults import with_defaults
+from stowplan.simulator.defaults import with_defaults
 
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
