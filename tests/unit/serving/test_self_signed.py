@@ -3,8 +3,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from stowplan.serving.self_signed import _BASE, _N, _P, _add, _multiply, make_self_signed
+from stowplan.serving.self_signed import make_self_signed
 
 
 def handshake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> dict[str, object]:
@@ -63,10 +67,19 @@ def test_no_two_are_alike() -> None:
     assert make_self_signed("localhost", []).key != make_self_signed("localhost", []).key
 
 
-def test_the_curve_is_p256() -> None:
-    x, y = _BASE
-    b = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
-    assert (y * y - (x * x * x - 3 * x + b)) % _P == 0
-    opposite = _multiply(_N - 1, _BASE)
-    assert opposite == (x, _P - y)
-    assert _multiply(5, _BASE) == _add(_multiply(2, _BASE), _multiply(3, _BASE))
+def test_a_server_certificate_of_its_own_authority() -> None:
+    made = make_self_signed("localhost", ["127.0.0.1"])
+    certificate = x509.load_pem_x509_certificate(made.certificate)
+    key = serialization.load_pem_private_key(made.key, None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    assert key.curve.name == "secp256r1"
+    assert certificate.public_key() == key.public_key()
+    assert certificate.subject == certificate.issuer
+    certificate.verify_directly_issued_by(certificate)
+    assert certificate.subject.rfc4514_string().startswith("CN=localhost@")
+    extensions = certificate.extensions
+    assert extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    assert list(extensions.get_extension_for_class(x509.ExtendedKeyUsage).value) == [ExtendedKeyUsageOID.SERVER_AUTH]
+    usage = extensions.get_extension_for_class(x509.KeyUsage)
+    assert usage.critical
+    assert (usage.value.digital_signature, usage.value.key_cert_sign, usage.value.crl_sign) == (True, True, False)
