@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stowplan.cel.functions import Overload
+from stowplan.cel.library import Overload
 from stowplan.cel.syntax import (
     BindNode,
     CallNode,

@@ -1,4 +1,4 @@
-"""Macros over lists and maps, run natively: each does what its expansion into a loop would do, and costs the same."""
+"""Comprehension macros over lists and maps. Each has the result and the cost of its expansion into a fold."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
+from stowplan.cel.cost import ENTRY_WORK
 from stowplan.cel.values import NO_OVERLOAD, CelError, compare, type_name
 
 if TYPE_CHECKING:
-    from stowplan.cel.program import Evaluation, Step
+    from stowplan.cel.interpreter import Evaluation, Step
 
 
 def fold(kind: str, over: Step, names: tuple[str, ...], steps: Sequence[Step]) -> Step:
@@ -30,14 +31,14 @@ def fold(kind: str, over: Step, names: tuple[str, ...], steps: Sequence[Step]) -
 
 def _rows(values: Any, width: int) -> Iterable[tuple[Any, ...]]:
     if type(values) is list:
-        return list(enumerate(values)) if width == 2 else [(value,) for value in values]
+        return enumerate(values) if width == 2 else zip(values, strict=False)
     if isinstance(values, dict):
-        return list(values.items()) if width == 2 else [(key,) for key in values]
+        return values.items() if width == 2 else zip(values, strict=False)
     raise CelError(f"got '{type_name(values)}', expected iterable type")
 
 
 def _bound(scope: dict[str, Any], names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
-    """The rows, each set as the variables before it is handed out."""
+    """Yield the rows; each is bound to the variables first."""
     for row in rows:
         scope.update(zip(names, row, strict=True))
         yield row
@@ -111,6 +112,7 @@ def _transform_map(run: Evaluation, rows: Iterable[tuple[Any, ...]], steps: Sequ
     out: dict[Any, Any] = {}
     for key, value in _mapped(run, rows, steps):
         run.spend(2)
+        run.work(ENTRY_WORK)
         out[key] = value
     return out
 
@@ -121,6 +123,7 @@ def _transform_entries(run: Evaluation, rows: Iterable[tuple[Any, ...]], steps: 
         run.spend(1)
         if not isinstance(entries, dict):
             raise CelError(NO_OVERLOAD)
+        run.work(ENTRY_WORK * len(entries))
         for key, value in entries.items():
             if key in out:
                 raise CelError(f"insert failed: key {key} already exists")

@@ -1,8 +1,10 @@
-"""Named formats of texts."""
+"""Named formats.
+
+Upstream: k8s.io/apiserver/pkg/cel/library/format.go
+"""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +12,8 @@ from datetime import date
 from typing import Any
 
 from stowplan.api.names import label_key_errors, label_value_errors
-from stowplan.cel.functions import Library
+from stowplan.cel.cost import by_pattern
+from stowplan.cel.library import Library
 from stowplan.cel.network_library import is_url
 from stowplan.cel.time_library import parse_timestamp
 from stowplan.cel.values import NONE, CelError, Optional, register, size
@@ -23,7 +26,7 @@ Check = Callable[[str], Sequence[str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Format:
-    """A way to write something: `check` says what is wrong with a text."""
+    """A named format. `check` returns the errors of a text."""
 
     name: str
     check: Check
@@ -33,24 +36,24 @@ class Format:
 register(Format, "kubernetes.NamedFormat")
 
 
-def _pattern(pattern: str, limit: int, told: str, *, prefix: bool = False) -> Check:
+def _pattern(pattern: str, limit: int, message: str, *, prefix: bool = False) -> Check:
     matches = re.compile(pattern, re.ASCII).fullmatch
 
     def check(text: str) -> list[str]:
-        # What only has to begin a name may end in a dash.
+        # A prefix may end in a dash.
         whole = f"{text[:-1]}a" if prefix and text.endswith("-") and len(text) > 1 else text
         errors = [f"must be no more than {limit} bytes"] if len(whole) > limit else []
-        return errors + ([] if matches(whole) else [f"{told} (regex used for validation is '{pattern}')"])
+        return errors + ([] if matches(whole) else [f"{message} (regex used for validation is '{pattern}')"])
 
     return check
 
 
-def _test(valid: Callable[[str], Any], told: str) -> Check:
+def _test(valid: Callable[[str], Any], message: str) -> Check:
     def check(text: str) -> list[str]:
         try:
-            return [] if valid(text) is not None else [told]
+            return [] if valid(text) is not None else [message]
         except (ValueError, CelError):
-            return [told]
+            return [message]
 
     return check
 
@@ -101,9 +104,9 @@ def _validate(form: Format, text: str) -> Optional:
     return Optional(True, list(errors)) if errors else NONE
 
 
-def _validate_cost(args: Sequence[Any], _: Any) -> int:
+def _validate_cost(args: Sequence[Any]) -> int:
     form: Format = args[0]
-    return math.ceil((1 + size(args[1])) * 0.1) * math.ceil(form.regex_size * 0.25)
+    return by_pattern(size(args[1]), form.regex_size)
 
 
 declare("format::validate(string) -> optional(list(string))", _validate, _validate_cost)

@@ -1,12 +1,17 @@
-"""Quantities and versions."""
+"""Quantities and semantic versions.
+
+Upstream: k8s.io/apiserver/pkg/cel/library/quantity.go, k8s.io/apiserver/pkg/cel/library/semverlib.go,
+github.com/blang/semver/v4/semver.go
+"""
 
 from __future__ import annotations
 
 import re
 
 from stowplan.api.quantity import MAX_INT64, QuantityError, parse
-from stowplan.cel.functions import Library, by_first
-from stowplan.cel.values import CelError, Quantity, Semver
+from stowplan.cel.cost import by_first
+from stowplan.cel.library import Library
+from stowplan.cel.values import MAX_UINT, CelError, Quantity, Semver
 
 LIBRARY = Library()
 declare, overload = LIBRARY.declare, LIBRARY.overload
@@ -17,7 +22,7 @@ _NANO = 10**9
 @overload("quantity(string) -> quantity", cost=by_first)
 def _quantity(text: str) -> Quantity:
     if text != text.strip() or not text:
-        raise CelError(_EMPTY if not text else _NOT_A_QUANTITY)
+        raise CelError(_NOT_A_QUANTITY)
     try:
         return Quantity(parse(text))
     except QuantityError as error:
@@ -25,8 +30,7 @@ def _quantity(text: str) -> Quantity:
         raise CelError(wrong) from None
 
 
-_EMPTY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-_NOT_A_QUANTITY = _EMPTY
+_NOT_A_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
 @overload("isQuantity(string) -> bool", cost=by_first)
@@ -68,7 +72,7 @@ _PART = re.compile(r"[0-9A-Za-z-]+", re.ASCII)
 
 
 def parse_semver(text: str) -> Semver:
-    """A version in its strict form; fails with CelError."""
+    """A version in its strict form. Raises CelError."""
     if not text:
         raise CelError("Version string empty")
     parts = text.split(".", 2)
@@ -94,7 +98,14 @@ def _number(part: str, name: str) -> int:
         raise CelError(f'Invalid character(s) found in {name} number "{part}"')
     if len(part) > 1 and part.startswith("0"):
         raise CelError(f'{name.capitalize()} number must not contain leading zeroes "{part}"')
-    return int(part)
+    return _uint64(part)
+
+
+def _uint64(digits: str) -> int:
+    value = int(digits) if len(digits) <= 20 else MAX_UINT + 1
+    if value > MAX_UINT:
+        raise CelError(f'strconv.ParseUint: parsing "{digits}": value out of range')
+    return value
 
 
 def _check_identifier(identifier: str) -> None:
@@ -102,8 +113,10 @@ def _check_identifier(identifier: str) -> None:
         raise CelError("Prerelease is empty")
     if not _PART.fullmatch(identifier):
         raise CelError(f'Invalid character(s) found in prerelease "{identifier}"')
-    if identifier.isdigit() and len(identifier) > 1 and identifier.startswith("0"):
-        raise CelError(f'Numeric PreRelease version must not contain leading zeroes "{identifier}"')
+    if identifier.isdigit():
+        if len(identifier) > 1 and identifier.startswith("0"):
+            raise CelError(f'Numeric PreRelease version must not contain leading zeroes "{identifier}"')
+        _uint64(identifier)
 
 
 @overload("semver(string) -> semver", "semver(string, bool) -> semver", cost=by_first)

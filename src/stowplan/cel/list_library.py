@@ -1,4 +1,8 @@
-"""More functions on lists, sets, and optionals."""
+"""Functions on lists, sets and optionals.
+
+Upstream: github.com/google/cel-go/ext/lists.go, github.com/google/cel-go/ext/sets.go,
+k8s.io/apiserver/pkg/cel/library/lists.go
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ from functools import cmp_to_key, reduce
 from itertools import pairwise
 from typing import Any
 
-from stowplan.cel.functions import Library, by_list
+from stowplan.cel.cost import ITEM_WORK, CostTracker, by_list
+from stowplan.cel.library import Library
 from stowplan.cel.values import (
     NONE,
     CelError,
@@ -26,26 +31,32 @@ declare, overload = LIBRARY.declare, LIBRARY.overload
 
 _COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _SUMMABLE = ("int", "uint", "double", "duration")
-_LONGEST = 1_000_000
-"""No list longer than this could be paid for."""
-
-_MOST_VALUES = 48
-"""How many values an attribute may have."""
+_MAX_ATTRIBUTE_VALUES = 48
+"""Values of a list attribute."""
 
 
-def _made(factor: float, count: int) -> int:
-    """What it costs to make a list."""
+def _new_list(factor: float, count: int) -> int:
+    """The cost of a new list."""
     return int(count * factor) + 11
 
 
-def _self_compare(args: Sequence[Any], _: Any) -> int:
+def _self_compare(args: Sequence[Any]) -> int:
     items = args[0]
     text = bool(items) and isinstance(items[0], (str, bytes))
-    return _made(2.1 if text else 2.0, len(items) ** 2)
+    return _new_list(2.1 if text else 2.0, len(items) ** 2)
 
 
-def _by_output(_: Sequence[Any], result: Any) -> int:
-    return _made(1, len(result))
+def _by_length(args: Sequence[Any]) -> int:
+    return _new_list(1, len(args[0]))
+
+
+def _by_range(args: Sequence[Any]) -> int:
+    return _new_list(1, max(args[0], 0))
+
+
+def _by_slice(args: Sequence[Any]) -> int:
+    items, start, end = args
+    return _new_list(1, min(max(end - start, 0), len(items)))
 
 
 def _extreme(name: str, sign: int) -> Any:
@@ -95,39 +106,39 @@ def _last_index_of(items: list[Any], wanted: Any) -> int:
     return next((i for i in reversed(range(len(items))) if equal(items[i], wanted)), -1)
 
 
-@overload("list(T)::slice(int, int) -> list(T)", cost=_by_output)
+@overload("list(T)::slice(int, int) -> list(T)", cost=_by_slice)
 def _slice(items: list[Any], start: int, end: int) -> list[Any]:
-    told = f"cannot slice({start}, {end}),"
+    refused = f"cannot slice({start}, {end}),"
     if start < 0 or end < 0:
-        raise CelError(f"{told} negative indexes not supported")
+        raise CelError(f"{refused} negative indexes not supported")
     if start > end:
-        raise CelError(f"{told} start index must be less than or equal to end index")
+        raise CelError(f"{refused} start index must be less than or equal to end index")
     if len(items) < end:
-        raise CelError(f"{told} list is length {len(items)}")
+        raise CelError(f"{refused} list is length {len(items)}")
     return items[start:end]
 
 
-def _by_depth(args: Sequence[Any], _: Any) -> int:
-    return _made(args[1] if len(args) > 1 else 1, len(args[0]))
+def _by_depth(args: Sequence[Any]) -> int:
+    return _new_list(args[1] if len(args) > 1 else 1, len(args[0]))
 
 
-@overload("list(list(T))::flatten() -> list(T)", "list(dyn)::flatten(int) -> list(dyn)", cost=_by_depth)
-def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
+@overload("list(list(T))::flatten() -> list(T)", "list(dyn)::flatten(int) -> list(dyn)", cost=_by_depth, metered=True)
+def _flatten(tracker: CostTracker, items: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise CelError("level must be non-negative")
+    tracker.work(ITEM_WORK * len(items))
+    tracker.check_time()
     out: list[Any] = []
     for item in items:
-        out += _flatten(item, depth - 1) if isinstance(item, list) and depth else [item]
+        if isinstance(item, list) and depth:
+            out += _flatten(tracker, item, depth - 1)
+        else:
+            out.append(item)
     return out
 
 
-@overload("lists.range(int) -> list(int)", cost=_by_output)
-def _range(count: int) -> list[int]:
-    # Made only as far as it matters: the cost of a longer one breaks the evaluation.
-    return list(range(min(count, _LONGEST)))
-
-
-declare("list(T)::reverse() -> list(T)", lambda items: items[::-1], _by_output)
+declare("lists.range(int) -> list(int)", lambda count: list(range(count)), _by_range)
+declare("list(T)::reverse() -> list(T)", lambda items: items[::-1], _by_length)
 
 
 @overload("list(T)::distinct() -> list(T)", cost=_self_compare)
@@ -148,7 +159,7 @@ def _contains_all(items: list[Any], others: list[Any]) -> bool:
 
 
 def _pairs(factor: int) -> Any:
-    return lambda args, _: 1 + factor * size(args[0]) * size(args[1])
+    return lambda args: 1 + factor * size(args[0]) * size(args[1])
 
 
 declare("sets.contains(list(T), list(T)) -> bool", _contains_all, _pairs(1))
@@ -181,17 +192,19 @@ def _value(value: Optional) -> Any:
     return value.value
 
 
-declare("optional.unwrap(list(optional(V))) -> list(V)", lambda items: [i.value for i in items if i.present])
-declare("list(optional(V))::unwrapOpt() -> list(V)", lambda items: [i.value for i in items if i.present])
+@overload("optional.unwrap(list(optional(V))) -> list(V)", "list(optional(V))::unwrapOpt() -> list(V)", metered=True)
+def _unwrap(tracker: CostTracker, items: list[Optional]) -> list[Any]:
+    tracker.work(ITEM_WORK * len(items))
+    return [item.value for item in items if item.present]
 
 
 @overload("dyn::includes(dyn) -> bool")
 def _includes(value: Any, wanted: Any) -> bool:
-    """Whether a value is, or a list has, what is wanted."""
+    """Whether a value equals the wanted one, or a list has an equal element."""
     if not isinstance(value, list):
         return equal(value, wanted)
-    if any(equal(item, wanted) for item in value[:_MOST_VALUES]):
+    if any(equal(item, wanted) for item in value[:_MAX_ATTRIBUTE_VALUES]):
         return True
-    if len(value) > _MOST_VALUES:
-        raise CelError(f"'includes' function cannot be applied to lists longer than {_MOST_VALUES} values")
+    if len(value) > _MAX_ATTRIBUTE_VALUES:
+        raise CelError(f"'includes' function cannot be applied to lists longer than {_MAX_ATTRIBUTE_VALUES} values")
     return False

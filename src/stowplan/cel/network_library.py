@@ -1,4 +1,8 @@
-"""Addresses, networks and URLs."""
+"""IP addresses, CIDRs and URLs.
+
+Upstream: k8s.io/apiserver/pkg/cel/library/ip.go, k8s.io/apiserver/pkg/cel/library/cidr.go,
+k8s.io/apiserver/pkg/cel/library/urls.go
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
-from stowplan.cel.functions import Library, by_first, by_first_twice, constant
+from stowplan.cel.cost import TEXT_ITEM_WORK, CostTracker, by_first, by_first_twice, constant
+from stowplan.cel.library import Library
 from stowplan.cel.values import CelError, register
 
 LIBRARY = Library()
@@ -54,8 +59,8 @@ def _ip(text: str) -> IP:
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
-        told = f'ParseAddr("{text}"): unable to parse IP'
-        raise CelError(f'IP Address "{text}" parse error during conversion from string: {told}') from None
+        reason = f'ParseAddr("{text}"): unable to parse IP'
+        raise CelError(f'IP Address "{text}" parse error during conversion from string: {reason}') from None
     if "%" in text:
         raise CelError(f'IP address "{text}" with zone value is not allowed')
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
@@ -65,16 +70,16 @@ def _ip(text: str) -> IP:
 
 @overload("cidr(string) -> cidr", cost=by_first)
 def _cidr(text: str) -> CIDR:
-    told = "network address parse error during conversion from string"
+    failed = "network address parse error during conversion from string"
     _, slash, bits = text.partition("/")
     try:
         if not slash or not re.fullmatch(r"0|[1-9][0-9]*", bits) or "%" in text:
             raise ValueError
         network = ipaddress.ip_interface(text)
     except ValueError:
-        raise CelError(f'{told}: {told}: netip.ParsePrefix("{text}"): bad CIDR') from None
+        raise CelError(f'{failed}: {failed}: netip.ParsePrefix("{text}"): bad CIDR') from None
     if isinstance(network, ipaddress.IPv6Interface) and network.ip.ipv4_mapped is not None:
-        raise CelError(f'{told}: IPv4-mapped IPv6 address "{text}" is not allowed')
+        raise CelError(f'{failed}: IPv4-mapped IPv6 address "{text}" is not allowed')
     return CIDR(network)
 
 
@@ -93,13 +98,13 @@ def _tenth(length: int) -> int:
     return math.ceil(length * 0.1)
 
 
-def _contains_cost(args: Sequence[Any], _: Any) -> int:
+def _contains_cost(args: Sequence[Any]) -> int:
     bound = args[0].cost_size
-    return _tenth(2 * bound) + (by_first(args[1:], None) if isinstance(args[1], str) else 0)
+    return _tenth(2 * bound) + (by_first(args[1:]) if isinstance(args[1], str) else 0)
 
 
-def _contains_network_cost(args: Sequence[Any], _: Any) -> int:
-    return _contains_cost(args, None) + _tenth(args[0].cost_size) + 1
+def _contains_network_cost(args: Sequence[Any]) -> int:
+    return _contains_cost(args) + _tenth(args[0].cost_size) + 1
 
 
 def _contains_ip(cidr: CIDR, address: IP | str) -> bool:
@@ -187,7 +192,9 @@ def _port(url: URL) -> str:
     return rest.partition(":")[2]
 
 
-def _query(url: URL) -> dict[str, list[str]]:
+@overload("url::getQuery() -> map(string, list(string))", metered=True)
+def _query(tracker: CostTracker, url: URL) -> dict[str, list[str]]:
+    tracker.work(4 * TEXT_ITEM_WORK * (url.parts.query.count("&") + 1))
     out: dict[str, list[str]] = {}
     for key, value in parse_qsl(url.parts.query, keep_blank_values=True):
         out.setdefault(key, []).append(value)
@@ -207,4 +214,3 @@ declare("url::getHost() -> string", _host)
 declare("url::getHostname() -> string", _hostname)
 declare("url::getPort() -> string", _port)
 declare("url::getEscapedPath() -> string", _escaped_path)
-declare("url::getQuery() -> map(string, list(string))", _query)

@@ -29,6 +29,7 @@ _BINARY = {
     "%": 3,
 }
 _MAX_DEPTH = 250
+_MAX_LITERAL_DIGITS = 4300
 _EXPECTED = (
     "expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', "
     "NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
@@ -194,11 +195,11 @@ class _Parser:
         if token.kind == "double":
             return Literal(at, sign * float(token.text), DOUBLE)
         if token.kind == "uint":
-            value = int(token.text[:-1], 0 if "x" in token.text else 10)
+            value = _integer(token.text[:-1])
             if value > MAX_UINT:
                 raise CompileError("invalid uint literal", at)
             return Literal(at, UInt(value), UINT)
-        value = sign * int(token.text, 0 if "x" in token.text else 10)
+        value = sign * _integer(token.text)
         if not MIN_INT <= value <= MAX_INT:
             raise CompileError("invalid int literal", at)
         return Literal(at, value, INT)
@@ -239,3 +240,10 @@ class _Parser:
                 self.expect("}")
                 break
         return CreateStruct(opening.at, name)
+
+
+def _integer(text: str) -> int:
+    """Python converts at most 4300 digits, and no literal of so many fits 64 bits."""
+    if len(text) > _MAX_LITERAL_DIGITS:
+        return MAX_UINT + 1
+    return int(text, 0 if "x" in text else 10)

@@ -1,93 +1,175 @@
-"""Regular expressions of RE2's dialect, matched in time linear in the text.
+"""Regular expressions: RE2 in C++, with the limits and the error texts of Go's regexp package.
 
-Python's own engine backtracks: a short expression of a hostile claim could stop the scheduler for good. This one runs
-all ways to match side by side, in order of preference, and so finds what RE2 finds.
+RE2 and Go's package share their syntax. Three patterns that RE2 accepts are refused here as Go refuses them: `\\C`,
+group names that are not ASCII, and 1000 or more nested groups. RE2 compiles classes to bytes, so `\\pL{1000}`, a
+thousand instructions in Go, needs a million; such patterns are refused as too large.
+
+Upstream: regexp/syntax/parse.go
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from stowplan.cel.regex_program import ASSERT, CHAR, JUMP, MATCH, SPLIT, compile_program
+from stowplan.cel.cost import CostTracker
+from stowplan.cel.values import CelError
+
+if TYPE_CHECKING:
+    import re2
 
 Span = tuple[int, int]
 
+COMPILE_WORK = 50
+"""Work of compiling one instruction, in units of matching one instruction against one byte (some 10 ns)."""
+MAX_COMPILE_WORK = 15_000_000
+"""Work of a pattern that is refused as too large."""
+
+_SMALL_BYTES, _LARGE_BYTES = 1 << 20, 8 << 20
+"""Memory of a program and the states that matching adds to it. Most patterns fit the small limit."""
+_SMALL_PROGRAMS, _LARGE_PROGRAMS = 64, 8
+"""Programs that are kept: at most 128 MiB together."""
+_MAX_NESTING = 1000
+
+_GO_TEXTS = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid repetition size": "invalid repeat count",
+    "invalid named capture group": "invalid named capture",
+    "trailing \\": "trailing backslash at end of expression",
+    "pattern too large - compile failed": "expression too large",
+}
+"""RE2's words → Go's, where they differ."""
+
+_TOKEN = re.compile(
+    r"\\Q.*?(?:\\E|$)|\\(?P<escape>.)|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|(?P<named>\(\?P?<(?P<name>[^>]*)>)"
+    r"|(?P<open>\()|(?P<close>\))|.",
+    re.DOTALL,
+)
+
 
 class Regex:
-    """A compiled expression."""
+    """A compiled expression. `size` is the number of instructions."""
 
-    __slots__ = ("_program",)
+    __slots__ = ("_program", "size")
 
-    def __init__(self, pattern: str) -> None:
-        self._program = compile_program(pattern)
+    def __init__(self, program: re2.Regexp) -> None:
+        self._program = program
+        self.size = int(program.programsize)
 
-    def search(self, text: str, start: int = 0) -> Span | None:
-        """The leftmost match at or after a position."""
-        program = self._program
-        found: Span | None = None
-        threads: dict[int, int] = {}
-        for at in range(start, len(text) + 1):
-            if found is None:
-                self._follow(threads, 0, at, text, at)
-            if not threads:
-                if found is not None:
-                    break
-                continue
-            following: dict[int, int] = {}
-            for counter, begun in threads.items():
-                instruction = program[counter]
-                if instruction[0] == MATCH:
-                    found = (begun, at)
-                    break
-                if at < len(text) and instruction[1](text[at]):
-                    self._follow(following, counter + 1, begun, text, at + 1)
-            threads = following
-        return found
+    def search(self, text: str) -> Span | None:
+        """The leftmost match."""
+        found = self._program.search(text)
+        return None if found is None else found.span()
 
-    def spans(self, text: str, count: int = -1) -> Iterator[Span]:
-        """All matches that do not overlap, at most `count` of them if that is not negative."""
-        at, last_end = 0, -1
-        while count != 0 and at <= len(text):
-            found = self.search(text, at)
-            if found is None:
-                return
-            start, end = found
-            at = end if end > start else end + 1
-            # As upstream has it, an empty match right after another match is none.
-            if end == start == last_end:
+    def spans(self, text: str) -> Iterator[Span]:
+        """All matches that do not overlap. As in Go, an empty match right after another match is left out."""
+        last_end = -1
+        for found in self._program.finditer(text):
+            start, end = found.span()
+            if start == end == last_end:
                 continue
             last_end = end
-            count -= 1
-            yield found
-
-    def _follow(self, threads: dict[int, int], counter: int, begun: int, text: str, at: int) -> None:
-        """Add a thread, past everything that consumes nothing. Earlier threads are preferred, so they stay."""
-        pending, seen = [counter], set(threads)
-        program = self._program
-        while pending:
-            counter = pending.pop()
-            if counter in seen:
-                continue
-            seen.add(counter)
-            instruction = program[counter]
-            kind = instruction[0]
-            if kind in (CHAR, MATCH):
-                threads[counter] = begun
-            elif kind == JUMP:
-                pending.append(instruction[1])
-            elif kind == SPLIT:
-                pending += (instruction[2], instruction[1])
-            elif kind == ASSERT and instruction[1](text, at):
-                pending.append(counter + 1)
+            yield start, end
 
 
-@lru_cache(256)
 def compile_regex(pattern: str) -> Regex:
-    """The expression; fails with CelError."""
-    return Regex(pattern)
+    """Raises CelError with Go's text."""
+    found = _compile_small(pattern)
+    if isinstance(found, _TooLargeError):
+        found = _compile_large(pattern)
+    if isinstance(found, CelError):
+        raise CelError(*found.args)
+    return found
 
 
 def search(pattern: str, text: str) -> Span | None:
-    """Where the pattern is first found."""
+    """The leftmost match of a pattern."""
     return compile_regex(pattern).search(text)
+
+
+def regex_for(tracker: CostTracker, text: str, pattern: str) -> Regex:
+    """The expression, with one match against a text charged. Raises CelError."""
+    tracker.work(compile_work(pattern))
+    regex = compile_regex(pattern)
+    tracker.work(regex.size * (len(text) + 1))
+    return regex
+
+
+def compile_work(pattern: str) -> int:
+    """The work of compiling a pattern, also of one that cannot be used. Independent of what is cached."""
+    found = _compile_small(pattern)
+    if isinstance(found, _TooLargeError):
+        found = _compile_large(pattern)
+    if isinstance(found, Regex):
+        return found.size * COMPILE_WORK
+    return MAX_COMPILE_WORK if isinstance(found, _TooLargeError) else len(pattern) * COMPILE_WORK
+
+
+class _TooLargeError(CelError):
+    """A pattern whose program does not fit the memory."""
+
+
+@lru_cache(_SMALL_PROGRAMS)
+def _compile_small(pattern: str) -> Regex | CelError:
+    return _compile(pattern, _SMALL_BYTES)
+
+
+@lru_cache(_LARGE_PROGRAMS)
+def _compile_large(pattern: str) -> Regex | CelError:
+    return _compile(pattern, _LARGE_BYTES)
+
+
+def _compile(pattern: str, max_bytes: int) -> Regex | CelError:
+    """Errors are returned, so that they are cached as well."""
+    # Imported here: few clusters have patterns in their selectors, and loading the library takes 5 ms.
+    import re2
+
+    options = re2.Options()
+    options.max_mem = max_bytes
+    options.log_errors = False
+    options.never_capture = True
+    try:
+        program = re2.compile(pattern, options)
+    except re2.error as error:
+        return _go_error(pattern, error)
+    finally:
+        # The library's own cache keeps 128 programs of any size.
+        re2.purge()
+    return _refused_by_go(pattern) or Regex(program)
+
+
+def _go_error(pattern: str, error: Exception) -> CelError:
+    raw = error.args[0] if error.args else b""
+    text = raw.decode(errors="replace") if isinstance(raw, bytes) else str(raw)
+    what, _, where = text.partition(": ")
+    if what.startswith("pattern too large"):
+        return _TooLargeError(_message(_GO_TEXTS[what], pattern))
+    if where.startswith("(?<"):
+        # Go takes every (?< for the beginning of a name.
+        name, end, _ = pattern[pattern.index("(?<") :].partition(">")
+        return CelError(_message("invalid named capture", name + end))
+    return CelError(_message(_GO_TEXTS.get(what, what), where))
+
+
+def _refused_by_go(pattern: str) -> CelError | None:
+    """The error of a pattern that RE2 accepts and Go does not."""
+    depth = 0
+    for token in _TOKEN.finditer(pattern):
+        if token["escape"] == "C":
+            return CelError(_message("invalid escape sequence", r"\C"))
+        if token["name"] is not None and not token["name"].isascii():
+            return CelError(_message("invalid named capture", token["named"]))
+        depth += (token["open"] is not None or token["named"] is not None) - (token["close"] is not None)
+        if depth >= _MAX_NESTING:
+            return CelError(_message("expression nests too deeply", pattern))
+    return None
+
+
+def _message(what: str, where: str) -> str:
+    return f"error parsing regexp: {what}: `{where}`"

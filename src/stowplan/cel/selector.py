@@ -17,13 +17,13 @@ from stowplan.cel import (
 )
 from stowplan.cel.checker import Checker
 from stowplan.cel.device import FIELDS, DeviceValue
-from stowplan.cel.functions import Library, Overload
+from stowplan.cel.interpreter import Evaluation, Step, plan
+from stowplan.cel.library import Library, Overload
 from stowplan.cel.parser import parse
-from stowplan.cel.program import Evaluation, Step, plan
 from stowplan.cel.syntax import CompileError, display
 from stowplan.cel.types import ANY, BOOL, DEVICE, Type, parse_type, substitute
-from stowplan.cel.validation import Validator
-from stowplan.cel.values import CelError, CostExceededError, type_name
+from stowplan.cel.validators import Validator
+from stowplan.cel.values import CelError, EvaluationStoppedError, type_name
 
 _LIBRARIES: tuple[Library, ...] = tuple(
     module.LIBRARY
@@ -84,10 +84,13 @@ class DeviceSelectorProgram:
             result = self._step(Evaluation(dict(device.variables)))
         except CelError as error:
             return str(error)
-        except CostExceededError:
-            return "operation cancelled: actual cost limit exceeded"
+        except EvaluationStoppedError as error:
+            return str(error)
         except RecursionError:
             return _TOO_DEEP
+        except Exception as bug:
+            # As cel-go does with a panic: an expression must not end the scheduling loop.
+            return f"internal error: {bug}"
         if type(result) is bool:
             return result
         return f"CEL result of type {type_name(result)} could not be converted to bool: {_no_bool(result)}"

@@ -1,15 +1,19 @@
-"""The standard functions and operators."""
+"""Standard functions and operators.
+
+Upstream: github.com/google/cel-go/common/stdlib/standard.go
+"""
 
 from __future__ import annotations
 
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from stowplan.cel.functions import (
-    Library,
+from stowplan.cel.cost import (
+    ITEM_WORK,
+    CostTracker,
     by_both,
     by_first,
     by_product,
@@ -18,7 +22,8 @@ from stowplan.cel.functions import (
     by_shorter,
     constant,
 )
-from stowplan.cel.regex import search
+from stowplan.cel.library import Library
+from stowplan.cel.regex import regex_for
 from stowplan.cel.values import (
     MAX_INT,
     MIN_INT,
@@ -61,14 +66,14 @@ def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], bool]:
 _declare_comparisons()
 
 
-def _equality_cost(args: Any, result: Any) -> int:
-    return 1 if isinstance(args[0], Quantity) else by_shorter(args, result)
+def _equality_cost(args: Sequence[Any]) -> int:
+    return 1 if isinstance(args[0], Quantity) else by_shorter(args)
 
 
 declare("_==_(A, A) -> bool", equal, _equality_cost)
 declare("_!=_(A, A) -> bool", lambda one, other: not equal(one, other), _equality_cost)
 
-# Evaluated by the planner, since not all of their arguments are: declared for their types.
+# The interpreter evaluates these, since not all of their arguments are evaluated. Declared for the checker.
 for _signature in (
     "_?_:_(bool, A, A) -> A",
     "_[_](list(A), int) -> A",
@@ -93,13 +98,18 @@ declare("_+_(uint, uint) -> uint", lambda a, b: checked_uint(a + b))
 declare("_+_(double, double) -> double", operator.add)
 declare("_+_(string, string) -> string", operator.add, by_both)
 declare("_+_(bytes, bytes) -> bytes", operator.add, by_both)
-declare("_+_(list(A), list(A)) -> list(A)", operator.add)
 declare("_-_(int, int) -> int", lambda a, b: checked_int(a - b))
 declare("_-_(uint, uint) -> uint", lambda a, b: checked_uint(a - b))
 declare("_-_(double, double) -> double", operator.sub)
 declare("_*_(int, int) -> int", lambda a, b: checked_int(a * b))
 declare("_*_(uint, uint) -> uint", lambda a, b: checked_uint(a * b))
 declare("_*_(double, double) -> double", operator.mul)
+
+
+@overload("_+_(list(A), list(A)) -> list(A)", metered=True)
+def _concatenate(tracker: CostTracker, one: list[Any], other: list[Any]) -> list[Any]:
+    tracker.work(ITEM_WORK * (len(one) + len(other)))
+    return one + other
 
 
 @overload("_/_(int, int) -> int")
@@ -157,9 +167,9 @@ declare("string::startsWith(string) -> bool", str.startswith, by_first)
 declare("string::endsWith(string) -> bool", str.endswith, by_first)
 
 
-@overload("matches(string, string) -> bool", "string::matches(string) -> bool", cost=by_regex)
-def _matches(text: str, pattern: str) -> bool:
-    return search(pattern, text) is not None
+@overload("matches(string, string) -> bool", "string::matches(string) -> bool", cost=by_regex, metered=True)
+def _matches(tracker: CostTracker, text: str, pattern: str) -> bool:
+    return regex_for(tracker, text, pattern).search(text) is not None
 
 
 declare("dyn(A) -> dyn", lambda value: value)
@@ -176,6 +186,8 @@ declare("string(bool) -> string", lambda value: "true" if value else "false")
 declare("string(int) -> string", str)
 declare("string(uint) -> string", lambda value: str(int(value)))
 
+_MAX_DIGITS = 4300
+"""Digits that Python converts; no 64-bit number has so many, unless they are zeroes."""
 _BOOLS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
@@ -200,7 +212,7 @@ def _to_uint(text: str) -> UInt:
 
 
 def _parsed(text: str, kind: str, pattern: re.Pattern[str], low: int, high: int) -> int:
-    value = int(text) if pattern.fullmatch(text) else None
+    value = int(text) if pattern.fullmatch(text) and len(text) <= _MAX_DIGITS else None
     if value is None or not low <= value <= high:
         raise CelError(f"type conversion error from 'string' to '{kind}'")
     return value
@@ -223,9 +235,12 @@ def _double_to_uint(value: float) -> UInt:
 @overload("double(string) -> double")
 def _to_double(text: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise CelError("type conversion error from 'string' to 'double'") from None
+        value = None
+    if value is None or text != text.strip() or (math.isinf(value) and "inf" not in text.lower()):
+        raise CelError("type conversion error from 'string' to 'double'")
+    return value
 
 
 @overload("string(double) -> string")

@@ -1,19 +1,26 @@
-"""More functions on strings, and regular expressions."""
+"""String functions, and functions on regular expressions.
+
+Upstream: github.com/google/cel-go/ext/strings.go, k8s.io/apiserver/pkg/cel/library/regex.go
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from stowplan.cel.formatting import format_string
-from stowplan.cel.functions import (
-    Library,
+from stowplan.cel.cost import (
+    CHAR_WORK,
+    TEXT_ITEM_WORK,
+    CostTracker,
     by_first,
     by_first_twice,
+    by_joined,
     by_list,
     by_regex,
-    by_result_twice,
+    joined_size,
 )
-from stowplan.cel.regex import Regex, compile_regex
+from stowplan.cel.formatting import format_string
+from stowplan.cel.library import Library
+from stowplan.cel.regex import Regex, regex_for
 from stowplan.cel.values import CelError
 
 LIBRARY = Library()
@@ -26,7 +33,7 @@ _QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t"
 declare("string::lowerAscii() -> string", lambda text: text.translate(_LOWER), by_first)
 declare("string::upperAscii() -> string", lambda text: text.translate(_UPPER), by_first)
 declare("string::trim() -> string", str.strip, by_first)
-declare("string::format(list(dyn)) -> string", format_string, by_first)
+declare("string::format(list(dyn)) -> string", format_string, by_first, metered=True)
 
 
 @overload("string::charAt(int) -> string")
@@ -57,16 +64,28 @@ def _last_index_of(text: str, part: str, start: int | None = None) -> int:
 
 
 @overload(
-    "string::replace(string, string) -> string", "string::replace(string, string, int) -> string", cost=by_first_twice
+    "string::replace(string, string) -> string",
+    "string::replace(string, string, int) -> string",
+    cost=by_first_twice,
+    metered=True,
 )
-def _replace(text: str, old: str, new: str, count: int = -1) -> str:
+def _replace(tracker: CostTracker, text: str, old: str, new: str, count: int = -1) -> str:
+    found = text.count(old)
+    replaced = found if count < 0 else min(found, count)
+    tracker.work(CHAR_WORK * (len(text) + replaced * (len(new) - len(old))))
     return text.replace(old, new, max(count, -1))
 
 
-@overload("string::split(string) -> list(string)", "string::split(string, int) -> list(string)", cost=by_first_twice)
-def _split(text: str, separator: str, count: int = -1) -> list[str]:
+@overload(
+    "string::split(string) -> list(string)",
+    "string::split(string, int) -> list(string)",
+    cost=by_first_twice,
+    metered=True,
+)
+def _split(tracker: CostTracker, text: str, separator: str, count: int = -1) -> list[str]:
     if count == 0:
         return []
+    tracker.work(TEXT_ITEM_WORK * (text.count(separator) + 1))
     if not separator:
         whole = list(text)
         return whole if count < 0 or count >= len(whole) else [*whole[: count - 1], "".join(whole[count - 1 :])]
@@ -84,33 +103,47 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
     return text[start:last]
 
 
-@overload("list(string)::join() -> string", "list(string)::join(string) -> string", cost=by_result_twice)
-def _join(items: list[Any], separator: str = "") -> str:
-    for item in items:
-        if not isinstance(item, str):
-            raise CelError(f"join: invalid input: {item}")
+@overload("list(string)::join() -> string", "list(string)::join(string) -> string", cost=by_joined, metered=True)
+def _join(tracker: CostTracker, items: list[Any], separator: str = "") -> str:
+    tracker.work(CHAR_WORK * joined_size(items, separator))
     return separator.join(items)
 
 
-@overload("strings.quote(string) -> string", cost=by_first)
-def _quote(text: str) -> str:
+@overload("strings.quote(string) -> string", cost=by_first, metered=True)
+def _quote(tracker: CostTracker, text: str) -> str:
+    tracker.work(2 * CHAR_WORK * len(text))
     escaped = "".join(_QUOTED.get(c, f"\\{c}" if c in '\\"' else c) for c in text)
     return f'"{escaped}"'
 
 
-def _regex(pattern: str) -> Regex:
+def _regex(tracker: CostTracker, text: str, pattern: str) -> Regex:
     try:
-        return compile_regex(pattern)
+        return regex_for(tracker, text, pattern)
     except CelError as error:
         raise CelError(f"Illegal regex: {error}") from None
 
 
-@overload("string::find(string) -> string", cost=by_regex)
-def _find(text: str, pattern: str) -> str:
-    found = _regex(pattern).search(text)
+@overload("string::find(string) -> string", cost=by_regex, metered=True)
+def _find(tracker: CostTracker, text: str, pattern: str) -> str:
+    found = _regex(tracker, text, pattern).search(text)
     return "" if found is None else text[found[0] : found[1]]
 
 
-@overload("string::findAll(string) -> list(string)", "string::findAll(string, int) -> list(string)", cost=by_regex)
-def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
-    return [text[start:end] for start, end in _regex(pattern).spans(text, count)]
+@overload(
+    "string::findAll(string) -> list(string)",
+    "string::findAll(string, int) -> list(string)",
+    cost=by_regex,
+    metered=True,
+)
+def _find_all(tracker: CostTracker, text: str, pattern: str, count: int = -1) -> list[str]:
+    regex = _regex(tracker, text, pattern)
+    found: list[str] = []
+    if count == 0:
+        return found
+    for start, end in regex.spans(text):
+        found.append(text[start:end])
+        if len(found) == count:
+            break
+        # Each further match may scan the rest of the text.
+        tracker.work(TEXT_ITEM_WORK + regex.size * (len(text) - end + 1))
+    return found

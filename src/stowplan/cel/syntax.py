@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from stowplan.cel.types import DYN, Type
 
 if TYPE_CHECKING:
-    from stowplan.cel.functions import Overload
+    from stowplan.cel.library import Overload
 
 
 class CompileError(Exception):

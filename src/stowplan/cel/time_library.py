@@ -1,4 +1,7 @@
-"""Durations and timestamps."""
+"""Durations and timestamps.
+
+Upstream: github.com/google/cel-go/common/types/duration.go, github.com/google/cel-go/common/types/timestamp.go
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-from stowplan.cel.functions import Library
+from stowplan.cel.library import Library
 from stowplan.cel.values import MAX_INT, CelError, DurationValue, Timestamp
 
 LIBRARY = Library()
@@ -22,6 +25,8 @@ _UNITS = {
 _PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|[µ\u03bc]s|ms|s|m|h)", re.ASCII)
 _DURATION = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|[µ\u03bc]s|ms|s|m|h))+|[+-]?0", re.ASCII)
 _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_MAX_DIGITS = 20
+"""Digits of a 64-bit number; a fraction is not read beyond."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST, _LATEST = -62135596800 * _SECOND, (253402300799 + 1) * _SECOND - 1
 
@@ -33,6 +38,9 @@ def parse_duration(text: str) -> DurationValue:
     nanos = 0
     for amount, unit in _PART.findall(text):
         whole, _, fraction = amount.partition(".")
+        whole, fraction = whole.lstrip("0"), fraction[:_MAX_DIGITS]
+        if len(whole) > _MAX_DIGITS:
+            raise CelError("type conversion error from 'string' to 'google.protobuf.Duration'")
         nanos += int(whole or "0") * _UNITS[unit] + int(fraction or "0") * _UNITS[unit] // 10 ** len(fraction)
     return _duration(-nanos if text.startswith("-") else nanos)
 
@@ -97,7 +105,7 @@ def _zone(name: str) -> tzinfo:
         return timezone(-offset if match.group(1) == "-" else offset)
     try:
         return ZoneInfo(name)
-    except (OSError, ValueError):
+    except (OSError, ValueError, KeyError):
         raise CelError(f"unknown time zone {name}") from None
 
 

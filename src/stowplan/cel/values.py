@@ -14,8 +14,8 @@ class CelError(Exception):
     """An evaluation that failed; logical operators may absorb it."""
 
 
-class CostExceededError(Exception):
-    """An evaluation that costs too much; nothing absorbs it."""
+class EvaluationStoppedError(Exception):
+    """An evaluation that reached a limit; nothing in the expression absorbs it."""
 
 
 NO_OVERLOAD = "no such overload"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stowplan import api
@@ -55,9 +55,13 @@ class RequestedDevices:
     def takes_all(self) -> bool:
         return self.spec.allocation_mode == ALL
 
-    def selects(self, device: PublishedDevice, node: NodeInfo) -> bool:
-        """Whether the device is of the kind that is asked for, and the node can reach it."""
+    def selects(self, device: PublishedDevice, node: NodeInfo, check_time: Callable[[], None] = lambda: None) -> bool:
+        """Whether the device matches all selectors and the node can reach it. `check_time` runs before each selector.
+
+        Raises AllocationError where a selector cannot be compiled or evaluated.
+        """
         for owner, number, selector in self.selectors:
+            check_time()
             if selector.error is not None:
                 raise AllocationError(f"{owner}: selector #{number}: CEL compile error: {selector.error}")
             verdict = device.verdict(selector)

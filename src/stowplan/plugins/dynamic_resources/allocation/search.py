@@ -101,9 +101,8 @@ class Search:
             raise SearchTimeoutError
 
     def _selects(self, wanted: RequestedDevices, device: PublishedDevice) -> bool:
-        """As the request has it. A selector may take its time, so that the clock is looked at before each."""
-        self._check_time()
-        return wanted.selects(device, self._node)
+        """Whether a device matches the request. A selector takes up to a second, so time is checked before each."""
+        return wanted.selects(device, self._node, self._check_time)
 
     def _demand(self, claim: WantedClaim, wanted: RequestedDevices) -> DeviceDemand:
         if not wanted.takes_all:

@@ -124,3 +124,12 @@ def test_selectors_that_take_their_time_are_broken_off_as_well(monkeypatch: pyte
     timed_out = AllocationFailure("node n: timed out trying to allocate devices", timed_out=True)
     assert Supply(many).allocate(claim(exactly(1, SMALL))) == timed_out
     assert Supply(many).allocate(claim(exactly("All", SMALL))) == timed_out
+
+
+def test_time_is_checked_between_the_selectors_of_one_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(10**6))
+    monkeypatch.setattr(search.time, "monotonic", lambda: next(now))
+    one = slice_("s", device("d0", size=2))
+    timed_out = AllocationFailure("node n: timed out trying to allocate devices", timed_out=True)
+    selectors = [f"device.attributes['d'].size > -{number}" for number in range(1, 20)]
+    assert Supply(one).allocate(claim(exactly(1, *selectors))) == timed_out

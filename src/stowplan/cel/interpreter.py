@@ -1,14 +1,29 @@
-"""A checked tree as closures, and the evaluation that they run in."""
+"""Checked syntax trees as closures, and the evaluation that they run in.
+
+Upstream: github.com/google/cel-go/interpreter/planner.go, github.com/google/cel-go/interpreter/interpretable.go
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from stowplan.cel.collections import LazyValue, bind, make_list, make_map
+from stowplan.cel.aggregates import (
+    LazyValue,
+    bind,
+    find,
+    index,
+    is_present,
+    make_list,
+    make_map,
+    present_index,
+    select,
+)
 from stowplan.cel.comprehensions import fold
-from stowplan.cel.functions import Overload
-from stowplan.cel.lookup import find, index, is_present, present_index, select
+from stowplan.cel.cost import Clock, CostTracker
+from stowplan.cel.library import Overload
+from stowplan.cel.regex import compile_regex
 from stowplan.cel.syntax import (
     BindNode,
     CallNode,
@@ -24,34 +39,25 @@ from stowplan.cel.syntax import (
 from stowplan.cel.values import (
     NO_OVERLOAD,
     CelError,
-    CostExceededError,
     Optional,
     TypeValue,
     type_name,
 )
 
-COST_LIMIT = 1_000_000
-"""What one evaluation may cost, in the units of the language's cost model."""
-
 _CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"))
-"""Done once, when all they depend on is a literal; then they cost nothing, and fail before anything is evaluated."""
+"""Conversions of literals are done once, at compile time: they cost nothing, and their errors are compile errors."""
 
 _UNGUARDED = frozenset(("contains", "endsWith", "startsWith"))
 
 
-class Evaluation:
-    """One run: the variables in sight, and what it cost so far."""
+class Evaluation(CostTracker):
+    """One run: the variables in scope and the cost so far."""
 
-    __slots__ = ("cost", "variables")
+    __slots__ = ("variables",)
 
-    def __init__(self, variables: dict[str, Any]) -> None:
+    def __init__(self, variables: dict[str, Any], clock: Clock = time.thread_time) -> None:
+        super().__init__(clock)
         self.variables = variables
-        self.cost = 0
-
-    def spend(self, cost: int) -> None:
-        self.cost += cost
-        if self.cost > COST_LIMIT:
-            raise CostExceededError
 
 
 Step: TypeAlias = Callable[[Evaluation], Any]
@@ -86,7 +92,7 @@ def plan(node: SyntaxNode, type_names: dict[str, str]) -> Step:
 
 
 def _shadowed(node: SyntaxNode) -> bool:
-    """Whether a name that is also a type's stands for a variable here."""
+    """Whether a name that is also the name of a type refers to a variable."""
     return node.type.name != "type"
 
 
@@ -135,7 +141,9 @@ def _call(node: CallNode, args: list[Step]) -> Step:
         case "_[?_]":
             return _index(present_index, *args)
     if node.function in _CONVERSIONS and isinstance(node.args[0], Literal):
-        return _constant(node.overloads[0].run(node.args[0].value))
+        return _constant(node.overloads[0].implementation(node.args[0].value))
+    if node.function in ("find", "findAll") and isinstance(node.args[0], Literal):
+        compile_regex(str(node.args[0].value))
     if len(node.overloads) == 1 and all(kind.name not in ("dyn", "any") for kind in _kinds(node)):
         return _direct(node.overloads[0], args)
     return _dispatched(node, args)
@@ -146,15 +154,17 @@ def _kinds(node: CallNode) -> list[Any]:
 
 
 def _direct(overload: Overload, args: list[Step]) -> Step:
-    function, cost = overload.run, overload.cost
+    function, cost = overload.implementation, overload.cost
+
+    def metered(run: Evaluation) -> Any:
+        return overload.call(run, [arg(run) for arg in args])
 
     def step(run: Evaluation) -> Any:
         values = [arg(run) for arg in args]
-        result = function(*values)
-        run.spend(cost(values, result))
-        return result
+        run.spend(cost(values))
+        return function(*values)
 
-    return step
+    return metered if overload.metered else step
 
 
 def _dispatched(node: CallNode, args: list[Step]) -> Step:
@@ -165,9 +175,7 @@ def _dispatched(node: CallNode, args: list[Step]) -> Step:
         values = [arg(run) for arg in args]
         for overload in overloads:
             if overload.accepts(values):
-                result = overload.run(*values)
-                run.spend(overload.cost(values, result))
-                return result
+                return overload.call(run, values)
         raise CelError(_refused(name, values))
 
     return step
@@ -182,7 +190,7 @@ def _refused(name: str, values: Sequence[Any]) -> str:
 
 
 def _logical(terms: list[Step], *, stop: bool) -> Step:
-    """Terms until one decides; an error counts only where none does."""
+    """Evaluate terms until one decides; an error is returned only if none does."""
 
     def step(run: Evaluation) -> bool:
         failure: CelError | None = None

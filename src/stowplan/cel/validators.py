@@ -87,7 +87,7 @@ class Validator:
                 if node.function == "matches":
                     compile_regex(str(first.value))
                 elif node.overloads:
-                    node.overloads[0].run(first.value)
+                    node.overloads[0].implementation(first.value)
             except CelError:
                 self.errors.append((f"invalid {node.function} argument", first.at))
         if node.function == "format" and isinstance(node.target, Literal) and isinstance(first, CreateList):
