@@ -142,7 +142,7 @@ def test_a_specification_that_leads_nowhere(specification: str, error: str) -> N
     ("name", "error"),
     [
         ("Unwilling", 'initializing plugin "never-ever": RuntimeError: not today'),
-        ("liar", "initializing plugin \"liar\": the factory returned 'a plugin', which is no Plugin"),
+        ("liar", "initializing plugin \"liar\": the factory returned 'a plugin', which is not a Plugin"),
         (
             "Careless",
             'running "never-ever" filter plugin: '

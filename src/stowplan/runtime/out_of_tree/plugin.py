@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stowplan import logs
 from stowplan.framework import (
@@ -38,17 +37,20 @@ from stowplan.framework.points import STEPS, Forwarding
 from stowplan.framework.safe_text import raised, shown
 from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.normalize import Raw
-from stowplan.runtime.out_of_tree.numbers import BEYOND_64_BITS, LARGEST, real
+from stowplan.runtime.out_of_tree.answer_checks import (
+    FRACTIONAL_NORMALIZERS,
+    ScoreChecks,
+    array,
+    checked_status,
+    sort_key_types,
+    unexpected,
+)
 from stowplan.runtime.out_of_tree.template_only_pod import TemplateOnlyPod
-from stowplan.runtime.points.cycle_error import CycleError, failed_at
 
 T = TypeVar("T")
 log = logs.get(__name__)
 
 _STACK_TRACE_VERBOSITY = 5
-
-_IN_FRACTIONS = ("min-max", "reverse")
-_PLAIN = (float, int)
 
 
 class OutOfTreePlugin(InTreePlugin):
@@ -58,13 +60,14 @@ class OutOfTreePlugin(InTreePlugin):
     """
 
     def __init__(self, inner: Plugin, on_uncacheable: Callable[[], None]) -> None:
-        Plugin.__init__(self, inner.args, inner.handle)  # InTreePlugin's columns are not for out-of-tree plugins.
+        Plugin.__init__(self, inner.args, inner.handle)  # Without the cache columns of InTreePlugin.
         self.inner = inner
         self.name = inner.name  # type: ignore[misc]
         self.scope = inner.scope  # type: ignore[misc]
         self.normalize = inner.normalize  # type: ignore[misc]
         self.parallel_pre_bind = inner.parallel_pre_bind  # type: ignore[misc]
         self.reads = inner.reads  # type: ignore[misc]
+        self.checks = ScoreChecks(inner)
         self._on_uncacheable = on_uncacheable
         self._sort_key_types: tuple[type, ...] | None = None
         kind = type(inner)
@@ -73,15 +76,15 @@ class OutOfTreePlugin(InTreePlugin):
         self.has_pre_score = implements(kind, "pre_score")
         self.has_normalize_nodes = implements(kind, "normalize_nodes")
         self.has_normalize_score = implements(kind, "normalize_score")
-        self.raw_type: type[np.generic] = np.float64 if self.normalize in _IN_FRACTIONS else np.int64
+        self.raw_type: type[np.generic] = np.float64 if self.normalize in FRACTIONAL_NORMALIZERS else np.int64
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | Iterable[str] | None:
         answer = self._call("pre_filter", self.inner.pre_filter, state, pod, nodes)
         if answer is None or isinstance(answer, Status):
             return self._status(answer)
         if isinstance(answer, str) or not isinstance(answer, Iterable):
-            return self._nonsense("pre_filter", answer, "a Status, node names or None")
-        # It may be a generator, which runs only now.
+            return unexpected("pre_filter", answer, "a Status, node names or None")
+        # The answer may be a generator, which raises only when it is read.
         names: Status | frozenset[str] = self._call("pre_filter", lambda: frozenset(map(str, answer)))
         return names
 
@@ -95,11 +98,11 @@ class OutOfTreePlugin(InTreePlugin):
             yield from self._vector_filter(state, pod, nodes)
             return
         masks: dict[Status, Mask] = {}
-        guarded, ask = self._guarded(pod), self.inner.filter
+        guarded, filter_node = self._guarded(pod), self.inner.filter
         for position, info in nodes.infos():
-            # As `_call` does it, without the cost of a call for each node.
+            # Inlined `_call`, to save a function call for each node.
             try:
-                answer = ask(state, guarded, info)
+                answer = filter_node(state, guarded, info)
             except KeyboardInterrupt:
                 raise
             except BaseException as problem:
@@ -122,7 +125,7 @@ class OutOfTreePlugin(InTreePlugin):
     def sort_key(self, item: QueuedPodInfo) -> tuple[Any, ...]:
         """The plugin's key after a 0. A pod without a valid key gets (1,) and goes behind the others."""
         key = self._call("sort_key", self.inner.sort_key, item)
-        types = _key_types(key)
+        types = sort_key_types(key)
         if types is None or types != (self._sort_key_types or types):
             if not isinstance(key, Status):
                 expected = "a tuple of numbers and strings, of the same length and types for all pods"
@@ -149,62 +152,36 @@ class OutOfTreePlugin(InTreePlugin):
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float | Status:
         if self.has_score_nodes and not implements(type(self.inner), "score"):
             return float(self.score_nodes(state, pod, _only(node))[0])
-        return self._checked(self._call("score", self.inner.score, state, self._guarded(pod), node))
+        return self.checks.score(self._call("score", self.inner.score, state, self._guarded(pod), node))
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Raw:
         raw: Raw = np.zeros(len(nodes), dtype=self.raw_type)
+        check = self.checks.score
         if self.has_score_nodes:
-            given = self._vector(
-                self._call("score_nodes", self.inner.score_nodes, state, self._guarded(pod), nodes), nodes
-            )
+            answer = self._call("score_nodes", self.inner.score_nodes, state, self._guarded(pod), nodes)
+            given = self.checks.vector(answer, nodes)
             for position, _ in nodes.infos():
-                raw[position] = self._checked(given[position])
+                raw[position] = check(given[position])
             return raw
         guarded = self._guarded(pod)
         for position, info in nodes.infos():
-            raw[position] = self._checked(self._call("score", self.inner.score, state, guarded, info))
+            raw[position] = check(self._call("score", self.inner.score, state, guarded, info))
         return raw
 
     def normalize_nodes(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
         if self.has_normalize_nodes:
             answer = self._call("normalize_nodes", self.inner.normalize_nodes, state, pod, scores, nodes)
-            return self._normalized_vector(answer, nodes)
+            return self.checks.normalized_vector(answer, nodes)
         if self.has_normalize_score:
             return self._normalized_by_name(state, pod, scores, nodes)
-        return scores  # They were looked at one by one as they were given.
-
-    def _normalized_vector(self, answer: object, nodes: Nodes) -> Scores:
-        if isinstance(answer, Status):
-            raise self._failed("normalize", answer)
-        if not isinstance(answer, np.ndarray) or answer.shape != (len(nodes),):
-            raise self._failed("normalize", self._not_a_vector("normalize_nodes", answer, nodes))
-        if answer.dtype.kind in "biuf" and bool(((answer >= 0) & (answer <= 100)).all()):
-            return answer.astype(np.int64)
-        values = answer.tolist()
-        normalized: Scores = np.zeros(len(nodes), dtype=np.int64)
-        for position, _ in nodes.infos():
-            normalized[position] = self._percentage("normalize_nodes", values[position])
-        return normalized
+        return scores  # Each was checked when the plugin returned it.
 
     def _normalized_by_name(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
         by_name: dict[str, Any] = {info.name: int(scores[position]) for position, info in nodes.infos()}
         status = self._status(self._call("normalize_score", self.inner.normalize_score, state, pod, by_name))
         if status is not None and status.code:
-            raise self._failed("normalize", status)
-        normalized: Scores = np.zeros(len(nodes), dtype=np.int64)
-        for position, info in nodes.infos():
-            if info.name not in by_name:
-                raise self._failed("normalize", error(f"normalize_score left no score for node {info.name}"))
-            normalized[position] = self._percentage("normalize_score", by_name[info.name])
-        return normalized
-
-    def _percentage(self, point: str, value: object) -> int:
-        number = real(value)
-        if number is None:
-            raise self._failed("normalize", self._nonsense(point, value, "numbers"))
-        if not 0 <= number <= 100:
-            raise failed_at("weigh", self.name, number)
-        return int(number)
+            raise self.checks.failure("normalize", status)
+        return self.checks.normalized_by_name(by_name, nodes)
 
     def signature(self, template: PodTemplate) -> Hashable:
         answer: Hashable = self._call("signature", _hashable, self.inner.signature, template)
@@ -221,9 +198,9 @@ class OutOfTreePlugin(InTreePlugin):
     def _call(self, point: str, method: Callable[..., Any], *args: Any) -> Any:
         try:
             return method(*args)
-        except KeyboardInterrupt:  # The plugin's own cannot be told from the user's.
+        except KeyboardInterrupt:  # Whether the plugin or the user raised it is unknown.
             raise
-        except BaseException as problem:  # No task of ours is cancelled in the middle of a plain function.
+        except BaseException as problem:  # Tasks are not cancelled inside a plain function.
             return self._raised(point, problem)
 
     def _raised(self, point: str, problem: BaseException) -> Status:
@@ -233,7 +210,7 @@ class OutOfTreePlugin(InTreePlugin):
         return error(text)
 
     async def _call_outside(self, point: str, method: Callable[..., Any], *args: Any) -> Status | None:
-        """Call a method that may block or be a coroutine, where that holds up nobody else."""
+        """Calls a method that may block or be a coroutine, as an instruction to the host."""
         answer = await Call(self.name, point, partial(method, *args))
         if isinstance(answer, Failure):
             log.warning("Plugin failed", plugin=self.name, err=f"{point} {answer.message}")
@@ -244,80 +221,14 @@ class OutOfTreePlugin(InTreePlugin):
         if answer is None:
             return None
         if not isinstance(answer, Status):
-            return self._nonsense("it", answer, "a Status or None")
-        return self._vetted(answer)
-
-    def _vetted(self, status: Status) -> Status:
-        """A status that can be put into words."""
-        if type(status.code) is not Code:
-            try:
-                status = Status(Code(status.code), *status.reasons, plugin=status.plugin, timeout=status.timeout)
-            except ValueError:
-                return error(f"it returned a Status with the code {shown(status.code)}, expected one of Code")
-        reasons: tuple[object, ...] = status.reasons
-        for reason in reasons:
-            if not isinstance(reason, str):
-                return error(f"it gave {shown(reason)} as a reason, expected a string")
-        return status
-
-    def _nonsense(self, point: str, answer: object, expected: str) -> Status:
-        return error(f"{point} returned {shown(answer)}, expected {expected}")
-
-    def _not_a_vector(self, point: str, answer: object, nodes: Nodes) -> Status:
-        return self._nonsense(point, answer, f"a vector of {len(nodes)} scores")
-
-    def _failed(self, point: str, status: Status) -> CycleError:
-        return failed_at(point, self.name, self._vetted(status).message)
-
-    def _vector(self, answer: object, nodes: Nodes) -> list[Any]:
-        """Scores as they were given for many nodes at once, or the end of the cycle."""
-        if isinstance(answer, Status):
-            raise self._failed("score", answer)
-        given = _array(answer)
-        if given.shape != (len(nodes),):
-            raise self._failed("score", self._not_a_vector("score_nodes", answer, nodes))
-        scores: list[Any] = given.tolist()
-        return scores
-
-    def _checked(self, answer: Any) -> float:
-        """A score as a number that the normaliser can use, or the end of the cycle."""
-        number = answer if type(answer) in _PLAIN else self._number(answer)
-        if self.inner.score_range is not None:
-            number = self._mapped(number, self.inner.score_range)
-        if not -LARGEST <= number <= LARGEST:
-            raise self._failed("score", self._nonsense("score", answer, "a number"))
-        if self.normalize not in _IN_FRACTIONS:
-            number = int(number)
-            if 0 <= number <= 100:
-                return number
-            own = self.has_normalize_nodes or self.has_normalize_score
-            if not own and (number < 0 or self.normalize is None):
-                raise failed_at("weigh", self.name, number)
-        if not -BEYOND_64_BITS <= number < BEYOND_64_BITS:
-            raise self._failed("score", self._nonsense("score", answer, "a number of at most 64 bits"))
-        return number
-
-    def _number(self, answer: object) -> float:
-        if isinstance(answer, Status):
-            raise self._failed("score", answer)
-        number = None if isinstance(answer, bool) else real(answer)
-        if number is None:
-            raise self._failed("score", self._nonsense("score", answer, "a number"))
-        return number
-
-    def _mapped(self, number: float, score_range: tuple[float, float]) -> float:
-        try:
-            low, high = score_range
-            return 100 * (number - low) / (high - low)
-        except Exception as problem:
-            text = f"score returned {shown(number)}, which cannot be mapped from score_range {shown(score_range)}"
-            raise self._failed("score", error(text)) from problem
+            return unexpected("it", answer, "a Status or None")
+        return checked_status(answer)
 
     def _guarded(self, pod: Pod) -> Pod:
-        return pod if self.scope == "cluster" else TemplateOnlyPod(pod, self._noticed)
+        return pod if self.scope == "cluster" else TemplateOnlyPod(pod, self._disable_caching)
 
-    def _noticed(self, attribute: str) -> None:
-        """The plugin read what differs from pod to pod: what it said of one pod must not be used for another."""
+    def _disable_caching(self, attribute: str) -> None:
+        """The plugin read a field that differs between pods of a template: its answers must not be kept from now on."""
         if self.scope != "cluster":
             log.warning(
                 "Plugin reads a field of the pod that is not part of its template; its results are no longer cached",
@@ -341,19 +252,19 @@ class OutOfTreePlugin(InTreePlugin):
     def _rejection(self, answer: object, nodes: Nodes) -> tuple[Mask, Status]:
         match answer:
             case (given, Status() as status):
-                mask = _array(given, np.bool_)
+                mask = array(given, np.bool_)
                 if mask.shape == (len(nodes),):
-                    return mask, self._vetted(status)
+                    return mask, checked_status(status)
         expected = "pairs of a mask over the nodes and a Status"
-        return np.ones(len(nodes), dtype=np.bool_), self._nonsense("filter_nodes", answer, expected)
+        return np.ones(len(nodes), dtype=np.bool_), unexpected("filter_nodes", answer, expected)
 
     @staticmethod
     def _first(answers: Iterable[tuple[Mask, Status]]) -> Status | None:
         found = [status for mask, status in answers if mask[0]]
         if not found:
             return None
-        hopeless = any(status.code == Code.UnschedulableAndUnresolvable for status in found)
-        code = Code.UnschedulableAndUnresolvable if hopeless else found[0].code
+        unresolvable = any(status.code == Code.UnschedulableAndUnresolvable for status in found)
+        code = Code.UnschedulableAndUnresolvable if unresolvable else found[0].code
         return Status(code, *(reason for status in found for reason in status.reasons))
 
 
@@ -374,14 +285,6 @@ for _step in STEPS:
         setattr(OutOfTreePlugin, _step.methods[0], _forwarding(_step.methods[0], _step.forwarding))
 
 
-def _key_types(key: object) -> tuple[type, ...] | None:
-    """The types of a sort key, float for every number; None where it is no tuple or cannot be compared."""
-    if not isinstance(key, tuple):
-        return None
-    types = tuple(float if isinstance(part, int | float) and part == part else type(part) for part in key)
-    return types if set(types) <= {float, str} else None
-
-
 def _only(node: NodeInfo) -> Nodes:
     slots = np.array([node.slot], dtype=np.intp)
     return Nodes(slots, 1, {node.slot: node})  # type: ignore[arg-type]
@@ -391,11 +294,3 @@ def _hashable(method: Callable[[PodTemplate], Hashable], template: PodTemplate) 
     answer = method(template)
     hash(answer)
     return answer
-
-
-def _array(given: object, dtype: type[np.generic] | None = None) -> NDArray[Any]:
-    """What a plugin gave for many nodes; without any dimension where no vector can be made of it."""
-    try:
-        return np.asarray(given, dtype=dtype)
-    except Exception:  # Lists of unequal length, among others.
-        return np.zeros(())

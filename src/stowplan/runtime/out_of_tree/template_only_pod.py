@@ -1,4 +1,4 @@
-"""The pod that a cached plugin is shown: it tells when something is read that other pods of the template lack."""
+"""The pod that plugins with kept answers receive: it reports reads of fields that differ within the template."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from typing import Any
 from stowplan.framework import Pod
 
 
-def _noticing(attribute: str) -> Any:
+def _reported(attribute: str) -> Any:
     def read(self: TemplateOnlyPod) -> Any:
-        self._noticed(attribute)
+        self._on_read(attribute)
         return getattr(self._pod, attribute)
 
     return property(read)
 
 
 class TemplateOnlyPod(Pod):
-    """Looks like the pod; reading its identity or its status is noticed."""
+    """Reads like the pod; reading its identity or its status is reported."""
 
-    __slots__ = ("_noticed", "_pod")
+    __slots__ = ("_on_read", "_pod")
 
-    def __init__(self, pod: Pod, noticed: Callable[[str], None]) -> None:
+    def __init__(self, pod: Pod, on_read: Callable[[str], None]) -> None:
         self._pod = pod
-        self._noticed = noticed
+        self._on_read = on_read
         self.template = pod.template
         self.namespace = pod.namespace
 
     @property
     def labels(self) -> Mapping[str, str]:  # type: ignore[override]
-        """Labels that all pods of the template share can be read freely; the others are this pod's own."""
+        """Labels that all pods of the template share are read freely; other labels belong to this pod."""
         if len(self._pod.labels) != len(self.template.labels):
-            self._noticed("labels")
+            self._on_read("labels")
         return self._pod.labels
 
-    name = _noticing("name")
-    uid = _noticing("uid")
-    node_name = _noticing("node_name")
-    nominated_node_name = _noticing("nominated_node_name")
-    generation = _noticing("generation")
-    start_time = _noticing("start_time")
-    terminating = _noticing("terminating")
-    being_preempted = _noticing("being_preempted")
-    used = _noticing("used")
-    source = _noticing("source")
-    object = _noticing("object")
+    name = _reported("name")
+    uid = _reported("uid")
+    node_name = _reported("node_name")
+    nominated_node_name = _reported("nominated_node_name")
+    generation = _reported("generation")
+    start_time = _reported("start_time")
+    terminating = _reported("terminating")
+    being_preempted = _reported("being_preempted")
+    used = _reported("used")
+    source = _reported("source")
+    object = _reported("object")

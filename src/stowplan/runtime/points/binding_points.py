@@ -15,7 +15,7 @@ from stowplan.framework import CancelledError, Code, CycleState, Plugin, Pod, St
 from stowplan.framework.points import BIND, ERROR_TEXTS, PERMIT, POST_BIND, PRE_BIND, RESERVE, STEPS
 from stowplan.framework.safe_text import shown
 from stowplan.plugins.default_binder import DefaultBinder
-from stowplan.runtime.points.waiting_pods import LONGEST_WAIT
+from stowplan.runtime.points.waiting_pods import MAX_PERMIT_WAIT_SECONDS
 
 if TYPE_CHECKING:
     from stowplan.framework import PodTemplate
@@ -92,7 +92,7 @@ async def run_permit(
             continue
         if status.code == Code.Wait:
             try:
-                waits[plugin.name] = float(min(status.timeout, LONGEST_WAIT))
+                waits[plugin.name] = float(min(status.timeout, MAX_PERMIT_WAIT_SECONDS))
             except Exception:
                 text = f"permit returned wait({shown(status.timeout)}), expected a number of seconds"
                 return _failure(PERMIT, plugin, error(text)), {}

@@ -1,4 +1,7 @@
-"""Running PostFilter for a pod that fits nowhere."""
+"""Running PostFilter for a pod that no node is feasible for.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (RunPostFilterPlugins)
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,17 @@ if TYPE_CHECKING:
 
 
 class PostFilterRound:
-    """What the plugins said so far. Success, an unresolvable rejection and an error each end the round; other
-    rejections are collected."""
+    """The results of the PostFilter plugins so far. Success, an unresolvable rejection and an error end the round;
+    other rejections are collected."""
 
     def __init__(self) -> None:
         self.message = ""
-        """What they say."""
         self.result: PostFilterResult | None = None
-        """What one of them proposes."""
+        """The nomination that a plugin proposes."""
         self._reasons: list[str] = []
 
     def ends_with(self, answer: Status | PostFilterResult | None) -> bool:
-        """Take in what a plugin says; whether no other is to be asked."""
+        """Adds the result of a plugin. Returns whether the round is over."""
         proposal = answer if isinstance(answer, PostFilterResult) else None
         status = answer.status if isinstance(answer, PostFilterResult) else answer
         if status is None or status.code == Code.Success:
@@ -38,9 +40,9 @@ class PostFilterRound:
 
 
 def run_post_filters(diagnosis: Diagnosis) -> PostFilterRound:
-    said = PostFilterRound()
+    found = PostFilterRound()
     statuses = diagnosis.node_statuses()
     for plugin in diagnosis.profile.post_filters:
-        if said.ends_with(plugin.post_filter(diagnosis.state, diagnosis.pod, statuses)):
+        if found.ends_with(plugin.post_filter(diagnosis.state, diagnosis.pod, statuses)):
             break
-    return said
+    return found

@@ -1,4 +1,7 @@
-"""Pods that Permit plugins hold back."""
+"""Pods that wait at Permit.
+
+Upstream: pkg/scheduler/framework/runtime/waiting_pods_map.go
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,23 @@ from threading import Lock
 from stowplan.framework import Code, Pod, Request, Status
 
 Defer = Callable[[Callable[[], None]], None]
-"""Does something at once, or later where it is safe."""
+"""Runs a callback at once, or later on the scheduler's thread."""
 
 
 def at_once(action: Callable[[], None]) -> None:
     action()
 
 
-LONGEST_WAIT = 15 * 60.0
-"""Seconds; a plugin that asks for more gets this."""
+MAX_PERMIT_WAIT_SECONDS = 15 * 60.0
+"""A plugin that returns a longer wait gets this."""
 
 REMOVED = "removed"
-"""What a pod is rejected with that goes away while it waits."""
+"""The reason for rejecting a waiting pod that was deleted."""
 
 
 class PermitVerdict(Request):
-    """Awaited by the binding cycle of a waiting pod: answered with None once all plugins allow it, else a Status."""
+    """Awaited by the binding cycle of a waiting pod. Answered with None once all plugins allow the pod, else with a
+    Status."""
 
     __slots__ = ("waiting",)
 
@@ -33,9 +37,9 @@ class PermitVerdict(Request):
 
 
 class WaitingPodEntry:
-    """A pod with the plugins that still hold it back. The first verdict counts, later ones change nothing.
+    """A waiting pod with the plugins that have not allowed it yet. The first verdict counts; later ones are ignored.
 
-    Plugins may give theirs from any thread; what follows from it happens where `defer` lets it.
+    Plugins may call `allow` and `reject` from any thread; callbacks run where `defer` runs them.
     """
 
     __slots__ = ("_defer", "_lock", "_on_verdict", "_pending", "_verdict", "pod")
@@ -65,11 +69,11 @@ class WaitingPodEntry:
         return self._settle(Status(Code.Unschedulable, reason, plugin=plugin))
 
     def preempt(self, plugin: str, reason: str) -> bool:
-        """Unlike a rejection this is no fault of the pod's: it is tried again after a pause."""
+        """Rejects the pod with an error, so that it is retried after a backoff instead of waiting for an event."""
         return self._settle(Status(Code.Error, reason, plugin=plugin))
 
     def when_settled(self, callback: Callable[[Status | None], None]) -> None:
-        """Call back with the verdict, at once where there is one."""
+        """Calls back with the verdict, at once if there is one."""
         if self._verdict is None:
             self._on_verdict.append(callback)
         else:
@@ -80,10 +84,10 @@ class WaitingPodEntry:
             if self._verdict is not None:
                 return False
             self._verdict = (verdict,)
-        self._defer(partial(self._tell, verdict))
+        self._defer(partial(self._notify, verdict))
         return True
 
-    def _tell(self, verdict: Status | None) -> None:
+    def _notify(self, verdict: Status | None) -> None:
         for callback in self._on_verdict:
             callback(verdict)
 

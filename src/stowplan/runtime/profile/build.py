@@ -1,4 +1,7 @@
-"""From a configuration to profiles."""
+"""Building profiles from a configuration.
+
+Upstream: pkg/scheduler/profile/profile.go (NewMap), pkg/scheduler/framework/runtime/framework.go (NewFramework)
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,7 @@ def _profile(
 
 
 def enable_everywhere(config: KubeSchedulerConfiguration, names: Collection[str]) -> KubeSchedulerConfiguration:
-    """Enable plugins that the configuration names nowhere at every point that they implement, in all profiles."""
+    """Enables plugins that the configuration does not mention, at every point that they implement, in all profiles."""
     profiles = []
     for profile in config.profiles:
         mentioned = _mentioned(profile.plugins)
@@ -107,13 +110,13 @@ def enable_everywhere(config: KubeSchedulerConfiguration, names: Collection[str]
 
 
 def _mentioned(plugins: Plugins) -> dict[str, None]:
-    """Every plugin that any list enables, in the order of first mention."""
+    """Every enabled plugin, in the order of first mention."""
     sets = [getattr(plugins, field) for field in plugins.__struct_fields__]
     return dict.fromkeys(plugin.name for plugin_set in sets for plugin in plugin_set.enabled)
 
 
 def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugin:
-    """A plugin of its factory; whatever that raises is told with the plugin's name."""
+    """Calls a plugin's factory. Exceptions become a PluginError that names the plugin."""
     try:
         plugin = factory(_decode_args(factory, name, args), handle)
     except (ConfigError, PluginError):
@@ -121,14 +124,14 @@ def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugi
     except Exception as problem:
         raise PluginError(f'initializing plugin "{name}": {type(problem).__name__}: {problem}') from problem
     if not isinstance(plugin, Plugin):
-        raise PluginError(f'initializing plugin "{name}": the factory returned {plugin!r:.100}, which is no Plugin')
+        raise PluginError(f'initializing plugin "{name}": the factory returned {plugin!r:.100}, which is not a Plugin')
     if not plugin.name:
         plugin.name = name  # type: ignore[misc]
     return plugin
 
 
 def _decode_args(factory: Factory, name: str, args: Any) -> Any:
-    """Args of a user's plugin as the struct that its class asks for, strictly."""
+    """Decodes the args of an out-of-tree plugin into its `Args` struct; unknown fields are errors."""
     wanted = getattr(factory, "Args", None)
     if wanted is None or isinstance(args, wanted):
         return args

@@ -1,4 +1,4 @@
-"""How the plugins of a profile can be run: which answers can be remembered for how long."""
+"""The plugins of a profile, sorted by what their answers depend on and so by how long they can be kept."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class PluginsByScope:
-    """The profile's plugins sorted by what their answers depend on; made anew when a plugin's scope changes.
+    """The profile's plugins sorted by scope; built again when a plugin's scope changes.
 
-    `of` leaves out those that have nothing to do with pods of a template.
+    `of` leaves out the plugins that do not concern pods of a template.
     """
 
     __slots__ = (
@@ -73,7 +73,7 @@ class PluginsByScope:
         self.other_scorers = [s for s in scorers if s not in known]
 
     def of(self, template: PodTemplate) -> PluginsByScope:
-        """The same without the plugins that pods of the template do not concern."""
+        """The same without the plugins that do not concern pods of the template."""
         concerned = tuple([plugin.concerns(template) for plugin in self._choosy])
         narrowed = self._narrowed.get(concerned)
         if narrowed is None:
@@ -88,7 +88,8 @@ def _without(names: frozenset[str], plugins: Iterable[InTreePlugin]) -> list[InT
 
 
 def _needs_all_scores(plugin: InTreePlugin) -> bool:
-    """Whether scores need more than a node at a time: a normaliser of the plugin's own, or what PreScore found."""
+    """Whether the scores of one node depend on other nodes: through the plugin's own normalisation, or through
+    PreScore."""
     if isinstance(plugin, OutOfTreePlugin):
         return plugin.has_normalize_nodes or plugin.has_normalize_score or plugin.has_pre_score
     return implements(type(plugin), "normalize_nodes")

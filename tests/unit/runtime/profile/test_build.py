@@ -142,8 +142,8 @@ def failing(args: Any, handle: Handle) -> Plugin:
     ("factory", "text"),
     [
         (failing, 'initializing plugin "x": OSError: no file'),
-        (lambda args, handle: 5, 'initializing plugin "x": the factory returned 5, which is no Plugin'),
-        (lambda args, handle: None, "which is no Plugin"),
+        (lambda args, handle: 5, 'initializing plugin "x": the factory returned 5, which is not a Plugin'),
+        (lambda args, handle: None, "which is not a Plugin"),
         (lambda: None, 'initializing plugin "x": TypeError'),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stowplan.runtime.out_of_tree.numbers import real
+from stowplan.runtime.out_of_tree.answer_checks import real
 
 
 @pytest.mark.parametrize(
