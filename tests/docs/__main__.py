@@ -1,4 +1,4 @@
-"""`python -m tests.docs` brings the generated parts of all pages up to date; with `picture` it draws the README's."""
+"""`python -m tests.docs` updates the generated parts of all pages; with `picture` it draws the README's picture."""
 
 import sys
 
@@ -13,4 +13,4 @@ for page in documentation():
     text = current(page)
     if text != page.text:
         page.path.write_text(text)
-        sys.stderr.write(f"{page.name}: brought up to date\n")
+        sys.stderr.write(f"{page.name}: updated\n")

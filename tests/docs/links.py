@@ -29,7 +29,7 @@ def resolve(page: Page, link: str) -> tuple[Path, str]:
 
 
 def orphans(pages: Sequence[Page]) -> list[str]:
-    """Pages of docs/ that nobody finds who starts at the README."""
+    """Pages of docs/ that are not reachable from the README."""
     by_path = {page.path: page for page in pages}
     waiting, found = [ROOT / "README.md"], set[Path]()
     while waiting:

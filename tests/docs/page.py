@@ -1,16 +1,16 @@
-"""A Markdown page taken apart: headings, links, fenced blocks, and what comments say about those.
+"""Parses a Markdown page: headings, links, fenced blocks, and the comments about them.
 
-A comment right before a block tells what to do with it:
+A comment right before a block is an instruction for the test:
 
     <!-- not run: needs a cluster -->        the block is not executed, for this reason
     <!-- file: rack_care.py -->              the block is the content of that file
     <!-- status: 3 -->                       the command ends with this exit status, not with 0
-    <!-- background: 127.0.0.1:12800 -->     the command goes on while the rest of the page is run; wait for the port,
-                                             which is another one, wherever the page names it
+    <!-- background: 127.0.0.1:12800 -->     the command runs while the rest of the page is run; wait for the port,
+                                             which the test replaces by a free one wherever the page names it
 
-Without one, `sh`, `console` and `python` blocks are executed, page by page in a folder of its own, from top to bottom.
-A `text` or `json` block right after a command is what it prints, and in `console` blocks so are the lines without `$`;
-`…` stands for anything, and alone on a line for any lines. `<!-- control plane -->` says that a page needs one.
+Without a comment, `sh`, `console` and `python` blocks are executed from top to bottom, in one folder per page.
+A `text` or `json` block right after a command is its output, and so are the lines without `$` in `console` blocks;
+`…` matches anything, and alone on a line any lines. `<!-- control plane -->` marks a page that needs one.
 """
 
 import re
@@ -41,9 +41,9 @@ class Block:
     line: int
     marks: Mapping[str, str] = field(default_factory=dict)
     after_previous: bool = False
-    """Whether nothing stands between it and the block before."""
+    """Whether it directly follows the previous block."""
     lead: str = ""
-    """What a reader sees between it and the block before: the text without comments."""
+    """The text between it and the previous block, without comments."""
 
 
 class Page:

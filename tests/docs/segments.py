@@ -1,4 +1,4 @@
-"""Parts of pages that follow from the code: between two comments, made by a function of `tests.docs.reference`.
+"""Generated parts of pages: between two comments, written by a function of `tests.docs.reference`.
 
 <!-- generated: plugin NodeName -->
 …
@@ -29,7 +29,7 @@ _SEGMENT = re.compile(rf"(<!-- generated: ([^\n]*?) -->\n).*?({re.escape(END)})"
 
 
 def current(page: Page) -> str:
-    """The page's text with its generated parts as they have to be."""
+    """The page's text with current generated parts."""
 
     def made(found: re.Match[str]) -> str:
         maker, *arguments = found[2].split()
@@ -39,5 +39,5 @@ def current(page: Page) -> str:
 
 
 def calls(page: Page) -> list[str]:
-    """What is generated in a page."""
+    """The generators used in a page."""
     return [found[2] for found in _SEGMENT.finditer(page.text)]

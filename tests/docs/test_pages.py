@@ -1,4 +1,4 @@
-"""The documentation, held to what it says."""
+"""Tests of the documentation: every block is run, links and generated parts are checked."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ TUTORIAL = [Page(ROOT / "docs" / "tutorial" / f"first-{name}.md") for name in ("
 
 
 def pages_to_run() -> Iterator[object]:
-    """Pages that share a folder: those of the tutorial do, in the order in which they are read; others are alone."""
+    """Groups of pages that share a folder: the tutorial in its order, and each other page alone."""
     others = [page for page in documentation() if page.name not in {page.name for page in TUTORIAL}]
     for pages in (TUTORIAL, *([page] for page in others)):
         if any(block.language in COMMANDS for page in pages for block in page.blocks):
@@ -55,8 +55,8 @@ def test_every_page_is_found_from_the_readme() -> None:
 
 
 @pytest.mark.parametrize("page", documentation(), ids=lambda page: page.name)
-def test_blocks_are_of_a_kind_that_is_known(page: Page) -> None:
-    """So that none escapes: languages by their one name, fences at the beginning of a line, data that parses."""
+def test_every_block_has_a_known_language(page: Page) -> None:
+    """Every block has a known language, fences start at the beginning of a line, and data parses."""
     assert "\n ```" not in page.text
     assert page.text.count("\n```") == 2 * len(page.blocks), "a fence is not closed"
     for block in page.blocks:
@@ -70,13 +70,13 @@ def test_blocks_are_of_a_kind_that_is_known(page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", documentation(), ids=lambda page: page.name)
-def test_readers_are_told_what_comments_tell_the_tests(page: Page) -> None:
-    """Comments are not shown: the text before a block has to name the file, or send the reader to another terminal."""
+def test_the_text_repeats_what_comments_say(page: Page) -> None:
+    """Comments are not rendered: the text before a block must name the file, or mention another terminal."""
     for block in page.blocks:
         if "file" in block.marks:
             assert f"`{block.marks['file']}`" in block.lead, f"{page.name}:{block.line}: save it as what?"
         if "background" in block.marks:
-            assert "terminal" in block.lead, f"{page.name}:{block.line}: it does not end, so where does one go on?"
+            assert "terminal" in block.lead, f"{page.name}:{block.line}: it does not end: mention another terminal"
 
 
 @pytest.mark.parametrize("page", [page for page in documentation() if calls(page)], ids=lambda page: page.name)
@@ -89,14 +89,14 @@ def test_every_default_plugin_has_its_part() -> None:
     assert calls(page) == ["default-plugins", *(f"plugin {name}" for name in DEFAULT_WEIGHTS)]
 
 
-def test_every_command_is_told_of_once() -> None:
+def test_every_command_is_documented_once() -> None:
     parts = [call.split() for page in documentation() for call in calls(page)]
     assert sorted(name for maker, *names in parts if maker == "commands" for name in names) == sorted(
         ("stowplan", *COMMAND_TABLE)
     )
 
 
-def test_recorded_verdicts_are_as_many_as_told() -> None:
+def test_the_number_of_recorded_verdicts_is_current() -> None:
     files = sorted((ROOT / "tests" / "conformance").glob("*.jsonl.gz"))
     cases = sum(gzip.decompress(file.read_bytes()).count(b"\n") for file in files)
     page = Page(ROOT / "docs" / "explanation" / "fidelity.md")

@@ -1,4 +1,4 @@
-"""The command line, as the commands themselves tell it."""
+"""The command-line reference, from the help of the commands."""
 
 from collections.abc import Iterator
 
@@ -7,12 +7,12 @@ import click
 from stowplan.cli.main import cli
 
 _HELP = ["-h", "--help"]
-"""As at the root: a command remembers the names with which it was first asked."""
+"""As at the root: click caches the help option of a command at its first use."""
 _WIDTH = 100
 
 
 def commands(*names: str) -> str:
-    """The help of these commands and those below them, under a heading each; `stowplan` stands for itself alone."""
+    """The help of these commands and their subcommands, each with a heading; `stowplan` is the root alone."""
     parts = []
     for path, command in _walk(("stowplan",), cli):
         if path[:2][-1] in names and not command.hidden:

@@ -1,4 +1,4 @@
-"""Configuration, from the structs that it is decoded into, with meanings written by hand."""
+"""The configuration reference, from the structs, with meanings from meanings.yaml."""
 
 import types
 from collections.abc import Iterator
@@ -21,18 +21,18 @@ _KINDS: dict[str, type[msgspec.Struct]] = {
     _SCHEDULER: KubeSchedulerConfiguration,
     "ExtenderServerConfiguration": ExtenderServerConfiguration,
 }
-_ROOMS = ("stowplan.config", "stowplan.extender")
+_PACKAGES = ("stowplan.config", "stowplan.extender")
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", bytes: "base64", Duration: "duration"}
 
 
 def fields(kind: str) -> str:
-    """A table for each struct, the outermost first; what several kinds share is told once."""
+    """A table per struct, the outermost first; structs that several kinds share appear once."""
     structs = [struct for struct in _structs(_KINDS[kind], []) if kind == _SCHEDULER or struct is not LeaderElection]
     return "\n".join(f"### {struct.__name__}\n\n{_lead(struct)}\n\n{_table(struct)}\n" for struct in structs)
 
 
 def args(plugin: str) -> str:
-    """The args of one plugin, with what they hold."""
+    """The args of one plugin, with nested structs."""
     structs = enumerate(_structs(ARGS[plugin], []))
     return "\n\n".join((f"`{struct.__name__}`:\n\n" if index else "") + _table(struct) for index, struct in structs)
 
@@ -47,15 +47,15 @@ def _table(struct: type[msgspec.Struct]) -> str:
 
 
 def _meaning(struct: type[msgspec.Struct], item: msgspec.structs.FieldInfo) -> str:
-    """What was written by hand, else the text below the field in the code."""
+    """From meanings.yaml, otherwise the docstring below the field."""
     written = meanings().get(struct.__name__, {}).get(item.encode_name) or members(struct).get(item.name)
-    assert written, f"meanings.yaml says nothing about {struct.__name__}.{item.encode_name}"
+    assert written, f"meanings.yaml has no text for {struct.__name__}.{item.encode_name}"
     return written
 
 
 @cache
 def meanings() -> dict[str, dict[str, str]]:
-    """By struct and field, as written by hand."""
+    """Texts of meanings.yaml by struct and field."""
     text = Path(__file__).with_name("meanings.yaml").read_text()
     known: dict[str, dict[str, str]] = yaml.safe_load(text)
     return known
@@ -76,7 +76,7 @@ def _structs(struct: type[msgspec.Struct], seen: list[type[msgspec.Struct]]) -> 
 
 def _inner(hint: Any) -> Iterator[type[msgspec.Struct]]:
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct) and hint is not Duration:
-        if hint.__module__.startswith(_ROOMS):
+        if hint.__module__.startswith(_PACKAGES):
             yield hint
     else:
         for argument in get_args(hint):
@@ -92,7 +92,7 @@ def _type(hint: Any) -> str:
     if origin in (Union, types.UnionType):
         return " or ".join(_type(part) for part in get_args(hint) if part is not type(None))
     if isinstance(hint, type):
-        return hint.__name__ if hint.__module__.startswith(_ROOMS) else f"Kubernetes' {hint.__name__}"
+        return hint.__name__ if hint.__module__.startswith(_PACKAGES) else f"Kubernetes' {hint.__name__}"
     return "any"
 
 

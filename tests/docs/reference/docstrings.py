@@ -1,4 +1,4 @@
-"""Texts that stand below the names which they explain."""
+"""Attribute docstrings."""
 
 import ast
 import inspect
@@ -8,7 +8,7 @@ from typing import Any
 
 @cache
 def members(cls: type) -> dict[str, str]:
-    """Names that a class defines in its body or sets in `__init__`, in order, with the strings below them."""
+    """Names defined in the class body or set in `__init__`, in order, with their docstrings."""
     tree = ast.parse(inspect.getsource(cls)).body[0]
     assert isinstance(tree, ast.ClassDef)
     found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The metrics of the scheduler, from their registry."""
+"""The metrics reference, from the registries."""
 
 from tests.docs.reference.tables import code, table
 
@@ -19,7 +19,7 @@ _REGISTRIES = {
 
 
 def described(which: str) -> str:
-    """Name, kind, labels, how far it may be relied upon, and meaning of each metric."""
+    """Name, kind, labels, stability level and HELP text of each metric."""
     rows = []
     for family in _REGISTRIES[which]()._families.values():
         stability, _, text = family.help_text.partition("] ")

@@ -1,4 +1,4 @@
-"""The default plugins: where they act, with what weight, what they say, and what wakes the pods that they refuse."""
+"""The default plugins: extension points, weights, reasons, args, and registered events."""
 
 import sys
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _SUMS = (Action.Update, Action.All)
 
 
 def overview() -> str:
-    """All of them, in the order in which they are asked."""
+    """All default plugins in order."""
     rows = []
     for name, weight in DEFAULT_WEIGHTS.items():
         rows.append((f"[{name}](#{name.lower()})", ", ".join(_points(REGISTRY[name])), str(weight) if weight else ""))
@@ -27,9 +27,9 @@ def overview() -> str:
 
 
 def facts(name: str) -> str:
-    """What the code says about one of them."""
+    """The generated part of one plugin."""
     plugin = REGISTRY[name]
-    parts = [f"Acts at {', '.join(_points(plugin))}."]
+    parts = [f"Extension points: {', '.join(_points(plugin))}."]
     if DEFAULT_WEIGHTS[name]:
         parts[0] += f" Weight {DEFAULT_WEIGHTS[name]}."
     reasons = sorted({(reason, status.code.name) for status in _statuses(plugin) for reason in status.reasons})
@@ -37,9 +37,9 @@ def facts(name: str) -> str:
         parts.append(table(("reason", "code"), [(code(reason), verdict) for reason, verdict in reasons]))
     if name in ARGS:
         parts.append(f"Args (`{ARGS[name].__name__}`):\n\n{args(name)}")
-    wakers = list(_wakers(plugin))
-    if wakers:
-        parts.append(f"Listens to: {', '.join(wakers)}.")
+    events = list(_registered(plugin))
+    if events:
+        parts.append(f"Registers for: {', '.join(events)}.")
     return "\n\n".join(parts)
 
 
@@ -48,7 +48,7 @@ def _points(plugin: type[Plugin]) -> list[str]:
 
 
 def _statuses(plugin: type[Plugin]) -> Iterator[Status]:
-    """The answers that stand as constants in the plugin's modules."""
+    """The statuses that are constants in the plugin's modules."""
     home = plugin.__module__.removeprefix(f"{PLUGINS}.").partition(".")[0]
     for name, module in tuple(sys.modules.items()):
         if f"{name}.".startswith(f"{PLUGINS}.{home}."):
@@ -59,11 +59,11 @@ def _statuses(plugin: type[Plugin]) -> Iterator[Status]:
 
 @cache
 def _instances() -> dict[str, Plugin]:
-    """Each plugin as the default profile has it."""
+    """Each plugin as built by the default profile."""
     return {plugin.name: plugin for plugins in World().profile.points.values() for plugin in plugins}
 
 
-def _wakers(plugin: type[Plugin]) -> Iterator[str]:
+def _registered(plugin: type[Plugin]) -> Iterator[str]:
     if not implements(plugin, "events_to_register"):
         return
     for registration in _instances()[plugin.name].events_to_register():

@@ -1,24 +1,24 @@
-"""Predicates and priorities of old, and what does their work today."""
+"""Predicates and priorities of Policy files, and the plugins that replace them."""
 
 from tests.docs.reference.tables import code, table
 
 from stowplan.config.conversion.policy_tables import MANDATORY, PREDICATES, PRIORITIES
 from stowplan.config.defaults import DEFAULT_WEIGHTS
 
-_GONE = {
+_REMOVED = {
     "AzureDiskLimits": "NodeVolumeLimits",
     "CinderLimits": "NodeVolumeLimits",
     "EBSLimits": "NodeVolumeLimits",
     "GCEPDLimits": "NodeVolumeLimits",
     "NodeLabel": "NodeAffinity, by `addedAffinity` in its args",
-    "NodePreferAvoidPods": "nothing; taint such nodes `PreferNoSchedule`",
-    "NodeResourceLimits": "nothing",
+    "NodePreferAvoidPods": "none; taint such nodes `PreferNoSchedule`",
+    "NodeResourceLimits": "none",
     "NodeResourcesLeastAllocated": "NodeResourcesFit, strategy `LeastAllocated`",
     "NodeResourcesMostAllocated": "NodeResourcesFit, strategy `MostAllocated`",
     "RequestedToCapacityRatio": "NodeResourcesFit, strategy `RequestedToCapacityRatio`",
     "SelectorSpread": "PodTopologySpread, by its default constraints",
-    "ServiceAffinity": "nothing; pod affinity, or a plugin of your own",
-    "": "nothing; it made no difference",
+    "ServiceAffinity": "none; use pod affinity, or your own plugin",
+    "": "none; it had no effect",
 }
 
 
@@ -26,16 +26,16 @@ def predicates() -> str:
     rows = []
     for name in sorted(PREDICATES):
         always = " (always on)" if name in MANDATORY else ""
-        rows.append((code(name), ", ".join(map(_today, PREDICATES[name])) + always))
-    return table(("predicate", "today"), rows)
+        rows.append((code(name), ", ".join(map(_plugin, PREDICATES[name])) + always))
+    return table(("predicate", "plugin"), rows)
 
 
 def priorities() -> str:
-    return table(("priority", "today"), [(code(name), _today(PRIORITIES[name])) for name in sorted(PRIORITIES)])
+    return table(("priority", "plugin"), [(code(name), _plugin(PRIORITIES[name])) for name in sorted(PRIORITIES)])
 
 
-def _today(plugin: str) -> str:
-    """A default plugin by its name, linked; of the others what took their place."""
+def _plugin(plugin: str) -> str:
+    """A link to a default plugin, or the replacement of a removed one."""
     if plugin in DEFAULT_WEIGHTS:
         return f"[{plugin}](../reference/default-plugins.md#{plugin.lower()})"
-    return _GONE[plugin]
+    return _REMOVED[plugin]
