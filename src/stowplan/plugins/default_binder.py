@@ -1,4 +1,7 @@
-"""DefaultBinder: tells the API server where the pod goes."""
+"""DefaultBinder: binds the pod through the API server.
+
+Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from stowplan.plugins.base import InTreePlugin
 
 
 class DefaultBinder(InTreePlugin):
-    """Asks for the Binding to be written."""
+    """Awaits a Bind instruction."""
 
     name = "DefaultBinder"
 

@@ -1,4 +1,7 @@
-"""DefaultPreemption: evict pods of lower priority to make room."""
+"""DefaultPreemption: evicts pods of lower priority to make room.
+
+Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ WAITING = fwk.Status(
 )
 
 
-def _not_by_itself(pod: fwk.Pod, old: object, new: object) -> fwk.QueueingHint:
-    """Victims that are gone wake the pod through the plugins that had rejected it."""
+def _after_pod_delete(pod: fwk.Pod, old: object, new: object) -> fwk.QueueingHint:
+    """The deletion of victims wakes the pod through the plugins that rejected it."""
     return fwk.QueueingHint.QueueSkip
 
 
@@ -23,7 +26,8 @@ def _rejection(why: str) -> fwk.Status:
 
 
 class DefaultPreemption(InTreePlugin):
-    """Nominates the node where evictions cost least. The search itself is the runtime's: it needs all filters."""
+    """Nominates the node with the least costly evictions. The search is in `runtime.preemption`: it needs all
+    filters."""
 
     name = NAME
     reads = ("PodDisruptionBudget",)
@@ -43,4 +47,4 @@ class DefaultPreemption(InTreePlugin):
         return outcome
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
-        return (fwk.on(fwk.EventResource.Pod, fwk.Action.Delete, _not_by_itself),)
+        return (fwk.on(fwk.EventResource.Pod, fwk.Action.Delete, _after_pod_delete),)

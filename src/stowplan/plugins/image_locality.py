@@ -1,4 +1,7 @@
-"""ImageLocality: nodes that already hold the pod's images, weighed by size and by how common they are."""
+"""ImageLocality: prefers nodes that have the pod's images, weighted by size and by the share of nodes that have them.
+
+Upstream: pkg/scheduler/framework/plugins/imagelocality/image_locality.go
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ MOST_PER_CONTAINER = 1000 * MEBIBYTE
 
 
 def normalized_image_name(name: str) -> str:
-    """The name with a tag; a colon before the last slash belongs to a registry's port."""
+    """The name with a tag. A colon before the last slash belongs to the port of a registry."""
     return name if name.rfind(":") > name.rfind("/") else name + ":latest"
 
 
 class PodImages:
-    """The images of a template, each as often as it is mentioned, and the size that earns the full score."""
+    """The images of a template, one entry for each container, and the size that earns the full score."""
 
     __slots__ = ("images", "most")
 
@@ -35,7 +38,7 @@ class PodImages:
 
 
 class ImageLocality(InTreePlugin):
-    """Scores 0 to 100 by the megabytes that need not be pulled."""
+    """Scores 0 to 100 by the size of the images that are present."""
 
     name = NAME
     scope = "node"
@@ -69,7 +72,7 @@ class ImageLocality(InTreePlugin):
         sizes = np.zeros(self.nodes.high)
         for image in found:
             sizes[image.slot_array()] += self._scaled(image.size, len(image.slots))
-        # Sums and products stay far below what a float holds exactly, and the quotient is at most 100.
+        # Sums and products are exact in a float, and the quotient is at most 100.
         total: Floats = np.minimum(sizes[nodes.index], wanted.most)
         np.maximum(total, LEAST, out=total)
         total -= LEAST
@@ -81,10 +84,11 @@ class ImageLocality(InTreePlugin):
         return template.derive(ImageLocality, PodImages)
 
     def _scaled(self, size: int, nodes_with_image: int) -> int:
-        """An image that few nodes have counts less, lest those nodes attract every pod that needs it."""
+        """Scales the size by the share of nodes that have the image, so that few nodes do not attract every pod that
+        needs it."""
         return int(size * (nodes_with_image / len(self.nodes)))
 
 
 def _score(size: int, most: int) -> int:
-    """0 to 100 for what of the images is there, between what is too little to matter and what is all one can want."""
+    """0 to 100, linear in the size of the present images between the two thresholds."""
     return 100 * (min(max(size, LEAST), most) - LEAST) // (most - LEAST)

@@ -1,4 +1,7 @@
-"""NodeAffinity: node selectors and affinities of the pod, and the one that the configuration adds to every pod's."""
+"""NodeAffinity: node selector and node affinity of the pod, and the affinity that the configuration adds to all pods.
+
+Upstream: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ CONFLICT = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "pod affinity terms
 
 
 class NodeAffinity(InTreePlugin):
-    """Filters on what is required, scores what is preferred."""
+    """Filters by required terms, scores by preferred terms."""
 
     name = NAME
     scope = "node"
@@ -101,7 +104,7 @@ class NodeAffinity(InTreePlugin):
         return (fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeLabel, self._after_node_event),)
 
     def _after_node_event(self, pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
-        """A node helps if it matches now and, where it was known before, did not."""
+        """Queue if the node matches now and did not match before."""
         now = new is not None and self._accepts(pod, new)
         before = old is not None and self._accepts(pod, old)
         return fwk.QueueingHint.Queue if now and not before else fwk.QueueingHint.QueueSkip
@@ -137,9 +140,9 @@ def _compile_preferred(template: fwk.PodTemplate) -> CompiledPreferredTerms:
 
 
 def _named_nodes(template: fwk.PodTemplate) -> frozenset[str] | None:
-    """The only nodes that the required terms can mean, where each of them names some; else None.
+    """The node names that the required terms allow, if every term names nodes; else None.
 
-    This is how a DaemonSet's pod, which is tied to one node, is spared a look at all the others.
+    The pod of a DaemonSet, which is tied to one node, is thus not compared with the others.
     """
     affinity = _node_affinity(template)
     required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None

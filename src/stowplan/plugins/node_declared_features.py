@@ -1,4 +1,7 @@
-"""NodeDeclaredFeatures: pods that rely on a kubelet's feature go where the node declares it."""
+"""NodeDeclaredFeatures: pods that need a kubelet feature run on nodes that declare it.
+
+Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,12 @@ RULES: Final[dict[str, Callable[[api.PodSpec], bool]]] = {
     "RestartAllContainersOnContainerExits": _restarts_all_containers,
     "UserNamespacesHostNetworkSupport": _shares_host_network_in_user_namespace,
 }
-"""Which pods need which feature; what kubelets declare besides matters to updates of running pods alone."""
+"""The pods that need a feature, by feature. Other features that kubelets declare concern updates of running pods
+only."""
 
 
 class NodeDeclaredFeatures(InTreePlugin):
-    """Few pods need any feature, and the others are none of its business."""
+    """Concerns only pods that need a feature."""
 
     name = NAME
     scope = "node"
@@ -72,7 +76,8 @@ def _required(template: fwk.PodTemplate) -> frozenset[str]:
 
 @lru_cache(1024)
 def _recognised(declared: tuple[str, ...]) -> frozenset[str]:
-    """The features that kube-scheduler sees in the list: it walks it as sorted, and so misses what is out of order."""
+    """The features that kube-scheduler finds in the list. It expects a sorted list and misses features that are out of
+    order."""
     seen = []
     highest = ""
     for name in declared:

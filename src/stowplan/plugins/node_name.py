@@ -1,4 +1,7 @@
-"""NodeName: a pod that names a node goes there or nowhere."""
+"""NodeName: a pod with spec.nodeName runs on that node only.
+
+Upstream: pkg/scheduler/framework/plugins/nodename/node_name.go
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,13 @@ OTHER_NODE = fwk.Status(
 
 
 class NodeName(InTreePlugin):
-    """The requested name is each pod's own and no part of its template, hence cluster scope."""
+    """The requested name belongs to the pod and not to its template, hence cluster scope."""
 
     name = NAME
     scope = "cluster"
 
     def idle_filter(self, pod: fwk.Pod) -> bool:
-        """Pods that name a node while they are pending are judged without a plan."""
+        """Pending pods with a node name are decided without a plan."""
         return not pod.node_name
 
     def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:

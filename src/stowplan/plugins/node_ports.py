@@ -1,4 +1,7 @@
-"""NodePorts: host ports that are taken on a node keep pods away that want them too."""
+"""NodePorts: rejects nodes on which a host port of the pod is in use.
+
+Upstream: pkg/scheduler/framework/plugins/nodeports/node_ports.go
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ TAKEN = fwk.Status(fwk.Code.Unschedulable, "node(s) didn't have free ports for t
 
 
 class NodePorts(InTreePlugin):
-    """Reads the live table of ports in use; nothing is kept for the cycle."""
+    """Reads the cache's table of ports in use; writes no cycle state."""
 
     name = NAME
     scope = "node+pods"
@@ -52,7 +55,7 @@ class NodePorts(InTreePlugin):
 
 
 def _after_pod_deletion(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
-    """A pod that was on a node, or had one reserved, helps if it gave back a port that is wanted."""
+    """Queue if the deleted pod was assigned or nominated to a node and had one of the ports."""
     if old is None or not (old.node_name or old.nominated_node_name):
         return fwk.QueueingHint.QueueSkip
     freed = PortTable()

@@ -1,4 +1,7 @@
-"""NodeResourcesBalancedAllocation: nodes whose resources would be used more evenly with the pod than without it."""
+"""NodeResourcesBalancedAllocation: prefers nodes whose resources would be used more evenly with the pod.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from stowplan.cache.columns import Column, Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource
 from stowplan.config.args import NodeResourcesBalancedAllocationArgs
-from stowplan.plugins.base import BALANCED, CpuAndMemory, InTreePlugin, ScoringTeam
+from stowplan.plugins.base import BALANCED, CpuAndMemory, InTreePlugin, SharedScorer
 
 NAME = "NodeResourcesBalancedAllocation"
 
 
 class ResourceFraction(NamedTuple):
-    """One resource: where its amounts are, and what the pod adds to them."""
+    """One resource: its columns, and the amount that the pod adds."""
 
     allocatable: Column
     requested: Column
@@ -28,7 +31,7 @@ class ResourceFraction(NamedTuple):
 
 
 class NodeResourcesBalancedAllocation(InTreePlugin):
-    """Scores 75 where the balance stays, up to 100 where it improves, down to 50 where it suffers."""
+    """Scores 75 if the balance stays the same, up to 100 if it improves, down to 50 if it gets worse."""
 
     name = NAME
     scope = "node+pods"
@@ -37,12 +40,12 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
     def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self._resources = tuple(spec.name for spec in args.resources)
-        self._usual = set(self._resources) == {"cpu", "memory"}
-        """Whether this is kube-scheduler's default, which has a short way of its own."""
+        self._is_default = set(self._resources) == {"cpu", "memory"}
+        """Whether the resources are kube-scheduler's defaults, for which there is a faster computation."""
         self._cpu_and_memory: CpuAndMemory = self.nodes.derive(CpuAndMemory)
 
     def concerns(self, template: fwk.PodTemplate) -> bool:
-        for name in self._resources:  # asked for every new template, hence no generator
+        for name in self._resources:  # Called for every new template; a generator would be slower.
             if template.requests.get(name, 0):
                 return True
         return not self._resources
@@ -55,14 +58,14 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
     def slot_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         return template.derive((self, "scorer"), self._make_scorer)
 
-    def scoring_team(self) -> tuple[ScoringTeam, str] | None:
-        return (self._cpu_and_memory, BALANCED) if self._usual else None
+    def shared_scorer(self) -> tuple[SharedScorer, str] | None:
+        return (self._cpu_and_memory, BALANCED) if self._is_default else None
 
     def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         return self.slot_scorer(pod.template)(node.slot)
 
     def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
-        if self._usual and self._cpu_and_memory.applicable():
+        if self._is_default and self._cpu_and_memory.applicable():
             return self._cpu_and_memory.scores(BALANCED, pod.template, nodes)
         parts = self._parts(pod.template)
         after = _balance_of_nodes(self.nodes, parts, nodes, with_pod=True)
@@ -83,9 +86,9 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
         )
 
     def _make_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
-        """Bound to a template; written out where the configuration is the default."""
+        """The scorer of a template; specialised for the default configuration."""
         general = self._make_general_scorer(template)
-        if not self._usual:
+        if not self._is_default:
             return general
         one, other = self._parts(template)
         cpus, used_cpus, asked_cpu = one.allocatable.values, one.requested.values, one.request
@@ -153,7 +156,7 @@ def _balance_of_nodes(
 
 
 def _deviation(fractions: list[tuple[Floats, Floats]], count: int) -> Floats:
-    """The general case: any number of resources, some of which some nodes do not have."""
+    """The general case: any number of resources, some of which some nodes lack."""
     total = np.zeros(count)
     present = np.zeros(count)
     for fraction, capacity in fractions:
@@ -171,7 +174,7 @@ def _deviation(fractions: list[tuple[Floats, Floats]], count: int) -> Floats:
 
 
 def _pair_deviation(fractions: list[tuple[Floats, Floats]], count: int) -> Floats:
-    """|first - second| / 2 over the two resources that a node has, computed in upstream's own order of operations."""
+    """|first - second| / 2 over the two resources of a node, in upstream's order of operations."""
     first = np.zeros(count)
     second = np.zeros(count)
     seen = np.zeros(count, dtype=np.int64)

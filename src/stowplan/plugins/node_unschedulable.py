@@ -1,4 +1,7 @@
-"""NodeUnschedulable: cordoned nodes take only pods that tolerate it."""
+"""NodeUnschedulable: cordoned nodes accept only pods that tolerate the cordon.
+
+Upstream: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from stowplan.plugins.base import InTreePlugin
 NAME = "NodeUnschedulable"
 CORDONED = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "node(s) were unschedulable", plugin=NAME)
 
-_CORDON = api.Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
-"""The taint that stands for spec.unschedulable, whether or not the node carries it."""
+_UNSCHEDULABLE_TAINT = api.Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
+"""The taint for spec.unschedulable, whether or not the node has it."""
 
 
 class NodeUnschedulable(InTreePlugin):
-    """Concerned with the pods that do not tolerate the cordon."""
+    """Concerns the pods that do not tolerate the taint."""
 
     name = NAME
     scope = "node"
@@ -45,11 +48,11 @@ class NodeUnschedulable(InTreePlugin):
 
 
 def _tolerates_cordon(template: fwk.PodTemplate) -> bool:
-    return template.derive(NAME, lambda t: api.tolerated(_CORDON, t.spec.tolerations))
+    return template.derive(NAME, lambda t: api.tolerated(_UNSCHEDULABLE_TAINT, t.spec.tolerations))
 
 
 def _after_node_event(pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
-    """A node helps when it comes without a cordon, or loses its own."""
+    """Queue if a node without cordon is added, or if a node is uncordoned."""
     open_now = new is not None and not new.spec.unschedulable
     closed_before = old is None or old.spec.unschedulable
     return fwk.QueueingHint.Queue if open_now and closed_before else fwk.QueueingHint.QueueSkip

@@ -1,4 +1,7 @@
-"""PrioritySort: the order of the queue."""
+"""PrioritySort: orders the queue.
+
+Upstream: pkg/scheduler/framework/plugins/queuesort/priority_sort.go
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from stowplan.plugins.base import InTreePlugin
 
 
 class PrioritySort(InTreePlugin):
-    """Higher priority first; among equals, whoever entered the queue earlier."""
+    """Higher priority first; with equal priority, the pod that entered the queue first."""
 
     name = "PrioritySort"
 

@@ -1,4 +1,7 @@
-"""All in-tree plugins by name."""
+"""All in-tree plugins by name.
+
+Upstream: pkg/scheduler/framework/plugins/registry.go
+"""
 
 from __future__ import annotations
 

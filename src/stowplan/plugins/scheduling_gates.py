@@ -1,4 +1,7 @@
-"""SchedulingGates: pods that still have gates are kept out of the queue."""
+"""SchedulingGates: pods with gates stay out of the queue.
+
+Upstream: pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ NAME = "SchedulingGates"
 
 
 class SchedulingGates(InTreePlugin):
-    """Whoever put a gate on a pod takes it away when the pod may be scheduled."""
+    """The controller that set a gate removes it when the pod may be scheduled."""
 
     name = NAME
 

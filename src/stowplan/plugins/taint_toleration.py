@@ -1,4 +1,7 @@
-"""TaintToleration: taints that the pod does not tolerate keep it off a node, or make the node less attractive."""
+"""TaintToleration: rejects nodes with taints that the pod does not tolerate, and prefers nodes without soft taints.
+
+Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go
+"""
 
 from __future__ import annotations
 
@@ -15,30 +18,31 @@ NAME = "TaintToleration"
 UNTOLERATED = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "node(s) had untolerated taint(s)", plugin=NAME)
 
 
-class Tables:
-    """What a pod's tolerations mean for every distinct set of taints that nodes have."""
+class TaintSets:
+    """For each distinct set of taints in the cluster: whether a template tolerates it, and its count of untolerated
+    soft taints."""
 
-    __slots__ = ("_preferring", "_tolerations", "any_counts", "any_repelled", "counts", "repelled")
+    __slots__ = ("_soft_tolerations", "_tolerations", "any_counts", "any_untolerated", "counts", "untolerated")
 
     def __init__(self, template: fwk.PodTemplate) -> None:
         self._tolerations = template.spec.tolerations
-        self._preferring = [t for t in self._tolerations if t.effect in ("", PREFER_NO_SCHEDULE)]
-        self.repelled: list[bool] = []
+        self._soft_tolerations = [t for t in self._tolerations if t.effect in ("", PREFER_NO_SCHEDULE)]
+        self.untolerated: list[bool] = []
         self.counts: list[int] = []
-        self.any_repelled = self.any_counts = False
+        self.any_untolerated = self.any_counts = False
 
-    def extend(self, taint_sets: list[tuple[api.Taint, ...]]) -> Tables:
-        if len(self.repelled) < len(taint_sets):
-            for taints in taint_sets[len(self.repelled) :]:
-                self.repelled.append(find_untolerated(taints, self._tolerations) is not None)
+    def extend(self, taint_sets: list[tuple[api.Taint, ...]]) -> TaintSets:
+        if len(self.untolerated) < len(taint_sets):
+            for taints in taint_sets[len(self.untolerated) :]:
+                self.untolerated.append(find_untolerated(taints, self._tolerations) is not None)
                 soft = (taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE)
-                self.counts.append(sum(not tolerated(taint, self._preferring) for taint in soft))
-            self.any_repelled, self.any_counts = any(self.repelled), any(self.counts)
+                self.counts.append(sum(not tolerated(taint, self._soft_tolerations) for taint in soft))
+            self.any_untolerated, self.any_counts = any(self.untolerated), any(self.counts)
         return self
 
 
 class TaintToleration(InTreePlugin):
-    """Filters on NoSchedule and NoExecute, scores on PreferNoSchedule."""
+    """Filters by NoSchedule and NoExecute, scores by PreferNoSchedule."""
 
     name = NAME
     scope = "node"
@@ -49,26 +53,26 @@ class TaintToleration(InTreePlugin):
         return template.spec.tolerations
 
     def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
-        return UNTOLERATED if self._tables(pod.template).repelled[int(self.nodes.taint_set[node.slot])] else None
+        return UNTOLERATED if self._taint_sets(pod.template).untolerated[int(self.nodes.taint_set[node.slot])] else None
 
     def filter_nodes(
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
     ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
-        tables = self._tables(pod.template)
-        if tables.any_repelled:
-            yield np.array(tables.repelled)[nodes.read(self.nodes.taint_set)], UNTOLERATED
+        sets = self._taint_sets(pod.template)
+        if sets.any_untolerated:
+            yield np.array(sets.untolerated)[nodes.read(self.nodes.taint_set)], UNTOLERATED
 
     def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> None:
         return None
 
     def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
-        return self._tables(pod.template).counts[int(self.nodes.taint_set[node.slot])]
+        return self._taint_sets(pod.template).counts[int(self.nodes.taint_set[node.slot])]
 
     def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
-        tables = self._tables(pod.template)
-        if not tables.any_counts:
+        sets = self._taint_sets(pod.template)
+        if not sets.any_counts:
             return fwk.no_scores(len(nodes))
-        counts: fwk.Scores = np.array(tables.counts, dtype=np.int64)[nodes.read(self.nodes.taint_set)]
+        counts: fwk.Scores = np.array(sets.counts, dtype=np.int64)[nodes.read(self.nodes.taint_set)]
         return counts
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
@@ -77,17 +81,17 @@ class TaintToleration(InTreePlugin):
             fwk.on(fwk.EventResource.Pod, fwk.Action.UpdatePodToleration, self._after_toleration_event),
         )
 
-    def _tables(self, template: fwk.PodTemplate) -> Tables:
-        return template.derive(self, Tables).extend(self.nodes.taint_sets)
+    def _taint_sets(self, template: fwk.PodTemplate) -> TaintSets:
+        return template.derive(self, TaintSets).extend(self.nodes.taint_sets)
 
     def _after_node_event(self, pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
-        """A node helps if it is tolerated now and, where it was known before, was not."""
+        """Queue if the pod tolerates the node now and did not before."""
         now = new is not None and self._tolerates(pod, new)
         before = old is not None and self._tolerates(pod, old)
         return fwk.QueueingHint.Queue if now and not before else fwk.QueueingHint.QueueSkip
 
     def _after_toleration_event(self, pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
-        """Only the pod's own tolerations matter to it."""
+        """Queue if the pod itself got tolerations."""
         own = new is not None and new.uid == pod.uid
         return fwk.QueueingHint.Queue if own else fwk.QueueingHint.QueueSkip
 

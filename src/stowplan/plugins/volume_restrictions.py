@@ -1,4 +1,7 @@
-"""VolumeRestrictions: disks that only one pod of a node may write to, and claims that one pod has for itself."""
+"""VolumeRestrictions: disks that only one pod on a node may write to, and ReadWriteOncePod claims.
+
+Upstream: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 
 
 class ClaimConflicts:
-    """The pod's ReadWriteOncePod claims, and how often pods on nodes refer to them."""
+    """The pod's ReadWriteOncePod claims, and the number of references to them by pods on nodes."""
 
     __slots__ = ("claims", "count")
 
@@ -37,12 +40,13 @@ class ClaimConflicts:
         return ClaimConflicts(self.claims, self.count)
 
     def uses_of(self, pod: fwk.Pod) -> int:
-        """How often a pod refers to the claims: by name alone, kube-scheduler does not compare namespaces here."""
+        """The number of a pod's references to the claims, by name only: kube-scheduler does not compare namespaces
+        here."""
         return sum(name in self.claims for name in claim_names(pod)) if self.claims else 0
 
 
 class VolumeRestrictions(InTreePlugin):
-    """Knows Google's, Amazon's, Ceph's and iSCSI disks in the pod's spec, and claims by their access mode."""
+    """Checks GCE, AWS, Ceph and iSCSI disks in the pod's spec, and the access mode of claims."""
 
     name = NAME
     reads = ("PersistentVolumeClaim",)
@@ -103,7 +107,7 @@ class VolumeRestrictions(InTreePlugin):
         )
 
     def _after_pod_delete(self, pod: fwk.Pod, old: fwk.Pod, new: None) -> fwk.QueueingHint:
-        """A pod of the namespace helps if it had one of the disks or claims; access modes are not looked up."""
+        """Queue if a deleted pod of the namespace had one of the disks or claims; access modes are not compared."""
         if old.namespace != pod.namespace:
             return fwk.QueueingHint.QueueSkip
         frees = disks_conflict(exclusive_disks(pod.template), old) or not set(claim_names(pod)).isdisjoint(
@@ -117,12 +121,12 @@ class VolumeRestrictions(InTreePlugin):
 
 
 def exclusive_disks(template: fwk.PodTemplate) -> tuple[api.Volume, ...]:
-    """The volumes in a pod's spec that other pods on the node may be in the way of."""
+    """The volumes in a pod's spec that can conflict with those of other pods on the node."""
     return template.derive((NAME, "disks"), _find_exclusive_disks) if template.spec.volumes else ()
 
 
 def disks_conflict(disks: Iterable[api.Volume], other: fwk.Pod) -> bool:
-    """Whether another pod has one of the disks in a way that excludes a second user."""
+    """Whether another pod uses one of the disks in a way that excludes a second user."""
     return any(_conflict(disk, theirs) for theirs in exclusive_disks(other.template) for disk in disks)
 
 
@@ -138,7 +142,7 @@ def _find_exclusive_disks(template: fwk.PodTemplate) -> tuple[api.Volume, ...]:
 
 
 def _conflict(a: api.Volume, b: api.Volume) -> bool:
-    """Two users of one disk conflict unless both only read; EBS volumes allow no second user at all."""
+    """Two users of one disk conflict unless both only read. EBS volumes allow no second user."""
     if a.gce_persistent_disk is not None and b.gce_persistent_disk is not None:
         gce, other_gce = a.gce_persistent_disk, b.gce_persistent_disk
         return gce.pd_name == other_gce.pd_name and not (gce.read_only and other_gce.read_only)

@@ -1,4 +1,7 @@
-"""VolumeZone: a pod goes only where the zone and region labels of its persistent volumes say."""
+"""VolumeZone: a pod runs only in the zones and regions of its persistent volumes.
+
+Upstream: pkg/scheduler/framework/plugins/volumezone/volume_zone.go
+"""
 
 from __future__ import annotations
 
@@ -31,18 +34,18 @@ STATE = "PreFilter" + NAME
 ZONE_CONFLICT = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "node(s) had no available volume zone", plugin=NAME)
 
 TOPOLOGY_LABELS = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
-"""The labels that matter, each with the one that a node may have in its stead."""
+"""The topology labels of volumes, each with the label that a node may have instead."""
 
 
 class Topology(NamedTuple):
-    """A topology label of a persistent volume: the values that a node's label may have."""
+    """A topology label of a persistent volume, with the values that a node may have."""
 
     key: str
     values: frozenset[str]
 
 
 class VolumeZone(InTreePlugin):
-    """Looks at the labels of bound volumes alone; unbound claims have no zone yet."""
+    """Reads the labels of bound volumes only; unbound claims have no zone yet."""
 
     name = NAME
     reads = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
@@ -71,7 +74,7 @@ class VolumeZone(InTreePlugin):
             return required
         labels = node.labels
         if not any(key in labels for key in TOPOLOGY_LABELS):
-            return None  # a cluster of a single zone need not label its nodes
+            return None  # Nodes of a single-zone cluster may have no labels.
         for key, values in required:
             if labels.get(key, labels.get(TOPOLOGY_LABELS[key])) not in values:
                 return ZONE_CONFLICT
@@ -107,7 +110,7 @@ class VolumeZone(InTreePlugin):
         )
 
     def _required(self, state: fwk.CycleState, pod: fwk.Pod) -> list[Topology] | fwk.Status:
-        """What PreFilter found out; in a profile without it, Filter does so itself."""
+        """The result of PreFilter; computed here in a profile without PreFilter."""
         known: list[Topology] | None = state.get(STATE)
         return self._topologies(pod) if known is None else known
 
@@ -121,7 +124,7 @@ class VolumeZone(InTreePlugin):
         return found
 
     def _topologies_of_claim(self, pod: fwk.Pod, name: str) -> list[Topology] | str:
-        """The topology labels of the volume that a claim is bound to, or what is wrong with the claim."""
+        """The topology labels of the volume that a claim is bound to, or an error text."""
         if not name:
             return "PersistentVolumeClaim had no name"
         claim = self.claims.get(name, pod.namespace)
@@ -144,7 +147,7 @@ class VolumeZone(InTreePlugin):
         return match_requirements(self.nodes, (requirement(key, IN, values),), nodes.index)
 
     def _after_storage_class_add(self, pod: fwk.Pod, old: None, new: api.StorageClass) -> fwk.QueueingHint:
-        """Claims of a class that binds at once wait for a volume all the same."""
+        """Claims of a class with immediate binding wait for a volume too."""
         waits = new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
         return fwk.QueueingHint.Queue if waits else fwk.QueueingHint.QueueSkip
 
@@ -162,7 +165,7 @@ class VolumeZone(InTreePlugin):
 
 
 def topologies_of(volume: api.PersistentVolume) -> list[Topology]:
-    """The topology labels of a volume; a label with an empty zone in its list counts as none."""
+    """The topology labels of a volume. A label with an empty zone in its list is ignored."""
     found = []
     for key in TOPOLOGY_LABELS:
         if key in volume.metadata.labels:

@@ -26,5 +26,7 @@ def test_the_hooks_promise_nothing_by_default() -> None:
     silent = plugin(InTreePlugin)
     nodes = Nodes(slice(0, 2), 2, [None] * 2)
     assert silent.passing_nodes(CycleState(), None, nodes).tolist() == [True, True]
-    assert silent.slot_filter(None) is silent.slot_scorer(None) is silent.scoring_team() is silent.demands(None) is None
+    assert (
+        silent.slot_filter(None) is silent.slot_scorer(None) is silent.shared_scorer() is silent.demands(None) is None
+    )
     assert (silent.idle_filter(None), silent.idle_score(None), silent.template_only) == (False, False, False)

@@ -1,12 +1,13 @@
-"""What in-tree plugins share.
+"""Code that in-tree plugins share.
 
-Belongs here: the class that they all extend, and what more than one of them would otherwise work out by itself. Does
-not belong here: any rule that a single plugin decides by. Other plugins import from this package, not from its modules.
+Belongs here: the class that all in-tree plugins extend, and computations that more than one plugin uses. Does not
+belong here: rules of a single plugin. May import: what `plugins` may. Plugins import from this package, not from its
+modules.
 """
 
 from stowplan.plugins.base.cpu_and_memory import BALANCED, LEAST_ALLOCATED, CpuAndMemory
 from stowplan.plugins.base.node_facts import EXACT_IN_FLOAT
-from stowplan.plugins.base.plugin import Demand, InTreePlugin, ScoringTeam
+from stowplan.plugins.base.plugin import Demand, InTreePlugin, SharedScorer
 
 __all__ = [
     "BALANCED",
@@ -15,5 +16,5 @@ __all__ = [
     "CpuAndMemory",
     "Demand",
     "InTreePlugin",
-    "ScoringTeam",
+    "SharedScorer",
 ]

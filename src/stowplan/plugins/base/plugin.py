@@ -25,7 +25,7 @@ class Demand(NamedTuple):
     """The reason for rejecting a node that has less."""
 
 
-class ScoringTeam(Protocol):
+class SharedScorer(Protocol):
     """Scores nodes for several plugins in one call, for plugins that share most of their arithmetic."""
 
     def total(self, template: PodTemplate, nodes: Nodes, weights: Mapping[str, int]) -> NDArray[Any] | None:
@@ -62,8 +62,8 @@ class InTreePlugin(Plugin):
         """`score` as a function of the slot, for a plugin that reads nothing but template and node; else None."""
         return None
 
-    def scoring_team(self) -> tuple[ScoringTeam, str] | None:
-        """The team that scores many nodes for this plugin, and the plugin's part in it; None for no team.
+    def shared_scorer(self) -> tuple[SharedScorer, str] | None:
+        """The object that scores many nodes for this plugin and others, and the name of this plugin's part; or None.
 
         Only for plugins whose scores are not normalised. `score_nodes` remains the definition.
         """

@@ -11,7 +11,7 @@ from stowplan.cache.columns import Column
 from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
 from stowplan.cache.requests import is_extended_resource
 from stowplan.config.args import NodeResourcesFitArgs
-from stowplan.plugins.base import LEAST_ALLOCATED, CpuAndMemory, Demand, InTreePlugin, ScoringTeam
+from stowplan.plugins.base import LEAST_ALLOCATED, CpuAndMemory, Demand, InTreePlugin, SharedScorer
 from stowplan.plugins.node_resources_fit import hints
 from stowplan.plugins.node_resources_fit.scoring import StrategyScorer
 
@@ -97,7 +97,7 @@ class NodeResourcesFit(InTreePlugin):
     def slot_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         return self._strategy.scorer(template)
 
-    def scoring_team(self) -> tuple[ScoringTeam, str] | None:
+    def shared_scorer(self) -> tuple[SharedScorer, str] | None:
         return (self._resources, LEAST_ALLOCATED) if self._strategy.usual else None
 
     def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stowplan.framework import Code, CycleState, Nodes, Pod, Scores, Slots, implements
-from stowplan.plugins.base import ScoringTeam
+from stowplan.plugins.base import SharedScorer
 from stowplan.runtime.decide.normalize import NORMALIZERS, Raw
 from stowplan.runtime.points.cycle_error import failed_at
 
@@ -35,7 +35,7 @@ class Summed:
         teams: dict[int, _Team] = {}
         self._alone = []
         for scorer in self._scorers:
-            found = scorer.plugin.scoring_team()
+            found = scorer.plugin.shared_scorer()
             if found is None:
                 self._alone.append(scorer)
             else:
@@ -60,7 +60,7 @@ class Summed:
 
 
 class _Team(NamedTuple):
-    team: ScoringTeam
+    team: SharedScorer
     weights: dict[str, int]
     """By part."""
     members: list[Weighted]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.builders import World, node, pod
 
 from stowplan.framework import Code, CycleState, Nodes, Pod, PodTemplate, Scores, Status
-from stowplan.plugins.base import InTreePlugin, ScoringTeam
+from stowplan.plugins.base import InTreePlugin, SharedScorer
 from stowplan.runtime.decide.plan_parts import Weighted
 from stowplan.runtime.decide.scoring import Summed, run_pre_scores
 from stowplan.runtime.points.cycle_error import CycleError
@@ -33,7 +33,7 @@ class Member(InTreePlugin):
         self.points = points
         self.team = None if team is None else (team, part)
 
-    def scoring_team(self) -> tuple[ScoringTeam, str] | None:
+    def shared_scorer(self) -> tuple[SharedScorer, str] | None:
         return self.team
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
