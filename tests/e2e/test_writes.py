@@ -96,7 +96,7 @@ class Hands:
             return str(self._kube_api.get("Pod", pod.name, pod.namespace)["metadata"]["resourceVersion"])
 
         async def play() -> list[Any]:
-            writer = Writer(connection, sweep_every=0.05)
+            writer = Writer(connection, sweep_seconds=0.05)
             recorder = EventRecorder(Writer(connection), version_of=version_of, hostname="host")
             executor = InstructionExecutor(writer, recorder)
             answers: dict[Instruction, Any] = {}
@@ -275,7 +275,7 @@ def test_bindings_survive_faults(
     fault: Drop | Delay | Reply,
     times: int,
 ) -> None:
-    monkeypatch.setattr("stowplan.cluster.write_client.write_request.TIMEOUT", 0.5)
+    monkeypatch.setattr("stowplan.cluster.write_client.write_request.TIMEOUT_SECONDS", 0.5)
     proxy = start_fault_proxy()
     kube_api.create_all([node("ant"), *(pod(name, namespace) for name in "abc")])
     rule = proxy.add(Rule(fault, method="POST", path="/binding$", times=times))

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from itertools import cycle
 from typing import NamedTuple
 
-from stowplan.cluster import bodies, messages, protobuf
+from stowplan.cluster import protobuf, wire
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
-from stowplan.cluster.write_client import CONNECTIONS, Writer, WriteRequest
+from stowplan.cluster.write_client import MAX_CONNECTIONS, Writer, WriteRequest
 
 CONTROLLER = "ceiling"
 
@@ -42,7 +42,7 @@ class UpperBoundClient(NamedTuple):
 
 
 async def measure_ceiling(
-    connection: Connection, pods: Sequence[PodKey], node_names: Sequence[str], connections: int = CONNECTIONS
+    connection: Connection, pods: Sequence[PodKey], node_names: Sequence[str], connections: int = MAX_CONNECTIONS
 ) -> UpperBoundClient:
     """Bind pods to nodes round robin, an event each. Raises ClusterError if the server refuses any of it."""
     run = _Run(Writer(connection, connections=connections), len(pods))
@@ -61,7 +61,7 @@ class _Run:
         self.writer = writer
         self.left = pods
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.common = messages.reporter(CONTROLLER, CONTROLLER, "Normal", "Scheduled", "Binding")
+        self.common = wire.reporter(CONTROLLER, CONTROLLER, "Normal", "Scheduled", "Binding")
 
     def fail(self, error: ClusterError) -> None:
         if not self.done.done():
@@ -97,8 +97,8 @@ class _Binding(_Step):
     __slots__ = ("_node_name", "_pod")
 
     def __init__(self, run: _Run, pod: PodKey, node_name: str) -> None:
-        path = bodies.binding_path(pod.namespace, pod.name)
-        super().__init__(run, path, messages.binding(*pod, node_name=node_name))
+        path = wire.binding_path(pod.namespace, pod.name)
+        super().__init__(run, path, wire.binding(*pod, node_name=node_name))
         self._pod = pod
         self._node_name = node_name
 
@@ -112,16 +112,16 @@ class _Event(_Step):
     def __init__(self, run: _Run, pod: PodKey, node_name: str) -> None:
         namespace = pod.namespace.encode()
         now = time.time()
-        fields = messages.event(
-            messages.event_name(pod.name, int(now * 1e9)),
+        fields = wire.event(
+            wire.event_name(pod.name, int(now * 1e9)),
             namespace,
             now,
-            messages.pod_reference(*pod, resource_version=""),
+            wire.pod_reference(*pod, resource_version=""),
             b"",
             f"Successfully assigned {pod.namespace}/{pod.name} to {node_name}",
             run.common,
         )
-        super().__init__(run, bodies.events_path(namespace), messages.event_body(fields))
+        super().__init__(run, wire.events_path(namespace), wire.event_body(fields))
 
     def go_on(self) -> None:
         self._run.left -= 1

@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable
 
 from stowplan import api, logs
-from stowplan.cluster import bodies, messages, protobuf
+from stowplan.cluster import protobuf, wire
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.event_series import FINISH_AFTER, Series, SeriesBook
-from stowplan.cluster.write_client import CONNECTIONS, ClosedError, Writer, WriteRequest
+from stowplan.cluster.write_client import MAX_CONNECTIONS, ClosedError, Writer, WriteRequest
 from stowplan.cluster.writes.api_failures import SUCCESS
 from stowplan.framework import EmitEvent, Pod
 
@@ -41,7 +41,7 @@ class EventRecorder:
         version_of: Callable[[Pod], str] = lambda pod: "",
         hostname: str = "",
         clock: Callable[[], float] = time.time,
-        at_once: int = CONNECTIONS,
+        at_once: int = MAX_CONNECTIONS,
         most_waiting: int = MOST_WAITING,
         try_again_after: float = TRY_AGAIN_AFTER,
         rng: random.Random | None = None,
@@ -62,7 +62,7 @@ class EventRecorder:
         self._series = SeriesBook(self._report)
         self._looking_over: asyncio.TimerHandle | None = None
         self._commons: dict[tuple[str, str, str, str], bytes] = {}
-        self._micro_time = bodies.MicroTime()
+        self._micro_time = wire.MicroTime()
         self._last_number = 0
         self._logged_reasons: set[str] = set()
         self.dropped = 0
@@ -80,7 +80,7 @@ class EventRecorder:
 
     def record(self, regarding: api.ObjectReference, controller: str, reason: str, note: str) -> None:
         """Have a normal event about any object written."""
-        what = (self._common(controller, "Normal", reason, reason), messages.reference(regarding), b"")
+        what = (self._common(controller, "Normal", reason, reason), wire.reference(regarding), b"")
         self._record((regarding.namespace or "default").encode(), regarding.name, what, note, repeatable=True)
 
     async def drain(self, timeout: float) -> bool:
@@ -100,29 +100,29 @@ class EventRecorder:
             return
         common, regarding, related = what
         name = self._name(of, now)
-        fields = messages.event(name, namespace, now, regarding, related, note, common)
-        path = bodies.events_path(namespace)
+        fields = wire.event(name, namespace, now, regarding, related, note, common)
+        path = wire.events_path(namespace)
         series = None
         if repeatable:
             series = Series(what, b"%b/%b" % (path, name), fields, now)
             self._series.add(series)
             self._keep_looking_over()
-        self._enqueue(_EventExchange(self, b"POST", path, messages.event_body(fields), series))
+        self._enqueue(_EventExchange(self, b"POST", path, wire.event_body(fields), series))
 
     def _common(self, controller: str, type_: str, reason: str, action: str) -> bytes:
         key = (controller, type_, reason, action)
         common = self._commons.get(key)
         if common is None:
-            common = self._commons[key] = messages.reporter(controller, self._hostname, type_, reason, action)
+            common = self._commons[key] = wire.reporter(controller, self._hostname, type_, reason, action)
         return common
 
     def _reference(self, pod: Pod) -> bytes:
-        return messages.pod_reference(pod.namespace, pod.name, pod.uid, self._version_of(pod))
+        return wire.pod_reference(pod.namespace, pod.name, pod.uid, self._version_of(pod))
 
     def _name(self, of: str, now: float) -> bytes:
         """A name that no other event has: that of the pod, and a number that grows with time."""
         self._last_number = number = max(int(now * 1e9), self._last_number + 1)
-        return messages.event_name(of, number)
+        return wire.event_name(of, number)
 
     # Sending
     def _enqueue(self, exchange: _EventExchange) -> None:
@@ -168,7 +168,7 @@ class EventRecorder:
         series = exchange.series
         if series is not None and exchange.method == b"PATCH" and error.reason == "NotFound":
             # The server has discarded the event since. It may have another one made of it, with the count.
-            body = messages.event_body(series.fields())
+            body = wire.event_body(series.fields())
             self._enqueue(_EventExchange(self, b"POST", series.collection, body, series))
         elif error.reason != "AlreadyExists":
             self._drop(exchange, "Server rejected event (will not retry!)", error.reason, error.message)
@@ -205,7 +205,7 @@ class _EventExchange(WriteRequest):
     accept = protobuf.MEDIA_TYPE
 
     def __init__(self, recorder: EventRecorder, method: bytes, path: bytes, body: bytes, series: Series | None) -> None:
-        super().__init__(method, path, body, protobuf.MEDIA_TYPE if method == b"POST" else bodies.STRATEGIC_MERGE_PATCH)
+        super().__init__(method, path, body, protobuf.MEDIA_TYPE if method == b"POST" else wire.STRATEGIC_MERGE_PATCH)
         self._recorder = recorder
         self.series = series
         self.attempts = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from stowplan.cluster import bodies, messages
+from stowplan.cluster import wire
 
 FINISH_AFTER = 360.0
 """Seconds of silence after which an event is not expected again; also how often that is looked at."""
@@ -39,9 +39,9 @@ class Series:
 
     def fields(self) -> bytes:
         """Of an event that the server is to make anew, with the count."""
-        return self._fields + messages.series(self.count, self.seen_at)
+        return self._fields + wire.series(self.count, self.seen_at)
 
-    def patch(self, micro_time: bodies.MicroTime) -> bytes:
+    def patch(self, micro_time: wire.MicroTime) -> bytes:
         """What tells the server the count; patches are JSON."""
         return b'{"series":{"count":%d,"lastObservedTime":"%b"}}' % (self.count, micro_time(self.seen_at))
 

@@ -11,10 +11,8 @@ from typing import NamedTuple
 from stowplan import api
 from stowplan.engine.state import EngineState
 from stowplan.framework import Code, EmitEvent, PatchStatus, Pod, QueuedPodInfo, Status
+from stowplan.framework.instructions import encode_note
 from stowplan.runtime.decide.fit_error import histogram
-
-MAX_NOTE_BYTES = 1024
-_ELLIPSIS = " ..."
 
 
 class Failed(NamedTuple):
@@ -71,7 +69,8 @@ class FailureHandler:
             state.nominator.add(known.pod, failed.nominate or "")
         if failed.status.code is Code.Skip:
             return  # All Bind plugins skipped the pod; that is not reported as a failure.
-        state.outbox.append(EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", _note(failed.message)))
+        note = encode_note(failed.message).decode()
+        state.outbox.append(EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", note))
         self._patch(known.pod, failed)
 
     def _patch(self, pod: Pod, failed: Failed) -> None:
@@ -100,11 +99,3 @@ class FailureHandler:
 def _encodable(message: str) -> str:
     """Without lone surrogates, which plugins may get from file names and which cannot be encoded."""
     return message if message.isascii() else message.encode(errors="replace").decode()
-
-
-def _note(message: str) -> str:
-    """The message, cut to the API's limit for an event's note."""
-    encoded = message.encode()
-    if len(encoded) <= MAX_NOTE_BYTES:
-        return message
-    return encoded[: MAX_NOTE_BYTES - len(_ELLIPSIS)].decode(errors="ignore") + _ELLIPSIS

@@ -79,6 +79,19 @@ class Evict(Request):
         self.condition = condition
 
 
+MAX_NOTE_BYTES = 1024
+"""The API server's limit for an event's note."""
+_ELLIPSIS = b" ..."
+
+
+def encode_note(note: str) -> bytes:
+    """An event's note in UTF-8, truncated to the limit as kube-scheduler's truncateMessage does."""
+    encoded = note.encode(errors="replace")
+    if len(encoded) <= MAX_NOTE_BYTES:
+        return encoded
+    return encoded[: MAX_NOTE_BYTES - len(_ELLIPSIS)].decode(errors="ignore").encode() + _ELLIPSIS
+
+
 class EmitEvent(Instruction):
     """Record an event about a pod."""
 

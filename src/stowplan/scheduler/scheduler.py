@@ -16,7 +16,7 @@ from stowplan.cluster.executor import InstructionExecutor
 from stowplan.cluster.leader_election import ElectorThread
 from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.reflector import REQUIRED_KINDS, UNFINISHED_PODS, EventSink, Reflector, watched_kinds
-from stowplan.cluster.write_client import CONNECTIONS, Observe, Writer
+from stowplan.cluster.write_client import MAX_CONNECTIONS, Observe, Writer
 from stowplan.config.feature_gates import TAINT_RULES
 from stowplan.config.options import Options
 from stowplan.engine import CheckedEngine, Engine, Observer
@@ -50,7 +50,7 @@ class SchedulerSettings:
     keep_objects: bool = False
     extenders: tuple[HttpExtender, ...] = ()
     check_invariants: bool = False
-    connections: int = CONNECTIONS
+    connections: int = MAX_CONNECTIONS
     rng: random.Random = field(default_factory=random.Random)
 
     @property

@@ -4,9 +4,9 @@ import json
 
 from tests.unit.cluster.proto_json import to_json
 
-from stowplan.cluster import messages
-from stowplan.cluster.bodies import MicroTime
+from stowplan.cluster import wire
 from stowplan.cluster.event_series import FINISH_AFTER, REFRESH_EVERY, Series, SeriesBook
+from stowplan.cluster.wire import MicroTime
 
 
 class Book:
@@ -33,7 +33,7 @@ def test_the_second_time_is_told_and_further_ones_are_counted() -> None:
     assert json.loads(series.patch(MicroTime())) == {
         "series": {"count": 5, "lastObservedTime": "1970-01-01T00:00:04.000000Z"}
     }
-    assert to_json(messages.event_body(series.fields()))["series"] == json.loads(series.patch(MicroTime()))["series"]
+    assert to_json(wire.event_body(series.fields()))["series"] == json.loads(series.patch(MicroTime()))["series"]
     assert not book.book.saw_again("b", 0.0)
 
 

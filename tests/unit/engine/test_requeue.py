@@ -8,8 +8,9 @@ import pytest
 from tests.builders import node, pod
 from tests.builders.engine_host import NOW, Host
 
-from stowplan.engine.requeue import MAX_NOTE_BYTES, Failed
+from stowplan.engine.requeue import Failed
 from stowplan.framework import Code, EmitEvent, PatchStatus, Status
+from stowplan.framework.instructions import MAX_NOTE_BYTES
 
 NO_ROOM = (
     "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "

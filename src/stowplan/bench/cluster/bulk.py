@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterable
 from itertools import islice
 
-from stowplan.cluster.bodies import MERGE_PATCH
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
+from stowplan.cluster.wire import MERGE_PATCH
 from stowplan.cluster.write_client import JSON, Writer, WriteRequest
 
 _AT_ONCE = 64

@@ -12,7 +12,7 @@ from stowplan.bench.cluster.objects import Written
 from stowplan.bench.cluster.workload import ClusterWorkload
 from stowplan.bench.nodes import node_name
 from stowplan.cluster.kubeconfig import load_connection
-from stowplan.cluster.paths import collection_path
+from stowplan.cluster.wire import collection_path
 from stowplan.testing import ADMIN, ControlPlane, KubeApi, cpu_seconds
 
 NAMESPACE = "default"

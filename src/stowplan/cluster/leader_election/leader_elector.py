@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from stowplan import logs
 from stowplan.cluster.errors import ClusterError
-from stowplan.cluster.failure_log import FailureLog
 from stowplan.cluster.leader_election.election_rules import ElectionRules
 from stowplan.cluster.leader_election.lease_lock import Lock
+from stowplan.cluster.retry import FailureLog
 from stowplan.config.types import LeaderElection
 
 JITTER = 1.2

@@ -6,7 +6,7 @@ from stowplan.api import LeaseSpec, codec
 from stowplan.api.kinds import KINDS
 from stowplan.cluster.client import Client
 from stowplan.cluster.errors import ApiError, ClusterError
-from stowplan.cluster.paths import collection_path, object_path
+from stowplan.cluster.wire import collection_path, object_path
 
 _LEASE = KINDS["Lease"]
 

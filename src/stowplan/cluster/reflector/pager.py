@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from stowplan.api.kinds import Kind
 from stowplan.cluster.client import Client
 from stowplan.cluster.errors import ApiError
-from stowplan.cluster.paths import collection_path
 from stowplan.cluster.reflector.watch_frames import Decoder, Item
+from stowplan.cluster.wire import collection_path
 
 PAGE = 500
 

@@ -18,12 +18,11 @@ from stowplan import logs
 from stowplan.api.kinds import Kind
 from stowplan.cluster.client import Client
 from stowplan.cluster.errors import ApiError, ClusterError, ConnectionFailedError, UntrustedServerError
-from stowplan.cluster.failure_log import FailureLog
-from stowplan.cluster.paths import collection_path
-from stowplan.cluster.reflector.backoff import RetryBackoff
 from stowplan.cluster.reflector.known_objects import KnownObjects
 from stowplan.cluster.reflector.pager import PAGE, is_expired, list_pages
 from stowplan.cluster.reflector.watch_frames import Decoder, FrameSplitter, Item, MalformedReplyError, WatchEvent
+from stowplan.cluster.retry import FailureLog, RetryBackoff
+from stowplan.cluster.wire import collection_path
 
 UNFINISHED_PODS = "status.phase!=Succeeded,status.phase!=Failed"
 """The field selector for pods: a pod that finishes leaves the selection, which its watch tells as a deletion."""

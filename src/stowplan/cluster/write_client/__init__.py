@@ -1,14 +1,25 @@
-"""A lean HTTP/1.1 client for writes, where the scheduler's own CPU per request counts.
+"""HTTP/1.1 client for writes, where the scheduler's CPU time per request limits its throughput.
 
-Belongs here: kept-alive connections with one request on each at a time, their pool, and what HTTP says about requests
-that fail, are refused for now, or get lost. Requests and replies are bytes, outcomes are method calls on the loop's
-thread: no task, no future and no timer for each request.
-Does not belong here: what is written and what a reply means (`stowplan.cluster`), and reading: lists and watches go
-through a general client.
-May import: `stowplan.cluster`'s connection, rate and errors, and `errors`.
+Belongs here: kept-alive connections with one request at a time, their pool, the queue of requests, and retries that
+HTTP asks for. Requests and replies are bytes, outcomes are method calls on the loop's thread: no task, no future and
+no timer per request.
+Does not belong here: what is written and what a reply means (`cluster.wire`, `cluster.writes`), and reading: lists and
+watches use `cluster.client`, which is aiohttp.
+May import: `cluster`'s connection, rate limit and errors, and `errors`.
+
+Reason for a client of its own: a binding costs 75 µs with aiohttp's client, about 5 µs with this one.
 """
 
 from stowplan.cluster.write_client.write_request import JSON, ClosedError, NotLeaderError, TimedOutError, WriteRequest
-from stowplan.cluster.write_client.writer import CONNECTIONS, Observe, Writer
+from stowplan.cluster.write_client.writer import MAX_CONNECTIONS, Observe, Writer
 
-__all__ = ["CONNECTIONS", "JSON", "ClosedError", "NotLeaderError", "Observe", "TimedOutError", "WriteRequest", "Writer"]
+__all__ = [
+    "JSON",
+    "MAX_CONNECTIONS",
+    "ClosedError",
+    "NotLeaderError",
+    "Observe",
+    "TimedOutError",
+    "WriteRequest",
+    "Writer",
+]

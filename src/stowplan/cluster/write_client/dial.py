@@ -1,4 +1,7 @@
-"""Opening connections, directly or through a proxy."""
+"""Opens connections, directly or through a proxy.
+
+Upstream: k8s.io/client-go/transport, net/http/transport.go (dialConn)
+"""
 
 from __future__ import annotations
 
@@ -12,31 +15,31 @@ from stowplan.cluster.connection import Connection, LoginMethod
 from stowplan.cluster.errors import ConnectionFailedError
 from stowplan.cluster.write_client.http_connection import HttpConnection
 
-_LONGEST_REPLY = 65536
-_DEFAULT_PORT = 80
+_MAX_REPLY_BYTES = 65536
+_DEFAULT_PROXY_PORT = 80
 
 
 async def dial(
     connection: Connection, login: LoginMethod, make: Callable[[], HttpConnection], timeout: float
 ) -> HttpConnection:
-    """A new connection, encrypted where the server wants it. Raises OSError or ConnectionFailed."""
+    """A new connection, with TLS if the login has a context. Raises OSError or ConnectionFailedError."""
     loop = asyncio.get_running_loop()
     name = (connection.server_name or connection.host) if login.tls is not None else None
     async with asyncio.timeout(timeout):
         if connection.proxy:
             tunnel = await _tunnel(connection.proxy, f"{_bracketed(connection.host)}:{connection.port}")
-            _, channel = await loop.create_connection(make, sock=tunnel, ssl=login.tls, server_hostname=name)
+            _, made = await loop.create_connection(make, sock=tunnel, ssl=login.tls, server_hostname=name)
         else:
             host, port = connection.host, connection.port
-            _, channel = await loop.create_connection(make, host, port, ssl=login.tls, server_hostname=name)
-    return channel
+            _, made = await loop.create_connection(make, host, port, ssl=login.tls, server_hostname=name)
+    return made
 
 
 async def _tunnel(proxy: str, target: str) -> socket.socket:
-    """A socket that a proxy has connected with the target."""
+    """A socket that the proxy has connected to the target (HTTP CONNECT)."""
     parts = urlsplit(proxy)
     loop = asyncio.get_running_loop()
-    host, port = parts.hostname or "", parts.port or _DEFAULT_PORT
+    host, port = parts.hostname or "", parts.port or _DEFAULT_PROXY_PORT
     family, kind, protocol, _, address = (await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))[0]
     tunnel = socket.socket(family, kind, protocol)
     try:
@@ -60,7 +63,7 @@ async def _expect_success(tunnel: socket.socket, proxy: str) -> None:
     while b"\r\n\r\n" not in reply:
         part = await loop.sock_recv(tunnel, 4096)
         reply += part
-        if not part or len(reply) > _LONGEST_REPLY:
+        if not part or len(reply) > _MAX_REPLY_BYTES:
             raise ConnectionFailedError(f"proxy {proxy}: no proper reply to CONNECT")
     line = reply.split(b"\r\n", 1)[0].decode("latin-1")
     if line.split(" ", 2)[1:2] != ["200"]:

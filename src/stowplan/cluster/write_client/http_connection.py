@@ -1,4 +1,7 @@
-"""One connection to the API server."""
+"""One connection to the API server.
+
+Upstream: net/http/transport.go (persistConn)
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,16 @@ _DELIMITERS = (b"content-length", b"transfer-encoding")
 
 
 class ConnectionOwner(Protocol):
-    """Who holds the connection."""
+    """The writer, as the connection calls it."""
 
-    def replied(
-        self, channel: HttpConnection, exchange: WriteRequest, status: int, body: bytes, retry_after: float | None
+    def on_reply(
+        self, connection: HttpConnection, request: WriteRequest, status: int, body: bytes, retry_after: float | None
     ) -> None:
-        """A reply is complete. The channel is ready for another request, unless it closes."""
+        """A reply is complete. The connection is ready for another request, unless it is closing."""
         ...
 
-    def closed(self, channel: HttpConnection, exchange: WriteRequest | None, error: ClusterError) -> None:
-        """The connection is gone, and with it the reply to this exchange, if any was under way."""
+    def on_closed(self, connection: HttpConnection, request: WriteRequest | None, error: ClusterError) -> None:
+        """The connection is gone, and with it the reply to its request, if any."""
         ...
 
 
@@ -45,8 +48,8 @@ class HttpConnection(asyncio.Protocol):
         "_status",
         "_transport",
         "deadline",
-        "exchange",
         "login",
+        "request",
         "since",
         "tls",
     )
@@ -61,21 +64,21 @@ class HttpConnection(asyncio.Protocol):
         self._complete = False
         self._begin()
         self.tls = tls
-        """The context that the connection was opened with."""
-        self.exchange: WriteRequest | None = None
-        """The one under way."""
+        """The TLS context of the connection."""
+        self.request: WriteRequest | None = None
+        """The request that waits for its reply."""
         self.login: LoginMethod | None = None
-        """Who it was sent as."""
+        """The credentials of the request."""
         self.since = 0.0
-        """When it was sent, or when the last one ended."""
+        """Time of the last request or reply."""
         self.deadline = 0.0
 
-    # What the pool does
-    def send(self, exchange: WriteRequest, data: bytes, login: LoginMethod, now: float) -> None:
-        self.exchange = exchange
+    # Called by the writer
+    def send(self, request: WriteRequest, data: bytes, login: LoginMethod, now: float) -> None:
+        self.request = request
         self.login = login
         self.since = now
-        self.deadline = now + exchange.timeout
+        self.deadline = now + request.timeout
         self._transport.write(data)
 
     @property
@@ -86,14 +89,14 @@ class HttpConnection(asyncio.Protocol):
         self._transport.close()
 
     def abort(self, error: ClusterError) -> None:
-        """Give up on the connection and what is under way on it."""
+        """Close at once; the request is lost."""
         self._transport.abort()
         self._lose(error)
 
     def time_out(self) -> None:
         self.abort(TimedOutError(f"no reply within {self.deadline - self.since:g} s"))
 
-    # What the event loop calls
+    # Called by the event loop
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.WriteTransport, transport)
 
@@ -107,13 +110,13 @@ class HttpConnection(asyncio.Protocol):
             self._deliver()
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self.exchange is not None and self._status and not self._delimited:
+        if self.request is not None and self._status and not self._delimited:
             # A reply without a length ends with the connection.
             self._keep_alive = False
             self._deliver()
         self._lose(ConnectionFailedError(f"connection lost: {error}" if error else "connection closed by the server"))
 
-    # What the parser calls
+    # Called by the parser
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
         if name in _DELIMITERS:
@@ -129,7 +132,7 @@ class HttpConnection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         if self._status < _OK:
-            self._begin()  # Such as 100 Continue: the real one follows.
+            self._begin()  # Such as 100 Continue: the final reply follows.
             return
         self._complete = True
         self._keep_alive = self._parser.should_keep_alive()
@@ -142,16 +145,16 @@ class HttpConnection(asyncio.Protocol):
         self._keep_alive = True
 
     def _deliver(self) -> None:
-        exchange, status, body, retry_after = self.exchange, self._status, self._body, self._retry_after
+        request, status, body, retry_after = self.request, self._status, self._body, self._retry_after
         keep_alive = self._keep_alive
-        self.exchange = None
+        self.request = None
         self._complete = False
         self._begin()
-        if not keep_alive or exchange is None:
+        if not keep_alive or request is None:
             self._transport.close()
-        if exchange is not None:
-            self._owner.replied(self, exchange, status, body, retry_after)
+        if request is not None:
+            self._owner.on_reply(self, request, status, body, retry_after)
 
     def _lose(self, error: ClusterError) -> None:
-        exchange, self.exchange = self.exchange, None
-        self._owner.closed(self, exchange, error)
+        request, self.request = self.request, None
+        self._owner.on_closed(self, request, error)

@@ -1,38 +1,54 @@
-"""Sends requests and brings back what becomes of them."""
+"""The write client: queue, rate limit, connections and retries of requests to the API server.
+
+Read from the top: `submit` queues a request, `_pump` sends it on an idle connection, `on_reply` and `on_closed` end it.
+
+Upstream: k8s.io/client-go/rest/request.go, net/http/transport.go (connection pool)
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import random
-from collections.abc import Callable
+import socket
+import ssl
+from collections import deque
+from collections.abc import Callable, Iterable
 from time import monotonic
 
 from stowplan.cluster.connection import Connection, LoginMethod
-from stowplan.cluster.errors import ClusterError, ConnectionFailedError
+from stowplan.cluster.errors import ClusterError, ConnectionFailedError, UntrustedServerError
 from stowplan.cluster.ratelimit import TokenBucket
+from stowplan.cluster.write_client.dial import dial
 from stowplan.cluster.write_client.http_connection import HttpConnection
-from stowplan.cluster.write_client.pool import ConnectionPool
-from stowplan.cluster.write_client.request_queue import RequestQueue
 from stowplan.cluster.write_client.write_request import ClosedError, NotLeaderError, WriteRequest
 
-CONNECTIONS = 64
-"""With more requests at a time the server and its etcd take more of them in one go, and each costs them less: at 64 a
-binding with its event costs a fifth less than at 16. The server serves as many at a time from kube-scheduler."""
-MOST_TRIES = 10
-"""How often a request is repeated that the server puts off."""
-SWEEP_EVERY = 1.0
-LONGEST_BACKLOG = 100_000
+MAX_CONNECTIONS = 64
+"""With more concurrent requests the API server and etcd batch more of them, and each costs less: at 64 a binding with
+its event costs a fifth less than at 16. The API server serves as many at a time from kube-scheduler."""
+MAX_RETRIES = 10
+"""Retries of a request that the API server rejects for now (401, 429, or a status with Retry-After)."""
+MAX_QUEUED_REQUESTS = 100_000
+SWEEP_SECONDS = 1.0
+DIAL_TIMEOUT_SECONDS = 10.0
+MAX_IDLE_SECONDS = 30.0
+"""Idle connections are closed from this side: a server that closes one first may do so while a request is on its way,
+whose outcome is unknown then. API servers wait 90 s, some load balancers 60."""
+STUCK_AFTER_SECONDS = 1.0
+"""A connection without a reply for this long does not count towards `MAX_CONNECTIONS`."""
+MAX_STUCK_FACTOR = 3
+"""Additional connections for stuck ones, as a multiple of the usual maximum."""
 
-_LONGEST_WAIT = 60.0
-_LOOK_EVERY = 0.005
-_FIRST_PAUSE, _GROWTH, _LONGEST_PAUSE, _JITTER = 0.01, 5.0, 1.25, 0.1
+_MAX_RETRY_AFTER_SECONDS = 60.0
+_DRAIN_POLL_SECONDS = 0.005
+_RETRY_SECONDS, _RETRY_FACTOR, _MAX_RETRY_SECONDS, _RETRY_JITTER = 0.01, 5.0, 1.25, 0.1
+_DIAL_BACKOFF_SECONDS, _MAX_DIAL_BACKOFF_SECONDS = 0.05, 1.0
 
-_UNAUTHORIZED, _TOO_MANY, _SERVER_ERROR = 401, 429, 500
+_UNAUTHORIZED, _TOO_MANY_REQUESTS, _SERVER_ERROR = 401, 429, 500
 _REQUEST = b"%b %b%b HTTP/1.1\r\n%bAccept: %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b"
 
 Observe = Callable[[str, str, float, int, int], object]
-"""Is told of every request that was sent: the method, the status of the reply or "<error>", the seconds it took, and
-how many bytes went out and came in."""
+"""Called for every request that was sent: method, status or "<error>", seconds, bytes sent and received."""
 
 
 def _always() -> bool:
@@ -40,130 +56,147 @@ def _always() -> bool:
 
 
 class Writer:
-    """Sends requests in the order they come, as soon as a connection, the rate and leadership allow; those that finish
-    something take turns with those that begin something.
+    """Sends requests in order, as soon as a connection, the rate limit and leadership allow; the two lanes of the queue
+    take turns.
 
-    Those that wait while the server cannot be reached are lost with every attempt to reach it that fails. A request
-    that may have arrived is never repeated here, unless the server itself asks for that. Lives on one event loop: all
-    calls and all outcomes are on its thread.
+    Queued requests fail with every failed attempt to connect. A request that may have arrived is not repeated, unless
+    the API server asks for it. Lives on one event loop; all calls and outcomes are on its thread.
     """
 
     def __init__(
         self,
         connection: Connection,
         *,
-        connections: int = CONNECTIONS,
+        connections: int = MAX_CONNECTIONS,
         limiter: TokenBucket | None = None,
         may_write: Callable[[], bool] = _always,
-        backlog: int = LONGEST_BACKLOG,
+        max_queued: int = MAX_QUEUED_REQUESTS,
         observe: Observe | None = None,
-        sweep_every: float = SWEEP_EVERY,
+        sweep_seconds: float = SWEEP_SECONDS,
         rng: random.Random | None = None,
     ) -> None:
         self._connection = connection
-        self._pool = ConnectionPool(connection, self, connections, sweep_every)
-        self._rate = limiter.take if limiter is not None else None
+        self._max_connections = connections
+        self._take_token = limiter.take if limiter is not None else None
         self._may_write = may_write
-        self._longest = backlog
+        self._max_queued = max_queued
         self._observe = observe
+        self._sweep_seconds = sweep_seconds
         self._rng = rng or random.Random()
         self._loop = asyncio.get_running_loop()
-        self._backlog = RequestQueue()
-        self._delayed: dict[WriteRequest, asyncio.TimerHandle] = {}
-        self._login: LoginMethod | None = None
-        self._renewal: asyncio.Task[None] | None = None
-        self._head = b""
-        self._prefix = connection.prefix.encode()
-        self._slot: asyncio.TimerHandle | None = None
-        """Runs until the rate allows the first request of the backlog."""
-        self._paid = False
         self._closed = False
         self.outstanding = 0
         """Requests without an outcome, sent or not."""
 
+        self._queue = RequestQueue()
+        self._delayed: dict[WriteRequest, asyncio.TimerHandle] = {}
+        self._token_timer: asyncio.TimerHandle | None = None
+        """Runs until the rate limit allows the first queued request."""
+        self._has_token = False
+
+        self._login: LoginMethod | None = None
+        self._login_task: asyncio.Task[None] | None = None
+        self._head = b""
+        self._prefix = connection.prefix.encode()
+
+        self._open: set[HttpConnection] = set()
+        self._idle: list[HttpConnection] = []
+        """Last in, first out, so that surplus connections stay idle and are closed."""
+        self._stuck = 0
+        """Connections without a reply for long, as of the last sweep."""
+        self._opening = 0
+        self._dials: set[asyncio.Task[None]] = set()
+        self._dial_backoff = 0.0
+        """Seconds until the next attempt to connect, after a failed one."""
+        self._dial_timer: asyncio.TimerHandle | None = None
+        self._sweep_timer: asyncio.TimerHandle | None = None
+
     @property
     def waiting(self) -> int:
-        """Requests that have not been sent yet, or are to be sent again."""
-        return len(self._backlog) + len(self._delayed)
+        """Requests that are queued or wait for a retry."""
+        return len(self._queue) + len(self._delayed)
 
-    def submit(self, exchange: WriteRequest, delay: float = 0.0) -> None:
-        """Send a request, after so many seconds. Its outcome comes by its methods, never before this returns."""
+    def submit(self, request: WriteRequest, delay: float = 0.0) -> None:
+        """Send a request, after `delay` seconds. Its outcome is a call of its methods, never before this returns."""
         self.outstanding += 1
         if self._closed:
-            self._lose(exchange, ClosedError("closed"), sent=False)
-        elif len(self._backlog) >= self._longest:
-            self._lose(exchange, ConnectionFailedError("too many requests wait"), sent=False)
+            self._lose(request, ClosedError("closed"), sent=False)
+        elif len(self._queue) >= self._max_queued:
+            self._lose(request, ConnectionFailedError("too many requests wait"), sent=False)
         elif delay:
-            self._delay(exchange, delay)
+            self._delay(request, delay)
         else:
-            self._backlog.append(exchange)
+            self._queue.append(request)
             self._pump()
 
-    def submit_again(self, exchange: WriteRequest, attempt: int) -> None:
-        """Send a request once more after so many attempts: first at once, or nearly, then ever later."""
-        pause = min(_FIRST_PAUSE * _GROWTH ** (attempt - 1), _LONGEST_PAUSE)
-        self.submit(exchange, pause * (1 + _JITTER * self._rng.random()))
+    def submit_again(self, request: WriteRequest, attempt: int) -> None:
+        """Send a request again after its `attempt`-th failure, with exponential backoff."""
+        pause = min(_RETRY_SECONDS * _RETRY_FACTOR ** (attempt - 1), _MAX_RETRY_SECONDS)
+        self.submit(request, pause * (1 + _RETRY_JITTER * self._rng.random()))
 
     async def drain(self, timeout: float) -> bool:
-        """Let everything end that is under way, also what follows from it, then close; whether there was time."""
+        """Wait for all requests and those that follow from them, then close. Returns whether all ended in time."""
         deadline = monotonic() + timeout
         while self.outstanding and monotonic() < deadline:
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_DRAIN_POLL_SECONDS)
         finished = not self.outstanding
         self.close()
-        await asyncio.sleep(0)  # for the connections to be gone, and for losses to be told
+        await asyncio.sleep(0)  # Lets connections close and losses be reported.
         return finished
 
     def close(self) -> None:
-        """Give up on whatever is under way; the losses are told in the loop's next round."""
+        """Abort all requests; their losses are reported in the loop's next iteration."""
         self._closed = True
-        for handle in (self._slot, self._renewal, *self._delayed.values()):
+        timers = (self._token_timer, self._dial_timer, self._sweep_timer, *self._delayed.values())
+        for handle in (*timers, self._login_task, *self._dials):
             if handle is not None:
                 handle.cancel()
-        self._backlog.put_back(self._delayed)
+        self._queue.put_back(self._delayed)
         self._delayed.clear()
         error = ClosedError("closed")
-        self.unreachable(error)
-        self._pool.close(error)
+        self._lose_queued(error)
+        for connection in tuple(self._open):
+            connection.abort(error)
 
+    # Sending
     def _pump(self) -> None:
-        """Send what can be sent now."""
-        backlog = self._backlog
-        while backlog and not self._closed:
+        """Send as many queued requests as possible."""
+        queue = self._queue
+        while queue and not self._closed:
             login = self._connection.current()
             if login is None:
-                self._renew()
+                self._renew_login()
                 return
             if not self._may_write():
-                self._lose(backlog.pop(), NotLeaderError("not the leader, or not for sure"), sent=False)
+                self._lose(queue.pop(), NotLeaderError("not the leader, or not for sure"), sent=False)
                 continue
-            channel = self._pool.take(login.tls)
-            if channel is None:
-                self._pool.grow(len(backlog))
+            connection = self._take_idle(login.tls)
+            if connection is None:
+                self._connect(len(queue))
                 return
-            if self._rate is not None and not self._within_rate(self._rate):
-                self._pool.give_back(channel, channel.since)
+            if self._take_token is not None and not self._within_rate(self._take_token):
+                self._put_idle(connection, connection.since)
                 return
-            exchange = backlog.pop()
-            channel.send(exchange, self._bytes_of(exchange, login), login, monotonic())
+            request = queue.pop()
+            connection.send(request, self._bytes_of(request, login), login, monotonic())
 
-    def _bytes_of(self, exchange: WriteRequest, login: LoginMethod) -> bytes:
+    def _bytes_of(self, request: WriteRequest, login: LoginMethod) -> bytes:
         if login is not self._login:
             self._login, self._head = login, self._head_for(login)
-        body = exchange.body
+        body = request.body
         return _REQUEST % (
-            exchange.method,
+            request.method,
             self._prefix,
-            exchange.path,
+            request.path,
             self._head,
-            exchange.accept,
-            exchange.content_type,
+            request.accept,
+            request.content_type,
             len(body),
             body,
         )
 
     def _head_for(self, login: LoginMethod) -> bytes:
-        """The lines that all requests have in common."""
+        """The header lines of all requests."""
         connection = self._connection
         host = f"[{connection.host}]" if ":" in connection.host else connection.host
         headers = {
@@ -173,103 +206,230 @@ class Writer:
         }
         return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")
 
-    def _within_rate(self, book: Callable[[], float]) -> bool:
-        if self._slot is not None:
+    def _within_rate(self, take_token: Callable[[], float]) -> bool:
+        if self._token_timer is not None:
             return False
-        if self._paid:
-            self._paid = False
+        if self._has_token:
+            self._has_token = False
             return True
-        wait = book()
+        wait = take_token()
         if wait > 0:
-            self._slot = self._loop.call_later(wait, self._reach_slot)
+            self._token_timer = self._loop.call_later(wait, self._on_token)
         return wait <= 0
 
-    def _reach_slot(self) -> None:
-        self._slot = None
-        self._paid = True
+    def _on_token(self) -> None:
+        self._token_timer = None
+        self._has_token = True
         self._pump()
 
-    def _renew(self) -> None:
-        if self._renewal is None:
-            self._renewal = self._loop.create_task(self._log_in())
+    def _renew_login(self) -> None:
+        if self._login_task is None:
+            self._login_task = self._loop.create_task(self._log_in())
 
     async def _log_in(self) -> None:
         try:
             await self._connection.login()
         except ClusterError as error:
-            self.unreachable(error)
+            self._lose_queued(error)
         finally:
-            self._renewal = None
+            self._login_task = None
         self._pump()
 
-    # What the pool and its channels tell
-    def ready(self) -> None:
-        self._pump()
-
-    def unreachable(self, error: ClusterError) -> None:
-        while self._backlog:
-            self._lose(self._backlog.pop(), error, sent=False)
-
-    def replied(
-        self, channel: HttpConnection, exchange: WriteRequest, status: int, body: bytes, retry_after: float | None
+    # Outcomes
+    def on_reply(
+        self, connection: HttpConnection, request: WriteRequest, status: int, body: bytes, retry_after: float | None
     ) -> None:
         now = monotonic()
         if self._observe is not None:
-            self._observe(exchange.method.decode(), str(status), now - channel.since, len(exchange.body), len(body))
-        self._pool.give_back(channel, now)
-        again = status >= _UNAUTHORIZED and self._put_off(channel, exchange, status, retry_after)
-        # The server gets its next request before anybody thinks about the reply to the last.
-        if self._backlog:
+            self._observe(request.method.decode(), str(status), now - connection.since, len(request.body), len(body))
+        self._put_idle(connection, now)
+        again = status >= _UNAUTHORIZED and self._retry(connection, request, status, retry_after)
+        # The server receives the next request before this side handles the last reply.
+        if self._queue:
             self._pump()
         if again:
             return
         try:
-            exchange.replied(status, body)
+            request.replied(status, body)
         finally:
             self.outstanding -= 1
 
-    def closed(self, channel: HttpConnection, exchange: WriteRequest | None, error: ClusterError) -> None:
-        self._pool.forget(channel)
-        if exchange is not None:
+    def on_closed(self, connection: HttpConnection, request: WriteRequest | None, error: ClusterError) -> None:
+        self._open.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
+        if request is not None:
             if self._observe is not None:
-                seconds = monotonic() - channel.since
-                self._observe(exchange.method.decode(), "<error>", seconds, len(exchange.body), 0)
-            self._lose(exchange, error, sent=True)
-        if self._backlog:
+                seconds = monotonic() - connection.since
+                self._observe(request.method.decode(), "<error>", seconds, len(request.body), 0)
+            self._lose(request, error, sent=True)
+        if self._queue:
             self._pump()
 
-    def _put_off(self, channel: HttpConnection, exchange: WriteRequest, status: int, retry_after: float | None) -> bool:
-        """Have a request sent again that the server did not want now; False if the reply is to be taken as it is."""
-        if self._closed or exchange.tries >= MOST_TRIES:
+    def _retry(self, connection: HttpConnection, request: WriteRequest, status: int, retry_after: float | None) -> bool:
+        """Schedule a retry of a request that the server rejects for now; False if the reply is final."""
+        if self._closed or request.tries >= MAX_RETRIES:
             return False
         delay = retry_after
         if status == _UNAUTHORIZED:
-            refused = channel.login
+            refused = connection.login
             renewable = refused is not None and self._connection.invalidate(refused)
-            delay = 0.0 if renewable and not exchange.tries else None
-        elif status == _TOO_MANY:
+            delay = 0.0 if renewable and not request.tries else None
+        elif status == _TOO_MANY_REQUESTS:
             delay = 1.0 if retry_after is None else retry_after
         elif status < _SERVER_ERROR:
             return False
         if delay is None:
             return False
-        exchange.tries += 1
-        self._delay(exchange, min(delay, _LONGEST_WAIT))
+        request.tries += 1
+        self._delay(request, min(delay, _MAX_RETRY_AFTER_SECONDS))
         return True
 
-    def _delay(self, exchange: WriteRequest, delay: float) -> None:
-        self._delayed[exchange] = self._loop.call_later(delay, self._end_delay, exchange)
+    def _delay(self, request: WriteRequest, delay: float) -> None:
+        self._delayed[request] = self._loop.call_later(delay, self._end_delay, request)
 
-    def _end_delay(self, exchange: WriteRequest) -> None:
-        del self._delayed[exchange]
-        self._backlog.put_back((exchange,))
+    def _end_delay(self, request: WriteRequest) -> None:
+        del self._delayed[request]
+        self._queue.put_back((request,))
         self._pump()
 
-    def _lose(self, exchange: WriteRequest, error: ClusterError, sent: bool) -> None:
-        self._loop.call_soon(self._tell_loss, exchange, error, sent)
+    def _lose_queued(self, error: ClusterError) -> None:
+        while self._queue:
+            self._lose(self._queue.pop(), error, sent=False)
 
-    def _tell_loss(self, exchange: WriteRequest, error: ClusterError, sent: bool) -> None:
+    def _lose(self, request: WriteRequest, error: ClusterError, sent: bool) -> None:
+        self._loop.call_soon(self._report_loss, request, error, sent)
+
+    def _report_loss(self, request: WriteRequest, error: ClusterError, sent: bool) -> None:
         try:
-            exchange.lost(error, sent)
+            request.lost(error, sent)
         finally:
             self.outstanding -= 1
+
+    # Connections
+    def _take_idle(self, tls: ssl.SSLContext | None) -> HttpConnection | None:
+        """An idle connection that was opened with this context."""
+        idle = self._idle
+        while idle:
+            connection = idle.pop()
+            if connection.tls is tls and not connection.closing:
+                return connection
+            connection.close()
+        return None
+
+    def _put_idle(self, connection: HttpConnection, now: float) -> None:
+        connection.since = now
+        if not connection.closing:
+            self._idle.append(connection)
+
+    def _connect(self, wanted: int) -> None:
+        """Open connections for `wanted` requests, less those being opened; none during a backoff."""
+        if self._dial_timer is not None:
+            return
+        possible = self._max_connections - len(self._open) + self._stuck
+        if self._dial_backoff:
+            possible = min(possible, 1)  # One attempt shows whether the server is back.
+        for _ in range(min(wanted, possible) - self._opening):
+            self._opening += 1
+            task = self._loop.create_task(self._dial())
+            self._dials.add(task)
+            task.add_done_callback(self._dials.discard)
+
+    async def _dial(self) -> None:
+        server, connection = self._connection.url, None
+        error: ClusterError = ConnectionFailedError(f"{server}: connection closed at once")
+        try:
+            login = await self._connection.login()
+            make = lambda: HttpConnection(self, login.tls)  # noqa: E731
+            connection = await dial(self._connection, login, make, DIAL_TIMEOUT_SECONDS)
+        except ClusterError as problem:
+            error = problem
+        except ssl.SSLCertVerificationError as problem:
+            error = UntrustedServerError(f"{server}: the server's certificate is not trusted: {problem.verify_message}")
+        except OSError as problem:
+            error = ConnectionFailedError(f"{server}: {_os_error_text(problem)}")
+        self._opening -= 1
+        if connection is None or connection.closing:
+            self._on_dial_failed(error)
+        else:
+            self._on_dialed(connection)
+
+    def _on_dialed(self, connection: HttpConnection) -> None:
+        self._dial_backoff = 0.0
+        self._open.add(connection)
+        self._put_idle(connection, monotonic())
+        if self._sweep_timer is None:
+            self._sweep_timer = self._loop.call_later(self._sweep_seconds, self._sweep)
+        self._pump()
+
+    def _on_dial_failed(self, error: ClusterError) -> None:
+        if self._dial_timer is None:
+            self._dial_backoff = min(max(2 * self._dial_backoff, _DIAL_BACKOFF_SECONDS), _MAX_DIAL_BACKOFF_SECONDS)
+            self._dial_timer = self._loop.call_later(self._dial_backoff, self._end_dial_backoff)
+        if not self._open and not self._opening:
+            self._lose_queued(error)
+
+    def _end_dial_backoff(self) -> None:
+        self._dial_timer = None
+        self._pump()
+
+    def _sweep(self) -> None:
+        """Times out requests, closes idle connections, and counts stuck ones, so that new connections replace them.
+
+        One timer serves all deadlines, which are met to within its period.
+        """
+        now = monotonic()
+        login = self._connection.current()
+        stuck = 0
+        for connection in tuple(self._open):
+            if connection.request is not None:
+                if now >= connection.deadline:
+                    connection.time_out()
+                else:
+                    stuck += now - connection.since > STUCK_AFTER_SECONDS
+            elif now - connection.since > MAX_IDLE_SECONDS or (login is not None and connection.tls is not login.tls):
+                connection.close()
+        self._stuck = min(stuck, MAX_STUCK_FACTOR * self._max_connections)
+        if stuck:
+            self._pump()
+        self._sweep_timer = self._loop.call_later(self._sweep_seconds, self._sweep) if self._open else None
+
+
+class RequestQueue:
+    """Two lanes that take turns: requests that finish an object's writes, and requests that begin them.
+
+    A pod with claims needs writes before its binding. With one lane, the first of a thousand such pods would be bound
+    only after the first write of the last.
+    """
+
+    __slots__ = ("_beginning", "_finish_next", "_finishing")
+
+    def __init__(self) -> None:
+        self._beginning: deque[WriteRequest] = deque()
+        self._finishing: deque[WriteRequest] = deque()
+        self._finish_next = True
+
+    def __len__(self) -> int:
+        return len(self._beginning) + len(self._finishing)
+
+    def append(self, request: WriteRequest) -> None:
+        (self._finishing if request.finishes else self._beginning).append(request)
+
+    def put_back(self, requests: Iterable[WriteRequest]) -> None:
+        """Put requests that were sent before, or were about to be, in front."""
+        for request in requests:
+            (self._finishing if request.finishes else self._beginning).appendleft(request)
+
+    def pop(self) -> WriteRequest:
+        """The next request. Raises IndexError if the queue is empty."""
+        if self._finishing and (self._finish_next or not self._beginning):
+            self._finish_next = False
+            return self._finishing.popleft()
+        self._finish_next = True
+        return self._beginning.popleft()
+
+
+def _os_error_text(problem: OSError) -> str:
+    if problem.errno and not isinstance(problem, ssl.SSLError | socket.gaierror):
+        return os.strerror(problem.errno)  # Event loops add less clear words.
+    return str(problem) or "no connection in time"

@@ -9,7 +9,7 @@ from typing import Any
 from stowplan import api, logs
 from stowplan.api import codec
 from stowplan.api.codec import DecodeError
-from stowplan.cluster import bodies, messages, protobuf
+from stowplan.cluster import protobuf, wire
 from stowplan.cluster.errors import ClusterError
 from stowplan.cluster.write_client import ClosedError, NotLeaderError, Writer, WriteRequest
 from stowplan.cluster.writes import api_failures
@@ -42,8 +42,8 @@ class BindingExchange(WriteRequest):
         pod = instruction.pod
         super().__init__(
             b"POST",
-            bodies.binding_path(pod.namespace, pod.name),
-            messages.binding(pod.namespace, pod.name, pod.uid, instruction.node_name),
+            wire.binding_path(pod.namespace, pod.name),
+            wire.binding(pod.namespace, pod.name, pod.uid, instruction.node_name),
             protobuf.MEDIA_TYPE,
         )
         self._writer = writer
@@ -104,7 +104,7 @@ class _PodLookup(WriteRequest):
         self, writer: Writer, instruction: Bind, refusal: Failure, end: Callable[[Failure | None], None]
     ) -> None:
         pod = instruction.pod
-        super().__init__(b"GET", bodies.pod_path(pod.namespace, pod.name))
+        super().__init__(b"GET", wire.pod_path(pod.namespace, pod.name))
         self._writer = writer
         self._instruction = instruction
         self._refusal = refusal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stowplan import logs
-from stowplan.cluster import bodies
+from stowplan.cluster import wire
 from stowplan.cluster.errors import ClusterError
 from stowplan.cluster.write_client import JSON, Writer, WriteRequest
 from stowplan.cluster.writes import api_failures
@@ -24,9 +24,9 @@ class EvictionExchange(WriteRequest):
         pod = instruction.pod
         super().__init__(
             b"PATCH",
-            bodies.pod_path(pod.namespace, pod.name, b"/status"),
-            bodies.status_patch(pod.uid, instruction.condition, None),
-            bodies.STRATEGIC_MERGE_PATCH,
+            wire.pod_path(pod.namespace, pod.name, b"/status"),
+            wire.status_patch(pod.uid, instruction.condition, None),
+            wire.STRATEGIC_MERGE_PATCH,
         )
         self._writer = writer
         self._instruction = instruction
@@ -47,8 +47,8 @@ class EvictionExchange(WriteRequest):
     def _delete(self) -> None:
         pod = self._instruction.pod
         self.method, self.content_type = b"DELETE", JSON
-        self.path = bodies.pod_path(pod.namespace, pod.name)
-        self.body = bodies.delete_options(pod.uid)
+        self.path = wire.pod_path(pod.namespace, pod.name)
+        self.body = wire.delete_options(pod.uid)
         self._attempts = 1
         self._writer.submit(self)
 

@@ -7,16 +7,16 @@ from typing import Any
 from stowplan import api
 from stowplan.api import codec
 from stowplan.api.codec import DecodeError
-from stowplan.cluster import bodies
+from stowplan.cluster import wire
 from stowplan.cluster.errors import ClusterError
-from stowplan.cluster.paths import collection_path, object_path
+from stowplan.cluster.wire import collection_path, object_path
 from stowplan.cluster.write_client import JSON, Writer, WriteRequest
 from stowplan.cluster.writes import api_failures
 from stowplan.cluster.writes.bindings import Answer
 from stowplan.framework import Failure, Write
 
 _METHODS = {"get": b"GET", "create": b"POST", "patch": b"PATCH", "delete": b"DELETE"}
-_CONTENT_TYPES = {"get": JSON, "create": JSON, "patch": bodies.MERGE_PATCH, "delete": JSON}
+_CONTENT_TYPES = {"get": JSON, "create": JSON, "patch": wire.MERGE_PATCH, "delete": JSON}
 
 
 def write(writer: Writer, instruction: Write, answer: Answer) -> None:
@@ -71,7 +71,7 @@ def _body(instruction: Write, kind: api.Kind) -> bytes:
     if instruction.verb == "get":
         return b""
     if instruction.verb == "delete":
-        return bodies.delete_options(metadata.uid) if metadata.uid else b""
+        return wire.delete_options(metadata.uid) if metadata.uid else b""
     if instruction.verb == "create":
         return codec.encode({"apiVersion": kind.api_version, "kind": kind.name, **codec.builtins(instruction.item)})
     changes = dict(instruction.changes or {})

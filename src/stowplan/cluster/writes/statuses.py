@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stowplan import logs
-from stowplan.cluster import bodies
+from stowplan.cluster import wire
 from stowplan.cluster.errors import ClusterError
 from stowplan.cluster.write_client import Writer, WriteRequest
 from stowplan.cluster.writes import api_failures
@@ -72,9 +72,9 @@ class _StatusExchange(WriteRequest):
         pod = instruction.pod
         super().__init__(
             b"PATCH",
-            bodies.pod_path(pod.namespace, pod.name, b"/status"),
-            bodies.status_patch(pod.uid, instruction.condition, instruction.nominated_node_name),
-            bodies.STRATEGIC_MERGE_PATCH,
+            wire.pod_path(pod.namespace, pod.name, b"/status"),
+            wire.status_patch(pod.uid, instruction.condition, instruction.nominated_node_name),
+            wire.STRATEGIC_MERGE_PATCH,
         )
         self._statuses = statuses
         self.instruction = instruction

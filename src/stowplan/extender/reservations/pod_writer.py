@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from stowplan import api, logs
 from stowplan.api import codec
-from stowplan.cluster import bodies, messages, protobuf
+from stowplan.cluster import protobuf, wire
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
@@ -64,7 +64,7 @@ class PodWriter:
             return error(f"annotating pod {pod.namespace}/{pod.name}: {refused}")
         body = codec.encode({"metadata": {"uid": pod.uid, "annotations": dict(annotations)}})
         try:
-            await self._at_server().request("PATCH", _path(pod), body, content_type=bodies.MERGE_PATCH.decode())
+            await self._at_server().request("PATCH", _path(pod), body, content_type=wire.MERGE_PATCH.decode())
         except ClusterError as problem:
             return error(f"annotating pod {pod.namespace}/{pod.name}: {problem}")
         return None
@@ -93,12 +93,12 @@ class PodWriter:
         if refused := _odd_name(pod):
             return error(f"telling of pod {pod.namespace}/{pod.name}: {refused}")
         namespace, common = pod.namespace.encode(), self._reporter(reason, warning)
-        regarding = messages.pod_reference(pod.namespace, pod.name, pod.uid, "")
+        regarding = wire.pod_reference(pod.namespace, pod.name, pod.uid, "")
         now = time.time()
-        name = messages.event_name(pod.name, int(now * 1e9))
-        body = messages.event_body(messages.event(name, namespace, now, regarding, b"", note, common))
+        name = wire.event_name(pod.name, int(now * 1e9))
+        body = wire.event_body(wire.event(name, namespace, now, regarding, b"", note, common))
         try:
-            await self._post(bodies.events_path(namespace), body)
+            await self._post(wire.events_path(namespace), body)
         except ClusterError as problem:
             return error(f"telling of pod {pod.namespace}/{pod.name}: {problem}")
         return None
@@ -109,8 +109,8 @@ class PodWriter:
             self._client = None
 
     async def _bind(self, pod: SomePod, node_name: str) -> Status | None:
-        path = bodies.binding_path(pod.namespace, pod.name)
-        body = messages.binding(pod.namespace, pod.name, pod.uid, node_name)
+        path = wire.binding_path(pod.namespace, pod.name)
+        body = wire.binding(pod.namespace, pod.name, pod.uid, node_name)
         problem: ClusterError | None = None
         for attempt in range(_ATTEMPTS):
             try:
@@ -141,7 +141,7 @@ class PodWriter:
 
     def _reporter(self, reason: str, warning: bool) -> bytes:
         type_ = "Warning" if warning else "Normal"
-        return messages.reporter(_REPORTER, socket.gethostname(), type_, reason, _ACTION)
+        return wire.reporter(_REPORTER, socket.gethostname(), type_, reason, _ACTION)
 
     async def _post(self, path: bytes, message: bytes) -> None:
         await self._at_server().request("POST", path.decode(), message, content_type=protobuf.MEDIA_TYPE.decode())
@@ -203,4 +203,4 @@ def _odd_name(pod: SomePod, *nodes: str) -> str:
 
 
 def _path(pod: SomePod) -> str:
-    return bodies.pod_path(pod.namespace, pod.name).decode()
+    return wire.pod_path(pod.namespace, pod.name).decode()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stowplan.cluster.write_client import WriteRequest
-from stowplan.cluster.write_client.request_queue import RequestQueue
+from stowplan.cluster.write_client.writer import RequestQueue
 
 
 class Finish(WriteRequest):

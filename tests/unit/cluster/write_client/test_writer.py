@@ -253,7 +253,7 @@ def test_a_server_that_hangs_up_on_every_connection_is_as_good_as_none() -> None
 def test_requests_time_out_and_take_their_connection_with_them() -> None:
     async def scene() -> None:
         async with serving(script(silent)) as server:
-            writer = Writer(server.connection(), connections=1, sweep_every=0.01)
+            writer = Writer(server.connection(), connections=1, sweep_seconds=0.01)
             (error, sent), after = await outcomes(writer, Call(timeout=0.02), Call())
             assert isinstance(error, TimedOutError)
             assert str(error) == "no reply within 0.02 s"
@@ -266,11 +266,11 @@ def test_requests_time_out_and_take_their_connection_with_them() -> None:
 
 
 def test_requests_do_not_wait_behind_unanswered_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.cluster.write_client.pool.STUCK_AFTER", 0.02)
+    monkeypatch.setattr("stowplan.cluster.write_client.writer.STUCK_AFTER_SECONDS", 0.02)
 
     async def scene() -> None:
         async with serving(script(silent, silent)) as server:
-            writer = Writer(server.connection(), connections=2, sweep_every=0.01)
+            writer = Writer(server.connection(), connections=2, sweep_seconds=0.01)
             stuck, others = [Call(), Call()], [Call() for _ in range(5)]
             for call in stuck:
                 writer.submit(call)
@@ -286,11 +286,11 @@ def test_requests_do_not_wait_behind_unanswered_ones(monkeypatch: pytest.MonkeyP
 
 
 def test_stuck_connections_are_made_up_for_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.cluster.write_client.pool.STUCK_AFTER", 0.0)
+    monkeypatch.setattr("stowplan.cluster.write_client.writer.STUCK_AFTER_SECONDS", 0.0)
 
     async def scene() -> None:
         async with serving(silent) as server:
-            writer = Writer(server.connection(), connections=1, sweep_every=0.002)
+            writer = Writer(server.connection(), connections=1, sweep_seconds=0.002)
             for _ in range(20):
                 writer.submit(Call())
             await asyncio.sleep(0.2)
@@ -301,11 +301,11 @@ def test_stuck_connections_are_made_up_for_within_limits(monkeypatch: pytest.Mon
 
 
 def test_idle_connections_are_closed_before_the_server_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.cluster.write_client.pool.LONGEST_IDLE", 0.02)
+    monkeypatch.setattr("stowplan.cluster.write_client.writer.MAX_IDLE_SECONDS", 0.02)
 
     async def scene() -> None:
         async with serving(ok) as server:
-            writer = Writer(server.connection(), sweep_every=0.01)
+            writer = Writer(server.connection(), sweep_seconds=0.01)
             await outcomes(writer, Call())
             await asyncio.sleep(0.1)
             assert server.peers[0].transport.is_closing()
@@ -403,7 +403,7 @@ def test_connections_with_an_outdated_certificate_are_replaced() -> None:
     async def scene() -> None:
         async with serving(ok, context) as server:
             connection = server.connection(Rotating())
-            writer = Writer(connection, connections=2, sweep_every=0.01)
+            writer = Writer(connection, connections=2, sweep_seconds=0.01)
             await outcomes(writer, Call(), Call())
             login = connection.current()
             assert login is not None
@@ -476,7 +476,7 @@ def test_leadership_is_asked_for_at_the_last_moment() -> None:
 def test_the_backlog_is_bounded() -> None:
     async def scene() -> None:
         async with serving(ok) as server:
-            writer = Writer(server.connection(), backlog=2)
+            writer = Writer(server.connection(), max_queued=2)
             results = await outcomes(writer, Call(), Call(), Call())
             assert results[:2] == [(201, b"{}")] * 2
             assert (str(results[2][0]), results[2][1]) == ("too many requests wait", False)
