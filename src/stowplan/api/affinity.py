@@ -2,6 +2,12 @@
 
 from stowplan.api.meta import Int32, Int64, LabelSelector, Wire
 
+__all__ = [
+    "Affinity", "NodeAffinity", "NodeSelector", "NodeSelectorRequirement", "NodeSelectorTerm", "PodAffinity",
+    "PodAffinityTerm", "PodAntiAffinity", "PreferredSchedulingTerm", "Toleration", "TopologySpreadConstraint",
+    "WeightedPodAffinityTerm",
+]  # fmt: skip
+
 
 class NodeSelectorRequirement(Wire, frozen=True, kw_only=True):
     """One expression over a node label or field: In, NotIn, Exists, DoesNotExist, Gt or Lt."""

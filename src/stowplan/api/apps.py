@@ -4,6 +4,11 @@ from stowplan.api.meta import Int32, LabelSelector, ObjectMeta, Wire
 from stowplan.api.pod import PodTemplateSpec
 from stowplan.api.volumes import PersistentVolumeClaim
 
+__all__ = [
+    "DaemonSet", "DaemonSetSpec", "Deployment", "DeploymentSpec", "ReplicaSet", "ReplicaSetSpec", "StatefulSet",
+    "StatefulSetOrdinals", "StatefulSetSpec",
+]  # fmt: skip
+
 
 class DeploymentSpec(Wire, frozen=True, kw_only=True):
     """The pods of a deployment."""

@@ -3,6 +3,8 @@
 from stowplan.api.meta import Condition, Int32, LabelSelector, ObjectMeta, Wire
 from stowplan.api.pod import PodTemplateSpec
 
+__all__ = ["CronJob", "CronJobSpec", "Job", "JobSpec", "JobStatus", "JobTemplateSpec"]
+
 
 class JobSpec(Wire, frozen=True, kw_only=True):
     """How many pods of a job run at once, and how many have to succeed."""

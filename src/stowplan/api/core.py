@@ -1,9 +1,17 @@
-"""The rest of the core group: namespaces, the selectors of services and replication controllers, bindings."""
+"""Objects of which little is read: namespaces, services, bindings, priority classes, leases, events.
+
+Upstream: k8s.io/api/{core,scheduling,coordination,events}/v1/types.go
+"""
 
 from msgspec import field
 
 from stowplan.api.meta import Int32, ObjectMeta, ObjectReference, Wire
 from stowplan.api.pod import PodTemplateSpec
+
+__all__ = [
+    "Binding", "Event", "EventSeries", "Lease", "LeaseSpec", "Namespace", "PriorityClass", "ReplicationController",
+    "ReplicationControllerSpec", "Service", "ServiceSpec",
+]  # fmt: skip
 
 
 class Namespace(Wire, frozen=True, kw_only=True):
@@ -45,3 +53,52 @@ class Binding(Wire, frozen=True, kw_only=True):
 
     metadata: ObjectMeta = ObjectMeta()
     target: ObjectReference = ObjectReference()
+
+
+class PriorityClass(Wire, frozen=True, kw_only=True):
+    """A name for a priority."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    value: Int32 = 0
+    global_default: bool = False
+    preemption_policy: str | None = None
+
+
+class LeaseSpec(Wire, frozen=True, kw_only=True):
+    """Who holds the lease, since when and for how long."""
+
+    holder_identity: str | None = None
+    lease_duration_seconds: Int32 | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: Int32 | None = None
+
+
+class Lease(Wire, frozen=True, kw_only=True):
+    """A lock with an expiry."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LeaseSpec = LeaseSpec()
+
+
+class EventSeries(Wire, frozen=True, kw_only=True):
+    """How often the same event was seen."""
+
+    count: Int32 = 0
+    last_observed_time: str = ""
+
+
+class Event(Wire, frozen=True, kw_only=True):
+    """Something that happened to an object, told to its owner."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    event_time: str | None = None
+    series: EventSeries | None = None
+    reporting_controller: str = ""
+    reporting_instance: str = ""
+    action: str = ""
+    reason: str = ""
+    regarding: ObjectReference = ObjectReference()
+    related: ObjectReference | None = None
+    note: str = ""
+    type: str = ""

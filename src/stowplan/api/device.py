@@ -7,6 +7,13 @@ from msgspec import field
 from stowplan.api.affinity import NodeSelector
 from stowplan.api.meta import Int64, ObjectMeta, Quantity, Wire
 
+__all__ = [
+    "CELDeviceSelector", "CapacityRequestPolicy", "CapacityRequestPolicyRange", "Counter", "CounterSet", "Device",
+    "DeviceAttribute", "DeviceCapacity", "DeviceClass", "DeviceClassConfiguration", "DeviceClassSpec",
+    "DeviceCounterConsumption", "DeviceSelector", "DeviceTaint", "DeviceTaintRule", "DeviceTaintRuleSpec",
+    "DeviceTaintSelector", "OpaqueDeviceConfiguration", "ResourcePool", "ResourceSlice", "ResourceSliceSpec",
+]  # fmt: skip
+
 
 class CELDeviceSelector(Wire, frozen=True, kw_only=True):
     """A CEL expression over one device."""

@@ -4,18 +4,17 @@ from typing import NamedTuple
 
 from stowplan.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from stowplan.api.batch import CronJob, Job
-from stowplan.api.coordination import Lease
-from stowplan.api.core import Namespace, ReplicationController, Service
+from stowplan.api.core import Event, Lease, Namespace, PriorityClass, ReplicationController, Service
 from stowplan.api.device import DeviceClass, DeviceTaintRule, ResourceSlice
-from stowplan.api.events import Event
 from stowplan.api.meta import Wire
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
 from stowplan.api.policy import PodDisruptionBudget
 from stowplan.api.resource import ResourceClaim, ResourceClaimTemplate
-from stowplan.api.scheduling import PriorityClass
 from stowplan.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 from stowplan.api.volumes import PersistentVolume, PersistentVolumeClaim
+
+__all__ = ["CASE_LISTS", "KINDS", "Kind"]
 
 
 class Kind(NamedTuple):

@@ -4,6 +4,11 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct, field
 
+__all__ = [
+    "Condition", "Int32", "Int64", "LabelSelector", "LabelSelectorRequirement", "ObjectMeta", "ObjectReference",
+    "OwnerReference", "Quantity", "ResourceList", "Wire",
+]  # fmt: skip
+
 Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 

@@ -4,6 +4,8 @@ from msgspec import field
 
 from stowplan.api.meta import Condition, Int64, ObjectMeta, ResourceList, Wire
 
+__all__ = ["AttachedVolume", "ContainerImage", "Node", "NodeSpec", "NodeStatus", "Taint"]
+
 
 class Taint(Wire, frozen=True, kw_only=True):
     """A mark that repels pods which do not tolerate it."""

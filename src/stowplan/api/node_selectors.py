@@ -26,6 +26,11 @@ from stowplan.api.selectors import (
     requirements_match,
 )
 
+__all__ = [
+    "CompiledNodeSelector", "CompiledPreferredTerms", "CompiledTerm", "WeightedTerm", "compile_node_selector",
+    "compile_preferred_terms",
+]  # fmt: skip
+
 NODE_NAME_FIELD = "metadata.name"
 
 NODE_OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT)

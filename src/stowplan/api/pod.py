@@ -6,6 +6,13 @@ from stowplan.api.affinity import Affinity, Toleration, TopologySpreadConstraint
 from stowplan.api.meta import Condition, Int32, Int64, ObjectMeta, ResourceList, Wire
 from stowplan.api.volumes import Volume
 
+__all__ = [
+    "Container", "ContainerExtendedResourceRequest", "ContainerPort", "ContainerResourceClaim",
+    "ContainerRestartRule", "ContainerStatus", "Pod", "PodExtendedResourceClaimStatus", "PodResourceClaim",
+    "PodResourceClaimStatus", "PodSchedulingGate", "PodSchedulingGroup", "PodSpec", "PodStatus", "PodTemplateSpec",
+    "ResourceRequirements",
+]  # fmt: skip
+
 
 class ContainerResourceClaim(Wire, frozen=True, kw_only=True):
     """A container's use of one of the pod's resource claims (upstream's core/v1 ResourceClaim)."""

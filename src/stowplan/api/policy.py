@@ -6,6 +6,8 @@ from msgspec import field
 
 from stowplan.api.meta import Int32, LabelSelector, ObjectMeta, Wire
 
+__all__ = ["IntOrPercent", "PodDisruptionBudget", "PodDisruptionBudgetSpec", "PodDisruptionBudgetStatus"]
+
 IntOrPercent: TypeAlias = Int32 | str
 """A number of pods, or a percentage of them such as `30%`."""
 

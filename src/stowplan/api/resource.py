@@ -6,6 +6,14 @@ from stowplan.api.affinity import NodeSelector
 from stowplan.api.device import DeviceSelector, OpaqueDeviceConfiguration
 from stowplan.api.meta import Condition, Int64, ObjectMeta, ResourceList, Wire
 
+__all__ = [
+    "AllocatedDeviceStatus", "AllocationResult", "CapacityRequirements", "DeviceAllocationConfiguration",
+    "DeviceAllocationResult", "DeviceClaim", "DeviceClaimConfiguration", "DeviceConstraint", "DeviceRequest",
+    "DeviceRequestAllocationResult", "DeviceSubRequest", "DeviceToleration", "ExactDeviceRequest", "ResourceClaim",
+    "ResourceClaimConsumerReference", "ResourceClaimSpec", "ResourceClaimStatus", "ResourceClaimTemplate",
+    "ResourceClaimTemplateSpec",
+]  # fmt: skip
+
 
 class DeviceToleration(Wire, frozen=True, kw_only=True):
     """Device taints that a request puts up with."""

@@ -11,6 +11,11 @@ from stowplan.api.meta import LabelSelector
 from stowplan.api.names import label_key_errors, label_value_errors
 from stowplan.errors import InputError
 
+__all__ = [
+    "EVERYTHING", "NOTHING", "Requirement", "Selector", "SelectorError", "compile_label_selector",
+    "selector_from_map",
+]  # fmt: skip
+
 IN = "In"
 NOT_IN = "NotIn"
 EXISTS = "Exists"

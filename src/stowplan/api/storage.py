@@ -5,6 +5,12 @@ from msgspec import field
 from stowplan.api.meta import Int32, LabelSelector, ObjectMeta, Quantity, Wire
 from stowplan.api.volumes import PersistentVolumeSpec
 
+__all__ = [
+    "CSIDriver", "CSIDriverSpec", "CSINode", "CSINodeDriver", "CSINodeSpec", "CSIStorageCapacity", "StorageClass",
+    "TopologySelectorLabelRequirement", "TopologySelectorTerm", "VolumeAttachment", "VolumeAttachmentSource",
+    "VolumeAttachmentSpec", "VolumeNodeResources",
+]  # fmt: skip
+
 
 class TopologySelectorLabelRequirement(Wire, frozen=True, kw_only=True):
     """A node label and the values it may have."""

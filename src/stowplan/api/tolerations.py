@@ -5,6 +5,8 @@ from collections.abc import Container, Iterable
 from stowplan.api.affinity import Toleration
 from stowplan.api.node import Taint
 
+__all__ = ["find_untolerated", "tolerated", "tolerates"]
+
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"

@@ -7,6 +7,16 @@ from msgspec import field
 from stowplan.api.affinity import NodeSelector
 from stowplan.api.meta import Int32, LabelSelector, ObjectMeta, ObjectReference, ResourceList, Wire
 
+__all__ = [
+    "AWSElasticBlockStoreVolumeSource", "AnyVolumeSource", "AzureDiskVolumeSource", "AzureFileVolumeSource",
+    "CSIPersistentVolumeSource", "CSIVolumeSource", "CinderVolumeSource", "EphemeralVolumeSource",
+    "GCEPersistentDiskVolumeSource", "ISCSIVolumeSource", "ImageVolumeSource", "LocalVolumeSource",
+    "PersistentVolume", "PersistentVolumeClaim", "PersistentVolumeClaimSpec", "PersistentVolumeClaimStatus",
+    "PersistentVolumeClaimTemplate", "PersistentVolumeClaimVolumeSource", "PersistentVolumeSpec",
+    "PersistentVolumeStatus", "PortworxVolumeSource", "RBDVolumeSource", "Volume", "VolumeNodeAffinity",
+    "VolumeResourceRequirements", "VsphereVirtualDiskVolumeSource",
+]  # fmt: skip
+
 
 class GCEPersistentDiskVolumeSource(Wire, frozen=True, kw_only=True):
     """A Google persistent disk."""
