@@ -120,7 +120,7 @@ def simulate(
     """
     from stowplan.cli.profiles import load_config
     from stowplan.cli.simulation import ClusterLogin, SimulationQuestion, answer
-    from stowplan.simulator.report.changed_since_snapshot import news_of
+    from stowplan.simulator.report.changed_since_snapshot import changed_pods
 
     if sample:
         names = (*names, _sample())
@@ -136,7 +136,7 @@ def simulate(
     finally:
         for note in notes:
             click.echo(f"stowplan: {note}", err=True)
-    news = news_of(report, all_that_waited=not names)
+    news = changed_pods(report, include_still_pending=not names)
     if output in ("table", "wide"):
         shown = report if everything else news
         _print_tables(shown, wide=output == "wide", everything=everything, before=from_cluster)
@@ -164,9 +164,9 @@ def _check_usage(names: tuple[str, ...], from_cluster: bool, only_with_cluster: 
 
 def _examine(output: str, all_scores: bool) -> Examine | None:
     """How much of each decision is recorded for an output format."""
-    from stowplan.simulator.report.detailed_decisions import podium, recording
+    from stowplan.simulator.report.detailed_decisions import recording, top_scores
 
-    return {"table": None, "wide": podium}.get(output, recording(all_nodes=all_scores))
+    return {"table": None, "wide": top_scores}.get(output, recording(all_nodes=all_scores))
 
 
 def _print_tables(report: SimulationReport, *, wide: bool, everything: bool, before: bool) -> None:

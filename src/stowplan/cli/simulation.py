@@ -87,7 +87,7 @@ def _answer(
         keep_objects=needs_objects,
         start=EPOCH if found is None else time.time(),
         extenders=extenders,
-        ask=ask,
+        call_extender=ask,
     )
     recorder.attach(simulation.api_server)
     if needs_objects:

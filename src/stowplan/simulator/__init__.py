@@ -1,14 +1,14 @@
-"""The embedded cluster: a world in memory that stands where an API server, its controllers and kubelets would.
+"""The simulated cluster: an API server in memory with its controllers, and a host that runs the engine on it.
 
-Belongs here: the objects and what writing them does (`world`), what an API server adds to objects (`admission`), what
-controllers make of them (`controllers`, all those that it puts together, `workloads`), faults, reading manifests and
-applying them to the objects of a cluster (`overlay`), the loop that feeds all this to the engine in virtual time, what
-is told about a run (`report`), and the `demo`. Time is a number that the caller's clock gives; nothing sleeps, nothing
-is random unless a seeded generator is passed in, and the same input gives the same names and uids.
-Does not belong here: any scheduling rule, writing to a terminal or a file (`cli` does), talking to a real cluster.
-May import everything below. Only `cli` imports this room.
+Belongs here: stored objects and the API server's handling of requests (`api_server`, `api_writes`), admission and
+defaults, controllers (`controllers`, `workloads`, volumes, claims, disruption budgets), injected faults, manifests and
+their application to a cluster (`manifests`, `apply`, `load`), the loop in virtual time (`simulation`), and the `demo`.
+The result of a run is in `report`: the fields of `simulate -o json` are the structs of `report.report`, and
+`report.tables` renders them for people. Time is the caller's clock, randomness a seeded generator: equal input gives
+equal names and uids.
+Does not belong here: scheduling rules, terminal or file output (`cli`), access to a real cluster (`cluster`).
+May import all rooms below it; only `cli` imports this room.
 
-Left out, since no verdict hangs on it or only that of rare clusters: LimitRange and RuntimeClass admission, rolling
-updates and scaling down, adopting pods by their labels, kubelets that refuse pods, and the topology labels that binding
-copies to pods.
+Not simulated, since no or few verdicts depend on it: LimitRange and RuntimeClass admission, rolling updates and scaling
+down, adoption of pods by labels, kubelets that reject pods, and topology labels that binding copies to pods.
 """

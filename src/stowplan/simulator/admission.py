@@ -1,4 +1,7 @@
-"""What an API server and its admission make of an object that is handed in."""
+"""Admission: the defaults and checks that depend on other objects.
+
+Upstream: plugin/pkg/admission/priority/admission.go, plugin/pkg/admission/storage/storageclass/setdefault/admission.go
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critic
 
 
 class Admission:
-    """Fills in what depends on the other objects of a world as well."""
+    """Admits objects to the API server."""
 
     def __init__(self, api_server: ApiServer) -> None:
         self._api_server = api_server
@@ -41,13 +44,13 @@ class Admission:
         }
 
     def admit(self, item: T) -> T:
-        """The object as it would be stored. An InputError says what it would be refused for, and at which path."""
+        """The object as the API server stores it. Raises InputError, with a path, if it would be rejected."""
         item = located(item)
         rule = self._rules.get(type(item))
         return item if rule is None else cast(T, rule(item))
 
     def admit_spec(self, spec: api.PodSpec, path: str = "$.spec") -> api.PodSpec:
-        """The spec of a pod, or of any number of pods from one template."""
+        """The spec of a pod, or of all pods of a template."""
         return self._with_priority(with_defaults(spec), path)
 
     def _pod(self, pod: api.Pod) -> api.Pod:
@@ -81,7 +84,7 @@ class Admission:
         return claim if default is None else replace(claim, spec=replace(claim.spec, storage_class_name=default))
 
     def _default_storage_class(self) -> str | None:
-        """The newest of the classes marked as default, the first by name among those as old."""
+        """The newest default class; the first by name among equally old ones."""
         marked = [each.metadata for each in self._api_server.all(api.StorageClass) if _is_default(each.metadata)]
         if not marked:
             return None
@@ -90,7 +93,7 @@ class Admission:
 
 
 def located(item: T, default: str = DEFAULT_NAMESPACE) -> T:
-    """The object in the namespace that it belongs to, if to any."""
+    """The object with its namespace: the default one if it has none, none for cluster-scoped kinds."""
     kind, metadata = api.KINDS[type(item).__name__], item.metadata
     namespace = (metadata.namespace or default) if kind.namespaced else ""
     return item if namespace == metadata.namespace else _with_metadata(item, namespace=namespace)

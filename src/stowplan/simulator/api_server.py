@@ -1,4 +1,4 @@
-"""An API server in memory: objects, the changes that watches would tell, and what becomes of requests."""
+"""An API server in memory: stored objects, watch events, and requests."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from stowplan.simulator.identity import make_uid, timestamp
 
 T = TypeVar("T", bound=ApiObject)
 
-_KEPT_EVENTS = 100_000
+_MAX_KEPT_EVENTS = 100_000
 
 
 class Change(NamedTuple):
-    """What a watch would tell: an object as it is now, or as it was last."""
+    """A watch event: the current object, or the last state of a deleted one."""
 
     item: Any
     removed: bool = False
 
 
 class ApiServer:
-    """The state of the simulated cluster. All times are seconds since 1970 by the clock that was passed in."""
+    """The state of the simulated cluster. Times are seconds since 1970 by the injected clock."""
 
     def __init__(self, clock: Callable[[], float], faults: Faults | None = None, *, grace: float = 0.0) -> None:
         self.version = 0
-        """Counts changes, but for those that `put_status` makes: while it stands still, nothing moves."""
-        self.events: deque[EmitEvent] = deque(maxlen=_KEPT_EVENTS)
+        """Number of changes without those by `put_status`; while it is constant, the cluster makes no progress."""
+        self.events: deque[EmitEvent] = deque(maxlen=_MAX_KEPT_EVENTS)
         self.clock = clock
         self._faults = faults
         self._grace = grace
-        """Seconds that a pod which runs takes to end."""
+        """Seconds that a running pod takes to terminate."""
         self._stores = Stores()
         self._changes: list[Change] = []
         self._revision = 0
         self._incarnations: dict[tuple[type, str], int] = {}
-        """How often names were in use before."""
+        """How many deleted objects had the name; part of the uid of the next one."""
         self._dependents: dict[str, dict[type, dict[str, None]]] = {}
         self._steps: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
@@ -53,7 +53,7 @@ class ApiServer:
             self.at(loss.at, partial(self.delete, api.Node(metadata=api.ObjectMeta(name=loss.name))))
 
     def now(self) -> str:
-        """The time as it stands in objects."""
+        """The current time in RFC 3339."""
         return timestamp(int(self.clock()))
 
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
@@ -66,11 +66,11 @@ class ApiServer:
         return len(self._stores.of(kind))
 
     def dependents(self, owner_uid: str, kind: type[T]) -> dict[str, None]:
-        """The names of the objects of a kind that an object controls, in the order in which they were made."""
+        """Names of the objects of a kind that the owner controls, in the order of creation."""
         return self._dependents.get(owner_uid, _NO_KINDS).get(kind, _NO_NAMES)
 
     def owner_of(self, item: ApiObject) -> Any:
-        """The object that controls this one; None where nothing does, or it is not here."""
+        """The object that controls this one; None without a controller, or if it does not exist."""
         reference = controller_of(item)
         kind = None if reference is None else api.KINDS.get(reference.kind)
         if reference is None or kind is None:
@@ -79,20 +79,20 @@ class ApiServer:
         return owner if owner is not None and owner.metadata.uid == reference.uid else None
 
     def all_dependents(self, owner_uid: str) -> list[tuple[type[Any], str]]:
-        """Kinds and names of all objects that an object controls."""
+        """Kinds and names of all objects that the owner controls."""
         return [(kind, name) for kind, names in self._dependents.get(owner_uid, _NO_KINDS).items() for name in names]
 
     def put(self, item: T) -> T:
-        """Create or replace an object; uid and creation time are given to it where it has none."""
+        """Create or replace an object; a uid and a creation time are added if missing."""
         self.version += 1
         return self._store(item)
 
     def put_status(self, item: T) -> T:
-        """Replace a pod or a budget of which nothing but its status changed, which moves nothing else."""
+        """Replace an object of which only the status changed; does not count as progress."""
         return self._store(item)
 
     def delete(self, item: ApiObject) -> None:
-        """Delete the object of this kind and name, if there is one; a pod that runs may take its time."""
+        """Delete the object of this kind and name, if it exists; a running pod terminates gracefully."""
         found = self._stores.of(type(item)).get(item.metadata.name, item.metadata.namespace)
         if found is None:
             return
@@ -105,33 +105,33 @@ class ApiServer:
             self.at(gone_at, partial(self.finish, found))
 
     def finish(self, item: ApiObject) -> None:
-        """Remove an object unless it has left already and another one has its name."""
+        """Remove an object, unless it is gone and another one has its name."""
         found = self._stores.of(type(item)).get(item.metadata.name, item.metadata.namespace)
         if found is not None and found.metadata.uid == item.metadata.uid:
             self._remove(found)
 
     def changes(self) -> list[Change]:
-        """What has changed since this was last called."""
+        """Watch events since the last call."""
         drained, self._changes = self._changes, []
         return drained
 
     def execute(self, instruction: Instruction) -> Any:
-        """Do what the engine wants done: what came of it, a Failure, or a `Later` which of the two it will be."""
+        """Carry out an instruction; returns its outcome, a Failure, or either of them as `Delayed`."""
         handle = HANDLERS[type(instruction)]
         if self._faults is None or not isinstance(instruction, Request):
             return handle(self, instruction)
         return self._faults.carry_out(instruction, lambda request: handle(self, request))
 
     def at(self, when: float, step: Callable[[], None]) -> None:
-        """Do something at a time to come."""
+        """Schedule a step."""
         heapq.heappush(self._steps, (when, next(self._numbers), step))
 
     def next_deadline(self) -> float | None:
-        """When `tick` has something to do."""
+        """When the next step is due."""
         return self._steps[0][0] if self._steps else None
 
     def tick(self) -> None:
-        """Do what is due by now."""
+        """Run the steps that are due."""
         now = self.clock()
         while self._steps and self._steps[0][0] <= now:
             heapq.heappop(self._steps)[2]()
@@ -181,7 +181,7 @@ _NO_NAMES: dict[str, None] = {}
 
 
 def controller_of(item: ApiObject) -> api.OwnerReference | None:
-    """The one of its owners that looks after the object."""
+    """The owner reference of the object's controller."""
     for owner in item.metadata.owner_references:
         if owner.controller:
             return owner

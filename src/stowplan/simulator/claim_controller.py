@@ -1,4 +1,7 @@
-"""ResourceClaims of pods: made from templates, and given back when the pods that they were reserved for are gone."""
+"""Controller of ResourceClaims: creates them from templates, and deallocates claims without consumers.
+
+Upstream: pkg/controller/resourceclaim/controller.go
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
 
 class ClaimController:
-    """The controller of resource claims."""
+    """Creates and releases the ResourceClaims of pods."""
 
     def __init__(self, api_server: ApiServer) -> None:
         self._api_server = api_server
@@ -26,17 +29,17 @@ class ClaimController:
         if not pod.spec.resource_claims:
             return
         if change.removed:
-            self._give_back(pod)
+            self._release(pod)
         elif is_active(pod):
-            self._make_claims(pod)
+            self._create_claims(pod)
 
     def on_template(self, change: Change) -> None:
-        """Pods may have waited for the template."""
+        """Creates the claims of pods that waited for the template."""
         if not change.removed:
             for pod in [pod for pod in self._api_server.all(api.Pod) if pod.spec.resource_claims and is_active(pod)]:
-                self._make_claims(pod)
+                self._create_claims(pod)
 
-    def _make_claims(self, pod: api.Pod) -> None:
+    def _create_claims(self, pod: api.Pod) -> None:
         made = {status.name for status in pod.status.resource_claim_statuses}
         new = []
         for entry in pod.spec.resource_claims:
@@ -52,8 +55,8 @@ class ClaimController:
         name = entry.resource_claim_template_name
         return None if name is None else self._api_server.get(api.ResourceClaimTemplate, name, pod.metadata.namespace)
 
-    def _give_back(self, pod: api.Pod) -> None:
-        """A claim that nobody is left to use has no devices either."""
+    def _release(self, pod: api.Pod) -> None:
+        """Remove the pod from reservedFor; a claim without consumers is deallocated."""
         for claim in list(self._claims_of(pod)):
             left = tuple(each for each in claim.status.reserved_for if each.uid != pod.metadata.uid)
             if left != claim.status.reserved_for:

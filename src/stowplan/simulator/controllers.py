@@ -1,4 +1,4 @@
-"""The cluster's controllers: what they do in answer to changes, at once."""
+"""All controllers of the cluster; they react to changes immediately."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from stowplan.simulator.disruption_controller import DisruptionController
 from stowplan.simulator.volume_controller import EphemeralVolumeController, VolumeController
 from stowplan.simulator.workloads import CONTROLLERS, WorkloadReconciler
 
-Reaction = Callable[[Change], None]
+Handler = Callable[[Change], None]
 
 
 class Controllers:
-    """Reacts to the changes of a world, each of which is to be told once and in order."""
+    """Passes each change to the controllers of its kind; changes must be passed once and in order."""
 
     def __init__(self, api_server: ApiServer) -> None:
         self.admission = Admission(api_server)
@@ -28,7 +28,7 @@ class Controllers:
         claims = ClaimController(api_server)
         disruption = DisruptionController(api_server)
         self._gone_nodes: set[str] = set()
-        self._reactions: dict[type, tuple[Reaction, ...]] = {
+        self._handlers: dict[type, tuple[Handler, ...]] = {
             api.Node: (self._collect_pods, self._workloads.on_node),
             api.Pod: (self._workloads.on_pod, ephemeral.on_pod, claims.on_pod, disruption.on_pod, self._collect_stray),
             api.PersistentVolume: (volumes.on_volume,),
@@ -40,32 +40,32 @@ class Controllers:
         }
 
     def react(self, change: Change) -> None:
-        """Do what the controllers would do. They act on objects as they are now: what is outdated is passed over."""
+        """Run the controllers for a change. Changes that a later one has replaced are skipped."""
         item = change.item
         if (
             not change.removed
             and self._api_server.get(type(item), item.metadata.name, item.metadata.namespace) is not item
         ):
             return
-        for react in self._reactions.get(type(item), ()):
-            react(change)
+        for handle in self._handlers.get(type(item), ()):
+            handle(change)
         if change.removed:
             self._collect_dependents(item)
 
     def expand(self, owner: Any) -> None:
-        """Make what a workload lacks without waiting for the change to be told."""
+        """Create the objects that a workload lacks, without a change."""
         self._workloads.expand(owner)
 
-    def content(self, standing: Container[str]) -> None:
-        """Take objects, by uid, to be as they are meant to be: workloads make no more than what they lose."""
+    def keep(self, standing: Container[str]) -> None:
+        """Keep objects of a snapshot, by uid, as they are: their workloads only replace pods that they lose."""
         self._workloads.standing = standing
 
     def notes(self) -> Iterator[str]:
-        """What is worth knowing about objects that are not made yet."""
+        """Notes for the user on objects that are not created yet."""
         return self._workloads.notes()
 
     def _collect_pods(self, change: Change) -> None:
-        """Pods do not outlive their node."""
+        """Deletes the pods of a deleted node (pod garbage collection)."""
         name = change.item.metadata.name
         if not change.removed:
             self._gone_nodes.discard(name)
@@ -75,12 +75,12 @@ class Controllers:
             self._api_server.delete(pod)
 
     def _collect_stray(self, change: Change) -> None:
-        """A pod may be bound to a node that has just gone."""
+        """Deletes a pod that was bound to a deleted node."""
         if not change.removed and change.item.spec.node_name in self._gone_nodes:
             self._api_server.delete(change.item)
 
     def _collect_dependents(self, owner: Any) -> None:
-        """What an object controls goes with it."""
+        """Deletes the objects that a deleted object controls (garbage collection)."""
         for kind, name in self._api_server.all_dependents(owner.metadata.uid):
             item = self._api_server.get(kind, name, owner.metadata.namespace)
             if item is not None:

@@ -1,8 +1,9 @@
-"""Disruption budgets: what is left of each, as pods come and go.
+"""Controller of PodDisruptionBudgets: keeps their status up to date.
 
-The status that a budget of the input has is only where it begins: it is worked out again from the pods that are there.
-Evictions that an API server counted against it are forgotten, for they either mark their pod as on its way out, which
-says the same, or have failed. Preemption adds none: it deletes pods, and asks nobody.
+The status in the input is replaced by one computed from the pods. `disruptedPods` is ignored: those evictions either
+marked their pod as terminating, which counts the same, or failed. Preemption adds none, since it deletes pods directly.
+
+Upstream: pkg/controller/disruption/disruption.go
 """
 
 from __future__ import annotations
@@ -25,75 +26,75 @@ _SCALED = {kind.__name__ for kind, controller in CONTROLLERS.items() if controll
 
 
 class DisruptionController:
-    """Keeps the statuses of budgets.
+    """Writes the statuses of budgets.
 
-    A status is written when the budget comes or changes, and whenever `disruptionsAllowed` does, for that is all that
-    anybody reads: the other numbers in it are those of that moment.
+    A status is written when the budget is added or updated, and when `disruptionsAllowed` changes, the only number that
+    the scheduler reads; the other numbers are as of that write.
     """
 
     def __init__(self, api_server: ApiServer) -> None:
         self._api_server = api_server
-        self._tallies: dict[str, DisruptionCounts] = {}
+        self._counts: dict[str, DisruptionCounts] = {}
         self._index = _Index(())
         self._covered: dict[str, tuple[api.Pod, tuple[DisruptionCounts, ...]]] = {}
-        """Pods as they were counted, and where; those that no budget covers are not here."""
+        """Covered pods as they were counted, with the counts that include them."""
 
     def on_budget(self, change: Change) -> None:
         metadata = change.item.metadata
         budget = self._api_server.get(api.PodDisruptionBudget, metadata.name, metadata.namespace)
-        tally = self._tallies.get(key_of(metadata))
-        if tally is None or budget is None or tally.spec != budget.spec:
+        counts = self._counts.get(key_of(metadata))
+        if counts is None or budget is None or counts.spec != budget.spec:
             self._recount()
         else:
-            self._publish(tally)
+            self._publish(counts)
 
     def on_pod(self, change: Change) -> None:
-        if self._tallies:
+        if self._counts:
             metadata = change.item.metadata
-            for tally in self._account(metadata, self._api_server.get(api.Pod, metadata.name, metadata.namespace)):
-                self._publish(tally)
+            for counts in self._account(metadata, self._api_server.get(api.Pod, metadata.name, metadata.namespace)):
+                self._publish(counts)
 
     def _recount(self) -> None:
-        """Budgets hardly ever change, but there may be many when a simulation begins: one look at all pods for all."""
-        self._tallies = {
+        """Count all pods once for all budgets: budgets rarely change, but a simulation may begin with many."""
+        self._counts = {
             key_of(each.metadata): DisruptionCounts(each) for each in self._api_server.all(api.PodDisruptionBudget)
         }
-        self._index = _Index(self._tallies.values())
+        self._index = _Index(self._counts.values())
         self._covered.clear()
         for pod in self._api_server.all(api.Pod):
             self._account(pod.metadata, pod)
-        for tally in self._tallies.values():
-            self._publish(tally, at_any_rate=True)
+        for counts in self._counts.values():
+            self._publish(counts, always=True)
 
     def _account(self, metadata: api.ObjectMeta, pod: api.Pod | None) -> list[DisruptionCounts]:
-        """Count a pod as it is now, None if it is gone; the tallies that are not what they were."""
+        """Count the current pod, None if it was deleted; returns the counts that changed."""
         key = key_of(metadata)
         counted, before = self._covered.get(key, (None, ()))
         if counted is pod:
             return []
         now = () if pod is None else self._index.covering(pod.metadata)
-        changed = [tally for tally in before if tally not in now]
-        for tally in changed:
-            tally.remove(key)
+        changed = [counts for counts in before if counts not in now]
+        for counts in changed:
+            counts.remove(key)
         if pod is None or not now:
             self._covered.pop(key, None)
         else:
             self._covered[key] = pod, now
-            scale = self._scale(pod) if any(tally.counts_scale for tally in now) else None
+            scale = self._scale(pod) if any(counts.counts_scale for counts in now) else None
             member = BudgetedPod(is_healthy(pod), scale)
-            changed += [tally for tally in now if tally.put(key, member)]
+            changed += [counts for counts in now if counts.put(key, member)]
         return changed
 
-    def _publish(self, tally: DisruptionCounts, *, at_any_rate: bool = False) -> None:
-        budget = self._api_server.get(api.PodDisruptionBudget, tally.name, tally.namespace)
-        status = tally.status()
+    def _publish(self, counts: DisruptionCounts, *, always: bool = False) -> None:
+        budget = self._api_server.get(api.PodDisruptionBudget, counts.name, counts.namespace)
+        status = counts.status()
         if budget is None or budget.status == status:
             return
-        if at_any_rate or budget.status.disruptions_allowed != status.disruptions_allowed:
+        if always or budget.status.disruptions_allowed != status.disruptions_allowed:
             self._api_server.put_status(replace(budget, status=status))
 
     def _scale(self, pod: api.Pod) -> Scale | None:
-        """Of the pod's controller, or of the deployment above it."""
+        """The scale of the pod's controller, or of the Deployment that controls it."""
         reference = controller_of(pod)
         if reference is None:
             return None
@@ -106,26 +107,26 @@ class DisruptionController:
 
 
 class _Index:
-    """Finds the tallies of a pod by its labels, without asking every one of them."""
+    """Budgets by label, so that not every selector is matched against each pod."""
 
-    def __init__(self, tallies: Iterable[DisruptionCounts]) -> None:
+    def __init__(self, all_counts: Iterable[DisruptionCounts]) -> None:
         self._by_label: dict[str, dict[tuple[str, str] | None, list[DisruptionCounts]]] = {}
-        """By namespace, and by a label that their pods must have, None where there is no such label."""
-        for tally in tallies:
-            known = self._by_label.setdefault(tally.namespace, {})
-            for label in _telling_labels(tally.selector):
-                known.setdefault(label, []).append(tally)
+        """By namespace and by a label that the covered pods must have; None without such a label."""
+        for counts in all_counts:
+            known = self._by_label.setdefault(counts.namespace, {})
+            for label in _required_labels(counts.selector):
+                known.setdefault(label, []).append(counts)
 
     def covering(self, metadata: api.ObjectMeta) -> tuple[DisruptionCounts, ...]:
         labels, known = metadata.labels, self._by_label.get(metadata.namespace)
         if known is None:
             return ()
-        candidates = [tally for label in (None, *labels.items()) for tally in known.get(label, ())]
-        return tuple([tally for tally in candidates if tally.selector.matches(labels)])
+        candidates = [counts for label in (None, *labels.items()) for counts in known.get(label, ())]
+        return tuple([counts for counts in candidates if counts.selector.matches(labels)])
 
 
-def _telling_labels(selector: Selector) -> Iterable[tuple[str, str] | None]:
-    """Labels of which whatever is selected has exactly one."""
+def _required_labels(selector: Selector) -> Iterable[tuple[str, str] | None]:
+    """Labels of which every selected pod has exactly one; [None] if the selector has no such requirement."""
     for key, operator, values in selector.requirements:
         if operator == IN:
             return [(key, value) for value in values]

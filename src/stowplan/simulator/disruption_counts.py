@@ -1,4 +1,4 @@
-"""The pods under a disruption budget, counted, and what the budget makes of the numbers."""
+"""Running counts of the pods under one disruption budget, and the status that follows."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from stowplan.api.selectors import compile_label_selector
 
 
 class Scale(NamedTuple):
-    """How many pods a controller wants."""
+    """The scale of a controller."""
 
     uid: str
     replicas: int | None
-    """None where nobody knows: then it is taken to want those that it has."""
+    """Desired replicas; None if unknown, in which case the current number is assumed."""
     exists: bool = True
-    """False for controllers of kinds that have no scale: no budget can be worked out over their pods."""
+    """False for kinds without a scale subresource: no budget can be computed over their pods."""
 
 
 class BudgetedPod(NamedTuple):
-    """What counts about a pod."""
+    """A pod under a budget."""
 
     healthy: bool
     scale: Scale | None
-    """Of its controller; None for a pod on its own, and where no budget asks."""
+    """The scale of its controller; None without a controller, or if no budget needs it."""
 
 
 class _Share:
-    """The pods of one controller, and how many it wants."""
+    """The counted pods of one controller, and its desired replicas."""
 
     __slots__ = ("pods", "replicas")
 
@@ -48,7 +48,7 @@ class DisruptionCounts:
         self.spec = spec = budget.spec
         self.selector = compile_label_selector(spec.selector)
         self.counts_scale = spec.max_unavailable is not None or isinstance(spec.min_available, str)
-        """Whether pods are expected that are not there: all that the controllers of those which are there want."""
+        """Whether the expected number of pods is the desired replicas of their controllers."""
         self._members: dict[str, BudgetedPod] = {}
         self._healthy = 0
         self._shares: dict[str, _Share] = {}
@@ -56,7 +56,7 @@ class DisruptionCounts:
         self._unscaled = 0
 
     def put(self, pod: str, member: BudgetedPod) -> bool:
-        """A pod is under the budget, perhaps as it was before; whether that is news."""
+        """Add or update a pod; whether the counts changed."""
         known = self._members.get(pod)
         if known == member:
             return False
@@ -67,11 +67,11 @@ class DisruptionCounts:
         return True
 
     def remove(self, pod: str) -> None:
-        """A pod is under the budget no more."""
+        """Remove a pod."""
         self._count(self._members.pop(pod), -1)
 
     def status(self) -> api.PodDisruptionBudgetStatus:
-        """What is left of the budget."""
+        """The budget's status."""
         expected, desired = self._expectation()
         allowed = self._healthy - desired if expected > 0 and not self._unscaled else 0
         return api.PodDisruptionBudgetStatus(
@@ -82,13 +82,13 @@ class DisruptionCounts:
         )
 
     def _expectation(self) -> tuple[int, int]:
-        """How many pods there should be, and how many of them healthy."""
-        least, most_missing = self.spec.min_available, self.spec.max_unavailable
-        if most_missing is not None:
-            return self._wanted, max(0, self._wanted - scaled(most_missing, self._wanted))
-        if isinstance(least, str):
-            return self._wanted, scaled(least, self._wanted)
-        return (0, 0) if least is None else (len(self._members), least)
+        """(expectedPods, desiredHealthy)."""
+        min_available, max_unavailable = self.spec.min_available, self.spec.max_unavailable
+        if max_unavailable is not None:
+            return self._wanted, max(0, self._wanted - scaled(max_unavailable, self._wanted))
+        if isinstance(min_available, str):
+            return self._wanted, scaled(min_available, self._wanted)
+        return (0, 0) if min_available is None else (len(self._members), min_available)
 
     def _count(self, member: BudgetedPod, step: int) -> None:
         self._healthy += step * member.healthy
@@ -108,7 +108,7 @@ class DisruptionCounts:
 
 
 def scaled(amount: api.IntOrPercent, total: int) -> int:
-    """A number of pods; what a percentage comes to is rounded up."""
+    """An absolute number of pods; percentages are rounded up."""
     if isinstance(amount, int):
         return amount
     percent = int(amount.removesuffix("%").lstrip("0") or "0")

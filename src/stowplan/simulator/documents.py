@@ -1,4 +1,4 @@
-"""Files, folders and standard input, as JSON documents with the place that they come from."""
+"""Reads files, folders and standard input as JSON documents with their origin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stowplan.config.text import decode, find_repeated
 from stowplan.errors import InputError
 
 Read = Callable[[str], bytes]
-"""Gives the content of a named file, `-` being standard input, or raises an InputError that names it."""
+"""Returns the content of a file, `-` being standard input, or raises an InputError with its name."""
 
 _STDIN = "-"
 _ENDINGS = (".json", ".yaml", ".yml")
@@ -21,7 +21,7 @@ _is_json = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Origin(NamedTuple):
-    """Where an object stands: the file, with the number of the document if it has several, and the path inside."""
+    """The origin of an object: the file, with the index of the document if it has several, and the path inside."""
 
     source: str
     path: str = "$"
@@ -29,13 +29,13 @@ class Origin(NamedTuple):
     def __str__(self) -> str:
         return self.source if self.path == "$" else f"{self.source}: {self.path}"
 
-    def tell(self, problem: str) -> str:
-        """A problem whose path begins at the object, as one that names the file and begins at the document."""
+    def locate(self, problem: str) -> str:
+        """A problem with a path relative to the object, as one with the file and a path relative to the document."""
         return f"{self.source}: {self.path}{problem.removeprefix('$')}"
 
 
 def find_files(name: str) -> list[str]:
-    """The file itself, or those manifests in a folder; folders below it are not looked into."""
+    """The file itself, or the manifests of a folder, without its subfolders."""
     if name == _STDIN or not os.path.isdir(name):
         return [name]
     try:
@@ -49,7 +49,7 @@ def find_files(name: str) -> list[str]:
 
 
 def read_documents(name: str, read: Read) -> Iterator[tuple[Origin, bytes]]:
-    """The documents of a file. An InputError tells why it cannot be read, keys given twice included."""
+    """The documents of a file. Raises InputError if it cannot be parsed or repeats keys."""
     source = "<stdin>" if name == _STDIN else name
     try:
         documents = _split(decode(read(name)))
@@ -69,7 +69,7 @@ def read_documents(name: str, read: Read) -> Iterator[tuple[Origin, bytes]]:
 
 
 def _split(text: str) -> list[Any]:
-    """The documents of a text: JSON as bytes, YAML as plain data, None where one is empty."""
+    """The documents of a text: JSON as bytes, YAML as plain data, None for empty ones."""
     from stowplan.config import yaml_text
 
     if not text.lstrip().startswith("{"):
@@ -79,7 +79,7 @@ def _split(text: str) -> list[Any]:
     except msgspec.DecodeError:
         pass
     try:
-        return yaml_text.parse_all(text)  # YAML too has objects in braces
+        return yaml_text.parse_all(text)  # YAML has objects in braces, too.
     except ValueError:
         raise ValueError(_json_problem(text)) from None
 
@@ -94,5 +94,5 @@ def _json_problem(text: str) -> str:
 
 def _as_json(document: Any, origin: Origin) -> bytes:
     for repeated in find_repeated(document, "$"):
-        raise InputError(origin.tell(f"{repeated.path}: {repeated.message}"))
+        raise InputError(origin.locate(f"{repeated.path}: {repeated.message}"))
     return msgspec.json.encode(document)

@@ -1,6 +1,6 @@
-"""What goes wrong in real clusters, on purpose: refused, lost and slow requests, nodes that vanish.
+"""Injected faults: refused, lost and slow requests, and lost nodes.
 
-A fault is a chance, the requests that it befalls and what it does to them; a new sort of fault is a new function.
+A fault is a probability, the type of requests that it affects, and its effect; a new fault is a new function.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from stowplan.framework.instructions import Bind, Request
 from stowplan.simulator.api_writes import MODIFIED, conflict, timed_out
 
 CarryOut = Callable[[Request], Any]
-"""Fulfils a request and tells the outcome."""
+"""Carries out a request and returns the outcome."""
 
 
 class Delayed(NamedTuple):
-    """An outcome that is to be told only after some seconds."""
+    """An outcome to be delivered after some seconds."""
 
     delay: float
     outcome: Any
 
 
 class Fault(NamedTuple):
-    """Something that befalls some of the requests of some types."""
+    """A fault that affects requests of a type at random."""
 
     chance: float
-    befalls: type[Request]
-    strike: Callable[[Request, CarryOut, Random], Any]
-    """Takes the request, the way to fulfil it, and the generator; gives the outcome."""
+    affects: type[Request]
+    apply: Callable[[Request, CarryOut, Random], Any]
+    """Takes the request, the function that carries it out, and the generator; returns the outcome."""
 
 
 class NodeLoss(NamedTuple):
-    """A node that is deleted at a time."""
+    """The deletion of a node at a given time."""
 
     at: float
     name: str
 
 
 class Faults:
-    """All that is to go wrong. At most one fault befalls a request: the first one whose chance comes up."""
+    """All injected faults. At most one affects a request: the first that its probability selects."""
 
     def __init__(self, rng: Random, faults: Iterable[Fault] = (), node_losses: Iterable[NodeLoss] = ()) -> None:
         self.node_losses = tuple(node_losses)
@@ -48,15 +48,15 @@ class Faults:
         self._faults = tuple(faults)
 
     def carry_out(self, request: Request, carry_out: CarryOut) -> Any:
-        """The outcome of a request, for better or worse."""
+        """The outcome of a request, possibly with a fault."""
         for fault in self._faults:
-            if isinstance(request, fault.befalls) and self._rng.random() < fault.chance:
-                return fault.strike(request, carry_out, self._rng)
+            if isinstance(request, fault.affects) and self._rng.random() < fault.chance:
+                return fault.apply(request, carry_out, self._rng)
         return carry_out(request)
 
 
 def bind_conflict(chance: float) -> Fault:
-    """Bindings that are refused, as when something else wrote to the pod."""
+    """Bindings that fail with a conflict, as if another client had updated the pod."""
 
     def refuse(request: Request, carry_out: CarryOut, rng: Random) -> Any:
         assert isinstance(request, Bind)
@@ -66,12 +66,12 @@ def bind_conflict(chance: float) -> Fault:
 
 
 def lost_request(chance: float) -> Fault:
-    """Requests that never arrive: nothing is done, and nobody answers in time."""
+    """Requests that never arrive: they have no effect and time out."""
     return Fault(chance, Request, lambda request, carry_out, rng: timed_out())
 
 
 def lost_answer(chance: float) -> Fault:
-    """Requests that are fulfilled, only that the answer does not come through."""
+    """Requests that are carried out, but whose reply is lost."""
 
     def lose(request: Request, carry_out: CarryOut, rng: Random) -> Any:
         carry_out(request)
@@ -80,10 +80,10 @@ def lost_answer(chance: float) -> Fault:
     return Fault(chance, Request, lose)
 
 
-def slow(chance: float, shortest: float, longest: float) -> Fault:
-    """Requests that are fulfilled at once and answered some seconds after."""
+def slow(chance: float, min_seconds: float, max_seconds: float) -> Fault:
+    """Requests that are carried out at once and answered after a delay."""
 
     def delay(request: Request, carry_out: CarryOut, rng: Random) -> Any:
-        return Delayed(rng.uniform(shortest, longest), carry_out(request))
+        return Delayed(rng.uniform(min_seconds, max_seconds), carry_out(request))
 
     return Fault(chance, Request, delay)

@@ -1,4 +1,4 @@
-"""Names, uids and times of simulated objects: random to look at, the same in every run."""
+"""Deterministic names, uids and timestamps of simulated objects."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from stowplan import api
 from stowplan.api import codec
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-"""What Kubernetes makes random names of: no vowels, no characters that look alike."""
+"""The alphabet of generated names in Kubernetes: no vowels, no ambiguous characters."""
 
-_SUFFIX = 5
-_LONGEST_BASE = 63 - _SUFFIX
+_SUFFIX_LENGTH = 5
+_MAX_BASE_LENGTH = 63 - _SUFFIX_LENGTH
 
 
 def make_uid(*parts: object) -> str:
-    """A uid that follows from these parts alone."""
+    """A uid derived from the parts."""
     digits = blake2b("\0".join(map(str, parts)).encode(), digest_size=16).hexdigest()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def generate_name(base: str, *parts: object) -> str:
-    """A base, cut to what leaves room, and a suffix that follows from these parts alone."""
+    """The base, truncated to the maximum length of a name, with a suffix derived from the parts."""
     number = int.from_bytes(blake2b("\0".join(map(str, parts)).encode(), digest_size=8).digest(), "big")
     suffix = ""
-    for _ in range(_SUFFIX):
+    for _ in range(_SUFFIX_LENGTH):
         number, letter = divmod(number, len(_ALPHABET))
         suffix += _ALPHABET[letter]
-    return base[:_LONGEST_BASE] + suffix
+    return base[:_MAX_BASE_LENGTH] + suffix
 
 
 def template_hash(template: api.PodTemplateSpec) -> str:
-    """What stands for a version of a pod template in labels and in names of replica sets."""
+    """The pod-template-hash: identifies a version of a pod template in labels and in names of ReplicaSets."""
     number = int.from_bytes(blake2b(codec.encode(template), digest_size=4).digest(), "big")
     return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
 
 
 @lru_cache(1024)
 def timestamp(seconds: int) -> str:
-    """A time as Kubernetes writes it."""
+    """A time in RFC 3339."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

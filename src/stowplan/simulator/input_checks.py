@@ -23,7 +23,7 @@ def missing_objects(objects: list[tuple[Any, Origin]]) -> Iterator[str]:
     ownership = Ownership(objects)
     for item, origin in ownership.objects:
         if _is_one_per_node(item) and not has_nodes:
-            yield origin.tell(f"$: {describe(item)} has a pod for each node, and the input has no nodes: add some")
+            yield origin.locate(f"$: {describe(item)} has a pod for each node, and the input has no nodes: add some")
         elif isinstance(item, api.Pod):
             yield from _owner_problems(item, origin, ownership)
         yield from _claim_problems(item, origin, claims)
@@ -35,7 +35,7 @@ def _owner_problems(pod: api.Pod, origin: Origin, ownership: Ownership) -> Itera
     if owner is None or owner.kind not in api.KINDS or _is_settled(pod) or ownership.owner_of(pod) is not None:
         return
     index = pod.metadata.owner_references.index(owner)
-    yield origin.tell(
+    yield origin.locate(
         f"$.metadata.ownerReferences[{index}]: {describe(pod)} is pending and the {owner.kind} "
         f'"{owner.name}" that controls it is not in the input: add it, or take out the reference'
     )
@@ -54,7 +54,7 @@ def _claim_problems(item: Any, origin: Origin, claims: set[str]) -> Iterator[str
             continue
         name = f"{item.metadata.namespace}/{source.claim_name}"
         if name not in claims:
-            yield origin.tell(
+            yield origin.locate(
                 f"{path}.volumes[{index}].persistentVolumeClaim.claimName: "
                 f"{describe(item)} needs PersistentVolumeClaim {name}, which is not in the input: add it"
             )
@@ -82,12 +82,12 @@ def too_many_pods(ownership: Ownership) -> Iterator[str]:
         elif controller is not None:
             path, wanted = controller.replicas_path, controller.desired_pods(item)
         if wanted > MAX_PODS:
-            yield origin.tell(f"{path}: {wanted} pods, and no more than {MAX_PODS} can be simulated")
+            yield origin.locate(f"{path}: {wanted} pods, and no more than {MAX_PODS} can be simulated")
         elif ownership.owner_of(item) is None:
             total += wanted
             if total > MAX_PODS >= total - wanted:
                 too_many = f"with {describe(item)} the input has more than the {MAX_PODS} pods that can be simulated"
-                yield origin.tell(f"{path}: {too_many}")
+                yield origin.locate(f"{path}: {too_many}")
 
 
 def notes(items: list[Any]) -> Iterator[str]:

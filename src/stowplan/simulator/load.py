@@ -1,4 +1,4 @@
-"""Putting the objects of an input into a world: what stands already, then what is yet to be placed."""
+"""Loads the objects of an input into the API server: existing objects first, then those to be scheduled."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from stowplan.simulator.manifests import refuse
 from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.workloads import CONTROLLERS, find_template
 
-_DEFAULT_GRACE = 30
+_GRACE_SECONDS = 30
 _CLASSES = (api.PriorityClass, api.StorageClass)
-"""What admission of other objects looks at."""
+"""Kinds that admission of other objects reads."""
 
 
 def populate(
@@ -26,13 +26,12 @@ def populate(
     objects: Iterable[tuple[Any, Origin]],
     standing: frozenset[str] = frozenset(),
 ) -> None:
-    """Put in all objects, and make what workloads lack. What is pending keeps the order of the input.
+    """Store all objects and create the objects that workloads lack. Pending pods keep the order of the input.
 
-    Objects that stand in a cluster, given by uid, are taken as they are: they need no admission, and workloads among
-    them have the pods that they want. Pods that are finished take no part. An InputError tells what an API server would
-    have refused, a line each.
+    `standing` are the uids of objects of a snapshot: they bypass admission, and workloads among them have the pods that
+    they want. Finished pods are skipped. Raises InputError, one line for each object that the API server would reject.
     """
-    controllers.content(standing)
+    controllers.keep(standing)
     alive = [each for each in objects if not (isinstance(each[0], api.Pod) and is_finished(each[0]))]
     problems: list[str] = []
     alive.sort(key=lambda each: not isinstance(each[0], _CLASSES))
@@ -42,7 +41,7 @@ def populate(
         try:
             item = given if is_standing else _admit(controllers, given)
         except InputError as problem:
-            problems.append(origin.tell(str(problem)))
+            problems.append(origin.locate(str(problem)))
         else:
             items.append(_stand(api_server, item) if is_standing or _stands(item) else item)
     refuse(problems)
@@ -62,7 +61,7 @@ def _admit(controllers: Controllers, item: Any) -> Any:
 
 
 def _stands(item: Any) -> bool:
-    """Whether an object is there before anything is placed: all but pods and workloads that stand on their own."""
+    """Whether the object exists before scheduling starts: all but pending pods and workloads without a controller."""
     if isinstance(item, api.Pod):
         return bool(item.spec.node_name) or controller_of(item) is not None
     return type(item) not in CONTROLLERS or controller_of(item) is not None
@@ -71,10 +70,11 @@ def _stands(item: Any) -> bool:
 def _stand(api_server: ApiServer, item: Any) -> Any:
     stored = api_server.put(item)
     if isinstance(stored, api.Pod) and stored.metadata.deletion_timestamp is not None:
-        # Whoever is on the way out when a snapshot is taken will have left before long.
+        # A pod that terminated when the snapshot was taken ends after its grace period.
         grace = stored.spec.termination_grace_period_seconds
         api_server.at(
-            api_server.clock() + (_DEFAULT_GRACE if grace is None else grace), partial(api_server.finish, stored)
+            api_server.clock() + (_GRACE_SECONDS if grace is None else grace),
+            partial(api_server.finish, stored),
         )
     return stored
 

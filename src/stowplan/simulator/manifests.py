@@ -1,4 +1,4 @@
-"""Manifests in, objects out: whatever `kubectl apply` takes or `kubectl get` prints."""
+"""Reads manifests in every form that `kubectl apply` accepts or `kubectl get` prints."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from stowplan.simulator.ownership import Ownership
 
 _MAX_REPORTED_PROBLEMS = 20
 
-# Rules for taints of devices count behind a feature gate only, which is off.
-_WITHOUT = ("DeviceTaintRule", "Event", "Lease")
+# DeviceTaintRules have an effect behind a feature gate only, which is off in simulations.
+_NOT_SIMULATED = ("DeviceTaintRule", "Event", "Lease")
 
-SIMULATED: dict[str, api.Kind] = {name: kind for name, kind in api.KINDS.items() if name not in _WITHOUT}
-"""The kinds that a simulation can do something with, by name."""
+SIMULATED: dict[str, api.Kind] = {name: kind for name, kind in api.KINDS.items() if name not in _NOT_SIMULATED}
+"""Kinds that a simulation uses, by name."""
 
 
 class Manifests(NamedTuple):
-    """What the input holds."""
+    """The objects of an input."""
 
     objects: list[tuple[Any, Origin]]
     """Objects of known kinds, in the order of the input, each in its namespace and with a name."""
     unknown: Counter[str]
-    """How many objects there are of kinds that no simulation needs."""
+    """Number of objects of each kind that is not simulated."""
     notes: list[str]
-    """What is odd about the input, yet does not stop a simulation; a line each."""
+    """Notes for the user, one line each."""
     standing: frozenset[str] = frozenset()
-    """The uids of those objects that are as a cluster has them."""
+    """The uids of objects of a snapshot that the manifests do not change."""
 
 
 _Items: Any = list[msgspec.Raw] | None
 
 
 class _Header(msgspec.Struct, rename="camel"):
-    """What tells how to read the rest of a document."""
+    """The fields that determine how to decode a document."""
 
     api_version: str = ""
     kind: str = ""
@@ -54,10 +54,9 @@ class _Header(msgspec.Struct, rename="camel"):
 
 
 def load(names: Iterable[str], read: Read, live: Live | None = None, namespace: str = "") -> Manifests:
-    """All objects of these files, folders and (`-`) standard input; with a cluster, applied to what that has.
+    """All objects of files, folders and (`-`) standard input; with `live`, applied to the objects of a cluster.
 
-    `namespace` is for objects that name none, in place of the cluster's own choice. An InputError tells what is wrong
-    with them, a line each.
+    `namespace` is for objects without one; by default it is that of the cluster. Raises InputError, one problem a line.
     """
     reader = _ManifestReader(namespace or (DEFAULT_NAMESPACE if live is None else live.namespace))
     for name in names:
@@ -84,7 +83,7 @@ def check(manifests: Manifests) -> None:
 
 
 def refuse(problems: list[str]) -> None:
-    """Raise an InputError for these problems, if there are any."""
+    """Raise an InputError if there are problems."""
     if problems:
         more = len(problems) - _MAX_REPORTED_PROBLEMS
         raise InputError("\n".join([*problems[:_MAX_REPORTED_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]))
@@ -99,7 +98,7 @@ class _ManifestReader:
         self._names: dict[tuple[str, str], Origin] = {}
 
     def read(self, file: str, read: Read) -> None:
-        """Read one file; what is wrong with it keeps nobody from the others."""
+        """Read one file; its problems are collected."""
         try:
             for origin, document in read_documents(file, read):
                 self._document(document, origin, _Header())
@@ -107,14 +106,14 @@ class _ManifestReader:
             self.problems.append(str(problem))
 
     def _document(self, document: Any, origin: Origin, listed: _Header) -> None:
-        """An object or a list of them; `listed` is what its list says that it is."""
+        """An object or a list; `listed` is the header that its list implies."""
         try:
             header = codec.decode(_Header, document)
             kind, api_version = header.kind or listed.kind, header.api_version or listed.api_version
             if not kind:
                 raise InputError("$.kind: required")
             if kind.endswith("List") and bytes(header.items):
-                # A plain List is of the core group whatever it holds, so its version says nothing about its items.
+                # A plain List is in the core group, whatever the group of its items.
                 inherited = _Header() if kind == "List" else _Header(api_version, kind.removesuffix("List"))
                 self._list(header.items, origin, inherited)
                 return
@@ -124,7 +123,7 @@ class _ManifestReader:
             else:
                 self._object(known, codec.decode(known.struct, document), origin)
         except InputError as problem:
-            self.problems.append(origin.tell(str(problem)))
+            self.problems.append(origin.locate(str(problem)))
 
     def _list(self, items: msgspec.Raw, origin: Origin, header: _Header) -> None:
         try:
@@ -140,17 +139,17 @@ class _ManifestReader:
         if not metadata.name and metadata.generate_name:
             name = generate_name(metadata.generate_name, metadata.namespace, kind.name, len(self.objects))
             item = msgspec.structs.replace(item, metadata=msgspec.structs.replace(metadata, name=name))
-        self.problems += [origin.tell(problem) for problem in validate(kind.name, item)]
+        self.problems += [origin.locate(problem) for problem in validate(kind.name, item)]
         key = kind.name, key_of(item.metadata)
         if item.metadata.name and key in self._names:
             problem = f'$.metadata.name: duplicate {key[0]} "{key[1]}", first in {self._names[key]}'
-            self.problems.append(origin.tell(problem))
+            self.problems.append(origin.locate(problem))
         self._names.setdefault(key, origin)
         self.objects.append((item, origin))
 
 
 def _find_kind(name: str, api_version: str) -> api.Kind | None:
-    """The kind of that name, unless it is of another group, or there is nothing to simulate about it."""
+    """The simulated kind of that name and group, if there is one."""
     kind = SIMULATED.get(name)
     if kind is None or (api_version and _group(api_version) != _group(kind.api_version)):
         return None

@@ -1,7 +1,7 @@
-"""Who controls whom among the objects of an input.
+"""Owner references between the objects of an input.
 
-Objects of a cluster know their owners by uid, those that people write have no uids. So objects without one get theirs
-here: the one by which others know them, or a new one.
+Objects of a cluster refer to their owners by uid; manifests have no uids. Objects without a uid get one here: the uid
+by which other objects refer to them, or a new one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from stowplan.simulator.identity import make_uid
 
 Objects = list[tuple[Any, Origin]]
 Key = tuple[str, str]
-"""Kind, and namespace and name."""
+"""(kind, "namespace/name")."""
 
 
 class Ownership:
-    """The objects of an input, with uids, in all references as well."""
+    """The objects of an input, with uids in metadata and owner references."""
 
     def __init__(self, objects: Objects) -> None:
         uids = _find_uids(objects)
@@ -32,13 +32,13 @@ class Ownership:
         self._by_uid = {item.metadata.uid: (item, origin) for item, origin in self.objects}
 
     def owner_of(self, item: Any) -> Any:
-        """The object of the input that controls this one, None if there is none."""
+        """The object of the input that controls this one, if any."""
         reference = controller_of(item)
         found = None if reference is None else self._by_uid.get(reference.uid)
         return None if found is None else found[0]
 
     def problems(self) -> Iterator[str]:
-        """Objects that control themselves, each circle told of once."""
+        """Cycles of owner references, each reported once."""
         settled: set[str] = set()
         for item, origin in self.objects:
             path: dict[str, Any] = {}
@@ -46,16 +46,16 @@ class Ownership:
                 if item.metadata.uid in path:
                     circle = [*path.values()][list(path).index(item.metadata.uid) :]
                     shown = " -> ".join(map(describe, [*circle, circle[0]]))
-                    yield origin.tell(f"$.metadata.ownerReferences: owners in a circle: {shown}")
+                    yield origin.locate(f"$.metadata.ownerReferences: owners in a circle: {shown}")
                     break
                 path[item.metadata.uid] = item
                 item = self.owner_of(item)
             settled.update(path)
 
     def notes(self, standing: Container[str] = ()) -> Iterator[str]:
-        """Owners that are not in the input, by kind: what they own is taken as it is.
+        """Owners that are not in the input, by kind; objects that they own are kept as they are.
 
-        Nothing is told about objects that stand in a cluster, by uid: much there belongs to kinds of its own.
+        Objects of a snapshot (`standing`, by uid) are skipped: many belong to custom kinds.
         """
         missing: dict[str, Counter[str]] = {}
         for item, _ in self.objects:
@@ -77,15 +77,15 @@ def count_of(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def listed(what: str, names: Iterable[str], most: int = 3) -> str:
-    """How many there are of something, with some of the names."""
+def listed(what: str, names: Iterable[str], max_names: int = 3) -> str:
+    """A count with some of the names."""
     known = list(names)
-    shown = ", ".join([*known[:most], *(["..."] if len(known) > most else [])])
+    shown = ", ".join([*known[:max_names], *(["..."] if len(known) > max_names else [])])
     return f"{count_of(len(known), what)} ({shown})"
 
 
 def _find_uids(objects: Objects) -> dict[Key, str]:
-    """A uid for every object that is in the input."""
+    """A uid for every object of the input."""
     given = {_key(item): item.metadata.uid for item, _ in objects}
     for item, _ in objects:
         for reference in item.metadata.owner_references:
@@ -111,7 +111,7 @@ def _key(item: Any) -> Key:
 
 
 def _owner_key(item: Any, reference: api.OwnerReference) -> Key:
-    """An owner is in the same namespace, or in none."""
+    """The owner's key; an owner is in the same namespace or cluster-scoped."""
     kind = api.KINDS.get(reference.kind)
     namespace = item.metadata.namespace if kind is None or kind.namespaced else ""
     return reference.kind, key_of(api.ObjectMeta(name=reference.name, namespace=namespace))

@@ -1,4 +1,4 @@
-"""What becomes of a pod's status when its conditions are written and when it starts on a node."""
+"""Pod status: predicates, conditions, and the start of a pod on a node."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from msgspec.structs import replace
 from stowplan import api
 
 PENDING = api.PodStatus(phase="Pending")
-"""Of a pod that was just made."""
+"""The status of a new pod."""
 
 _FINISHED = ("Succeeded", "Failed")
 
 
 def is_finished(pod: api.Pod) -> bool:
-    """Whether all its containers have ended for good."""
+    """Whether the pod has succeeded or failed."""
     return pod.status.phase in _FINISHED
 
 
 def is_active(pod: api.Pod) -> bool:
-    """Whether controllers count on it: neither finished nor on its way out."""
+    """Whether the pod is neither finished nor terminating (upstream's IsPodActive)."""
     return pod.metadata.deletion_timestamp is None and pod.status.phase not in _FINISHED
 
 
 def is_healthy(pod: api.Pod) -> bool:
-    """Whether it serves. Pods do so here once they are bound, but for those that ran without being ready before."""
+    """Whether the pod is ready. Pods are ready once bound, except those of a snapshot that ran without being ready."""
     if not pod.spec.node_name or not is_active(pod):
         return False
     status = pod.status
@@ -33,7 +33,7 @@ def is_healthy(pod: api.Pod) -> bool:
 
 
 def with_condition(status: api.PodStatus, condition: api.Condition, now: str) -> api.PodStatus:
-    """The status with a condition in place of the one of its type; the time of transition is that of its status."""
+    """The status with the condition replaced; lastTransitionTime changes only with the condition's status."""
     since = now
     others = []
     for each in status.conditions:
@@ -45,7 +45,7 @@ def with_condition(status: api.PodStatus, condition: api.Condition, now: str) ->
 
 
 def started(pod: api.Pod, node_name: str, now: str) -> api.Pod:
-    """The pod bound to a node, where it runs at once; binding clears its nomination."""
+    """The pod bound to a node and running at once; its nomination is cleared."""
     scheduled = _scheduled(now)
     conditions = (scheduled, *(each for each in pod.status.conditions if each.type != scheduled.type))
     status = replace(pod.status, phase="Running", start_time=now, nominated_node_name="", conditions=conditions)
@@ -54,5 +54,5 @@ def started(pod: api.Pod, node_name: str, now: str) -> api.Pod:
 
 @lru_cache(16)
 def _scheduled(now: str) -> api.Condition:
-    """One object for all pods of a second."""
+    """Shared by all pods bound in the same second."""
     return api.Condition(type="PodScheduled", status="True", last_transition_time=now)

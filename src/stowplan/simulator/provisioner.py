@@ -1,4 +1,4 @@
-"""Making volumes for claims, as the provisioner of a storage class would."""
+"""Dynamic provisioning: volumes for claims, as a CSI driver creates them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from stowplan.simulator.identity import make_uid
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 
 Topology = dict[str, str]
-"""Node labels from which a volume can be reached; with none of them it can be from everywhere."""
+"""Node labels that a volume requires; without any it is accessible from all nodes."""
 
 
 class Provisioner:
-    """All provisioners in one."""
+    """Stands for the provisioners of all storage classes."""
 
     def __init__(self, api_server: ApiServer) -> None:
         self._api_server = api_server
 
     def make(self, claim: api.PersistentVolumeClaim) -> api.PersistentVolume | None:
-        """A volume for the claim, None where its class provisions none, or none can be where it is wanted."""
+        """A volume for the claim; None if its class has no provisioner, or the selected node does not exist."""
         storage_class = self._api_server.get(api.StorageClass, storage_class_of(claim))
         if storage_class is None or storage_class.provisioner in ("", NO_PROVISIONER):
             return None
@@ -33,33 +33,35 @@ class Provisioner:
         node = None if node_name is None else self._api_server.get(api.Node, node_name)
         if node_name is not None and node is None:
             return None
-        topology = self._anywhere(storage_class, claim) if node is None else self._near(storage_class, node)
+        topology = (
+            self._any_topology(storage_class, claim) if node is None else self._topology_of_node(storage_class, node)
+        )
         return _volume(claim, storage_class, topology)
 
-    def _near(self, storage_class: api.StorageClass, node: api.Node) -> Topology:
-        """The surroundings of a node, as its driver sees them, else as the class names them."""
+    def _topology_of_node(self, storage_class: api.StorageClass, node: api.Node) -> Topology:
+        """The topology of a node by the driver's keys, else by those of the class's allowedTopologies."""
         labels = node.metadata.labels
         csi_node = self._api_server.get(api.CSINode, node.metadata.name)
         keys = _topology_keys(csi_node, _driver(storage_class)) or _keys_allowed(storage_class, labels)
         return {key: labels[key] for key in keys if key in labels}
 
-    def _anywhere(self, storage_class: api.StorageClass, claim: api.PersistentVolumeClaim) -> Topology:
-        """One of the places that the class allows, or else that its driver has; spread over claims by their names."""
+    def _any_topology(self, storage_class: api.StorageClass, claim: api.PersistentVolumeClaim) -> Topology:
+        """The first topology that the class allows, else one of the driver's, chosen by the claim's name."""
         for term in storage_class.allowed_topologies:
             return {each.key: each.values[0] for each in term.match_label_expressions if each.values}
-        places = sorted({tuple(place.items()) for place in self._places(storage_class)})
+        topologies = sorted({tuple(each.items()) for each in self._topologies(storage_class)})
         number = int(make_uid(claim.metadata.namespace, claim.metadata.name)[:8], 16)
-        return dict(places[number % len(places)]) if places else {}
+        return dict(topologies[number % len(topologies)]) if topologies else {}
 
-    def _places(self, storage_class: api.StorageClass) -> Iterator[Topology]:
+    def _topologies(self, storage_class: api.StorageClass) -> Iterator[Topology]:
         for csi_node in self._api_server.all(api.CSINode):
             node = self._api_server.get(api.Node, csi_node.metadata.name)
             if node is not None and _topology_keys(csi_node, _driver(storage_class)):
-                yield self._near(storage_class, node)
+                yield self._topology_of_node(storage_class, node)
 
 
 def _driver(storage_class: api.StorageClass) -> str:
-    """The CSI driver behind a class, which may still name the in-tree plugin that it took the place of."""
+    """The CSI driver of a class; in-tree provisioners are migrated to their driver."""
     migration = MIGRATION_OF_PLUGIN.get(storage_class.provisioner)
     return storage_class.provisioner if migration is None else migration.driver
 
@@ -70,7 +72,7 @@ def _topology_keys(csi_node: api.CSINode | None, driver: str) -> tuple[str, ...]
 
 
 def _keys_allowed(storage_class: api.StorageClass, labels: dict[str, str]) -> list[str]:
-    """The keys of the first allowed topology that the labels are in."""
+    """The keys of the first allowed topology that the labels match."""
     for term in storage_class.allowed_topologies:
         if all(labels.get(each.key) in each.values for each in term.match_label_expressions):
             return [each.key for each in term.match_label_expressions]

@@ -1,4 +1,4 @@
-"""Whether a workload is to replace its pods, and what there is to replace."""
+"""Whether an update replaces the pods of a workload, and which objects it replaces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEFAULTS = (("protocol", "TCP"), ("schedulerName", api.PodSpec().scheduler_name
 
 
 class Dependents:
-    """What controls what in a cluster."""
+    """The objects of a cluster by controller."""
 
     def __init__(self, items: Iterable[Any]) -> None:
         self._by_owner: dict[str, list[Any]] = {}
@@ -30,11 +30,11 @@ class Dependents:
                 self._by_owner.setdefault(owner.uid, []).append(item)
 
     def pods_below(self, uid: str) -> list[api.Pod]:
-        """The pods of a workload, those of its replica sets included, that are not on their way out."""
+        """The active pods of a workload, including those of its ReplicaSets."""
         return [item for item in self._below(uid) if isinstance(item, api.Pod) and is_active(item)]
 
     def below(self, uid: str) -> set[str]:
-        """The uids of a workload's pods, and of its replica sets."""
+        """The uids of a workload's pods and ReplicaSets."""
         return {item.metadata.uid for item in self._below(uid) if isinstance(item, api.Pod | api.ReplicaSet)}
 
     def _below(self, uid: str) -> list[Any]:
@@ -44,9 +44,9 @@ class Dependents:
 
 
 def has_same_template(stored: Any, given: Any) -> bool:
-    """Whether a manifest has the pod template that the server stored, apart from what servers fill in.
+    """Whether a manifest has the stored pod template, apart from defaults.
 
-    Annotations do not count: those that others added stay where a manifest does not tell of them.
+    Annotations are not compared: those added by other clients stay if a manifest omits them.
     """
     old, new = find_template(stored), find_template(given)
     if old is None or new is None:
@@ -56,7 +56,7 @@ def has_same_template(stored: Any, given: Any) -> bool:
 
 
 def _canonical(spec: api.PodSpec) -> Any:
-    """A spec in the one form that all ways to write it have in common."""
+    """A spec with defaults and parsed quantities, for comparison."""
     grace = spec.termination_grace_period_seconds
     spec = replace(
         spec,

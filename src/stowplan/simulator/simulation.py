@@ -1,4 +1,4 @@
-"""A simulated cluster with a scheduler in it: the world, its controllers, the engine, and a clock that jumps."""
+"""The simulation: runs the engine on a simulated cluster in virtual time."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.faults import Delayed, Faults
 
 EPOCH = 1_767_225_600.0
-"""2026-01-01T00:00:00Z, where simulated time begins unless told otherwise."""
+"""2026-01-01T00:00:00Z, the default start of simulated time."""
 
-
-_PATIENCE = 3
-"""How often each pending pod is tried, on average, while nothing changes but statuses."""
+_MAX_IDLE_ATTEMPTS_PER_POD = 3
+"""Attempts per pending pod, on average, before a run ends without progress; changes of statuses do not count."""
 
 
 class VirtualClock:
-    """Time that stands still until it is moved."""
+    """A clock that advances only when it is set."""
 
     __slots__ = ("now",)
 
@@ -41,7 +40,7 @@ class VirtualClock:
 
 
 class Simulation:
-    """Runs the engine on a world. Everything that happens follows from the objects put in, and the seed."""
+    """Runs the engine on a simulated cluster. The result depends on the objects and the seed only."""
 
     def __init__(
         self,
@@ -55,11 +54,12 @@ class Simulation:
         grace: float = 0.0,
         start: float = EPOCH,
         extenders: tuple[Extender, ...] = (),
-        ask: Callable[[CallExtender], Any] = lambda request: Failure("nobody is there to ask extenders"),
+        call_extender: Callable[[CallExtender], Any] = lambda request: Failure("extenders are not called"),
     ) -> None:
-        """`start` is when simulated time begins: where there are pods that have been running, later than they do.
+        """`start` is the start of simulated time; with running pods, it must be later than theirs.
 
-        `ask` calls a real extender, and takes no simulated time. None is ever asked to bind: that happens here.
+        `call_extender` calls a real extender and takes no simulated time. The bind verb is not called: the simulated
+        API server binds.
         """
         self.clock = VirtualClock(start)
         self.api_server = ApiServer(self.clock, faults, grace=grace)
@@ -73,15 +73,15 @@ class Simulation:
             keep_objects=keep_objects,
             extenders=extenders,
         )
-        self._ask = ask
+        self._call_extender = call_extender
         self.whole: Callable[[Any], Any] = lambda item: None
-        """Gives all of an object's JSON, for plugins that want it."""
+        """Returns the raw JSON of an object, for plugins with `needs_objects`."""
         self._answers: list[tuple[float, int, Request, Any]] = []
-        """Answers on their way: (when, number, request, outcome)."""
+        """Delayed answers: (when, number, request, outcome)."""
         self._number = count()
 
     def settle(self) -> None:
-        """Tell everybody what changed, and do what is asked for, until nothing more follows at this moment."""
+        """Deliver changes and carry out instructions until none is left at the current time."""
         while True:
             changes = self.api_server.changes()
             for change in changes:
@@ -97,10 +97,10 @@ class Simulation:
                 return
 
     def run(self, on_step: Callable[[], None] = lambda: None) -> None:
-        """Let the scheduler work until nothing moves any more; `on_step` is called after each cycle."""
+        """Run cycles until there is no more progress; `on_step` is called after each cycle."""
         version, idle = -1, 0
         self.settle()
-        while idle <= _PATIENCE * (len(self.engine.pending) + 1):
+        while idle <= _MAX_IDLE_ATTEMPTS_PER_POD * (len(self.engine.pending) + 1):
             if self.step():
                 on_step()
                 idle += 1
@@ -110,19 +110,19 @@ class Simulation:
                 version, idle = self.api_server.version, 0
 
     def _waits_for_time(self) -> bool:
-        """Whether anything is under way that time alone brings on. Pods that no event woke would not fare better for
-        having waited long, although a scheduler that runs for ever tries them now and then."""
+        """Whether something is due at a later time. The unschedulable timeout does not count: retrying pods that no
+        event woke would not change the result."""
         return bool(self._answers) or self.api_server.next_deadline() is not None or self.engine.waits_for_time
 
     def step(self) -> bool:
-        """One scheduling cycle, and all that follows from it at once; False where no pod is ready."""
+        """Run one scheduling cycle and everything that follows at the current time; False if no pod is ready."""
         busy = self.engine.schedule_one()
         if busy:
             self.settle()
         return busy
 
     def advance(self, until: float | None = None) -> bool:
-        """Jump to the next moment at which something is due; False where there is none, or none up to `until`."""
+        """Advance to the next deadline; False if there is none up to `until`."""
         deadlines = [self.engine.next_deadline(), self.api_server.next_deadline()]
         if self._answers:
             deadlines.append(self._answers[0][0])
@@ -143,10 +143,10 @@ class Simulation:
             self.engine.answer(instruction, call(instruction.function))
             return
         if isinstance(instruction, CallExtender) and instruction.verb != "bind":
-            self.engine.answer(instruction, self._ask(instruction))
+            self.engine.answer(instruction, self._call_extender(instruction))
             return
-        done = Bind(instruction.pod, instruction.argument) if isinstance(instruction, CallExtender) else instruction
-        outcome = self.api_server.execute(done)
+        request = Bind(instruction.pod, instruction.argument) if isinstance(instruction, CallExtender) else instruction
+        outcome = self.api_server.execute(request)
         if not isinstance(instruction, Request):
             return
         if isinstance(outcome, Delayed):
@@ -156,7 +156,7 @@ class Simulation:
 
 
 def call(function: Callable[[], Any]) -> Any:
-    """Call a plugin's method here and now; one that is a coroutine gets an event loop for as long as it takes."""
+    """Call a plugin's method; a coroutine runs to completion on an event loop of its own."""
     try:
         result = function()
         return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result

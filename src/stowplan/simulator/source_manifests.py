@@ -1,4 +1,4 @@
-"""Objects with everything that stands in their manifests, for plugins that want to see more than scheduling reads."""
+"""Raw objects with all fields of their manifests, for plugins with `needs_objects`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from stowplan.simulator.workloads import find_template
 
 Json = dict[str, Any]
 
-_NAMED = ("containers", "initContainers", "volumes")
-"""Lists of parts that are read in part only, and may be more than what stands in a template."""
+_NAMED_LISTS = ("containers", "initContainers", "volumes")
+"""Lists of which the structs have some fields only, and to which controllers may add elements."""
 
 
 class SourceManifests:
-    """The manifests of an input. What controllers make has none: it is told by its template, and by its fields."""
+    """The manifests of an input. A pod that a controller created is represented by its template and its fields."""
 
     def __init__(
         self,
@@ -31,24 +31,24 @@ class SourceManifests:
         objects: Iterable[tuple[Any, Origin]],
         stored: Mapping[tuple[type, str], Json] | None = None,
     ) -> None:
-        """`read` is called for each file of the input once more; `stored` is what comes from a cluster, by its key."""
+        """`read` is called again for each file of the input; `stored` are the raw objects of a snapshot, by key."""
         self._api_server = api_server
         documents: dict[Origin, Json] = {}
         for name in names:
             for file in find_files(name):
                 for origin, document in read_documents(file, read):
-                    _spread(codec.whole(document), origin, documents)
+                    _collect(codec.whole(document), origin, documents)
         self._documents: dict[tuple[type, str], Json] = {
             (type(item), key_of(item.metadata)): documents[origin] for item, origin in objects if origin in documents
         }
         self._documents = {**(stored or {}), **self._documents}
 
     def whole(self, item: ApiObject) -> Json | None:
-        """All that is known of a node or a pod, as JSON; what changed since it was read is up to date."""
+        """The raw JSON of a node or a pod, updated with its current fields."""
         if not isinstance(item, api.Node | api.Pod):
             return None
         current: Json = msgspec.to_builtins(item)
-        document = self._documents.get((type(item), key_of(item.metadata))) or self._made_from(item) or {}
+        document = self._documents.get((type(item), key_of(item.metadata))) or self._template_document(item) or {}
         kind = api.KINDS[type(item).__name__]
         return {
             **document,
@@ -59,8 +59,8 @@ class SourceManifests:
             "status": {**document.get("status", {}), **current.get("status", {})},
         }
 
-    def _made_from(self, item: ApiObject) -> Json | None:
-        """The template that a pod was made from, if its workload stands in the input."""
+    def _template_document(self, item: ApiObject) -> Json | None:
+        """The raw pod template of a pod's workload, if that is in the input."""
         owner: Any = item if isinstance(item, api.Pod) else None
         while owner is not None:
             reference = controller_of(owner)
@@ -78,20 +78,20 @@ class SourceManifests:
 
 
 def _merged_spec(document: Json, current: Json) -> Json:
-    """What stands in the manifest, brought up to date; but of what has a name, all that stands there is kept."""
+    """The manifest's spec with the current fields; elements of named lists are taken from the manifest."""
     spec = {**document, **current}
-    for field in _NAMED:
-        written = {part.get("name"): part for part in document.get(field) or ()}
-        if written:
-            spec[field] = [written.get(part.get("name"), part) for part in spec[field]]
+    for field in _NAMED_LISTS:
+        given = {part.get("name"): part for part in document.get(field) or ()}
+        if given:
+            spec[field] = [given.get(part.get("name"), part) for part in spec[field]]
     return spec
 
 
-def _spread(document: Json, origin: Origin, found: dict[Origin, Json]) -> None:
-    """Note a document, or those of a list one by one, under where they stand."""
+def _collect(document: Json, origin: Origin, found: dict[Origin, Json]) -> None:
+    """Collect a document, or the items of a list, by origin."""
     items = document.get("items")
     if isinstance(items, list) and str(document.get("kind", "")).endswith("List"):
         for index, item in enumerate(items):
-            _spread(item, origin._replace(path=f"{origin.path}.items[{index}]"), found)
+            _collect(item, origin._replace(path=f"{origin.path}.items[{index}]"), found)
     else:
         found[origin] = document

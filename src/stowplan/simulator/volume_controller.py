@@ -1,7 +1,9 @@
-"""Binding claims to volumes, both ways.
+"""Controllers of PersistentVolumes and their claims, and of ephemeral volumes.
 
-Claims that wait for their first consumer are left to the scheduler: it reserves a volume, or names a node for which
-one is to be provisioned, and this controller completes what it began.
+Claims with WaitForFirstConsumer are left to the scheduler: it reserves a volume, or selects a node for provisioning,
+and this controller completes the binding.
+
+Upstream: pkg/controller/volume/persistentvolume/pv_controller.go, pkg/controller/volume/ephemeral/controller.go
 """
 
 from __future__ import annotations
@@ -32,22 +34,22 @@ Key = tuple[str, str]
 
 
 class VolumeController:
-    """The controller of volumes and claims, and the provisioners."""
+    """Binds claims to volumes and provisions volumes."""
 
     def __init__(self, api_server: ApiServer) -> None:
         self._api_server = api_server
         self._provisioner = Provisioner(api_server)
         self._free: dict[str, dict[str, None]] = {}
-        """By storage class, volumes that nobody has reserved."""
+        """By storage class, volumes without a claimRef."""
         self._reserved: dict[Key, dict[str, None]] = {}
-        """By claim, the volumes that are to be its own."""
-        self._unserved: dict[str, dict[Key, None]] = {}
-        """By storage class, claims for which there was no volume."""
+        """By claim, the volumes whose claimRef names it."""
+        self._unbound: dict[str, dict[Key, None]] = {}
+        """By storage class, claims for which no volume was found."""
 
     def on_storage_class(self, change: Change) -> None:
-        """Claims may have waited for their class."""
+        """Retries the claims of the class."""
         if not change.removed:
-            self._serve(change.item.metadata.name)
+            self._retry(change.item.metadata.name)
 
     def on_claim(self, change: Change) -> None:
         claim: api.PersistentVolumeClaim = change.item
@@ -73,7 +75,7 @@ class VolumeController:
         if reference is None:
             self._free.setdefault(storage_class_of(volume), {})[name] = None
             self._set_phase(volume, "Available")
-            self._serve(storage_class_of(volume))
+            self._retry(storage_class_of(volume))
             return
         key = reference.namespace, reference.name
         self._reserved.setdefault(key, {})[name] = None
@@ -87,24 +89,24 @@ class VolumeController:
         elif claim.spec.volume_name in ("", name):
             self._sync_claim(key)
         elif BOUND_BY_CONTROLLER in volume.metadata.annotations:
-            # The scheduler reserved it for a claim that was served otherwise in the meantime.
+            # The scheduler reserved it for a claim that was bound to another volume meanwhile.
             self._api_server.put(replace(volume, spec=replace(volume.spec, claim_ref=None)))
 
     def _sync_claim(self, key: Key) -> None:
         claim = self._claim(key)
         if claim is None or BIND_COMPLETED in claim.metadata.annotations:
             return
-        self._unserved.get(storage_class_of(claim), {}).pop(key, None)
+        self._unbound.get(storage_class_of(claim), {}).pop(key, None)
         volume = self._find_volume(claim)
         if volume is not None:
             self._bind(volume, claim)
         elif claim.spec.volume_name:
-            self._unserved.setdefault(storage_class_of(claim), {})[key] = None
+            self._unbound.setdefault(storage_class_of(claim), {})[key] = None
         elif not self._is_delayed(claim) or SELECTED_NODE in claim.metadata.annotations:
             self._provision(claim)
 
     def _find_volume(self, claim: api.PersistentVolumeClaim) -> api.PersistentVolume | None:
-        """The volume that the claim names, one reserved for it, or the smallest of the free ones that suits it."""
+        """The volume that the claim names, one reserved for it, or the smallest matching free volume."""
         try:
             wish = Wish(claim)
         except SelectorError:
@@ -118,13 +120,13 @@ class VolumeController:
         if self._is_delayed(claim):
             return None
         free = self._volumes(self._free.get(storage_class_of(claim), ()))
-        suiting = [each for each in free if each.spec.claim_ref is None and wish.suits(each) and wish.may_take(each)]
-        return min(suiting, key=capacity, default=None)
+        matching = [each for each in free if each.spec.claim_ref is None and wish.suits(each) and wish.may_take(each)]
+        return min(matching, key=capacity, default=None)
 
     def _bind(self, volume: api.PersistentVolume, claim: api.PersistentVolumeClaim) -> None:
         bound = replace(bind(volume, claim), status=replace(volume.status, phase="Bound"))
         marks = {BIND_COMPLETED: "yes"} | ({} if claim.spec.volume_name else {BOUND_BY_CONTROLLER: "yes"})
-        served = replace(
+        bound_claim = replace(
             claim,
             metadata=replace(claim.metadata, annotations={**claim.metadata.annotations, **marks}),
             spec=replace(claim.spec, volume_name=volume.metadata.name),
@@ -134,7 +136,7 @@ class VolumeController:
         )
         if bound != volume:
             self._api_server.put(bound)
-        self._api_server.put(served)
+        self._api_server.put(bound_claim)
 
     def _provision(self, claim: api.PersistentVolumeClaim) -> None:
         volume = self._provisioner.make(claim)
@@ -142,19 +144,19 @@ class VolumeController:
             if self._api_server.get(api.PersistentVolume, volume.metadata.name) is None:
                 self._api_server.put(volume)
         elif SELECTED_NODE in claim.metadata.annotations:
-            # The node is gone, or cannot be provisioned for: back to the scheduler.
+            # The node is gone or cannot be provisioned for: the scheduler selects another.
             kept = {key: value for key, value in claim.metadata.annotations.items() if key != SELECTED_NODE}
             self._api_server.put(replace(claim, metadata=replace(claim.metadata, annotations=kept)))
         else:
-            self._unserved.setdefault(storage_class_of(claim), {})[_key(claim)] = None
+            self._unbound.setdefault(storage_class_of(claim), {})[_key(claim)] = None
 
-    def _serve(self, storage_class: str) -> None:
-        """Look again at the claims of a class that were not served."""
-        for key in list(self._unserved.get(storage_class, ())):
+    def _retry(self, storage_class: str) -> None:
+        """Retry the unbound claims of a class."""
+        for key in list(self._unbound.get(storage_class, ())):
             self._sync_claim(key)
 
     def _release(self, claim: api.PersistentVolumeClaim) -> None:
-        """A claim is gone: a volume that was made for it goes too, any other is kept from others by its data."""
+        """A claim was deleted: a provisioned volume is deleted too, any other becomes Released."""
         for volume in self._volumes(self._reserved.pop(_key(claim), ())):
             if not is_for(volume, claim):
                 continue
@@ -164,7 +166,7 @@ class VolumeController:
                 self._set_phase(volume, "Released")
 
     def _lose(self, volume: api.PersistentVolume) -> None:
-        """A volume is gone, and the claim bound to it is of no use any more."""
+        """A volume was deleted: the claim bound to it is Lost."""
         reference = volume.spec.claim_ref
         claim = None if reference is None else self._claim((reference.namespace, reference.name))
         if claim is not None and claim.spec.volume_name == volume.metadata.name and claim.status.phase != "Lost":

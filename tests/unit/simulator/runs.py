@@ -47,4 +47,4 @@ class Run:
             for pod in self.simulation.api_server.all(type(make("Pod", name)))
             if pod.metadata.name == name
         )
-        return self.recorder.stories[uid]
+        return self.recorder.last_attempts[uid]

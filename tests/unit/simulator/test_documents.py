@@ -59,8 +59,8 @@ def test_control_characters_are_told_of() -> None:
 
 
 def test_a_problem_is_told_from_the_top_of_the_document() -> None:
-    assert Origin("f.json", "$.items[3]").tell("$.spec: bad") == "f.json: $.items[3].spec: bad"
-    assert Origin("f.yaml[1]").tell("$: bad") == "f.yaml[1]: $: bad"
+    assert Origin("f.json", "$.items[3]").locate("$.spec: bad") == "f.json: $.items[3].spec: bad"
+    assert Origin("f.yaml[1]").locate("$: bad") == "f.yaml[1]: $: bad"
     assert str(Origin("f.json", "$.items[3]")) == "f.json: $.items[3]"
 
 

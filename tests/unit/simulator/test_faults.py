@@ -51,7 +51,7 @@ def test_faults_befall_some_requests_of_their_type() -> None:
     fault = Fault(0.3, Bind, lambda request, carry_out, rng: "struck")
     assert 30 < sum(strikes(Faults(random.Random(1), [fault]))) < 90
     assert strikes(Faults(random.Random(1), [fault])) == strikes(Faults(random.Random(1), [fault]))
-    assert not any(strikes(Faults(random.Random(1), [fault._replace(befalls=Evict)])))
+    assert not any(strikes(Faults(random.Random(1), [fault._replace(affects=Evict)])))
 
 
 def test_the_first_fault_that_comes_up_is_the_only_one() -> None:

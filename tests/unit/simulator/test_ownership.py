@@ -86,4 +86,4 @@ def test_owners_that_are_missing_are_noted() -> None:
 def test_numbers_and_names() -> None:
     assert [count_of(number, "pod") for number in (0, 1, 2)] == ["0 pods", "1 pod", "2 pods"]
     assert listed("pod", ["a"]) == "1 pod (a)"
-    assert listed("pod", "abcd", most=2) == "4 pods (a, b, ...)"
+    assert listed("pod", "abcd", max_names=2) == "4 pods (a, b, ...)"

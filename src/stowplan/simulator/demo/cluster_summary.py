@@ -95,10 +95,10 @@ def devices_taken(api_server: ApiServer) -> dict[str, float]:
 
 
 def _reasons(stage: ScenarioRun) -> Counter[str]:
-    stories = stage.recorder.stories
+    last_attempts = stage.recorder.last_attempts
     found: Counter[str] = Counter()
     for queued in stage.simulation.engine.queued_pods("active", "backoff", "unschedulable"):
-        story = stories.get(queued.pod.uid)
-        if story is not None and story.diagnosis is not None:
-            found[story.diagnosis.main_reason] += 1
+        last = last_attempts.get(queued.pod.uid)
+        if last is not None and last.diagnosis is not None:
+            found[last.diagnosis.main_reason] += 1
     return found

@@ -1,7 +1,9 @@
-"""What is told about a simulation: kept while it runs, put together at its end, and written as JSON, YAML or tables.
+"""The report of a simulation: recorded during the run, assembled at its end, rendered as JSON, YAML or tables.
 
-`recorder` listens to the engine, with `diagnosis` and `examination` for what each decision leaves behind; `report` is
-the result as data, `news` the part of it that is new to a cluster, `serialized` and `tables` are how it is shown.
+Belongs here: the engine's observer (`recorder`, with `pending_reasons` and `detailed_decisions` for what it keeps of a
+decision), the result as data (`report`: a field of `simulate -o json` is a field of its structs), the difference to a
+snapshot (`changed_since_snapshot`), and output formats (`serialized`, `tables`). Does not belong here: options and
+terminal handling (`cli`). May import the simulator and the rooms below it.
 """
 
 from stowplan.simulator.report.recorder import RunRecorder

@@ -1,4 +1,4 @@
-"""What a simulation that started from a cluster brings to light: pods that are new, and those that fare otherwise."""
+"""The part of a report that differs from the snapshot: new pods, and pods whose state changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stowplan.simulator.report.report import PENDING, RUNNING, PodReport, Simula
 
 
 def states_before(items: Iterable[object], standing: frozenset[str]) -> dict[str, str]:
-    """How the pods of a cluster fare before anything is simulated, by uid."""
+    """The states of the snapshot's pods, by uid."""
     return {
         item.metadata.uid: RUNNING if item.spec.node_name else PENDING
         for item in items
@@ -19,12 +19,12 @@ def states_before(items: Iterable[object], standing: frozenset[str]) -> dict[str
     }
 
 
-def news_of(report: SimulationReport, *, all_that_waited: bool) -> SimulationReport:
-    """The report with only those pods that were not there before, or waited and are placed now.
+def changed_pods(report: SimulationReport, *, include_still_pending: bool) -> SimulationReport:
+    """The report with only the pods that are new, or were pending before and are placed now.
 
-    Those that waited and still do are among them if they are what was asked about.
+    With `include_still_pending`, pods that were pending before and still are included.
     """
-    pods = tuple(pod for pod in report.pods if _is_news(pod, all_that_waited))
+    pods = tuple(pod for pod in report.pods if _is_changed(pod, include_still_pending))
     names = {pod.pod for pod in pods}
     pending = []
     for group in report.pending:
@@ -34,5 +34,5 @@ def news_of(report: SimulationReport, *, all_that_waited: bool) -> SimulationRep
     return replace(report, pods=pods, pending=tuple(pending))
 
 
-def _is_news(pod: PodReport, all_that_waited: bool) -> bool:
-    return not pod.before or (pod.before == PENDING and (all_that_waited or bool(pod.node)))
+def _is_changed(pod: PodReport, include_still_pending: bool) -> bool:
+    return not pod.before or (pod.before == PENDING and (include_still_pending or bool(pod.node)))

@@ -1,4 +1,4 @@
-"""A closer look at decisions, for those who ask for one: it takes a diagnosis of the nodes for every pod that fits."""
+"""Details of decisions, on demand: they need a diagnosis of all nodes for every pod that fits."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from stowplan.runtime.decide.ties import TIE_BITS
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.simulator.report.recorder import Examine
 
-MANY_NODES = 100
-"""From here on, a decision is told with its best nodes only."""
+MAX_NODES_RECORDED = 100
+"""Above this number of nodes, a record has the best nodes only."""
 
-BEST_NODES = 10
+BEST_NODES_RECORDED = 10
 
-_FAST = 1
+_FASTEST_COMPRESSION = 1
 
 
 class TopScores(NamedTuple):
-    """The chosen node and the next best one; a node that is alone is not scored."""
+    """The scores of the chosen and of the second best node; a single feasible node is not scored."""
 
     score: int | None = None
     runner_up: str = ""
     runner_up_score: int | None = None
 
 
-def podium(decision: Decision, attempt: int) -> TopScores:
-    """How close it was."""
+def top_scores(decision: Decision, attempt: int) -> TopScores:
+    """The scores of the two best nodes of a decision."""
     if not decision.node_name or decision.feasible < 2:
         return TopScores()
     try:
@@ -52,13 +52,13 @@ def podium(decision: Decision, attempt: int) -> TopScores:
     }
     score = totals.pop(decision.node_name, None)
     if score is None or len(diagnosis.feasible) != decision.feasible:
-        # Only some of the nodes were looked at, and which ones cannot be told any more.
+        # Sampling filtered a part of the nodes only, and which ones is not recorded.
         return TopScores()
     return TopScores(score, *totals.popitem())
 
 
 def recording(*, all_nodes: bool) -> Examine:
-    """Decision records as JSON, compressed; `unpack` gives them back."""
+    """Decision records as compressed JSON; `unpack` reverses it."""
     return partial(_record, all_nodes)
 
 
@@ -67,34 +67,36 @@ def unpack(packed: bytes) -> msgspec.Raw:
 
 
 def _record(all_nodes: bool, decision: Decision, attempt: int) -> bytes:
-    brief = len(decision.profile.cluster.nodes) > MANY_NODES and not all_nodes and decision.error is None
+    brief = len(decision.profile.cluster.nodes) > MAX_NODES_RECORDED and not all_nodes and decision.error is None
     try:
         record = _brief(decision, attempt) if brief else decision.record(attempt)
     except CycleError as failure:
-        # A user's plugin stumbles over a node that did not have to be asked about.
+        # An out-of-tree plugin fails for a node that the decision did not filter.
         pod = decision.pod
         record = DecisionRecord(pod=pod.key, uid=pod.uid, attempt=attempt, node=decision.node_name, error=str(failure))
-    return zlib.compress(msgspec.json.encode(record), _FAST)
+    return zlib.compress(msgspec.json.encode(record), _FASTEST_COMPRESSION)
 
 
 def _brief(decision: Decision, attempt: int) -> DecisionRecord:
-    """The record without the nodes that were refused, and with the best of those that were not."""
+    """The record without rejected nodes, and with the best of the feasible ones."""
     whole = _diagnosed(decision)
     diagnosis = copy.copy(whole)
     diagnosis.verdicts = np.full_like(whole.verdicts, -1)
     if len(whole.total):
-        best = np.sort(_best(whole, BEST_NODES))
+        best = np.sort(_best(whole, BEST_NODES_RECORDED))
         diagnosis.feasible, diagnosis.total = whole.feasible[best], whole.total[best]
         diagnosis.scores = [
             PluginScores(each.plugin, each.weight, each.raw[best], each.normalized[best]) for each in whole.scores
         ]
     diagnosis.examined = diagnosis.feasible
-    told = record_of(diagnosis, decision.preemption, attempt=attempt, node=decision.node_name, message=decision.message)
-    return msgspec.structs.replace(told, funnel=tuple(FunnelStage(*stage) for stage in whole.funnel()))
+    record = record_of(
+        diagnosis, decision.preemption, attempt=attempt, node=decision.node_name, message=decision.message
+    )
+    return msgspec.structs.replace(record, funnel=tuple(FunnelStage(*stage) for stage in whole.funnel()))
 
 
 def _diagnosed(decision: Decision) -> Diagnosis:
-    """What all plugins said; made now where the decision took a shorter way."""
+    """The diagnosis of a decision; computed now if the decision used a faster path."""
     diagnosis = decision.diagnosis or Diagnosis(decision.profile, decision.pod).run()
     if len(diagnosis.feasible) > 1 and not diagnosis.scores:
         diagnosis.score()
@@ -102,7 +104,7 @@ def _diagnosed(decision: Decision) -> Diagnosis:
 
 
 def _best(diagnosis: Diagnosis, count: int) -> NDArray[np.intp]:
-    """The positions of the best nodes, the best one first; ties are broken as for the choice of a node."""
+    """Positions of the best nodes, best first; ties are broken as in the decision."""
     ranks = (diagnosis.total << TIE_BITS) + diagnosis.profile.ties.noise[diagnosis.feasible]
     found = np.argpartition(-ranks, count)[:count] if len(ranks) > count else np.arange(len(ranks))
     best: NDArray[np.intp] = found[np.lexsort((found, -ranks[found]))]

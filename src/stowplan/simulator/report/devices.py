@@ -1,4 +1,4 @@
-"""The devices that pods got."""
+"""Devices allocated to pods."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from stowplan.simulator.api_server import ApiServer
 
 
 def devices_of(api_server: ApiServer) -> dict[str, tuple[str, ...]]:
-    """By pod's uid, the devices of all claims that are reserved for it: "pool/device", in the order of the claims."""
+    """By the pod's uid, "pool/device" of all claims reserved for it, in the order of the claims."""
     found: dict[str, tuple[str, ...]] = {}
     for claim in api_server.all(api.ResourceClaim):
         allocation = claim.status.allocation

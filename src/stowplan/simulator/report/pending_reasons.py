@@ -1,4 +1,4 @@
-"""Why a pod fits nowhere, node by node, in a form that thousands of waiting pods can afford."""
+"""Why a pod fits on no node, node by node, in a form compact enough for thousands of pending pods."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from stowplan.framework import Status
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.fit_error import reason_counts
 
-_FAST = 1
+_FASTEST_COMPRESSION = 1
 
 
 class PendingReasons(NamedTuple):
-    """What the nodes were refused for. Slots stand for nodes, so it is to be read while the cluster has them still."""
+    """Rejections by slot; valid as long as the slots refer to the same nodes."""
 
     statuses: tuple[Status, ...]
     verdicts: bytes
-    """By slot an index into `statuses`, or -1; compressed, since neighbours mostly look alike."""
+    """By slot, an index into `statuses` or -1; compressed, since neighbours are mostly equal."""
     left_out: Status | None
-    """What all other nodes get, where PreFilter kept them from being looked at."""
+    """The status of all other nodes, if PreFilter restricted the nodes."""
     main_reason: str
-    """The one that most nodes were refused for."""
+    """The most frequent reason."""
 
     @classmethod
     def of(cls, diagnosis: Diagnosis) -> PendingReasons | None:
-        """What a diagnosis found out about nodes; None where the pod was refused before it came to them."""
+        """From a diagnosis; None if PreFilter rejected the pod."""
         if diagnosis.pre_filtered.status is not None:
             return None
         verdicts = diagnosis.verdicts.astype(np.int32).tobytes()
         counts = reason_counts(diagnosis)
         main = min(counts, key=lambda reason: (-counts[reason], reason), default="")
-        return cls(tuple(diagnosis.statuses), zlib.compress(verdicts, _FAST), diagnosis.absent, main)
+        return cls(tuple(diagnosis.statuses), zlib.compress(verdicts, _FASTEST_COMPRESSION), diagnosis.absent, main)
 
     def nodes_by_reason(self, nodes: NodeTable) -> dict[str, list[str]]:
-        """The names of the nodes for each reason, the most frequent one first; a node may have several."""
+        """Names of nodes by reason, the most frequent reason first; a node may have several."""
         found: dict[str, list[str]] = {}
         verdicts = np.frombuffer(zlib.decompress(self.verdicts), dtype=np.int32).tolist()
         for slot, verdict in enumerate(verdicts):

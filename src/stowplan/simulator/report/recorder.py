@@ -1,4 +1,4 @@
-"""Keeps what is to be told about a run, while it runs."""
+"""Records a run for its report."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.report.pending_reasons import PendingReasons
 
 Examine = Callable[[Decision, int], Any]
-"""Looks closer at a decision, made in that attempt, before it takes effect."""
+"""Examines the decision of an attempt before it takes effect."""
 
 
-class Story:
-    """How one pod fared: its last attempt."""
+class LastAttempt:
+    """The last attempt of a pod."""
 
     __slots__ = ("attempts", "detail", "diagnosis", "evaluated", "feasible", "message", "node_name")
 
@@ -29,11 +29,11 @@ class Story:
         self.feasible = 0
         self.evaluated = 0
         self.detail: Any = None
-        """What was found on closer examination, if any was asked for."""
+        """The result of `examine`, if given."""
 
 
 class RecordedEviction(NamedTuple):
-    """A pod that had to go for another one."""
+    """An eviction by preemption."""
 
     preemptor: Pod
     victim: Pod
@@ -43,10 +43,10 @@ class RecordedEviction(NamedTuple):
 
 
 class RunRecorder(Observer):
-    """Remembers each pod's last attempt, and all evictions."""
+    """Records the last attempt of each pod, and all evictions."""
 
     def __init__(self, examine: Examine | None = None) -> None:
-        self.stories: dict[str, Story] = {}
+        self.last_attempts: dict[str, LastAttempt] = {}
         """By the pod's uid."""
         self.evictions: list[RecordedEviction] = []
         self.decisions = 0
@@ -56,36 +56,36 @@ class RunRecorder(Observer):
         self._workloads: dict[str, str] = {}
 
     def attach(self, api_server: ApiServer) -> None:
-        """Look here for who owns whom."""
+        """Set the API server in which to look up owners."""
         self._api_server = api_server
 
     def decided(self, unit: QueuedPodInfo, decision: Decision) -> None:
         self.decisions += 1
-        story = self.stories.get(unit.pod.uid)
-        if story is None:
-            story = self.stories[unit.pod.uid] = Story()
-        story.attempts = unit.attempts
-        story.node_name = decision.node_name
-        story.message = decision.message
-        story.feasible, story.evaluated = decision.feasible, decision.evaluated
-        story.diagnosis = None
+        last = self.last_attempts.get(unit.pod.uid)
+        if last is None:
+            last = self.last_attempts[unit.pod.uid] = LastAttempt()
+        last.attempts = unit.attempts
+        last.node_name = decision.node_name
+        last.message = decision.message
+        last.feasible, last.evaluated = decision.feasible, decision.evaluated
+        last.diagnosis = None
         if not decision.node_name:
             if decision.diagnosis is not None:
-                story.diagnosis = PendingReasons.of(decision.diagnosis)
+                last.diagnosis = PendingReasons.of(decision.diagnosis)
             if decision.preemption is not None and decision.preemption.chosen is not None:
                 for pod in (unit.pod, *decision.preemption.victims):
                     self._note_workload(pod)
         if self._examine is not None:
-            story.detail = self._examine(decision, unit.attempts)
+            last.detail = self._examine(decision, unit.attempts)
 
     def bound(self, unit: QueuedPodInfo, node_name: str) -> None:
         self.bindings += 1
 
     def attempt_failed(self, unit: QueuedPodInfo, status: Status) -> None:
-        story = self.stories[unit.pod.uid]
-        if story.node_name:
-            # The node was found, but did not get the pod.
-            story.node_name, story.message = "", status.message
+        last = self.last_attempts[unit.pod.uid]
+        if last.node_name:
+            # A node was chosen, but the pod was not bound.
+            last.node_name, last.message = "", status.message
 
     def victim_evicted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
         workloads = self._workloads
@@ -96,7 +96,7 @@ class RunRecorder(Observer):
         )
 
     def _note_workload(self, pod: Pod) -> None:
-        """Once a victim is gone, nobody can tell whose it was."""
+        """Remember the workload of a pod, which cannot be looked up once the pod is deleted."""
         if self._api_server is not None and pod.uid not in self._workloads:
             found = self._api_server.get(api.Pod, pod.name, pod.namespace)
             if found is not None:
@@ -104,7 +104,7 @@ class RunRecorder(Observer):
 
 
 def workload_of(api_server: ApiServer, pod: api.Pod) -> str:
-    """The workload at the top, as kubectl would name it (`Deployment/web`); empty for a pod on its own."""
+    """The topmost owner in kubectl's notation (`Deployment/web`); empty for a pod without an owner."""
     owner, found = controller_of(pod), ""
     while owner is not None:
         found = f"{owner.kind}/{owner.name}"

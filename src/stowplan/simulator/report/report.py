@@ -1,4 +1,4 @@
-"""What came of a simulation, as plain data with a stable JSON form."""
+"""The result of a simulation as data. These structs are the JSON of `simulate -o json`."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from stowplan.cache.columns import Column
 from stowplan.cache.nodes import NodeTable
 from stowplan.simulator.report.detailed_decisions import TopScores
 from stowplan.simulator.report.devices import devices_of
-from stowplan.simulator.report.recorder import RunRecorder, Story, workload_of
+from stowplan.simulator.report.recorder import LastAttempt, RunRecorder, workload_of
 from stowplan.simulator.simulation import Simulation
 
 PLACED, RUNNING, PENDING, GATED = "Placed", "Running", "Pending", "Gated"
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Base of the parts of a report; what does not apply is left out of the JSON."""
+class ReportPart(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Base of the parts of a report; default values are omitted in JSON."""
 
 
-class PodReport(Told, frozen=True, kw_only=True):
-    """A pod at the end."""
+class PodReport(ReportPart, frozen=True, kw_only=True):
+    """A pod at the end of the run."""
 
     pod: str
     """Namespace and name."""
     workload: str = ""
     status: str
-    """Placed, Running (it was before), Pending or Gated."""
+    """Placed, Running (bound before the run), Pending or Gated."""
     before: str = ""
-    """Running or Pending, of a pod that a cluster had already."""
+    """Running or Pending, for a pod of the snapshot."""
     node: str = ""
     devices: tuple[str, ...] = ()
-    """What its claims got, as pool and device."""
+    """Devices allocated to its claims, as "pool/device"."""
     attempts: int = 0
     message: str = ""
     feasible_nodes: int = 0
@@ -44,18 +44,18 @@ class PodReport(Told, frozen=True, kw_only=True):
     runner_up: str = ""
     runner_up_score: int | None = None
     decision: msgspec.Raw | bytes | None = None
-    """The record of the last attempt; as bytes it is packed, since there may be many and they are long."""
+    """The record of the last attempt; bytes are compressed."""
 
 
-class ReasonReport(Told, frozen=True, kw_only=True):
-    """A reason and the nodes that it was given for."""
+class ReasonReport(ReportPart, frozen=True, kw_only=True):
+    """A reason and the nodes rejected for it."""
 
     reason: str
     nodes: tuple[str, ...]
 
 
-class PendingReport(Told, frozen=True, kw_only=True):
-    """Pods of one workload that wait for the same reason."""
+class PendingReport(ReportPart, frozen=True, kw_only=True):
+    """Pending pods of one workload with the same message."""
 
     workload: str = ""
     pods: tuple[str, ...]
@@ -63,8 +63,8 @@ class PendingReport(Told, frozen=True, kw_only=True):
     reasons: tuple[ReasonReport, ...] = ()
 
 
-class PreemptionReport(Told, frozen=True, kw_only=True):
-    """A pod that was evicted, and what for."""
+class PreemptionReport(ReportPart, frozen=True, kw_only=True):
+    """A victim and its preemptor."""
 
     preemptor: str
     preemptor_priority: int
@@ -74,11 +74,11 @@ class PreemptionReport(Told, frozen=True, kw_only=True):
     victim_workload: str = ""
     node: str
     outcome: str
-    """What became of the victim: gone, or made anew by its workload, which may have placed all its pods since."""
+    """Whether a workload recreated the victim, and whether that workload has pending pods."""
 
 
-class NodeReport(Told, frozen=True, kw_only=True):
-    """A node at the end; amounts are Kubernetes quantities."""
+class NodeReport(ReportPart, frozen=True, kw_only=True):
+    """A node at the end of the run; amounts are Kubernetes quantities."""
 
     node: str
     pods: int
@@ -86,14 +86,14 @@ class NodeReport(Told, frozen=True, kw_only=True):
     allocatable: dict[str, str]
 
 
-class Summary(Told, frozen=True, kw_only=True, omit_defaults=False):
-    """The run in figures; pending pods include gated ones. CPU is in millicores, memory in bytes."""
+class Summary(ReportPart, frozen=True, kw_only=True, omit_defaults=False):
+    """Totals; pending pods include gated ones. CPU is in millicores, memory in bytes."""
 
     placed: int
     running: int
     pending: int
     pending_before: int
-    """How many of those waited in a cluster already."""
+    """Pending pods that were pending in the snapshot."""
     gated: int
     evicted: int
     attempts: int
@@ -103,8 +103,8 @@ class Summary(Told, frozen=True, kw_only=True, omit_defaults=False):
     allocatable: dict[str, int]
 
 
-class SimulationReport(Told, frozen=True, kw_only=True, omit_defaults=False):
-    """All of it. Pods and nodes are in the order of their names."""
+class SimulationReport(ReportPart, frozen=True, kw_only=True, omit_defaults=False):
+    """The whole report. Pods and nodes are sorted by name."""
 
     pods: tuple[PodReport, ...]
     pending: tuple[PendingReport, ...]
@@ -120,22 +120,22 @@ def report_of(
     unknown_kinds: Mapping[str, int],
     before: Mapping[str, str] | None = None,
 ) -> SimulationReport:
-    """What is to be told now; `before` is how pods fared, by uid, where the simulation started from a cluster."""
+    """The report of a run; `before` are the states of the snapshot's pods, by uid."""
     nodes = simulation.engine.cluster.nodes
     pods = _Pods(simulation, recorder, before or {})
-    told = tuple(pods.told())
+    reports = tuple(pods.reports())
     return SimulationReport(
-        pods=told,
-        pending=tuple(_pending(told, pods.stories, nodes)),
-        preemptions=tuple(_preemptions(simulation, recorder, told)),
+        pods=reports,
+        pending=tuple(_pending(reports, pods.last_attempts, nodes)),
+        preemptions=tuple(_preemptions(simulation, recorder, reports)),
         nodes=tuple(_nodes(nodes)),
-        summary=_summary(told, recorder, nodes),
+        summary=_summary(reports, recorder, nodes),
         unknown_kinds={kind: unknown_kinds[kind] for kind in sorted(unknown_kinds)},
     )
 
 
 class _Pods:
-    """Goes through the pods of a world."""
+    """Builds the reports of all pods."""
 
     def __init__(self, simulation: Simulation, recorder: RunRecorder, before: Mapping[str, str]) -> None:
         self._before = before
@@ -145,38 +145,38 @@ class _Pods:
         self._recorder = recorder
         self._devices = devices_of(self._api_server)
         self._workloads: dict[str, str] = {}
-        self.stories: dict[str, Story] = {}
+        self.last_attempts: dict[str, LastAttempt] = {}
         """By namespace and name."""
 
-    def told(self) -> Iterator[PodReport]:
+    def reports(self) -> Iterator[PodReport]:
         for pod in sorted(self._api_server.all(api.Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name)):
-            story = self._recorder.stories.get(pod.metadata.uid)
+            last = self._recorder.last_attempts.get(pod.metadata.uid)
             key = f"{pod.metadata.namespace}/{pod.metadata.name}"
-            if story is not None:
-                self.stories[key] = story
+            if last is not None:
+                self.last_attempts[key] = last
             yield PodReport(
                 pod=key,
                 workload=self._workload(pod),
                 before=self._before.get(pod.metadata.uid, ""),
-                **self._state(pod, story),
-                **_attempt(story),
+                **self._state(pod, last),
+                **_attempt(last),
             )
 
-    def _state(self, pod: api.Pod, story: Story | None) -> dict[str, Any]:
+    def _state(self, pod: api.Pod, last: LastAttempt | None) -> dict[str, Any]:
         if pod.spec.node_name:
             devices = self._devices.get(pod.metadata.uid, ())
-            return {"status": RUNNING if story is None else PLACED, "node": pod.spec.node_name, "devices": devices}
+            return {"status": RUNNING if last is None else PLACED, "node": pod.spec.node_name, "devices": devices}
         name = pod.spec.scheduler_name
         if pod.metadata.uid in self._gated:
             status = self._profiles[name].pre_enqueue(self._gated[pod.metadata.uid])
             return {"status": GATED, "message": "" if status is None else status.message}
         if name not in self._profiles:
             known = ", ".join(self._profiles)
-            return {"status": PENDING, "message": f'nobody schedules for schedulerName "{name}"; there is {known}'}
-        return {"status": PENDING, "message": "" if story is None else story.message or _held(story)}
+            return {"status": PENDING, "message": f'no profile has schedulerName "{name}"; profiles: {known}'}
+        return {"status": PENDING, "message": "" if last is None else last.message or _unbound(last)}
 
     def _workload(self, pod: api.Pod) -> str:
-        """Siblings share an owner, so it is looked for once."""
+        """Looked up once for each owner."""
         owners = pod.metadata.owner_references
         key = owners[0].uid if len(owners) == 1 else ""
         if not key:
@@ -186,35 +186,37 @@ class _Pods:
         return self._workloads[key]
 
 
-def _held(story: Story) -> str:
-    """Of a pod that has been given a node without being there."""
-    return f"held back on its way to node {story.node_name}, at Permit or later" if story.node_name else ""
+def _unbound(last: LastAttempt) -> str:
+    """Message of a pod that has a node and is not bound."""
+    return f"assumed on node {last.node_name}, not bound yet" if last.node_name else ""
 
 
-def _attempt(story: Story | None) -> dict[str, Any]:
-    if story is None:
+def _attempt(last: LastAttempt | None) -> dict[str, Any]:
+    if last is None:
         return {}
-    told: dict[str, Any] = {
-        "attempts": story.attempts,
-        "feasible_nodes": story.feasible,
-        "evaluated_nodes": story.evaluated,
+    fields: dict[str, Any] = {
+        "attempts": last.attempts,
+        "feasible_nodes": last.feasible,
+        "evaluated_nodes": last.evaluated,
     }
-    if isinstance(story.detail, TopScores):
-        told |= story.detail._asdict()
+    if isinstance(last.detail, TopScores):
+        fields |= last.detail._asdict()
     else:
-        told["decision"] = story.detail
-    return told
+        fields["decision"] = last.detail
+    return fields
 
 
-def _pending(pods: Iterable[PodReport], stories: Mapping[str, Story], nodes: NodeTable) -> Iterator[PendingReport]:
+def _pending(
+    pods: Iterable[PodReport], last_attempts: Mapping[str, LastAttempt], nodes: NodeTable
+) -> Iterator[PendingReport]:
     groups: dict[tuple[str, str, str], list[str]] = {}
     for pod in pods:
         if not pod.node:
             namespace = pod.pod.partition("/")[0]
             groups.setdefault((namespace, pod.workload, pod.message), []).append(pod.pod)
     for (_, workload, message), members in groups.items():
-        story = stories.get(members[0])
-        found = {} if story is None or story.diagnosis is None else story.diagnosis.nodes_by_reason(nodes)
+        last = last_attempts.get(members[0])
+        found = {} if last is None or last.diagnosis is None else last.diagnosis.nodes_by_reason(nodes)
         reasons = tuple(ReasonReport(reason=reason, nodes=tuple(names)) for reason, names in found.items())
         yield PendingReport(workload=workload, pods=tuple(members), message=message, reasons=reasons)
 
@@ -239,8 +241,8 @@ def _preemptions(
 
 def _outcome(workload: str, waiting: int) -> str:
     if not workload:
-        return "gone: nobody makes it anew"
-    return f"made anew by {workload}, " + (f"{waiting} of whose pods wait" if waiting else "all of whose pods run")
+        return "not recreated: it has no controller"
+    return f"recreated by {workload}, " + (f"{waiting} of its pods pending" if waiting else "all of its pods running")
 
 
 def _nodes(nodes: NodeTable) -> Iterator[NodeReport]:

@@ -1,4 +1,4 @@
-"""Reports as JSON and as YAML, piece by piece: one that tells of every decision may be longer than memory is wide."""
+"""Reports as JSON and YAML, in pieces: a report with all decisions may exceed the memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LISTS = ("pods", "pending", "preemptions", "nodes")
 
 
 def to_json(report: SimulationReport) -> Iterator[bytes]:
-    """One JSON object. The elements of its lists stand on a line each."""
+    """One JSON object, with one line for each element of its lists."""
     yield b"{"
     for name in _LISTS:
         yield b'"%s":[' % name.encode()
@@ -27,7 +27,7 @@ def to_json(report: SimulationReport) -> Iterator[bytes]:
 
 
 def to_yaml(report: SimulationReport) -> Iterator[bytes]:
-    """The same as one YAML document."""
+    """One YAML document."""
     from stowplan.config import yaml_text
 
     for name in _LISTS:
@@ -46,5 +46,5 @@ def _unpacked(item: Any) -> Any:
 
 
 def _plain(item: Any) -> Any:
-    """By way of JSON, since a record is in there as JSON already."""
+    """Plain data, by way of JSON, since decision records are JSON already."""
     return msgspec.json.decode(msgspec.json.encode(item))

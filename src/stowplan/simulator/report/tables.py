@@ -1,4 +1,4 @@
-"""Reports for people to read: what stands where, what waits and why, who had to go."""
+"""Reports as tables: pods, nodes, pending pods with reasons, and evictions."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ from stowplan.simulator.report.report import (
     Summary,
 )
 
-MANY_PODS = 50
-"""From here on, workloads are told of instead of pods."""
+MAX_LISTED_PODS = 50
+"""Above this number, workloads are listed instead of pods."""
 
-_FEW_NAMES = 5
-_MANY_GROUPS = 20
+_MAX_LISTED_NAMES = 5
+_MAX_LISTED_MESSAGES = 20
 _STYLES = {PLACED: "green", RUNNING: "", PENDING: "bold yellow", GATED: "bold magenta"}
 _HEADING = "bold"
-_RIGHT = frozenset({"ATTEMPTS", "SCORE", "PODS", "PLACED", "RUNNING", "PENDING", "NODES", "FEASIBLE", "EVICTED"})
+_RIGHT_ALIGNED = frozenset(
+    {"ATTEMPTS", "SCORE", "PODS", "PLACED", "RUNNING", "PENDING", "NODES", "FEASIBLE", "EVICTED"}
+)
 
 
 class Style(NamedTuple):
-    """How much is told."""
+    """Extent and layout of the tables."""
 
     wide: bool = False
-    """With scores and runners-up, and what is left of each node."""
+    """With scores, runners-up and the use of each node."""
     everything: bool = False
-    """Nothing is summed up, however long it gets."""
+    """List everything."""
     width: int | None = None
-    """Columns of the terminal; None where lines may be of any length."""
+    """Columns of the terminal; None for lines of any length."""
     before: bool = False
-    """With how pods fared in the cluster that the simulation started from."""
+    """With the states of pods in the snapshot."""
 
 
 def tables(report: SimulationReport, style: Style) -> Iterator[Text]:
     """The whole report, line by line."""
     if report.pods:
-        grouped = len(report.pods) > MANY_PODS and not style.everything
+        grouped = len(report.pods) > MAX_LISTED_PODS and not style.everything
         yield from _workloads(report.pods) if grouped else _pods(report.pods, style)
     if style.wide and report.nodes:
         yield from _titled("Nodes", _nodes(report, style))
@@ -63,7 +65,7 @@ def tables(report: SimulationReport, style: Style) -> Iterator[Text]:
 
 
 def aligned(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Iterator[Text]:
-    """Rows in columns as wide as they need to be; figures to the right."""
+    """Aligned columns; numbers to the right."""
     cells = [[Text(heading, _HEADING) for heading in headings]]
     cells += [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     widths = [max(cell_len(cell.plain) for cell in column) for column in zip(*cells, strict=True)]
@@ -72,20 +74,20 @@ def aligned(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> It
         for heading, cell, width in zip(headings, row, widths, strict=True):
             padding = " " * (width - cell_len(cell.plain))
             line.append("  " if line else "")
-            line.append_text(Text(padding) + cell if heading in _RIGHT else cell + Text(padding))
+            line.append_text(Text(padding) + cell if heading in _RIGHT_ALIGNED else cell + Text(padding))
         line.rstrip()
         yield line
 
 
 def folded(text: str, width: int | None, indent: str = "", style: str = "") -> Iterator[Text]:
-    """A sentence over as many lines as the terminal asks for."""
+    """A sentence wrapped to the width."""
     room = len(text) if width is None else width - 1 - len(indent)
     for line in wrap(text, max(room, 20), break_on_hyphens=False):
         yield Text(indent + line, style)
 
 
 def summary_line(summary: Summary) -> str:
-    """The run in a sentence or two."""
+    """The totals in one line."""
     kinds = [f"{summary.gated:,} gated"] if summary.gated else []
     kinds += [f"{summary.pending_before:,} pending before"] if summary.pending_before else []
     waiting = f"{summary.pending:,} pending" + (f" ({', '.join(kinds)})" if kinds else "")
@@ -105,7 +107,7 @@ def summary_line(summary: Summary) -> str:
 
 
 def cores(milli: int) -> str:
-    """CPU as people count it."""
+    """CPU in cores."""
     return f"{milli / 1000:,.1f}".removesuffix(".0")
 
 
@@ -137,15 +139,15 @@ def _pods(pods: Sequence[PodReport], style: Style) -> Iterator[Text]:
         row: list[str | Text] = [namespace, name, *([pod.before or "-"] if style.before else [])]
         row += [status, pod.node or "-", str(pod.attempts or "-")]
         if style.wide:
-            row += _closer(pod)
+            row += _wide_cells(pod)
         if with_devices:
             row.append(", ".join(pod.devices) or "-")
         rows.append(row)
     return aligned(headings, rows)
 
 
-def _closer(pod: PodReport) -> list[str | Text]:
-    """Score, runner-up with its score, and how many of the nodes looked at would do."""
+def _wide_cells(pod: PodReport) -> list[str | Text]:
+    """Score, runner-up with its score, and feasible of evaluated nodes."""
     score = "-" if pod.score is None else str(pod.score)
     runner_up = f"{pod.runner_up} ({pod.runner_up_score})" if pod.runner_up else "-"
     return [score, runner_up, f"{pod.feasible_nodes}/{pod.evaluated_nodes}" if pod.attempts else "-"]
@@ -169,12 +171,12 @@ def _workloads(pods: Sequence[PodReport]) -> Iterator[Text]:
 
 
 def _nodes(report: SimulationReport, style: Style) -> Iterator[Text]:
-    shown = report.nodes if style.everything else report.nodes[:MANY_PODS]
+    shown = report.nodes if style.everything else report.nodes[:MAX_LISTED_PODS]
     rows = []
     for node in shown:
-        used, there = node.requested, node.allocatable
-        cpu = (int(used.get("cpu", "0m")[:-1]), int(there.get("cpu", "0m")[:-1]))
-        memory = (int(used.get("memory", "0")), int(there.get("memory", "0")))
+        requested, allocatable = node.requested, node.allocatable
+        cpu = (int(requested.get("cpu", "0m")[:-1]), int(allocatable.get("cpu", "0m")[:-1]))
+        memory = (int(requested.get("memory", "0")), int(allocatable.get("memory", "0")))
         rows.append(
             [
                 node.node,
@@ -192,9 +194,9 @@ def _pending(pending: Sequence[PendingReport], style: Style) -> Iterator[Text]:
     groups: dict[tuple[str, tuple[ReasonReport, ...]], list[PendingReport]] = {}
     for each in pending:
         groups.setdefault((each.message, each.reasons), []).append(each)
-    shown = list(groups.items())[: None if style.everything else _MANY_GROUPS]
+    shown = list(groups.items())[: None if style.everything else _MAX_LISTED_MESSAGES]
     for (message, reasons), members in shown:
-        yield from folded(f"{_whose(members, style)}:", style.width, "", _STYLES[PENDING])
+        yield from folded(f"{_pending_pods(members, style)}:", style.width, "", _STYLES[PENDING])
         yield from folded(message or "not tried yet", style.width, "  ")
         for reason in reasons:
             names = _names(reason.nodes, style)
@@ -203,8 +205,8 @@ def _pending(pending: Sequence[PendingReport], style: Style) -> Iterator[Text]:
         yield Text(f"and {len(groups) - len(shown):,} more messages; --all lists them")
 
 
-def _whose(members: Sequence[PendingReport], style: Style) -> str:
-    """Which pods wait: by name where it is one, by workload where they are many."""
+def _pending_pods(members: Sequence[PendingReport], style: Style) -> str:
+    """The pending pods: a single one by name, several by workload."""
     if len(members) == 1 and len(members[0].pods) == 1:
         return members[0].pods[0] + (f" of {members[0].workload}" if members[0].workload else "")
     total = _count(sum(len(each.pods) for each in members), "pod")
@@ -219,11 +221,11 @@ def _owner(each: PendingReport) -> str:
 
 
 def _evicted(preemptions: Sequence[PreemptionReport], style: Style) -> Iterator[Text]:
-    if len(preemptions) <= MANY_PODS or style.everything:
+    if len(preemptions) <= MAX_LISTED_PODS or style.everything:
         for each in preemptions:
-            who = f"{each.victim} (priority {each.victim_priority})"
-            whom = f"{each.preemptor} (priority {each.preemptor_priority})"
-            yield from folded(f"{who} left {each.node} for {whom}; {each.outcome}", style.width, "  ")
+            victim = f"{each.victim} (priority {each.victim_priority})"
+            preemptor = f"{each.preemptor} (priority {each.preemptor_priority})"
+            yield from folded(f"{victim} left {each.node} for {preemptor}; {each.outcome}", style.width, "  ")
         return
     groups = Counter((_group(each), each.outcome) for each in preemptions)
     for ((victims, preemptors), outcome), count in groups.items():
@@ -241,10 +243,10 @@ def _group(each: PreemptionReport) -> tuple[str, str]:
 
 
 def _names(names: Sequence[str], style: Style) -> str:
-    """A few of them, and how many more there are."""
-    if style.everything or len(names) <= _FEW_NAMES + 1:
+    """The first names, and the number of the others."""
+    if style.everything or len(names) <= _MAX_LISTED_NAMES + 1:
         return ", ".join(names)
-    return f"{', '.join(names[:_FEW_NAMES])} and {len(names) - _FEW_NAMES:,} more"
+    return f"{', '.join(names[:_MAX_LISTED_NAMES])} and {len(names) - _MAX_LISTED_NAMES:,} more"
 
 
 def _count(number: int, what: str) -> str:

@@ -4,7 +4,7 @@ from tests.unit.simulator.runs import Run, asking
 from tests.unit.simulator.worlds import node, pod
 
 from stowplan.simulator.report import report_of
-from stowplan.simulator.report.changed_since_snapshot import news_of, states_before
+from stowplan.simulator.report.changed_since_snapshot import changed_pods, states_before
 
 ITEMS = (
     node("n", cpu="4"),
@@ -30,15 +30,15 @@ def test_only_what_is_new_is_told() -> None:
     report = report_of(run.simulation, run.recorder, {}, BEFORE)
     assert {each.pod.removeprefix("default/"): each.before for each in report.pods if each.before} == BEFORE
     assert (report.summary.pending, report.summary.pending_before) == (2, 1)
-    news = news_of(report, all_that_waited=False)
+    news = changed_pods(report, include_still_pending=False)
     assert names(each.pod for each in news.pods) == ["helped", "new", "new-stuck"]
     assert [names(each.pods) for each in news.pending] == [["new-stuck"]]
     assert (news.nodes, news.summary) == (report.nodes, report.summary)
-    all_that_waited = news_of(report, all_that_waited=True)
+    all_that_waited = changed_pods(report, include_still_pending=True)
     assert names(each.pod for each in all_that_waited.pods) == ["helped", "new", "new-stuck", "stuck"]
     assert [names(each.pods) for each in all_that_waited.pending] == [["new-stuck", "stuck"]]
 
 
 def test_without_a_cluster_everything_is_news() -> None:
     report = Run(*ITEMS).report()
-    assert news_of(report, all_that_waited=False) == report
+    assert changed_pods(report, include_still_pending=False) == report

@@ -7,15 +7,15 @@ from tests.unit.simulator.worlds import node, pod
 
 from stowplan import CycleState, NodeInfo, Plugin, Pod
 from stowplan.simulator.report import detailed_decisions
-from stowplan.simulator.report.detailed_decisions import TopScores, podium, recording, unpack
+from stowplan.simulator.report.detailed_decisions import TopScores, recording, top_scores, unpack
 
 
 def record(run: Run, name: str) -> Any:
     return msgspec.json.decode(unpack(run.story(name).detail))
 
 
-def test_the_podium() -> None:
-    run = Run(node("a"), node("b", cpu="32"), node("c", cpu="8"), pod("p", **asking("1")), examine=podium)
+def test_the_top_scores() -> None:
+    run = Run(node("a"), node("b", cpu="32"), node("c", cpu="8"), pod("p", **asking("1")), examine=top_scores)
     found = run.story("p").detail
     assert (found.runner_up, run.story("p").node_name) == ("c", "b")
     assert found.score > found.runner_up_score > 0
@@ -23,7 +23,7 @@ def test_the_podium() -> None:
 
 @pytest.mark.parametrize("nodes", [[node("a")], [node("a", cpu="1"), node("b", cpu="1")]])
 def test_a_race_without_rivals(nodes: list[object]) -> None:
-    assert Run(*nodes, pod("p", **asking("2")), examine=podium).story("p").detail == TopScores()
+    assert Run(*nodes, pod("p", **asking("2")), examine=top_scores).story("p").detail == TopScores()
 
 
 def test_records_of_pods_that_fit_and_that_do_not() -> None:
@@ -39,8 +39,8 @@ def test_records_of_pods_that_fit_and_that_do_not() -> None:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four nodes are many, and two of them are told of."""
-    monkeypatch.setattr(detailed_decisions, "MANY_NODES", 3)
-    monkeypatch.setattr(detailed_decisions, "BEST_NODES", 2)
+    monkeypatch.setattr(detailed_decisions, "MAX_NODES_RECORDED", 3)
+    monkeypatch.setattr(detailed_decisions, "BEST_NODES_RECORDED", 2)
 
 
 NODES = [node("a"), node("b", cpu="8"), node("c", cpu="16"), node("d", cpu="1")]
@@ -89,7 +89,7 @@ class Moody(Plugin):
     asked: set[str] = set()  # noqa: RUF012
 
 
-@pytest.mark.parametrize("examine", [podium, recording(all_nodes=False)])
+@pytest.mark.parametrize("examine", [top_scores, recording(all_nodes=False)])
 def test_a_plugin_that_stumbles_spoils_the_closer_look_only(examine: detailed_decisions.Examine) -> None:
     Moody.asked.clear()
     story = Run(node("a"), pod("p"), pod("q"), plugins={"Moody": Moody}, examine=examine).story("q")

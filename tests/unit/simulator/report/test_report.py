@@ -33,7 +33,7 @@ def test_how_pods_end_up() -> None:
     }
     messages = {each.pod: each.message for each in report.pods}
     assert messages["default/gated"] == "waiting for scheduling gates: [g]"
-    assert messages["default/foreign"] == 'nobody schedules for schedulerName "somebody"; there is default-scheduler'
+    assert messages["default/foreign"] == 'no profile has schedulerName "somebody"; profiles: default-scheduler'
     assert messages["default/waits"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
     assert [each.attempts for each in report.pods] == [0, 0, 1, 0, 1]
 
@@ -47,7 +47,7 @@ class Hold(Plugin):
 
 def test_a_pod_on_its_way_is_not_untried() -> None:
     report = Run(node("n"), pod("held"), plugins={"Hold": Hold}).report()
-    assert report.pending[0].message == "held back on its way to node n, at Permit or later"
+    assert report.pending[0].message == "assumed on node n, not bound yet"
 
 
 def test_figures() -> None:
@@ -95,9 +95,9 @@ def test_victims_and_what_became_of_them() -> None:
         pod("vip", **asking("3"), **VIP),
     ).report()
     bare, theirs = sorted(report.preemptions, key=lambda each: each.victim)
-    assert (bare.victim, bare.outcome) == ("default/bare", "gone: nobody makes it anew")
+    assert (bare.victim, bare.outcome) == ("default/bare", "not recreated: it has no controller")
     assert theirs.victim_workload == "ReplicaSet/low"
-    assert theirs.outcome == "made anew by ReplicaSet/low, 1 of whose pods wait"
+    assert theirs.outcome == "recreated by ReplicaSet/low, 1 of its pods pending"
     assert (bare.preemptor, bare.preemptor_priority, bare.victim_priority, bare.node) == ("default/vip", 1000, 0, "n")
     assert report.summary.evicted == 2
 
@@ -112,4 +112,4 @@ def test_victims_that_found_another_place() -> None:
         pod("vip", nodeSelector={"a": "b"}, **asking("2"), **VIP),
     ).report()
     (eviction,) = report.preemptions
-    assert eviction.outcome == "made anew by ReplicaSet/low, all of whose pods run"
+    assert eviction.outcome == "recreated by ReplicaSet/low, all of its pods running"

@@ -7,7 +7,7 @@ from tests.unit.simulator.runs import Run, asking
 from tests.unit.simulator.worlds import node, pod
 
 from stowplan.simulator.report import SimulationReport
-from stowplan.simulator.report.detailed_decisions import podium, recording
+from stowplan.simulator.report.detailed_decisions import recording, top_scores
 from stowplan.simulator.report.recorder import Examine
 from stowplan.simulator.report.serialized import to_json, to_yaml
 
@@ -23,7 +23,7 @@ def report(examine: Examine | None) -> SimulationReport:
     ).report()
 
 
-@pytest.mark.parametrize("examine", [None, podium, recording(all_nodes=True)])
+@pytest.mark.parametrize("examine", [None, top_scores, recording(all_nodes=True)])
 def test_both_say_the_same(examine: Examine | None) -> None:
     found = report(examine)
     text = b"".join(to_json(found))
@@ -33,7 +33,7 @@ def test_both_say_the_same(examine: Examine | None) -> None:
     assert [each["pod"] for each in data["pods"]] == ["default/big", "default/high"]
     assert data["pods"][1]["node"] == data["preemptions"][0]["node"] == "a"
     assert data["pending"][0]["reasons"] == [{"reason": "Insufficient cpu", "nodes": ["a"]}]
-    assert ("decision" in data["pods"][0]) == (examine not in (None, podium))
+    assert ("decision" in data["pods"][0]) == (examine not in (None, top_scores))
     assert text.endswith(b"}\n")
     # A line an element, for those who search with grep.
     assert sum(line.startswith(b'{"pod":') for line in text.splitlines()) == 2

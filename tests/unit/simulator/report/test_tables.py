@@ -8,7 +8,7 @@ from tests.unit.simulator.worlds import node, pod, workload
 
 from stowplan.simulator.report import SimulationReport
 from stowplan.simulator.report import tables as module
-from stowplan.simulator.report.detailed_decisions import podium
+from stowplan.simulator.report.detailed_decisions import top_scores
 from stowplan.simulator.report.tables import Style, aligned, cores, folded, gibibytes, percentage, summary_line, tables
 
 
@@ -23,7 +23,7 @@ SMALL = Run(
     pod("new", **asking("3")),
     pod("big", **asking("9")),
     pod("gated", schedulingGates=[{"name": "g"}]),
-    examine=podium,
+    examine=top_scores,
 ).report()
 
 
@@ -62,7 +62,7 @@ def test_wide_adds_scores_and_nodes() -> None:
 
 
 def test_wide_names_the_runner_up() -> None:
-    report = Run(node("ant"), node("bee", cpu="2"), pod("p", **asking("1")), examine=podium).report()
+    report = Run(node("ant"), node("bee", cpu="2"), pod("p", **asking("1")), examine=top_scores).report()
     (row,) = (line for line in lines(report, wide=True) if "Placed" in line)
     assert report.pods[0].runner_up == "bee"
     assert f"{report.pods[0].score}  bee ({report.pods[0].runner_up_score})       2/2" in row
@@ -77,9 +77,9 @@ def test_sentences_fit_into_the_terminal(width: int) -> None:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MANY_PODS", 3)
-    monkeypatch.setattr(module, "_MANY_GROUPS", 2)
-    monkeypatch.setattr(module, "_FEW_NAMES", 1)
+    monkeypatch.setattr(module, "MAX_LISTED_PODS", 3)
+    monkeypatch.setattr(module, "_MAX_LISTED_MESSAGES", 2)
+    monkeypatch.setattr(module, "_MAX_LISTED_NAMES", 1)
 
 
 @pytest.mark.usefixtures("few")
@@ -125,7 +125,7 @@ def test_evictions() -> None:
     found = lines(evicting(1))
     at = found.index("Evicted")
     assert found[at + 1] == (
-        "  default/low-0 (priority 0) left n for default/vip (priority 5); gone: nobody makes it anew"
+        "  default/low-0 (priority 0) left n for default/vip (priority 5); not recreated: it has no controller"
     )
     assert found[-1].startswith("1 placed, 0 pending, 1 evicted;")
 
@@ -135,13 +135,13 @@ def test_many_evictions_are_summed_up() -> None:
     found = lines(evicting(4))
     assert (
         "  4 pods of default/pods on their own (priority 0) for default/pods on their own (priority 5); "
-        "gone: nobody makes it anew"
+        "not recreated: it has no controller"
     ) in found
     assert sum("low-" in line for line in lines(evicting(4), everything=True)) == 4
 
 
 def test_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MANY_PODS", 1)
+    monkeypatch.setattr(module, "MAX_LISTED_PODS", 1)
     assert "and 1 more; --all lists them" in lines(SMALL, wide=True)
     assert "and 1 more; --all lists them" not in lines(SMALL, wide=True, everything=True)
 
