@@ -5,7 +5,7 @@ from stowplan import api
 from stowplan.api import ContainerPort, DeviceAttribute, ObjectMeta, Pod
 from stowplan.api.meta import Wire
 
-STRUCTS = [each for name in api.__all__ if isinstance(each := getattr(api, name), type) and issubclass(each, Wire)]
+STRUCTS = [each for each in vars(api).values() if isinstance(each, type) and issubclass(each, Wire)]
 
 
 def test_exports_are_sorted_and_exist() -> None:
