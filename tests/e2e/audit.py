@@ -1,18 +1,15 @@
-"""An auditor: watches pods and nodes past everything that stands between a scheduler and the API server, and notes what
-must never happen. It knows nothing of how schedulers work.
-"""
+"""An audit: watches pods and nodes and records violations of what every scheduler has to keep to."""
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, Self
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from stowplan.testing import KubeApi, RefusedError, SurroundingsError, wait_until
-from stowplan.testing.objects import JsonObject
+from tests.builders import Json
+from tests.e2e.watching import ClusterWatch
 
-_SLICE_SECONDS = 1
-"""Watches are this short, so that the end of an audit is noticed."""
+from stowplan.testing import KubeApi, SurroundingsError, wait_until
 
 _Wants = Counter[str]
 
@@ -26,57 +23,42 @@ class _Resident(NamedTuple):
     wants: _Wants
 
 
-class Audit:
-    """Follows the cluster for the length of a `with`.
+class Audit(ClusterWatch):
+    """Follows pods and nodes for the length of a `with`.
 
     bound      the node of every pod that has one, by namespace/name
     problems   pods whose node changed, and nodes that a pod of one of our schedulers was added to without room for it
     """
 
     def __init__(self, api: KubeApi, *, ours: Iterable[str] = ("default-scheduler",), grace: float = 0.0) -> None:
-        """`ours` are our schedulers; what others have bound, and that nodes have become smaller, is held against ours
-        only after so many seconds."""
+        """`ours` are the audited schedulers. They may overlook what other schedulers bound, and that nodes became
+        smaller, for `grace` seconds."""
         self.bound: dict[str, str] = {}
         self.problems: list[str] = []
         self.seen = 0
-        """How many times a pod was seen to be bound, by whomever."""
+        """Number of bindings seen, of all schedulers."""
         self.last_seen = 0.0
-        """When that was the last time, by the wall's clock."""
-        self._api = api
+        """Wall-clock time of the latest binding."""
         self._ours = frozenset(ours)
         self._grace = grace
         self._rooms: dict[str, list[tuple[float, _Wants]]] = {}
-        """By node, how much room it has had, and since when, as far back as is held against nobody."""
+        """By node, its allocatable amounts and since when, as far back as the grace period."""
         self._pods: dict[str, dict[str, _Resident]] = {}
         """By node, the pods there by uid."""
         self._homes: dict[str, str] = {}
         self._lock = threading.Lock()
-        self._over = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._follow, args=(kind, note), daemon=True, name=f"audit-{kind}")
-            for kind, note in (("Node", self._note_node), ("Pod", self._note_pod))
-        ]
-
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
+        super().__init__(api, ("Node", self._note_node), ("Pod", self._note_pod))
 
     def start_anew(self) -> None:
-        """Wait until it is known that there is nothing, as between two tests, and forget what was counted and noted."""
+        """Wait until the cluster is seen to be empty, as between two tests, and reset counts and problems."""
         wait_until(lambda: not self.bound and not self._rooms, what="an empty cluster")
         with self._lock:
             self.problems.clear()
             self.seen = 0
 
     def wait_for_all(self, namespace: str, count: int, *, timeout: float = 60.0) -> dict[str, str]:
-        """Wait until so many pods of a namespace are bound, by the watch and by what the server says, and return the
-        node of each, by name. Fails if anything was wrong in between."""
+        """Wait until this many pods of a namespace are bound, by the watch and by the server's list, and return their
+        nodes by name. Fails if a problem was recorded."""
 
         def mine() -> dict[str, str]:
             with self._lock:
@@ -87,45 +69,21 @@ class Audit:
             wait_until(lambda: len(mine()) >= count and mine() == self._api.bound_pods(namespace), timeout=timeout)
         except SurroundingsError:
             unbound = [pod for pod in self._api.list("Pod", namespace) if not pod["spec"].get("nodeName")]
-            told = "\n".join(f"{pod['metadata']['name']}: {pod['status']}" for pod in unbound[:5])
-            raise AssertionError(f"{len(unbound)} of {count} pods were never bound, such as\n{told}") from None
+            examples = "\n".join(f"{pod['metadata']['name']}: {pod['status']}" for pod in unbound[:5])
+            raise AssertionError(f"{len(unbound)} of {count} pods were never bound, such as\n{examples}") from None
         assert not self.problems
         return mine()
 
-    def _follow(self, kind: str, note: Callable[[str, JsonObject], None]) -> None:
-        version = ""
-        while not self._over.is_set():
-            try:
-                version = self._watch(kind, note, version) if version else self._list(kind, note)
-            except RefusedError:
-                version = ""  # too old
-            except SurroundingsError:
-                time.sleep(0.2)  # the server may be down
-
-    def _list(self, kind: str, note: Callable[[str, JsonObject], None]) -> str:
-        found = self._api.request("GET", self._api.path(kind))
-        there = {item["metadata"]["uid" if kind == "Pod" else "name"] for item in found["items"]}
+    def _listed(self, kind: str, items: list[Json]) -> None:
+        there = {item["metadata"]["uid" if kind == "Pod" else "name"] for item in items}
         with self._lock:
             if kind == "Node":
                 self._rooms = {name: rooms for name, rooms in self._rooms.items() if name in there}
             else:
                 for uid in self._homes.keys() - there:
                     self._forget(uid)
-        for item in found["items"]:
-            note("ADDED", item)
-        return str(found["metadata"]["resourceVersion"])
 
-    def _watch(self, kind: str, note: Callable[[str, JsonObject], None], version: str) -> str:
-        options = {"resourceVersion": version, "timeoutSeconds": _SLICE_SECONDS, "allowWatchBookmarks": "true"}
-        for event in self._api.watch(kind, **options):
-            if event["type"] == "ERROR":
-                return ""
-            version = event["object"]["metadata"]["resourceVersion"]
-            if event["type"] != "BOOKMARK":
-                note(event["type"], event["object"])
-        return version
-
-    def _note_node(self, type_: str, node: JsonObject) -> None:
+    def _note_node(self, type_: str, node: Json) -> None:
         name, room, now = node["metadata"]["name"], node["status"]["allocatable"], time.monotonic()
         with self._lock:
             if type_ == "DELETED":
@@ -133,7 +91,7 @@ class Audit:
                 return
             self._rooms.setdefault(name, []).append((now, Counter(cpu=_milli(room["cpu"]), pods=int(room["pods"]))))
 
-    def _note_pod(self, type_: str, pod: JsonObject) -> None:
+    def _note_pod(self, type_: str, pod: Json) -> None:
         meta, spec = pod["metadata"], pod["spec"]
         key, uid, home = f"{meta['namespace']}/{meta['name']}", meta["uid"], spec.get("nodeName", "")
         with self._lock:
@@ -152,7 +110,7 @@ class Audit:
         if home is not None:
             self.bound.pop(self._pods[home].pop(uid).key, None)
 
-    def _add(self, key: str, uid: str, spec: JsonObject, home: str) -> None:
+    def _add(self, key: str, uid: str, spec: Json, home: str) -> None:
         there, now = self._pods.setdefault(home, {}), time.monotonic()
         requests = (container.get("resources", {}).get("requests", {}) for container in spec["containers"])
         wants = Counter(pods=1, cpu=sum(_milli(wanted.get("cpu", "0")) for wanted in requests))

@@ -1,8 +1,9 @@
-"""Leader election in a hurry, with time for who stands still for some seconds."""
+"""Leader election with a short lease that still outlives a replica's pause of some seconds."""
 
+from collections.abc import Callable
 from typing import Any
 
-from stowplan.testing import KubeApi, Process
+from stowplan.testing import KubeApi, Process, wait_until
 
 LEASE_SECONDS = 7.0
 ELECTING: dict[str, Any] = {
@@ -32,5 +33,14 @@ def leads(replica: Process) -> bool:
 
 
 def stands(replica: Process) -> bool:
-    """Whether it would lead if nobody else did."""
+    """Whether the replica is a candidate."""
     return "Attempting to acquire" in replica.log.read_text()
+
+
+def leader_and_follower(start_stowplan: Callable[..., Process]) -> tuple[Process, Process]:
+    """Two replicas, of which the first leads."""
+    leader = start_stowplan(config=ELECTING, name="first")
+    wait_until(lambda: leads(leader))
+    follower = start_stowplan(config=ELECTING, name="second")
+    wait_until(lambda: stands(follower))
+    return leader, follower

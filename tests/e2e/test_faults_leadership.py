@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.arrivals import arriving
 from tests.e2e.audit import Audit
 from tests.e2e.conftest import StartStowplan
-from tests.e2e.electing import ELECTING, LEASE_SECONDS, Lease, leads, stands
+from tests.e2e.electing import ELECTING, LEASE_SECONDS, Lease, leader_and_follower, leads
 
 from stowplan.testing import ControlPlane, Drop, FaultProxy, KubeApi, Rule, free_port, node, pod, wait_until
 
@@ -40,10 +40,7 @@ def test_the_next_replica_takes_over_when_the_leader_is_killed(
     kube_api: KubeApi, namespace: str, audit: Audit, lease: Lease, start_stowplan: StartStowplan
 ) -> None:
     kube_api.create_all(node(f"n-{i}", cpu="10") for i in range(2))
-    leader = start_stowplan(config=ELECTING, name="first")
-    wait_until(lambda: leads(leader))
-    follower = start_stowplan(config=ELECTING, name="second")
-    wait_until(lambda: stands(follower))
+    leader, follower = leader_and_follower(start_stowplan)
     with arriving(kube_api, namespace, 200, within=15, cpu="100m"):
         wait_until(lambda: audit.seen >= 20)
         leader.kill()
@@ -128,10 +125,7 @@ def test_a_leader_that_ends_hands_its_lease_on(
     kube_api: KubeApi, namespace: str, audit: Audit, lease: Lease, start_stowplan: StartStowplan
 ) -> None:
     kube_api.create_all(node(f"n-{i}", cpu="10") for i in range(2))
-    leader = start_stowplan(config=ELECTING, name="first")
-    wait_until(lambda: leads(leader))
-    follower = start_stowplan(config=ELECTING, name="second")
-    wait_until(lambda: stands(follower))
+    leader, follower = leader_and_follower(start_stowplan)
     with arriving(kube_api, namespace, 100, within=5, cpu="100m"):
         wait_until(lambda: audit.seen >= 10)
         leader.stop()

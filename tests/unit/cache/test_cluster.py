@@ -78,8 +78,13 @@ def test_pods_wait_for_their_node() -> None:
     assert cpu(world, "n") == 0
 
 
-def test_an_unknown_node_can_be_removed() -> None:
-    World().cluster.remove_node("n")
+def test_removing_an_unknown_node_changes_nothing() -> None:
+    world = World([node("m")], [one("p", "n")])
+    world.cluster.remove_node("n")
+    assert [info.name for info in world.cluster.nodes] == ["m"]
+    assert set(world.cluster.pods) == {"default/p"}
+    world.put_node(node("n"))
+    assert cpu(world, "n") == 1000
 
 
 def test_claims_and_ports_are_counted() -> None:

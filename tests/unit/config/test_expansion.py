@@ -1,4 +1,5 @@
 import pytest
+from tests.builders.default_plugins import DEFAULT_LISTS
 
 from stowplan.config.args import NodeAffinityArgs
 from stowplan.config.defaults import IN_TREE_PLUGINS, complete, default_configuration
@@ -7,27 +8,6 @@ from stowplan.config.expansion import EnabledPlugin, expand, expand_profiles
 from stowplan.config.types import KubeSchedulerConfiguration, Plugin, PluginConfig, Plugins, PluginSet, Profile
 from stowplan.framework.points import POINTS_IN_VALIDATION_ORDER
 
-DEFAULT_LISTS = {
-    "preEnqueue": "SchedulingGates DynamicResources DefaultPreemption",
-    "queueSort": "PrioritySort",
-    "preFilter": "NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone "
-    "PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures",
-    "filter": "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions "
-    "NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources "
-    "NodeDeclaredFeatures",
-    "postFilter": "DynamicResources DefaultPreemption",
-    "preScore": "TaintToleration NodeAffinity NodeResourcesFit VolumeBinding PodTopologySpread InterPodAffinity "
-    "NodeResourcesBalancedAllocation",
-    "score": "TaintToleration:3 NodeAffinity:2 NodeResourcesFit:1 VolumeBinding:1 PodTopologySpread:2 "
-    "InterPodAffinity:2 DynamicResources:2 NodeResourcesBalancedAllocation:1 ImageLocality:1",
-    "reserve": "VolumeBinding DynamicResources",
-    "permit": "",
-    "preBind": "VolumeBinding DynamicResources",
-    "bind": "DefaultBinder",
-    "postBind": "",
-    "placementGenerate": "",
-    "placementScore": "NodeResourcesFit:1",
-}
 IMPLEMENTED = {(item.partition(":")[0], point) for point, text in DEFAULT_LISTS.items() for item in text.split()}
 IMPLEMENTED |= {("Mine", "filter"), ("Mine", "score"), ("Other", "filter"), ("OtherSort", "queueSort")}
 IMPLEMENTED |= {("Generator", "placementGenerate"), ("OtherGenerator", "placementGenerate")}

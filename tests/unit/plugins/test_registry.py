@@ -1,30 +1,11 @@
 import pytest
+from tests.builders.default_plugins import DEFAULT_LISTS, names_at
 
 from stowplan.config import IN_TREE_PLUGINS
 from stowplan.framework import Plugin
 from stowplan.framework.points import implements_point
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.registry import REGISTRY
-
-POINTS = {
-    "preEnqueue": "SchedulingGates DynamicResources DefaultPreemption",
-    "queueSort": "PrioritySort",
-    "preFilter": "NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone "
-    "PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures",
-    "filter": "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions "
-    "NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources "
-    "NodeDeclaredFeatures",
-    "postFilter": "DynamicResources DefaultPreemption",
-    "preScore": "TaintToleration NodeAffinity NodeResourcesFit VolumeBinding PodTopologySpread InterPodAffinity "
-    "NodeResourcesBalancedAllocation",
-    "score": "TaintToleration NodeAffinity NodeResourcesFit VolumeBinding PodTopologySpread InterPodAffinity "
-    "DynamicResources NodeResourcesBalancedAllocation ImageLocality",
-    "reserve": "VolumeBinding DynamicResources",
-    "permit": "",
-    "preBind": "VolumeBinding DynamicResources",
-    "bind": "DefaultBinder",
-    "postBind": "",
-}
 
 
 def test_all_plugins_of_the_configuration_are_there() -> None:
@@ -42,6 +23,6 @@ def test_names_and_forms(name: str) -> None:
         assert overridden in ([True, True], [False, False]), f"{scalar} and {vector} go together"
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", DEFAULT_LISTS.keys() - {"placementGenerate", "placementScore"})
 def test_points_are_those_of_kube_scheduler(point: str) -> None:
-    assert [name for name in REGISTRY if implements_point(REGISTRY[name], point)] == POINTS[point].split()
+    assert [name for name in REGISTRY if implements_point(REGISTRY[name], point)] == names_at(point)

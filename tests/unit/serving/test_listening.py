@@ -17,7 +17,9 @@ def test_any_free_port() -> None:
 
 def test_unspecified_means_all_interfaces() -> None:
     with closing(listen(ServingOptions(port=0))) as listener:
-        socket.create_connection(("127.0.0.1", listener.getsockname()[1]), timeout=60).close()
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            assert connection.getpeername()[1] == port
 
 
 def test_a_port_in_use() -> None:
@@ -34,7 +36,8 @@ def test_a_port_in_use() -> None:
 def test_a_port_can_be_shared() -> None:
     with closing(listen(ServingOptions(address="127.0.0.1", port=0, share_port=True))) as listener:
         port = listener.getsockname()[1]
-        listen(ServingOptions(address="127.0.0.1", port=port, share_port=True)).close()
+        with closing(listen(ServingOptions(address="127.0.0.1", port=port, share_port=True))) as other:
+            assert other.getsockname() == listener.getsockname()
 
 
 def test_an_address_of_another_machine() -> None:

@@ -1,9 +1,11 @@
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.builders import until
 from tests.unit.cluster.leader_election.lease_server import LeaseServer
 from tests.unit.cluster.serving import serving
 
@@ -41,21 +43,23 @@ class _Elected(ElectorThread):
         return note
 
 
-async def _until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not holds():
-            await asyncio.sleep(0.01)
+@asynccontextmanager
+async def _leading(**options: Any) -> AsyncIterator[tuple[LeaseServer, _Elected]]:
+    """A server and a leader on it, which is stopped at the end."""
+    server = LeaseServer()
+    async with serving(server.handle) as client:
+        elector = _Elected(client.connection, **options)
+        assert not elector.is_leader()
+        elector.start()
+        await until(elector.is_leader)
+        yield server, elector
+        await asyncio.to_thread(elector.stop)
 
 
 def test_it_leads_from_a_thread_of_its_own_and_hands_on() -> None:
     async def main() -> None:
-        server = LeaseServer()
-        async with serving(server.handle) as client:
-            elector = _Elected(client.connection, identity="me")
-            assert not elector.is_leader()
-            elector.start()
-            await _until(elector.is_leader)
-            await _until(lambda: bool(server.events))
+        async with _leading(identity="me") as (server, elector):
+            await until(lambda: server.events)
             assert server.holder == "me"
             await asyncio.to_thread(elector.stop)
             assert not elector.is_leader()
@@ -69,11 +73,7 @@ def test_it_leads_from_a_thread_of_its_own_and_hands_on() -> None:
 
 def test_it_renews_again_and_again() -> None:
     async def main() -> None:
-        server = LeaseServer()
-        async with serving(server.handle) as client:
-            elector = _Elected(client.connection)
-            elector.start()
-            await _until(elector.is_leader)
+        async with _leading() as (server, elector):
             versions = set[str]()
 
             def renewed() -> bool:
@@ -82,23 +82,17 @@ def test_it_renews_again_and_again() -> None:
                 versions.add(server.lease["metadata"]["resourceVersion"])
                 return len(versions) == 3
 
-            await _until(renewed)
-            await asyncio.to_thread(elector.stop)
+            await until(renewed)
 
     asyncio.run(main())
 
 
 def test_a_leader_that_cannot_renew_is_none_and_says_so() -> None:
     async def main() -> None:
-        server = LeaseServer()
-        async with serving(server.handle) as client:
-            elector = _Elected(client.connection)
-            elector.start()
-            await _until(elector.is_leader)
+        async with _leading() as (server, elector):
             server.down = True
-            await _until(lambda: not elector.is_leader())
-            await _until(lambda: elector.told == ["started", "stopped"])
-            await asyncio.to_thread(elector.stop)
+            await until(lambda: not elector.is_leader())
+            await until(lambda: elector.told == ["started", "stopped"])
 
     asyncio.run(main())
 
@@ -109,12 +103,12 @@ def test_another_waits_its_turn() -> None:
         async with serving(server.handle) as client:
             first, second = _Elected(client.connection), _Elected(client.connection)
             first.start()
-            await _until(first.is_leader)
+            await until(first.is_leader)
             second.start()
             await asyncio.sleep(0.3)
             assert not second.is_leader()
             await asyncio.to_thread(first.stop)
-            await _until(second.is_leader)
+            await until(second.is_leader)
             await asyncio.to_thread(second.stop)
 
     asyncio.run(main())

@@ -29,6 +29,12 @@ def test_the_tables_name_plugins() -> None:
     assert {*CHANGED_PREDICATES, *MANDATORY} <= set(PREDICATES)
 
 
+def scored(given: Any) -> list[dict[str, Any]]:
+    """The entries that a policy's conversion enables at Score."""
+    plugins = convert(given, "p").value["profiles"][0]["plugins"]
+    return [entry for point in ("score", "multiPoint") for entry in plugins.get(point, {}).get("enabled", ())]
+
+
 @pytest.mark.parametrize("name", PREDICATES)
 def test_every_predicate_makes_a_valid_configuration(name: str) -> None:
     plugins = convert(policy(predicates=[{"name": name}], priorities=[]), "p").value["profiles"][0]["plugins"]
@@ -39,7 +45,10 @@ def test_every_predicate_makes_a_valid_configuration(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(PRIORITIES) - {"RequestedToCapacityRatioPriority"}))
 def test_every_priority_makes_a_valid_configuration(name: str) -> None:
-    from_builtins(policy(priorities=[{"name": name, "weight": 2}]))
+    given = policy(priorities=[{"name": name, "weight": 7}])
+    assert from_builtins(given).profiles
+    weights = [entry.get("weight") for entry in scored(given)]
+    assert (7 in weights) is (PRIORITIES[name] not in ("", "NodePreferAvoidPods", "NodeResourceLimits"))
 
 
 @pytest.mark.parametrize(

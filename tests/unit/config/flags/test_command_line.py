@@ -82,7 +82,9 @@ def test_refused_by_name_and_with_a_reason(name: str) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_refused_flag_may_be_given_its_default(name: str) -> None:
     flag = FLAGS[name]
-    CommandLine([f"--{name}={flag.kind.show(flag.default).strip('[]')}"]).check_refused()
+    line = CommandLine([f"--{name}={flag.kind.show(flag.default).strip('[]')}"])
+    line.check_refused()
+    assert line[name] == flag.default
 
 
 def test_usage_names_every_flag_its_default_and_what_is_refused() -> None:
