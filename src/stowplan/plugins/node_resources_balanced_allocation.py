@@ -17,7 +17,7 @@ from stowplan.cache.columns import Column, Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource
 from stowplan.config.args import NodeResourcesBalancedAllocationArgs
-from stowplan.plugins.base import BALANCED, CpuAndMemory, InTreePlugin, SharedScorer
+from stowplan.plugins.base import BALANCED_PART, CpuAndMemory, InTreePlugin, SharedScorer
 
 NAME = "NodeResourcesBalancedAllocation"
 
@@ -59,14 +59,14 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
         return template.derive((self, "scorer"), self._make_scorer)
 
     def shared_scorer(self) -> tuple[SharedScorer, str] | None:
-        return (self._cpu_and_memory, BALANCED) if self._is_default else None
+        return (self._cpu_and_memory, BALANCED_PART) if self._is_default else None
 
     def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         return self.slot_scorer(pod.template)(node.slot)
 
     def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         if self._is_default and self._cpu_and_memory.applicable():
-            return self._cpu_and_memory.scores(BALANCED, pod.template, nodes)
+            return self._cpu_and_memory.scores(BALANCED_PART, pod.template, nodes)
         parts = self._parts(pod.template)
         after = _balance_of_nodes(self.nodes, parts, nodes, with_pod=True)
         after += 50 - _balance_of_nodes(self.nodes, parts, nodes, with_pod=False)

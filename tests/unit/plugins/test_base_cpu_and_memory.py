@@ -9,7 +9,7 @@ import pytest
 from tests.builders import World, node, pod
 
 from stowplan.framework import NodeInfo, Pod
-from stowplan.plugins.base import BALANCED, EXACT_IN_FLOAT, LEAST_ALLOCATED, CpuAndMemory
+from stowplan.plugins.base import BALANCED_PART, EXACT_IN_FLOAT, LEAST_ALLOCATED_PART, CpuAndMemory
 
 RESOURCES = ("cpu", "memory")
 
@@ -49,8 +49,8 @@ def agrees(world: World, newcomer: Pod) -> None:
     slots = np.array(sorted(table.slot_of.values())[::2])
     for nodes in (table.everything(), table.subset(slots)):
         fits = resources.fits(newcomer.template, nodes)
-        least = resources.scores(LEAST_ALLOCATED, newcomer.template, nodes)
-        balanced = resources.scores(BALANCED, newcomer.template, nodes)
+        least = resources.scores(LEAST_ALLOCATED_PART, newcomer.template, nodes)
+        balanced = resources.scores(BALANCED_PART, newcomer.template, nodes)
         for position, info in nodes.infos():
             definition = Definition(info, newcomer)
             told = (bool(fits[position]), least[position], balanced[position])
@@ -120,15 +120,15 @@ def test_scores_are_weighed() -> None:
         world.cluster.nodes.everything(),
     )
     resources = world.cluster.nodes.derive(CpuAndMemory)
-    least = resources.scores(LEAST_ALLOCATED, template, nodes)
-    balanced = resources.scores(BALANCED, template, nodes)
+    least = resources.scores(LEAST_ALLOCATED_PART, template, nodes)
+    balanced = resources.scores(BALANCED_PART, template, nodes)
     for weights, expected in (
-        ({LEAST_ALLOCATED: 1, BALANCED: 1}, least + balanced),
-        ({LEAST_ALLOCATED: 3, BALANCED: 10**9}, 3 * least + 10**9 * balanced),
-        ({BALANCED: 1}, balanced),
+        ({LEAST_ALLOCATED_PART: 1, BALANCED_PART: 1}, least + balanced),
+        ({LEAST_ALLOCATED_PART: 3, BALANCED_PART: 10**9}, 3 * least + 10**9 * balanced),
+        ({BALANCED_PART: 1}, balanced),
     ):
         total = resources.total(template, nodes, weights)
         assert total is not None
         assert total.tolist() == expected.tolist()
     world.put_node(node("c", 4, 0))
-    assert resources.total(template, world.cluster.nodes.everything(), {BALANCED: 1}) is None
+    assert resources.total(template, world.cluster.nodes.everything(), {BALANCED_PART: 1}) is None

@@ -5,14 +5,14 @@ belong here: rules of a single plugin. May import: what `plugins` may. Plugins i
 modules.
 """
 
-from stowplan.plugins.base.cpu_and_memory import BALANCED, LEAST_ALLOCATED, CpuAndMemory
+from stowplan.plugins.base.cpu_and_memory import BALANCED_PART, LEAST_ALLOCATED_PART, CpuAndMemory
 from stowplan.plugins.base.node_facts import EXACT_IN_FLOAT
 from stowplan.plugins.base.plugin import Demand, InTreePlugin, SharedScorer
 
 __all__ = [
-    "BALANCED",
+    "BALANCED_PART",
     "EXACT_IN_FLOAT",
-    "LEAST_ALLOCATED",
+    "LEAST_ALLOCATED_PART",
     "CpuAndMemory",
     "Demand",
     "InTreePlugin",

@@ -1,7 +1,7 @@
-"""Cpu and memory of many nodes with one more pod on them, worked out once for the two plugins that ask.
+"""The default scores for cpu and memory, computed for many nodes in one pass.
 
-NodeResourcesFit and NodeResourcesBalancedAllocation, as they are configured by default, compare the same amounts for
-nearly every pod. What such a pass costs is the number of array operations, so both are made of the same few.
+NodeResourcesFit (LeastAllocated) and NodeResourcesBalancedAllocation, in their default configuration, start from the
+same amounts for nearly every pod. A pass costs as much as its number of array operations, so both scores share them.
 """
 
 from __future__ import annotations
@@ -18,82 +18,83 @@ from stowplan.cache.columns import Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import scoring_requests
 from stowplan.framework import Mask, Nodes, PodTemplate, Scores
-from stowplan.plugins.base.node_facts import BASES, DIVISORS, FREE, HANDICAP, NodeFacts
+from stowplan.plugins.base.node_facts import BALANCE_BASE, BASES, DIVISORS, FREE, NodeFacts
 
-LEAST_ALLOCATED = "least allocated"
-"""The score by LeastAllocated of cpu and memory, both counting alike."""
-BALANCED = "balanced"
-"""The score 50 + (50 + evenness with the pod - evenness without it) / 2, where evenness is 100 x (1 - half the
-difference of the fractions in use)."""
+LEAST_ALLOCATED_PART = "least allocated"
+"""The score of NodeResourcesFit: LeastAllocated over cpu and memory with equal weights."""
+BALANCED_PART = "balanced"
+"""The score of NodeResourcesBalancedAllocation: 50 + (50 + balance with the pod - balance without it) / 2, where
+balance is 100 x (1 - half the difference of the fractions in use)."""
 
 Points = NDArray[np.int32]
 
-_LEAST = np.array([[0.0], [-0.5], [0.0], [-0.5]])
-"""No percentage goes below 0; no fraction, negated and halved, below one half."""
+_LOWER_BOUNDS = np.array([[0.0], [-0.5], [0.0], [-0.5]])
+"""Lower bounds: 0 for a percentage; -1/2 for a negated and halved fraction."""
 
 
 _pack = Struct("6d").pack
-"""Floats that NumPy reads in place: for so few it takes longer to look at a list of them."""
+"""NumPy reads the floats in place, which for six numbers is faster than converting a list."""
 
 
 class CpuAndMemory:
-    """One for each cluster: `nodes.derive(CpuAndMemory)`. Not to be asked during a what-if, which facts do not show."""
+    """One for each cluster: `nodes.derive(CpuAndMemory)`. Not valid during a what-if, which the facts do not
+    reflect."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._facts = NodeFacts(nodes)
 
     def applicable(self) -> bool:
-        """Whether every node has cpu and memory, and neither so much of it that floats would not do."""
+        """Whether all nodes have cpu and memory, in amounts that floats represent exactly."""
         self._facts.refresh()
         return self._facts.exact
 
     def fits(self, template: PodTemplate, nodes: Nodes) -> Mask:
-        """Whether the pod's cpu, its memory and itself find room."""
+        """The nodes with room for the pod's cpu, its memory and one more pod."""
         enough = self._facts.of(nodes)[FREE] >= template.derive(self, _terms)[FREE]
         passing: Mask = enough[0]
         passing &= enough[1]
         return passing
 
     def total(self, template: PodTemplate, nodes: Nodes, weights: Mapping[str, int]) -> NDArray[Any] | None:
-        """Both scores with their weights, where this is applicable."""
+        """The weighted sum of both scores; None if not applicable."""
         if not self.applicable():
             return None
         least, balanced = self._points(template, nodes)
-        weight, other = weights.get(LEAST_ALLOCATED, 0), weights.get(BALANCED, 0)
+        weight, other = weights.get(LEAST_ALLOCATED_PART, 0), weights.get(BALANCED_PART, 0)
         if weight == other == 1:
             return least + balanced
         return weight * least.astype(np.int64) + other * balanced.astype(np.int64)
 
     def scores(self, part: str, template: PodTemplate, nodes: Nodes) -> Scores:
-        """One of them, where this is applicable."""
+        """One of the scores; only if applicable."""
         least, balanced = self._points(template, nodes)
-        return (least if part == LEAST_ALLOCATED else balanced).astype(np.int64)
+        return (least if part == LEAST_ALLOCATED_PART else balanced).astype(np.int64)
 
     def _points(self, template: PodTemplate, nodes: Nodes) -> tuple[Points, Points]:
-        """LEAST_ALLOCATED and BALANCED."""
+        """The scores LeastAllocated and BalancedAllocation."""
         facts = self._facts.of(nodes)
         shares = facts[BASES] + template.derive(self, _terms)[BASES]
         shares /= facts[DIVISORS]
-        np.maximum(shares, _LEAST, out=shares)
+        np.maximum(shares, _LOWER_BOUNDS, out=shares)
         evenness = shares[1]
         evenness -= shares[3]
         np.abs(evenness, out=evenness)
         np.subtract(1.0, evenness, out=evenness)
         evenness *= 100.0
-        # Cut to integers, then halved and cut again; 32 bits are ample and take half the time.
+        # Truncated, then halved and truncated again. 32 bits are sufficient and take half the time.
         points = shares[:3].astype(np.int32)
         points[0] += points[2]
-        points[1] += facts[HANDICAP].astype(np.int32)
+        points[1] += facts[BALANCE_BASE].astype(np.int32)
         both = points[:2]
         both >>= 1
         return both[0], both[1]
 
 
 def _terms(template: PodTemplate) -> Floats:
-    """What a pod of the template demands of the free amounts, and what it adds to the bases; one below the other."""
+    """For a template: the amounts that must be free, and the amounts that are added to the bases; as a column."""
     cpu, memory = template.requests.get("cpu", 0), template.requests.get("memory", 0)
     filled = scoring_requests(template)
-    # Who asks for nothing is not held up by nodes that promise more than they have.
+    # A pod without a request for a resource fits on overcommitted nodes.
     demands = (cpu or -inf, memory or -inf)
     packed = _pack(*demands, -100 * filled["cpu"], -cpu, -100 * filled["memory"], -memory)
     return np.frombuffer(packed).reshape(6, 1)

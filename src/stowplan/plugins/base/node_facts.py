@@ -1,4 +1,4 @@
-"""What the arithmetic of cpu and memory starts from: for each node, whatever does not depend on the pod."""
+"""The terms of the cpu and memory scores that do not depend on the pod, for each node."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from stowplan.cache.nodes import NodeTable
 from stowplan.framework import Nodes, Slots
 
 FREE = slice(0, 2)
-"""Cpu and memory that are left. No number where the node takes no more pods: that is enough for nobody."""
+"""Free cpu and memory. NaN for a node without room for another pod: no request is below that."""
 BASES = slice(2, 6)
-"""For cpu, then for memory: 100 x what scoring takes for free, and the requested amount, negated."""
+"""For cpu, then for memory: 100 x the free amount as scoring counts it, and the requested amount, negated."""
 DIVISORS = slice(6, 10)
-"""What makes shares of these: the allocatable amount, and twice that."""
-HANDICAP = 10
-"""150 less the evenness of the node as it is."""
+"""The divisors of the bases: the allocatable amount, and twice that."""
+BALANCE_BASE = 10
+"""150 less the balance of the node without the pod."""
 
 EXACT_IN_FLOAT = 1 << 46
-"""Below this, 100 x amount and its quotient, cut to an integer, are exact in a float."""
+"""Below this, 100 x amount and its truncated quotient are exact in a float."""
 
-_COUNT = 11
+_ROW_COUNT = 11
 _PADDING = 24
-"""Keeps rows from starting at multiples of a power of two: they would compete for the same lines of the processor's
-caches."""
+"""Keeps rows from starting at multiples of a power of two, where they would compete for the same cache lines."""
 
 
 class NodeFacts(KeptBySlot):
-    """A row for each fact, brought up to date for the nodes that changed when it is read."""
+    """One row for each term; updated, when it is read, for the nodes that changed."""
 
     def __init__(self, nodes: NodeTable) -> None:
         super().__init__(nodes)
         self._amounts = tuple(column.values for column in nodes.sheet.columns)
-        self._rows: Floats = np.zeros((_COUNT, 0))
+        self._rows: Floats = np.zeros((_ROW_COUNT, 0))
         self.exact = False
-        """Whether the facts of all nodes have a meaning and are exact: each has cpu and memory, and not too much."""
-        # The latest read: a pass over some nodes reads their facts more than once.
+        """Whether the terms of all nodes are meaningful and exact: every node has cpu and memory, within
+        EXACT_IN_FLOAT."""
+        # The latest result of `of`, which is called more than once for the same nodes.
         self._latest_nodes: Nodes | None = None
         self._latest_position = 0
         self._latest_facts: Floats = self._rows
 
     def of(self, nodes: Nodes) -> Floats:
-        """The facts of some nodes; not to be written to."""
+        """The terms of a subset of nodes; read-only."""
         position = self._log.position
         if self._latest_nodes is nodes and self._latest_position == position:
             return self._latest_facts
@@ -57,9 +57,9 @@ class NodeFacts(KeptBySlot):
 
     def rebuild(self) -> None:
         capacity = self.nodes.capacity
-        self._rows = np.zeros((_COUNT, capacity + _PADDING))
+        self._rows = np.zeros((_ROW_COUNT, capacity + _PADDING))
         views = [float_view(row) for row in self._rows]
-        self._changing = (*views[FREE], *views[BASES], views[HANDICAP])
+        self._changing = (*views[FREE], *views[BASES], views[BALANCE_BASE])
         self.repair_many(np.arange(capacity))
 
     def repair_one(self, slot: int) -> None:
@@ -68,7 +68,7 @@ class NodeFacts(KeptBySlot):
         if not cpu or not memory:
             self.repair_many(np.array([slot]))
             return
-        apart = abs(min(used_cpu / cpu, 1.0) - min(used_memory / memory, 1.0)) / 2
+        difference = abs(min(used_cpu / cpu, 1.0) - min(used_memory / memory, 1.0)) / 2
         facts = (
             cpu - used_cpu if pods[slot] < allowed[slot] else nan,
             memory - used_memory,
@@ -76,18 +76,18 @@ class NodeFacts(KeptBySlot):
             -used_cpu,
             100 * (memory - filled_memories[slot]),
             -used_memory,
-            150 - int((1 - apart) * 100),
+            150 - int((1 - difference) * 100),
         )
         for view, fact in zip(self._changing, facts, strict=True):
             view[slot] = fact
 
     def repair_many(self, slots: Slots) -> None:
-        """Facts of a node without cpu or memory are partly meaningless."""
+        """Computes the terms of some nodes. For a node without cpu or memory some terms are meaningless."""
         amounts = self.nodes.sheet.data.take(slots, axis=1)
         cpu, memory, used_cpu, used_memory, filled_cpu, filled_memory, pods, allowed = amounts
         with np.errstate(divide="ignore", invalid="ignore"):
             fractions = np.minimum(amounts[2:4] / amounts[:2], 1.0)
-        apart = np.abs(fractions[0] - fractions[1]) / 2
+        difference = np.abs(fractions[0] - fractions[1]) / 2
         facts = (
             np.where(pods < allowed, cpu - used_cpu, nan),
             memory - used_memory,
@@ -99,7 +99,7 @@ class NodeFacts(KeptBySlot):
             2 * cpu,
             memory,
             2 * memory,
-            150 - np.floor((1 - apart) * 100),
+            150 - np.floor((1 - difference) * 100),
         )
         self._rows[:, slots] = facts
         offered = (self.nodes.allocatable["cpu"], self.nodes.allocatable["memory"])

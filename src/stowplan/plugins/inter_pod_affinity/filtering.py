@@ -1,4 +1,7 @@
-"""Where a pod may go by required terms: its own, and the anti-affinity of pods that are there."""
+"""Filtering by required terms: the pod's own, and the anti-affinity of existing pods.
+
+Upstream: pkg/scheduler/framework/plugins/interpodaffinity/filtering.go
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,15 @@ EXISTING_ANTI_AFFINITY = fwk.Status(
 
 
 class AffinityFilter(TemplateSums):
-    """The required terms that pods of a template are subject to."""
+    """The required terms that apply to pods of a template."""
 
     def __init__(self, cluster: Cluster, template: fwk.PodTemplate) -> None:
         self.affinity: list[DomainCounts] = []
-        """Pods that match all own affinity terms, by the topology key of each."""
+        """The pods that match all of the template's affinity terms, by the topology key of each."""
         self.anti: list[DomainCounts] = []
-        """For each own anti-affinity term, the pods that match it."""
+        """For each of the template's anti-affinity terms, the pods that match it."""
         self.existing: list[DomainCounts] = []
-        """For each anti-affinity term of others that matches, the pods that carry it."""
+        """For each anti-affinity term of existing pods that matches the template, the pods that have it."""
         self.matches_itself = False
         super().__init__(cluster, template)
 
@@ -50,27 +53,28 @@ class AffinityFilter(TemplateSums):
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to obey."""
+        """Whether no term applies."""
         if self.affinity or self.anti:
             return False
         return not any(domains.total for domains in self.existing)
 
     @property
     def first_of_its_kind(self) -> bool:
-        """Whether the pod may go where none of the pods it wants are, because it is the first of those itself."""
+        """Whether the pod may run in a domain without matching pods, because it matches its own terms and no other pod
+        does."""
         return self.matches_itself and not any(domains.total for domains in self.affinity)
 
-    def judge(self, slot: int) -> fwk.Status | None:
-        """The verdict on one node."""
+    def check(self, slot: int) -> fwk.Status | None:
+        """Filters one node."""
         self.refresh_others()
-        lonely = False
+        unmatched = False
         for domains in self.affinity:
             domain = domains.column.values[slot]
             if domain == ABSENT:
                 return AFFINITY
             if not domains.values[domain]:
-                lonely = True
-        if lonely and not self.first_of_its_kind:
+                unmatched = True
+        if unmatched and not self.first_of_its_kind:
             return AFFINITY
         for domains in self.anti:
             if domains.values[domains.column.values[slot]]:
@@ -80,15 +84,15 @@ class AffinityFilter(TemplateSums):
                 return EXISTING_ANTI_AFFINITY
         return None
 
-    def judge_nodes(self, nodes: fwk.Nodes) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
-        """The verdict on many nodes: the first rule that a node fails gives the reason."""
-        judged: fwk.Mask | None = None
+    def check_nodes(self, nodes: fwk.Nodes) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
+        """Filters many nodes. The first rule that a node fails gives the reason."""
+        rejected: fwk.Mask | None = None
         for mask, status in self._failures(nodes.index):
-            yield mask if judged is None else mask & ~judged, status
-            judged = mask if judged is None else judged | mask
+            yield mask if rejected is None else mask & ~rejected, status
+            rejected = mask if rejected is None else rejected | mask
 
     def token(self) -> Hashable:
-        """Equal while no domain of several nodes turned from empty to occupied or back, anywhere the rules look."""
+        """A value that changes when a domain of several nodes becomes occupied or empty, for any of the terms."""
         self.refresh()
         token: list[int] = [self.first_of_its_kind] if self.affinity else []
         for domains in self._own:

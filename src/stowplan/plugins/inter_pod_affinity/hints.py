@@ -1,4 +1,4 @@
-"""Which changes of the cluster are worth another attempt for a pod that InterPodAffinity rejected."""
+"""Queueing hints of InterPodAffinity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Queue, QueueSkip = fwk.QueueingHint.Queue, fwk.QueueingHint.QueueSkip
 
 
 def after_pod_change(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
-    """A pod came to a node, left one, or has other labels."""
+    """A pod was added to a node, deleted, or has other labels."""
     if old is not None and new is not None and new.uid == pod.uid:
         return Queue
     if any(other is not None and not other.node_name and not other.nominated_node_name for other in (old, new)):
@@ -34,7 +34,7 @@ def after_pod_change(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> 
 
 
 def after_node_change(pod: fwk.Pod, old: Node | None, new: Node) -> fwk.QueueingHint:
-    """A node came, or has other labels."""
+    """A node was added, or has other labels."""
     terms = pod_terms(pod.template)
     if _malformed(terms):
         return Queue
@@ -50,7 +50,7 @@ def after_node_change(pod: fwk.Pod, old: Node | None, new: Node) -> fwk.Queueing
 
 
 def _matches_all(terms: Iterable[AffinityTerm], pod: fwk.Pod) -> bool:
-    """Whether there are terms and the pod matches each. Namespace labels are not looked up, as in kube-scheduler."""
+    """Whether there are terms and the pod matches all. Namespace labels are not looked up, as in kube-scheduler."""
     results = [term.matches(pod.namespace, {}, pod.labels) for term in terms]
     return bool(results) and all(results)
 

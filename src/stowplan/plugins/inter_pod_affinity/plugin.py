@@ -1,4 +1,7 @@
-"""InterPodAffinity: required and preferred affinity and anti-affinity between pods, by topology domain."""
+"""InterPodAffinity: required and preferred affinity and anti-affinity between pods, by topology domain.
+
+Upstream: pkg/scheduler/framework/plugins/interpodaffinity/plugin.go
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _SCORE = "PreScoreInterPodAffinity"
 
 
 class InterPodAffinity(InTreePlugin):
-    """Keeps pods near to or away from other pods."""
+    """Filters by required terms, scores by preferred terms."""
 
     name = "InterPodAffinity"
     reads = ("Namespace",)
@@ -64,17 +67,17 @@ class InterPodAffinity(InTreePlugin):
 
     def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         rules: AffinityFilter = state.read(_FILTER)
-        return rules.judge(node.slot)
+        return rules.check(node.slot)
 
     def slot_filter(self, template: fwk.PodTemplate) -> Callable[[int], fwk.Status | None] | None:
         rules = self._filter_rules(template)
-        return None if rules is None else rules.judge
+        return None if rules is None else rules.check
 
     def filter_nodes(
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
     ) -> Iterable[tuple[fwk.Mask, fwk.Status]]:
         rules: AffinityFilter = state.read(_FILTER)
-        return rules.judge_nodes(nodes)
+        return rules.check_nodes(nodes)
 
     def filter_token(self, pod: fwk.Pod) -> Hashable:
         rules = self._filter_rules(pod.template)
@@ -103,7 +106,7 @@ class InterPodAffinity(InTreePlugin):
         return scoring.normalize_nodes(scores, nodes)
 
     def _filter_rules(self, template: fwk.PodTemplate) -> AffinityFilter | None:
-        """The rules for a template; None, at next to no cost, where there are none."""
+        """The required terms for a template; None, with little work, if there are none."""
         known: AffinityFilter | None = template.derived.get(AffinityFilter)
         if known is not None:
             return known

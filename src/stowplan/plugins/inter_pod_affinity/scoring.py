@@ -1,4 +1,7 @@
-"""How much a pod is drawn to a node by preferred terms, its own and those of pods that are there."""
+"""Scoring by preferred terms: the pod's own, and those of existing pods.
+
+Upstream: pkg/scheduler/framework/plugins/interpodaffinity/scoring.go
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ Weighted = list[tuple[int, DomainCounts]]
 
 
 class AffinityScorer(TemplateSums):
-    """The terms that weigh for pods of a template.
+    """The terms that add to the score for pods of a template.
 
-    A required affinity term of a pod on a node weighs `hard_weight`; with `own_only`, pods without preferred terms of
-    their own do not care about those of others.
+    A required affinity term of an existing pod counts with `hard_weight`. With `own_only`, the terms of existing pods
+    are ignored for pods without preferred terms of their own.
     """
 
     def __init__(self, cluster: Cluster, template: fwk.PodTemplate, hard_weight: int, own_only: bool) -> None:
@@ -45,13 +48,13 @@ class AffinityScorer(TemplateSums):
         return [domains for _, domains in self.others]
 
     def weighing(self) -> Weighted:
-        """The sums that make a difference now."""
+        """The sums that are not zero at present."""
         self.refresh()
         return [entry for many in (self.own, self.others) for entry in many if entry[1].total]
 
 
 def indifferent(weighing: Weighted, nodes: fwk.Nodes) -> bool:
-    """Whether the nodes are all in the same domains, so that their scores are equal and come to nothing."""
+    """Whether all nodes are in the same domains: their scores are equal, which normalises to 0."""
     return all(_in_one_domain(domains.column, nodes) for _, domains in weighing)
 
 
@@ -70,7 +73,7 @@ def score(weighing: Weighted, slot: int) -> int:
 
 
 def score_nodes(weighing: Weighted, nodes: fwk.Nodes) -> fwk.Scores:
-    """The raw scores of many nodes: sums are added up domain by domain before they are spread out over the nodes."""
+    """The raw scores of many nodes. Sums are added up by domain before they are spread over the nodes."""
     tables: dict[LabelColumn, NDArray[np.float64]] = {}
     for weight, domains in weighing:
         known = tables.get(domains.column)
@@ -83,12 +86,12 @@ def score_nodes(weighing: Weighted, nodes: fwk.Nodes) -> fwk.Scores:
 
 
 def normalized(value: int, least: int, greatest: int) -> int:
-    """A raw score on the scale from 0 to 100. Dividing first decides how fractions are cut off."""
+    """A raw score on the scale from 0 to 100. The order of operations decides how fractions are truncated."""
     return int(100.0 * ((value - least) / (greatest - least))) if greatest > least else 0
 
 
 def normalize_nodes(scores: fwk.Scores, nodes: fwk.Nodes) -> fwk.Scores:
-    """Vector form of `normalized`, over the range that occurs."""
+    """Vector form of `normalized`, over the range of the scores."""
     least, greatest = nodes.extremes(scores)
     if greatest <= least:
         return np.zeros_like(scores)

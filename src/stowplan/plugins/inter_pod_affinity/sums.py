@@ -1,4 +1,4 @@
-"""The live sums that stand behind a template's affinity terms, and behind the terms of others that match it."""
+"""The live sums for a template's affinity terms, and for the terms of existing pods that match the template."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from stowplan.cache.selection import Terms, pod_terms
 
 
 class TemplateSums(ABC):
-    """What filter or score keep for a template.
+    """The sums that filtering or scoring keeps for a template.
 
-    Sums are live; which of them matter is found out again only where that can have changed: those of own terms when
-    namespaces change, those of other pods' terms when such a term appeared or vanished.
+    The sums are live. Which of them apply is determined again only when that can have changed: for the template's own
+    terms when namespaces change, for the terms of existing pods when such a term appeared or vanished.
     """
 
     def __init__(self, cluster: Cluster, template: fwk.PodTemplate) -> None:
@@ -30,14 +30,14 @@ class TemplateSums(ABC):
 
     @abstractmethod
     def find_own(self) -> list[DomainCounts]:
-        """Sums for the template's own terms."""
+        """The sums for the template's own terms."""
 
     @abstractmethod
     def find_others(self) -> list[DomainCounts]:
-        """Sums for terms of pods on nodes."""
+        """The sums for terms of existing pods."""
 
     def refresh(self) -> None:
-        """Bring everything up to date with nodes, namespaces and terms."""
+        """Updates everything to the present nodes, namespaces and terms."""
         if self._namespace_version != self._namespaces.version:
             self._namespace_version = self._namespaces.version
             self._own = self.find_own()
@@ -48,16 +48,17 @@ class TemplateSums(ABC):
             domains.refresh(None)
 
     def refresh_others(self) -> None:
-        """Notice terms that turned up since, as they do when a what-if places the first pod that carries one."""
+        """Adds terms that appeared since the last refresh, for example when a what-if adds the first pod with one."""
         if self._class_version != self.pod_class.version:
             self._class_version = self.pod_class.version
             self._others = self.find_others()
 
     def clause(self, term: AffinityTerm) -> Clause:
-        """The pods that a term of a newcomer means.
+        """The pods that a term of the incoming pod selects.
 
-        kube-scheduler lists the namespaces that the term's selector selects, yet later asks the selector once more,
-        about no labels at all: one that needs no label to be there, `{}` or a NotIn, thus means every namespace.
+        kube-scheduler lists the namespaces that the term's namespace selector matches, but later matches the selector
+        against an empty set of labels as well. A selector that matches without any label, such as `{}` or NotIn,
+        therefore selects every namespace.
         """
         if term.namespace_selector.matches({}):
             return Clause(None, term.selector)
@@ -65,12 +66,12 @@ class TemplateSums(ABC):
         return Clause(term.namespaces | selected, term.selector)
 
     def by_domain(self, clauses: Iterable[Clause], topology_keys: Iterable[str]) -> list[DomainCounts]:
-        """Sums of the pods that satisfy all clauses, by each of the topology keys."""
+        """Sums of the pods that match all clauses, for each topology key."""
         counts = self.cluster.counts_for(PodSelector(tuple(clauses), terminating=True))
         return [counts.by_domain(self.cluster.nodes.label(key)) for key in topology_keys]
 
     def carriers(self, terms: Terms) -> list[DomainCounts]:
-        """Sums of the pods that carry each of the terms."""
+        """Sums of the pods that have each of the terms."""
         label = self.cluster.nodes.label
         return [
             counts.by_domain(label(kind.term.topology_key)) for kind, live in terms if (counts := live()) is not None

@@ -1,4 +1,7 @@
-"""NodeResourcesFit: whether a node has room for the pod's requests, and how well it would be used."""
+"""NodeResourcesFit: whether a node has room for the pod's requests, and how well it would be used.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources
+"""
 
 from stowplan.plugins.node_resources_fit.plugin import NodeResourcesFit
 

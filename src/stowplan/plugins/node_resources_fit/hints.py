@@ -1,4 +1,4 @@
-"""Which events may make room for a pod that did not fit."""
+"""Queueing hints of NodeResourcesFit: the events that may make room for a rejected pod."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ QUEUE, SKIP = fwk.QueueingHint.Queue, fwk.QueueingHint.QueueSkip
 
 
 def after_pod_event(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
-    """A pod that left a node frees what it had; one that was scaled down frees the difference."""
+    """A deleted pod frees its requests; a pod that is scaled down frees the difference."""
     if new is None:
         return QUEUE if old is not None and (old.node_name or old.nominated_node_name) else SKIP
     if new.uid == pod.uid:
@@ -24,7 +24,7 @@ def after_pod_event(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> f
 
 
 def after_node_event(pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
-    """A node helps if it could hold the pod when empty and, where it was known before, offers more than it did."""
+    """Queue if the node could hold the pod when empty and, for an update, offers more than before."""
     if new is None or not fits_empty_node(pod.template, new):
         return SKIP
     if old is None or _allowed_pods(new) > _allowed_pods(old):
@@ -36,7 +36,7 @@ def after_node_event(pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -
 def after_device_class_event(
     pod: fwk.Pod, old: api.DeviceClass | None, new: api.DeviceClass | None
 ) -> fwk.QueueingHint:
-    """A device class helps where it begins to stand for an extended resource that the pod asks for."""
+    """Queue if a device class begins to provide an extended resource that the pod requests."""
     if new is None:
         return SKIP
     names = {IMPLICIT_PREFIX + new.metadata.name, new.spec.extended_resource_name}

@@ -1,4 +1,7 @@
-"""The plugin: filter by free resources, score by strategy."""
+"""The plugin NodeResourcesFit: filters by free resources, scores by strategy.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from stowplan.cache.columns import Column
 from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
 from stowplan.cache.requests import is_extended_resource
 from stowplan.config.args import NodeResourcesFitArgs
-from stowplan.plugins.base import LEAST_ALLOCATED, CpuAndMemory, Demand, InTreePlugin, SharedScorer
+from stowplan.plugins.base import LEAST_ALLOCATED_PART, CpuAndMemory, Demand, InTreePlugin, SharedScorer
 from stowplan.plugins.node_resources_fit import hints
 from stowplan.plugins.node_resources_fit.scoring import StrategyScorer
 
@@ -21,14 +24,14 @@ CPU_AND_MEMORY = frozenset({"cpu", "memory"})
 
 
 class FitCheck(NamedTuple):
-    """One resource that a pod asks for, and where to look whether a node has it."""
+    """One resource that a pod requests, with its columns."""
 
     resource: str
     amount: int
     allocatable: Column
     requested: Column
     delegable: bool
-    """Extended: a node that offers none may still have devices for it, which DynamicResources looks after."""
+    """Whether the resource is extended: a node without it may have devices for it, which DynamicResources checks."""
 
 
 @cache
@@ -37,7 +40,7 @@ def _status(code: fwk.Code, *reasons: str) -> fwk.Status:
 
 
 class NodeResourcesFit(InTreePlugin):
-    """Rejects nodes without room for the pod; scores what is free, used, or a shape of utilization."""
+    """Rejects nodes without room for the pod; scores by free or used resources, or by a shape of utilization."""
 
     name = NAME
     reads = ("DeviceClass",)
@@ -98,7 +101,7 @@ class NodeResourcesFit(InTreePlugin):
         return self._strategy.scorer(template)
 
     def shared_scorer(self) -> tuple[SharedScorer, str] | None:
-        return (self._resources, LEAST_ALLOCATED) if self._strategy.usual else None
+        return (self._resources, LEAST_ALLOCATED_PART) if self._strategy.is_default else None
 
     def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         return self._strategy.scorer(pod.template)(node.slot)
@@ -156,7 +159,7 @@ class NodeResourcesFit(InTreePlugin):
         return check
 
     def _explain(self, checks: tuple[FitCheck, ...], slot: int) -> fwk.Status | None:
-        """All reasons why the node has no room; None where what it lacks is found to be somebody else's business."""
+        """All reasons why the node has no room; None if only resources are missing that DynamicResources checks."""
         code = fwk.Code.Unschedulable
         reasons = []
         if self.nodes.pod_count.values[slot] >= self.nodes.allowed_pods.values[slot]:

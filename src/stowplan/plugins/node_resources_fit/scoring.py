@@ -1,4 +1,12 @@
-"""The three scoring strategies of NodeResourcesFit, each in plain ints for one node and in columns for many."""
+"""The scoring strategies of NodeResourcesFit, each in plain ints for one node and in columns for many.
+
+The default, LeastAllocated over cpu and memory with equal weights, has a faster vector form that is shared with
+NodeResourcesBalancedAllocation: `plugins.base.cpu_and_memory`. The functions here are its definition; property tests
+compare them.
+
+Upstream:
+pkg/scheduler/framework/plugins/noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio,resource_allocation}.go
+"""
 
 from __future__ import annotations
 
@@ -13,14 +21,13 @@ from stowplan.cache.columns import Column, Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource, scoring_requests
 from stowplan.config.args import LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrategy
-from stowplan.plugins.base import EXACT_IN_FLOAT, CpuAndMemory
-from stowplan.plugins.base import LEAST_ALLOCATED as LEAST
+from stowplan.plugins.base import EXACT_IN_FLOAT, LEAST_ALLOCATED_PART, CpuAndMemory
 
 Ints = NDArray[np.int64]
 
 
 class WeightedResource(NamedTuple):
-    """One resource to score: where its amounts are, and what the pod adds to them."""
+    """One resource to score: its columns, and the amount that the pod adds."""
 
     allocatable: Column
     allocated: Column
@@ -48,7 +55,7 @@ def most_allocated_nodes(requested: Floats, allocatable: Floats, everywhere: boo
 
 
 def _percent(amounts: Floats, allocatable: Floats, everywhere: bool) -> Ints:
-    """100 x amount / allocatable, cut to integers; 0 where nothing is allocatable. Overwrites the amounts."""
+    """100 x amount / allocatable, truncated; 0 for nodes without the resource. Overwrites the amounts."""
     amounts *= 100.0
     if everywhere:
         amounts /= allocatable
@@ -58,7 +65,8 @@ def _percent(amounts: Floats, allocatable: Floats, everywhere: bool) -> Ints:
 
 
 class Shape:
-    """RequestedToCapacityRatio's broken line from utilization (0..100) to score (0..100), as a table."""
+    """The piecewise linear function of RequestedToCapacityRatio from utilization (0..100) to score (0..100), as a
+    table."""
 
     def __init__(self, strategy: ScoringStrategy) -> None:
         param = strategy.requested_to_capacity_ratio
@@ -92,8 +100,8 @@ class StrategyScorer:
         self._nodes = nodes
         self._shape: Shape | None = None
         resources = [(spec.name, spec.weight) for spec in config.resources]
-        self.usual = config.type == LEAST_ALLOCATED and resources == [("cpu", 1), ("memory", 1)]
-        """Whether this is kube-scheduler's default, which has a short way of its own."""
+        self.is_default = config.type == LEAST_ALLOCATED and resources == [("cpu", 1), ("memory", 1)]
+        """Whether this is kube-scheduler's default, which `CpuAndMemory` computes for many nodes."""
         self._resources = nodes.derive(CpuAndMemory)
         self._one: Callable[[int, int], int]
         self._many: Callable[[Floats, Floats, bool], Ints]
@@ -106,27 +114,27 @@ class StrategyScorer:
             self._one, self._many = self._shape.score, self._shape.score_nodes
 
     def requests(self, template: fwk.PodTemplate) -> tuple[int, ...]:
-        """What scoring reads of a template: its request for each configured resource."""
+        """The part of a template that scoring reads: its request for each configured resource."""
         return tuple(part.request for part in self._parts(template))
 
     def scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
-        """The score of one node, bound to a template; written out where the configuration is the default."""
+        """The score of one node as a function of its slot; specialised for the default configuration."""
         return template.derive((self, "scorer"), self._make_scorer)
 
     def _make_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         general = self._make_general_scorer(template)
-        if not self.usual:
+        if not self.is_default:
             return general
         cpu, memory = self._parts(template)
-        cpus, used_cpus, asked_cpu = cpu.allocatable.values, cpu.allocated.values, cpu.request
-        memories, used_memories, asked_memory = memory.allocatable.values, memory.allocated.values, memory.request
+        cpus, used_cpus, requested_cpu = cpu.allocatable.values, cpu.allocated.values, cpu.request
+        memories, used_memories, requested_memory = memory.allocatable.values, memory.allocated.values, memory.request
 
         def score(slot: int) -> int:
             cpu, memory = cpus[slot], memories[slot]
             if not cpu or not memory:
                 return general(slot)
-            free_cpu = cpu - used_cpus[slot] - asked_cpu
-            free_memory = memory - used_memories[slot] - asked_memory
+            free_cpu = cpu - used_cpus[slot] - requested_cpu
+            free_memory = memory - used_memories[slot] - requested_memory
             points = free_cpu * 100 // cpu if free_cpu > 0 else 0
             if free_memory > 0:
                 points += free_memory * 100 // memory
@@ -154,8 +162,8 @@ class StrategyScorer:
         return score
 
     def score_nodes(self, template: fwk.PodTemplate, nodes: fwk.Nodes) -> fwk.Scores:
-        if self.usual and self._resources.applicable():
-            return self._resources.scores(LEAST, template, nodes)
+        if self.is_default and self._resources.applicable():
+            return self._resources.scores(LEAST_ALLOCATED_PART, template, nodes)
         parts = self._parts(template)
         if any(part.allocatable.widest >= EXACT_IN_FLOAT for part in parts):
             score = self.scorer(template)

@@ -1,4 +1,4 @@
-"""The limits of nodes, and how much nodes have attached at most: what spares most of them an exact count."""
+"""Attach limits of nodes, and upper bounds of their attached volumes, which make most exact counts unnecessary."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from stowplan.plugins.node_volume_limits.attachable import attachable_volumes
 
 UNLIMITED = 1 << 40
 UNSURE = 1 << 32
-"""What a volume counts as that may turn out to be an error, so that its node is looked at."""
+"""Count for a volume whose lookup may fail, so that the node is checked exactly."""
 
 
 class AttachLimits:
-    """Limits of nodes by driver, and columns of upper bounds to compare them with.
+    """Limits of nodes by driver, and columns of upper bounds to compare with them.
 
-    Counting exactly means looking up every claim on a node. But what a node can have at most follows from its pods'
-    specs and the number of attachments, is kept from change to change, and is far below the limit nearly everywhere.
+    An exact count looks up every claim on a node. An upper bound follows from the specs of the node's pods and the
+    number of attachments, is kept from change to change, and is far below the limit on nearly all nodes.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -38,14 +38,15 @@ class AttachLimits:
         self._attached_version: tuple[int, int] | None = None
 
     def limits(self) -> Mapping[str, Mapping[str, int]]:
-        """The limits by driver of every node that has a CSINode, by the node's name."""
+        """The limits by driver of every node with a CSINode, by node name."""
         if self._limits_version != self._csi_nodes.version:
             self._limits_version = self._csi_nodes.version
             self._limits = {csi_node.metadata.name: limits_of(csi_node) for csi_node in self._csi_nodes}
         return self._limits
 
     def doubtful(self, new: Mapping[str, int]) -> Mask:
-        """Nodes, by slot, that may not have room for so many new volumes by driver, or that are in disorder."""
+        """The slots of nodes that may not have room for the new volumes (counts by driver), or that need an exact
+        check."""
         self._used.refresh()
         bound = self._used.values + self._attached_at_most()
         doubt: Mask = bound >= UNSURE
@@ -78,13 +79,13 @@ class AttachLimits:
 
 
 def limits_of(csi_node: api.CSINode) -> dict[str, int]:
-    """How many volumes of each driver with a limit the node can take."""
+    """The limit of each driver that has one."""
     counts = {d.name: d.allocatable.count for d in csi_node.spec.drivers if d.allocatable is not None}
     return {driver: count for driver, count in counts.items() if count is not None}
 
 
 class _UsedByPods(KeptBySlot):
-    """By slot: how many volumes the pods on the node have attached at most."""
+    """By slot: an upper bound of the volumes that the pods on the node use."""
 
     __slots__ = ("values",)
 
@@ -106,7 +107,7 @@ class _UsedByPods(KeptBySlot):
 
 
 def _used_by_pods(info: NodeInfo) -> int:
-    """Only claims by name are sure to be no error when they are looked up."""
+    """Only claims by name are certain to be found without an error."""
     used = 0
     for pod in info.pods.values():
         for volume in attachable_volumes(pod.template):

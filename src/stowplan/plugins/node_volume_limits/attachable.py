@@ -1,4 +1,7 @@
-"""Which volumes of which CSI drivers pods need attached, and which are attached to nodes."""
+"""The CSI volumes that pods need attached, and that are attached to nodes.
+
+Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ from stowplan.cache.volumes import (
 NAME = "NodeVolumeLimits"
 
 Attachable: TypeAlias = tuple[str, str]
-"""A volume as (driver, handle): two pods that share one need it attached once."""
+"""A volume as (driver, handle). Two pods that share a volume need it attached once."""
 
 
 class AttachableVolumes:
-    """Looks volumes up in the cluster. In-tree volumes count only where they are taken over by CSI drivers."""
+    """Looks volumes up in the cluster. In-tree volumes count only if CSI migration covers them."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.claims = cluster.stores.of(api.PersistentVolumeClaim)
@@ -37,7 +40,8 @@ class AttachableVolumes:
         self._by_node_version = -1
 
     def of_pod(self, pod: fwk.Pod, *, migrated: bool, new: bool = False) -> set[Attachable] | fwk.Status:
-        """What the pod needs; a claim that is missing stops a new pod, and of running ones does not count."""
+        """The volumes that the pod needs. A missing claim is an error for a new pod, and is ignored for a running
+        pod."""
         found: set[Attachable] = set()
         for volume in attachable_volumes(pod.template):
             name = claim_name(pod, volume)
@@ -63,7 +67,7 @@ class AttachableVolumes:
         return found
 
     def at_node(self, name: str) -> set[Attachable]:
-        """What is attached to a node, whether or not a pod still uses it."""
+        """The volumes attached to a node, whether or not a pod still uses them."""
         found = set()
         for attachment in self._attachments(name):
             volume = self.volumes.get(attachment.spec.source.persistent_volume_name or "")
@@ -80,7 +84,7 @@ class AttachableVolumes:
         return self._by_node.get(node_name, [])
 
     def _of_claim(self, claim: api.PersistentVolumeClaim, migrated: bool) -> set[Attachable]:
-        """At most one volume: the one that the claim is bound to, or else the one that its class will provision."""
+        """At most one volume: the volume that the claim is bound to, or the one that its class will provision."""
         volume = self.volumes.get(claim.spec.volume_name) if claim.spec.volume_name else None
         if volume is None:
             return self._of_unbound_claim(claim, migrated)
@@ -97,7 +101,7 @@ class AttachableVolumes:
         return {(migration.driver, handle)} if handle else set()
 
     def _of_unbound_claim(self, claim: api.PersistentVolumeClaim, migrated: bool) -> set[Attachable]:
-        """The volume to be provisioned; it has no handle yet, so the claim's name serves, marked as no driver's own."""
+        """The volume to be provisioned. It has no handle yet; a key made of the claim's name stands for it."""
         class_name = storage_class_of(claim)
         storage_class = self.classes.get(class_name) if class_name else None
         if storage_class is None:
@@ -111,7 +115,7 @@ class AttachableVolumes:
 
 
 def attachable_volumes(template: fwk.PodTemplate) -> tuple[api.Volume, ...]:
-    """The volumes of a pod that may count: those with claims, and in-tree ones that CSI drivers take over."""
+    """The volumes of a pod that may count: volumes with claims, and in-tree volumes that CSI migration covers."""
     return template.derive((NAME, "volumes"), _find_attachable) if template.spec.volumes else ()
 
 

@@ -1,4 +1,7 @@
-"""The plugin: what the pod brings, plus what the node has, against the limits of its CSINode."""
+"""The plugin NodeVolumeLimits: compares the pod's volumes and those on the node with the limits of the CSINode.
+
+Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,14 @@ from stowplan.plugins.node_volume_limits.attachable import NAME, Attachable, Att
 STATE = "PreFilter" + NAME
 
 Wanted = tuple[set[Attachable] | fwk.Status, set[Attachable] | fwk.Status]
-"""What a pod brings to a node without and to one with a CSINode: in-tree volumes count on the latter alone."""
+"""The volumes that a pod needs on a node without and on a node with a CSINode; in-tree volumes count on the latter
+only."""
 
 TOO_MANY = fwk.Status(fwk.Code.Unschedulable, "node(s) exceed max volume count", plugin=NAME)
 
 
 class NodeVolumeLimits(InTreePlugin):
-    """Counts what the pods on a node use, and what is attached to it besides."""
+    """Counts the volumes that the pods on a node use, and other volumes that are attached to it."""
 
     name = NAME
     reads = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment")
@@ -69,7 +73,7 @@ class NodeVolumeLimits(InTreePlugin):
         )
 
     def _wanted(self, state: fwk.CycleState, pod: fwk.Pod) -> Wanted:
-        """What PreFilter found out; in a profile without it, Filter does so itself."""
+        """The result of PreFilter; computed here in a profile without PreFilter."""
         known: Wanted | None = state.get(STATE)
         return self._volumes(pod) if known is None else known
 
@@ -78,7 +82,8 @@ class NodeVolumeLimits(InTreePlugin):
         return without, volumes
 
     def _doubtful(self, wanted: Wanted, nodes: fwk.Nodes) -> Iterable[tuple[int, fwk.NodeInfo]]:
-        """The nodes that need a close look, each with its position; bounds know nothing of pods that are supposed."""
+        """The nodes that need an exact check, with their positions. During a what-if all do, since bounds ignore its
+        pods."""
         without, volumes = wanted
         if isinstance(without, fwk.Status) or isinstance(volumes, fwk.Status) or self.cluster.journal.active:
             return nodes.infos()
@@ -88,7 +93,7 @@ class NodeVolumeLimits(InTreePlugin):
         return ((int(positions[i]), node) for i, node in self.nodes.subset(slots[positions]).infos())
 
     def _check(self, wanted: set[Attachable], limits: Mapping[str, int], node: fwk.NodeInfo) -> fwk.Status | None:
-        """Whether the limits hold; what pods on the node use already costs nothing more."""
+        """Whether the limits hold. Volumes that pods on the node already use do not count again."""
         used: set[Attachable] = set()
         for other in node.pods.values():
             if other.template.spec.volumes:
@@ -103,7 +108,7 @@ class NodeVolumeLimits(InTreePlugin):
         return TOO_MANY if any(current[driver] + count > limits[driver] for driver, count in new.items()) else None
 
     def _after_csi_node_update(self, pod: fwk.Pod, old: api.CSINode, new: api.CSINode) -> fwk.QueueingHint:
-        """Only a limit that was raised helps; no limit counts as none left."""
+        """Queue if a limit was raised. A driver that had no limit counts as limit 0."""
         before = limits_of(old)
         raised = any(limit > before.get(driver, 0) for driver, limit in limits_of(new).items())
         return fwk.QueueingHint.Queue if raised else fwk.QueueingHint.QueueSkip
@@ -116,7 +121,7 @@ class NodeVolumeLimits(InTreePlugin):
         return fwk.QueueingHint.Queue if uses_claim(pod, new) else fwk.QueueingHint.QueueSkip
 
     def _after_attachment_delete(self, pod: fwk.Pod, old: api.VolumeAttachment, new: None) -> fwk.QueueingHint:
-        """Any detached volume may have been in the way of a claim's; an in-tree volume's driver is known."""
+        """Queue: any detached volume may help a claim; for an in-tree volume only one of its driver."""
         frees = any(
             volume.persistent_volume_claim is not None or _attached_by(volume, old.spec.attacher)
             for volume in pod.spec.volumes
@@ -125,7 +130,7 @@ class NodeVolumeLimits(InTreePlugin):
 
 
 def _attached_by(volume: api.Volume, attacher: str) -> bool:
-    """Whether a driver attaches an in-tree volume; one that makes no sense gets the benefit of the doubt."""
+    """Whether a driver attaches an in-tree volume; True for a volume that cannot be interpreted."""
     migration = migration_of(volume)
     if migration is None:
         return False

@@ -1,8 +1,9 @@
 """The plugin PodTopologySpread.
 
-Belongs here: which constraints a pod has, its own or the configured defaults, which nodes count for them, and the
-rules of skew and of the score. Does not belong here: counting pods, which `cache` does. May import what every plugin
-may.
+Belongs here: the constraints of a pod, its own or the configured defaults; the nodes that count for them; the rules of
+skew and of the score. Does not belong here: counting pods (`cache`). May import: what `plugins` may.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread
 """
 
 from stowplan.plugins.pod_topology_spread.plugin import PodTopologySpread

@@ -1,4 +1,7 @@
-"""Topology spread constraints, compiled: those that a pod states, or the defaults."""
+"""Topology spread constraints of a pod, its own or the defaults, compiled.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread/common.go
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _SYSTEM_DEFAULTS = (
 
 
 class SpreadConstraint(NamedTuple):
-    """One constraint with everything that it leaves open filled in."""
+    """One constraint with all defaults filled in."""
 
     max_skew: int
     topology_key: str
@@ -33,10 +36,9 @@ class SpreadConstraint(NamedTuple):
     honors_taints: bool
 
     def counts(self, cluster: Cluster, namespace: str) -> SlotCounts:
-        """Live counts of the pods that are to be spread.
+        """Live counts of the pods that match the constraint's selector.
 
-        A selector of everything counts nothing, except that kube-scheduler forgets about this when it works out what
-        would be without, or with, some pod.
+        An empty selector counts nothing, except in a what-if, where kube-scheduler counts the added or removed pod.
         """
         clause = Clause(frozenset((namespace,)), self.selector)
         return cluster.counts_for(PodSelector((clause,), terminating=False, settled=not self.selector.empty))
@@ -46,7 +48,7 @@ Constraints = tuple[SpreadConstraint, ...]
 
 
 class ConstraintSource:
-    """Where the constraints of a pod come from. Answers are the same object for as long as they are equal."""
+    """The constraints of pods. Returns the same object as long as the constraints are equal."""
 
     def __init__(self, args: PodTopologySpreadArgs, cluster: Cluster) -> None:
         self._selectors = DefaultSelectors(cluster)
@@ -55,23 +57,23 @@ class ConstraintSource:
         self._defaults = {action: compile_constraints(defaults, {}, action) for action in (HARD, SOFT)}
 
     def hard(self, template: fwk.PodTemplate) -> Constraints:
-        """What a node must satisfy. Raises SelectorError where the pod's own constraints are malformed."""
+        """The constraints that a node must satisfy. Raises SelectorError if the pod's own constraints are malformed."""
         if template.spec.topology_spread_constraints:
             return template.derive(HARD, _own_hard)
         return self._default(template, HARD)
 
     def soft(self, template: fwk.PodTemplate) -> Constraints:
-        """What nodes are scored by; raises as `hard` does."""
+        """The constraints for scoring. Raises SelectorError like `hard`."""
         if template.spec.topology_spread_constraints:
             return template.derive(SOFT, _own_soft)
         return self._default(template, SOFT)
 
     def concerns(self, template: fwk.PodTemplate) -> bool:
-        """Whether pods of the template can have constraints at all."""
+        """Whether pods of the template can have constraints."""
         return bool(template.spec.topology_spread_constraints or any(self._defaults.values()))
 
     def requires_all_keys(self, template: fwk.PodTemplate) -> bool:
-        """Whether scoring leaves out nodes that lack a topology key: not for Kubernetes' own defaults."""
+        """Whether scoring ignores nodes that lack a topology key. False for the system defaults."""
         return bool(template.spec.topology_spread_constraints) or not self._system
 
     def _default(self, template: fwk.PodTemplate, action: str) -> Constraints:
@@ -91,7 +93,7 @@ class ConstraintSource:
 def compile_constraints(
     constraints: Iterable[TopologySpreadConstraint], labels: Mapping[str, str], action: str
 ) -> Constraints:
-    """Compile the constraints with the given action, for a pod with these labels."""
+    """Compiles the constraints with the given action, for a pod with these labels."""
     return tuple(_compile(c, labels) for c in constraints if c.when_unsatisfiable == action)
 
 

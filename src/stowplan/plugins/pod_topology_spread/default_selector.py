@@ -1,4 +1,7 @@
-"""Which pods a pod without constraints of its own is spread among: those of its services and of its controller."""
+"""The selector of the default constraints: the pods of the pod's services and of its controller.
+
+Upstream: pkg/scheduler/framework/plugins/helper/spread.go
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _KINDS: dict[tuple[str, str], type[Controller]] = {
 
 
 class _Known(NamedTuple):
-    """A selector, with what it was made from."""
+    """A selector with the inputs that it was made from."""
 
     services: int
     controller: Controller | None
@@ -27,7 +30,7 @@ class _Known(NamedTuple):
 
 
 class DefaultSelectors:
-    """Selectors by template, made again only when services change or the template's controller does."""
+    """Selectors by template, made again only when services or the template's controller change."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._stores = cluster.stores
@@ -36,7 +39,7 @@ class DefaultSelectors:
         self._version = -1
 
     def of(self, template: fwk.PodTemplate) -> Selector:
-        """The merged selector; it is empty where nothing selects the pod."""
+        """The merged selector; empty if nothing selects the pod."""
         controller = self._controller(template)
         known: _Known | None = template.derived.get(self)
         if known is None or known.services != self._services.version or known.controller is not controller:
@@ -70,7 +73,7 @@ class DefaultSelectors:
 
 
 def _selector_of(controller: Controller) -> Selector:
-    """What the controller selects; everything where its selector is malformed."""
+    """The controller's selector; everything if it is malformed."""
     if isinstance(controller, ReplicationController):
         return selector_from_map(controller.spec.selector)
     try:

@@ -1,4 +1,4 @@
-"""Which nodes count for a constraint."""
+"""The nodes that count for a constraint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Rule = tuple[frozenset[str], RequiredNodes | None, tuple[Toleration, ...] | None
 
 
 class Eligibility(KeptBySlot):
-    """Nodes that have some labels, that the pod's node affinity accepts, and whose taints the pod tolerates."""
+    """The nodes that have certain labels, match the pod's node affinity, and have no taints that the pod does not
+    tolerate."""
 
     __slots__ = ("__weakref__", "_mask", "_rule")
 
@@ -29,7 +30,7 @@ class Eligibility(KeptBySlot):
         self._mask: Mask = np.zeros(0, dtype=np.bool_)
 
     def mask(self) -> Mask:
-        """By slot; the same object until it would differ, because most changes of nodes change nothing here."""
+        """By slot. The same object until it differs, because most changes of nodes do not affect it."""
         self.refresh()
         return self._mask
 
@@ -57,14 +58,14 @@ class Eligibility(KeptBySlot):
 
 
 class Eligibilities:
-    """One Eligibility for each distinct rule, as long as somebody uses it."""
+    """One Eligibility for each distinct rule, as long as it is referenced."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
         self._known: WeakValueDictionary[Rule, Eligibility] = WeakValueDictionary()
 
     def of(self, template: PodTemplate, constraint: SpreadConstraint, keys: Iterable[str]) -> Eligibility | None:
-        """Who counts, where the nodes need these keys as well; None: every node that has the constraint's own key."""
+        """The nodes that count and have these keys; None for all nodes that have the constraint's own key."""
         rule: Rule = (
             frozenset(keys) - {constraint.topology_key},
             required_nodes(template) if constraint.honors_affinity else None,

@@ -1,4 +1,7 @@
-"""Where a pod may go without making the spread more uneven than its hard constraints allow."""
+"""Filtering by hard constraints: the skew that the pod would cause.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread/filtering.go
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ UNLABELED = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, f"{_REASON} (missi
 
 
 class HardConstraint:
-    """One constraint with its live sums."""
+    """One hard constraint with its live sums."""
 
     __slots__ = ("_acceptable", "_bound", "_eligibility", "_revision", "_room", "constraint", "domains")
 
@@ -37,24 +40,24 @@ class HardConstraint:
         counts = constraint.counts(cluster, template.namespace)
         column = cluster.nodes.label(constraint.topology_key)
         self.domains = counts.by_domain(column, eligible, self._eligibility)
-        # The pod itself adds to the skew if it is one of those that are to be spread.
+        # The pod itself adds to the skew if it matches the selector.
         self._room = constraint.max_skew - constraint.selector.matches(template.labels)
         self._revision = -1
         self._bound = 0
         self._acceptable: fwk.Mask = np.zeros(0, dtype=np.bool_)
 
     def refresh(self) -> None:
-        """Bring the sums up to date with the nodes."""
+        """Updates the sums to the present nodes."""
         self.domains.refresh(None if self._eligibility is None else self._eligibility.mask())
 
     @property
     def bound(self) -> int:
-        """The most matching pods that the domain of the node may hold already."""
+        """The highest number of matching pods in a domain that has room for the pod."""
         domains = self.domains
         return self._room + (domains.least if domains.counted >= self.constraint.min_domains else 0)
 
     def acceptable(self) -> fwk.Mask:
-        """By domain id, whether the domain has room; last, for nodes without the label, no."""
+        """By domain id, whether the domain has room; the last entry, for nodes without the label, is False."""
         if self._revision != self.domains.revision:
             self._revision = self.domains.revision
             self._bound = self.bound
@@ -63,7 +66,8 @@ class HardConstraint:
         return self._acceptable
 
     def token(self) -> Hashable:
-        """Equal while verdicts differ only for nodes that changed; domains of one node share but the bound."""
+        """A value that stays equal as long as only nodes that changed can get another result. Domains of one node
+        contribute the bound only."""
         acceptable = self.acceptable()
         return self.domains.stamp, self._bound if self.domains.column.unique else acceptable.tobytes()
 
@@ -84,8 +88,8 @@ class SpreadFilter:
         for part in self.parts:
             part.refresh()
 
-    def judge(self, slot: int) -> fwk.Status | None:
-        """The verdict on one node."""
+    def check(self, slot: int) -> fwk.Status | None:
+        """Filters one node."""
         for part in self.parts:
             domains = part.domains
             domain = domains.column.values[slot]
@@ -95,15 +99,15 @@ class SpreadFilter:
                 return SKEWED
         return None
 
-    def judge_nodes(self, nodes: fwk.Nodes) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
-        """The verdict on many nodes: the first rule that a node fails gives the reason."""
-        judged: fwk.Mask | None = None
+    def check_nodes(self, nodes: fwk.Nodes) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
+        """Filters many nodes. The first constraint that a node fails gives the reason."""
+        rejected: fwk.Mask | None = None
         for mask, status in self._failures(nodes):
-            yield mask if judged is None else mask & ~judged, status
-            judged = mask if judged is None else judged | mask
+            yield mask if rejected is None else mask & ~rejected, status
+            rejected = mask if rejected is None else rejected | mask
 
     def passing(self, nodes: fwk.Nodes) -> fwk.Mask:
-        """The nodes with room by all constraints; not to be written to."""
+        """The nodes with room by all constraints; read-only."""
         masks = [part.domains.column.where(part.acceptable(), nodes.index) for part in self.parts]
         return masks[0] if len(masks) == 1 else np.logical_and.reduce(masks)
 

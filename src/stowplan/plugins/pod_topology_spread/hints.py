@@ -1,4 +1,4 @@
-"""Which changes of the cluster are worth another attempt for a pod that PodTopologySpread rejected."""
+"""Queueing hints of PodTopologySpread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stowplan.plugins.pod_topology_spread.constraints import Constraints
 
 
 def pod_change_helps(pod: fwk.Pod, constraints: Constraints, old: fwk.Pod | None, new: fwk.Pod | None) -> bool:
-    """A pod came to a node, left one, or has other labels or tolerations."""
+    """A pod was added to a node, deleted, or has other labels or tolerations."""
     if not all(_involved(other, pod) for other in (old, new) if other is not None):
         return False
     if old is not None and new is not None:
@@ -23,7 +23,7 @@ def pod_change_helps(pod: fwk.Pod, constraints: Constraints, old: fwk.Pod | None
 
 
 def node_change_helps(constraints: Constraints, old: Node | None, new: Node | None) -> bool:
-    """A node came, went, or has other labels or taints."""
+    """A node was added, deleted, or has other labels or taints."""
     before = old is not None and _has_keys(old.metadata.labels, constraints)
     after = new is not None and _has_keys(new.metadata.labels, constraints)
     if old is None or new is None or before != after:

@@ -1,4 +1,7 @@
-"""PodTopologySpread: spread matching pods evenly over the domains of topology keys."""
+"""PodTopologySpread: spreads matching pods evenly over topology domains.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread/plugin.go
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from stowplan.plugins.pod_topology_spread import hints
 from stowplan.plugins.pod_topology_spread.constraints import ConstraintSource
 from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
 from stowplan.plugins.pod_topology_spread.filtering import SpreadFilter
-from stowplan.plugins.pod_topology_spread.scoring import SpreadScorer, Weighing, normalized
+from stowplan.plugins.pod_topology_spread.scoring import ConstraintWeights, SpreadScorer, normalized
 
 _SKIP = fwk.Status(fwk.Code.Skip)
 _FILTER = "PreFilterPodTopologySpread"
@@ -23,7 +26,7 @@ _PRESCORE_ERROR = "calculating preScoreState: obtaining pod's soft topology spre
 
 
 class PodTopologySpread(InTreePlugin):
-    """Filters by constraints that must hold, scores by those that should."""
+    """Filters by hard constraints (DoNotSchedule), scores by soft ones (ScheduleAnyway)."""
 
     name = "PodTopologySpread"
     reads = ("Service", "ReplicaSet", "ReplicationController", "StatefulSet")
@@ -71,13 +74,13 @@ class PodTopologySpread(InTreePlugin):
 
     def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         rules: SpreadFilter = state.read(_FILTER)
-        return rules.judge(node.slot)
+        return rules.check(node.slot)
 
     def filter_nodes(
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
     ) -> Iterable[tuple[fwk.Mask, fwk.Status]]:
         rules: SpreadFilter = state.read(_FILTER)
-        return rules.judge_nodes(nodes)
+        return rules.check_nodes(nodes)
 
     def passing_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Mask:
         rules: SpreadFilter = state.read(_FILTER)
@@ -111,11 +114,11 @@ class PodTopologySpread(InTreePlugin):
 
     def normalize_score(self, state: fwk.CycleState, pod: fwk.Pod, scores: dict[str, int]) -> None:
         rules, _ = self._scoring(state)
-        judged = {name for name in scores if not rules.ignores(self.nodes.slot_of[name])}
-        least = min((scores[name] for name in judged), default=0)
-        greatest = max((scores[name] for name in judged), default=0)
+        scored = {name for name in scores if not rules.ignores(self.nodes.slot_of[name])}
+        least = min((scores[name] for name in scored), default=0)
+        greatest = max((scores[name] for name in scored), default=0)
         for name, value in scores.items():
-            scores[name] = normalized(value, least, greatest) if name in judged else 0
+            scores[name] = normalized(value, least, greatest) if name in scored else 0
 
     def normalize_nodes(self, state: fwk.CycleState, pod: fwk.Pod, scores: fwk.Scores, nodes: fwk.Nodes) -> fwk.Scores:
         rules, weighing = self._scoring(state)
@@ -158,6 +161,6 @@ class PodTopologySpread(InTreePlugin):
         return known
 
     @staticmethod
-    def _scoring(state: fwk.CycleState) -> tuple[SpreadScorer, Weighing]:
-        found: tuple[SpreadScorer, Weighing] = state.read(_SCORE)
+    def _scoring(state: fwk.CycleState) -> tuple[SpreadScorer, ConstraintWeights]:
+        found: tuple[SpreadScorer, ConstraintWeights] = state.read(_SCORE)
         return found

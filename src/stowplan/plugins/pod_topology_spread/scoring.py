@@ -1,4 +1,7 @@
-"""How even the spread would be: fewer matching pods in a node's domains make a better score."""
+"""Scoring by soft constraints: fewer matching pods in a node's domains give a higher score.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread/scoring.go
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,23 @@ from stowplan.cache import ABSENT, Cluster, DomainCounts, LabelColumn, SlotCount
 from stowplan.plugins.pod_topology_spread.constraints import HOSTNAME, Constraints, SpreadConstraint
 from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
 
-_BEST = 100
+_MAX_SCORE = 100
 _Floats = NDArray[np.float64]
 
 
 class SoftConstraint:
-    """One constraint with its live counts: those of the node itself for the hostname, sums by domain for other keys."""
+    """One soft constraint with its live counts: of the node itself for the hostname, sums by domain for other keys."""
 
-    __slots__ = ("_eligibility", "_lenient", "blank", "column", "counts", "domains", "slack", "strays")
+    __slots__ = (
+        "_counts_unlabelled",
+        "_eligibility",
+        "column",
+        "counts",
+        "domains",
+        "empty_value_domain",
+        "slack",
+        "unlabelled_pods",
+    )
 
     def __init__(
         self,
@@ -30,11 +42,11 @@ class SoftConstraint:
         keys: tuple[str, ...],
         known: Eligibilities,
     ) -> None:
-        self._lenient = not keys
-        self.blank = ABSENT
-        """The domain of the empty value, where nodes without the label count as part of it; else -1."""
-        self.strays = 0.0
-        """Matching pods on those nodes."""
+        self._counts_unlabelled = not keys
+        self.empty_value_domain = ABSENT
+        """The domain of the empty label value, if nodes without the label count to it; else ABSENT."""
+        self.unlabelled_pods = 0.0
+        """Matching pods on nodes without the label."""
         self.column: LabelColumn = cluster.nodes.label(constraint.topology_key)
         self.counts: SlotCounts = constraint.counts(cluster, template.namespace)
         self.slack = float(constraint.max_skew - 1)
@@ -44,29 +56,31 @@ class SoftConstraint:
             self.domains = self.counts.by_domain(self.column, self._eligible(), self._eligibility)
 
     def refresh(self) -> None:
-        """Bring the sums up to date with the nodes."""
+        """Updates the sums to the present nodes."""
         if self.domains is None:
             return
         eligible = self._eligible()
         self.domains.refresh(eligible)
-        blank = self.column.find("") if self._lenient else ABSENT
-        self.blank = blank if blank >= 0 and self.column.sizes[blank] else ABSENT
-        if self.blank != ABSENT:
+        empty_value_domain = self.column.find("") if self._counts_unlabelled else ABSENT
+        self.empty_value_domain = (
+            empty_value_domain if empty_value_domain >= 0 and self.column.sizes[empty_value_domain] else ABSENT
+        )
+        if self.empty_value_domain != ABSENT:
             without = self.column.array == ABSENT
-            self.strays = float(self.counts.array[without if eligible is None else without & eligible].sum())
+            self.unlabelled_pods = float(self.counts.array[without if eligible is None else without & eligible].sum())
 
     def points(self, slot: int, weight: float) -> float:
-        """What the constraint adds to a node's raw score."""
+        """The constraint's part of a node's raw score."""
         domain = self.column.values[slot]
         if domain == ABSENT:
             return 0.0
         matching = self.counts.values[slot] if self.domains is None else self.domains.of(slot)
-        if domain == self.blank:
-            matching += self.strays
+        if domain == self.empty_value_domain:
+            matching += self.unlabelled_pods
         return matching * weight + self.slack
 
     def points_of_nodes(self, index: slice | NDArray[np.intp], weight: float, everywhere: bool, out: _Floats) -> None:
-        """Vector form of `points`; `everywhere` says that no node lacks the key."""
+        """Vector form of `points`. `everywhere`: all nodes have the key."""
         if self.domains is None:
             np.multiply(self.counts.array[index], weight, out=out)
             out += self.slack
@@ -74,8 +88,8 @@ class SoftConstraint:
                 out *= self.column.array[index] != ABSENT
         else:
             table = self.domains.array.copy()
-            if self.blank != ABSENT:
-                table[self.blank] += self.strays
+            if self.empty_value_domain != ABSENT:
+                table[self.empty_value_domain] += self.unlabelled_pods
             table *= weight
             table += self.slack
             table[ABSENT] = 0.0
@@ -85,8 +99,8 @@ class SoftConstraint:
         return None if self._eligibility is None else self._eligibility.mask()
 
 
-class Weighing(NamedTuple):
-    """What scoring needs to know about the feasible nodes."""
+class ConstraintWeights(NamedTuple):
+    """The weights of the constraints for a set of feasible nodes."""
 
     versions: tuple[int, ...]
     weights: tuple[float, ...]
@@ -116,29 +130,29 @@ class SpreadScorer:
         for part in self.parts:
             part.refresh()
 
-    def weigh(self, nodes: fwk.Nodes) -> Weighing:
-        """The weight of each constraint, by how many domains the feasible nodes are in."""
+    def weigh(self, nodes: fwk.Nodes) -> ConstraintWeights:
+        """The weight of each constraint, by the number of domains of the feasible nodes."""
         versions = tuple(part.column.version for part in self.parts)
-        known: Weighing | None = nodes.derived.get(self._sort)
+        known: ConstraintWeights | None = nodes.derived.get(self._sort)
         if known is None or known.versions != versions:
             ignored = self._ignored(nodes)
             sizes = (self._domains_among(part, nodes, ignored) for part in self.parts)
-            known = Weighing(versions, tuple(math.log(size + 2) for size in sizes), ignored)
+            known = ConstraintWeights(versions, tuple(math.log(size + 2) for size in sizes), ignored)
             nodes.derived[self._sort] = known
         return known
 
     def ignores(self, slot: int) -> bool:
-        """Whether the node is not scored, for lack of a topology key."""
+        """Whether the node is not scored because it lacks a topology key."""
         return self._all_keys and any(part.column.values[slot] == ABSENT for part in self.parts)
 
-    def score(self, slot: int, weighing: Weighing) -> int:
-        """The raw score of one node: the higher, the more crowded."""
+    def score(self, slot: int, weighing: ConstraintWeights) -> int:
+        """The raw score of one node: higher for more matching pods."""
         if self.ignores(slot):
             return 0
         points = sum(part.points(slot, weight) for part, weight in zip(self.parts, weighing.weights, strict=True))
         return math.floor(points + 0.5)
 
-    def score_nodes(self, nodes: fwk.Nodes, weighing: Weighing) -> fwk.Scores:
+    def score_nodes(self, nodes: fwk.Nodes, weighing: ConstraintWeights) -> fwk.Scores:
         """The raw scores of many nodes."""
         total, more = self._rows(nodes.count)
         for part, weight in zip(self.parts, weighing.weights, strict=True):
@@ -152,22 +166,22 @@ class SpreadScorer:
             scores[weighing.ignored] = 0
         return scores
 
-    def normalize_nodes(self, scores: fwk.Scores, nodes: fwk.Nodes, weighing: Weighing) -> fwk.Scores:
-        """Raw scores turned around, on the scale from 0 to 100."""
+    def normalize_nodes(self, scores: fwk.Scores, nodes: fwk.Nodes, weighing: ConstraintWeights) -> fwk.Scores:
+        """Raw scores reversed, on the scale from 0 to 100."""
         ignored = weighing.ignored
         if ignored is not None:
-            judged = np.flatnonzero(~ignored)
-            judged = judged if nodes.holes is None else np.setdiff1d(judged, nodes.holes)
-            scores = np.where(ignored, scores[judged[0]] if len(judged) else 0, scores)
+            scored = np.flatnonzero(~ignored)
+            scored = scored if nodes.holes is None else np.setdiff1d(scored, nodes.holes)
+            scores = np.where(ignored, scores[scored[0]] if len(scored) else 0, scores)
         least, greatest = nodes.extremes(scores)
         if greatest == 0:
-            final = np.full(nodes.count, _BEST, dtype=np.int64)
+            final = np.full(nodes.count, _MAX_SCORE, dtype=np.int64)
         else:
-            # Whole numbers far below 2^53: dividing floats and cutting off gives what dividing integers would.
+            # Whole numbers far below 2^53: a truncated float division equals the integer division.
             share = self._rows(nodes.count)[0]
             np.copyto(share, scores)
-            share *= -_BEST
-            share += float(_BEST * (greatest + least))
+            share *= -_MAX_SCORE
+            share += float(_MAX_SCORE * (greatest + least))
             share /= float(greatest)
             final = share.astype(np.int64)
         if ignored is not None:
@@ -175,7 +189,7 @@ class SpreadScorer:
         return final
 
     def _ignored(self, nodes: fwk.Nodes) -> fwk.Mask | None:
-        """The nodes that lack a topology key and hence are not scored; None where there are none."""
+        """The nodes that are not scored because they lack a topology key; None if there are none."""
         if not self._all_keys or all(part.column.present == len(self._nodes) for part in self.parts):
             return None
         ignored: fwk.Mask = np.zeros(nodes.count, dtype=np.bool_)
@@ -184,29 +198,30 @@ class SpreadScorer:
         return ignored
 
     def _domains_among(self, part: SoftConstraint, nodes: fwk.Nodes, ignored: fwk.Mask | None) -> int:
-        """How many domains nodes are in, lack of the label being one; for the hostname, how many nodes there are."""
+        """The number of domains of the nodes, nodes without the label being one; for the hostname, the number of
+        nodes."""
         column = part.column
-        judged = None if ignored is None else ~ignored
-        if judged is not None and nodes.holes is not None:
-            judged[nodes.holes] = False
+        scored = None if ignored is None else ~ignored
+        if scored is not None and nodes.holes is not None:
+            scored[nodes.holes] = False
         if part.domains is None:
-            return nodes.meant if judged is None else int(np.count_nonzero(judged))
-        if judged is None and isinstance(nodes.index, slice) and part.blank == ABSENT:
+            return nodes.meant if scored is None else int(np.count_nonzero(scored))
+        if scored is None and isinstance(nodes.index, slice) and part.empty_value_domain == ABSENT:
             absent = len(self._nodes) - column.present
             if len(self._nodes) - nodes.meant < min(size for size in (*column.sizes, absent) if size):
-                return column.occupied + (absent > 0)  # too few nodes are left out for a domain to be gone
+                return column.occupied + (absent > 0)  # Fewer nodes are left out than any domain has.
         ids = column.array[nodes.index] + 1
-        if part.blank != ABSENT:
-            ids[ids == 0] = part.blank + 1
-        if judged is not None:
-            return int(np.count_nonzero(np.bincount(ids[judged])))
+        if part.empty_value_domain != ABSENT:
+            ids[ids == 0] = part.empty_value_domain + 1
+        if scored is not None:
+            return int(np.count_nonzero(np.bincount(ids[scored])))
         numbers = np.bincount(ids)
         if nodes.holes is not None:
             numbers -= np.bincount(ids[nodes.holes], minlength=len(numbers))
         return int(np.count_nonzero(numbers))
 
     def _rows(self, count: int) -> _Floats:
-        """Two rows to compute in, kept from cycle to cycle."""
+        """Two rows of scratch space, kept from cycle to cycle."""
         if self._buffers.shape[1] != count:
             self._buffers = np.empty((2, count))
         return self._buffers
@@ -214,4 +229,4 @@ class SpreadScorer:
 
 def normalized(score: int, least: int, greatest: int) -> int:
     """Scalar form of `normalize_nodes`, for a node that is not ignored."""
-    return _BEST * (greatest + least - score) // greatest if greatest else _BEST
+    return _MAX_SCORE * (greatest + least - score) // greatest if greatest else _MAX_SCORE
