@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.scheduler.stage import Stage
+from tests.unit.observe.metered_engine import MeteredEngine
 
 import stowplan
 from stowplan import Plugin, logs
@@ -67,7 +67,7 @@ def lines() -> list[dict[str, Any]]:
     stream = io.StringIO()
     logs.configure(logs.LogOptions(verbosity=10, format="json"), stderr=stream)
     factories = {"Boom": Boom}
-    host = Stage(
+    host = MeteredEngine(
         node("n1"), pod("fits"), pod("fails"), pod("big", requests={"cpu": 100}), pod("odd"), plugins=factories
     ).host
     host.schedule(Bind)
