@@ -80,7 +80,7 @@ def _print_lines(playback: Playback) -> ClusterSummary:
     summary = None
     printed = 0
     for summary in playback.frames(_LINE_SECONDS):
-        announcements = playback.stage.feed.announcements
+        announcements = playback.run.events.announcements
         for entry in announcements[printed:]:
             click.echo(f"{entry.time:5.1f} s  {entry.text}")
         printed = len(announcements)

@@ -1,7 +1,7 @@
-"""Cases in, verdicts out: what the scheduler would say about one pod in one cluster, both given as data.
+"""Evaluation of cases: the scheduler's verdict on one pending pod in one cluster, both given as data.
 
-Belongs here: the format of cases and verdicts, checking a case, putting it into a cache, asking a profile. Does not
-belong here: any scheduling rule, reading files, printing. May import `runtime` and everything below it.
+Belongs here: the format of cases and verdicts, validation of a case, loading it into a cache, running a profile on it.
+Does not belong here: scheduling rules, reading files, printing. May import `runtime` and the rooms below it.
 """
 
 from stowplan.evaluation.evaluator import Evaluator

@@ -1,4 +1,4 @@
-"""The input: a cluster and one pending pod."""
+"""A case: a cluster and one pending pod."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from stowplan.errors import InputError
 from stowplan.evaluation.fields import fields_of
 
 _FINISHED = ("Succeeded", "Failed")
-_TOLD = 3
-_LONGEST_NAME = 100
-_LARGEST_CONFIG = 1 << 20
+_MAX_REPORTED_PROBLEMS = 3
+_MAX_NAME_LENGTH = 100
+_MAX_CONFIG_BYTES = 1 << 20
 
 
 class Case(msgspec.Struct, kw_only=True):
-    """One question. Every object is as the API server stores it: no defaulting is left to do."""
+    """One case. Objects are as the API server stores them, with all defaults."""
 
     id: str | int | None = None
     config: dict[str, Any] | None = None
@@ -53,13 +53,13 @@ class Case(msgspec.Struct, kw_only=True):
     resourceslices: tuple[api.ResourceSlice, ...] = ()
 
     def lookups(self) -> Iterator[Any]:
-        """The objects that plugins look up, that is, all but nodes and pods."""
+        """All objects other than nodes and pods."""
         for field in CASE_LISTS:
             if field not in ("nodes", "pods"):
                 yield from getattr(self, field)
 
     def running(self) -> list[api.Pod]:
-        """Pods that take part, in the order in which an API server lists them, which decides ties between victims."""
+        """Unfinished pods in the API server's list order, which decides ties between victims."""
         alive = (pod for pod in self.pods if pod.status.phase not in _FINISHED)
         return sorted(alive, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
 
@@ -68,7 +68,7 @@ _FIELDS = {field.encode_name: field for field in msgspec.structs.fields(Case)}
 
 
 def read_case(line: bytes) -> Case:
-    """Decode and check one case; what is wrong with it is told in one line, where there is much the first of it."""
+    """Decode and validate one case. Raises InputError with the first problems, on one line."""
     try:
         given = _decode_fields(line)
     except RecursionError as error:
@@ -76,9 +76,11 @@ def read_case(line: bytes) -> Case:
     if "pod" not in given:
         raise InputError("$.pod: required")
     case = Case(**given)
-    problems = list(islice(_problems(case), _TOLD + 1))
+    problems = list(islice(_problems(case), _MAX_REPORTED_PROBLEMS + 1))
     if problems:
-        raise InputError("; ".join(problems[:_TOLD] + ["and more"] * (len(problems) > _TOLD)))
+        raise InputError(
+            "; ".join(problems[:_MAX_REPORTED_PROBLEMS] + ["and more"] * (len(problems) > _MAX_REPORTED_PROBLEMS))
+        )
     case.pod = _with_uid(case.pod)
     case.pods = tuple(map(_with_uid, case.pods))
     case.nominated_pods = tuple(map(_with_uid, case.nominated_pods))
@@ -89,7 +91,7 @@ def _decode_fields(line: bytes) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for name, value in fields_of(line).items():
         if name not in _FIELDS:
-            raise InputError(f"$.{name}: unknown field{suggestion(name[:_LONGEST_NAME], _FIELDS)}")
+            raise InputError(f"$.{name}: unknown field{suggestion(name[:_MAX_NAME_LENGTH], _FIELDS)}")
         given[_FIELDS[name].name] = _decode_config(value) if name == "config" else _decode(name, value)
     return given
 
@@ -103,7 +105,7 @@ def _decode(name: str, value: Any) -> Any:
 
 def _decode_config(value: Any) -> dict[str, Any]:
     text = bytes(value)
-    if len(text) > _LARGEST_CONFIG:
+    if len(text) > _MAX_CONFIG_BYTES:
         raise InputError("$.config: larger than 1 MiB")
     config, repeated = parse_config(text, "config")
     if repeated:
@@ -112,7 +114,7 @@ def _decode_config(value: Any) -> dict[str, Any]:
 
 
 def _with_uid(pod: api.Pod) -> api.Pod:
-    """Pods are told apart by uid, which is easily left out where a case is written by hand."""
+    """The pod with a uid; hand-written cases often omit it."""
     meta = pod.metadata
     return pod if meta.uid else replace(pod, metadata=replace(meta, uid=f"{meta.namespace}/{meta.name}"))
 

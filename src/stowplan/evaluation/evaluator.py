@@ -1,4 +1,4 @@
-"""Asking a profile about a case."""
+"""Evaluates cases with a profile."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.fit_error import fit_error
 from stowplan.runtime.preemption import eligibility, search
 
-_LONGEST = 1000
+_MAX_ERROR_LENGTH = 1000
 _encode = msgspec.json.Encoder().encode
 
 
 class Evaluator:
-    """Judges cases one by one; each is a cluster of its own, so one cannot spoil another.
+    """Evaluates cases one by one, each in a cluster of its own.
 
-    `on_bug` is shown exceptions that should not have been: the case gets an error that says so, and the rest goes on.
+    `on_bug` receives unexpected exceptions; the verdict of the case is an internal error.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class Evaluator:
         return frozenset(IN_TREE_PLUGINS) | frozenset(self._plugins)
 
     def answer(self, line: bytes) -> bytes:
-        """The verdict on one line of input as a line of output."""
+        """The verdict on one line of input, as one line of output."""
         try:
             return _encode(self.line(line)) + b"\n"
         except Exception as bug:
             return _encode(self._failure(line, bug)) + b"\n"
 
     def line(self, line: bytes) -> dict[str, Any]:
-        """The verdict on one line of input, or what is wrong with it."""
+        """The verdict on one line of input, or its error."""
         try:
             case = read_case(line)
             return {"id": case.id, **verdict_of(self.record(case, line))}
@@ -79,10 +79,10 @@ class Evaluator:
         return {"id": id_of(line), "error": _one_line(text)}
 
     def record(self, case: Case, line: bytes = b"") -> DecisionRecord:
-        """The whole decision about a case."""
+        """The complete decision record of a case."""
         whole = codec.whole(line) if self._needs_objects else None
         cluster = Cluster(keep_objects=self._needs_objects)
-        # Nominated pods are in no counts, so nobody would tell replicas among them apart later on.
+        # Nominated pods are not counted, so their templates would not be split by these labels later.
         cluster.reads_labels(PER_REPLICA_LABELS)
         nominator = Nominator()
         pod, waiting = _load(case, cluster, whole)
@@ -100,17 +100,19 @@ class Evaluator:
             responsible = profiles.get(other.spec.scheduler_name)
             if responsible is not None and responsible.pre_enqueue(other) is None:
                 nominator.add(other)
-        return judge(profile, pod)
+        return evaluate(profile, pod)
 
 
 def _one_line(text: str) -> str:
-    """A text of any length and content as one that can be printed; what a case says must not drown what is wrong."""
-    text = " ".join(text.split()) if len(text) <= _LONGEST else " ".join(text[:_LONGEST].split()) + "…"
+    """The text on one line, shortened and encodable."""
+    text = (
+        " ".join(text.split()) if len(text) <= _MAX_ERROR_LENGTH else " ".join(text[:_MAX_ERROR_LENGTH].split()) + "…"
+    )
     return text.encode(errors="replace").decode()
 
 
-def judge(profile: Profile, pod: Pod) -> DecisionRecord:
-    """All extension points up to Score, over every node, and preemption over every node that it might help."""
+def evaluate(profile: Profile, pod: Pod) -> DecisionRecord:
+    """Runs all extension points up to Score on every node, and preemption on every candidate node."""
     gated = profile.pre_enqueue(pod)
     if gated is not None:
         return DecisionRecord(pod=pod.key, uid=pod.uid, scheduler_name=profile.name, pre_enqueue=rejection(gated))
@@ -127,7 +129,7 @@ def judge(profile: Profile, pod: Pod) -> DecisionRecord:
 
 
 def _load(case: Case, cluster: Cluster, whole: dict[str, Any] | None) -> tuple[Pod, list[Pod]]:
-    """Put the case into the cache; (the pending pod, the nominated pods) come back."""
+    """Load the case into the cache; returns the pending pod and the nominated pods."""
 
     def source(field: str, index: int) -> Any:
         return None if whole is None else whole[field][index]

@@ -1,4 +1,4 @@
-"""A case as text: its fields, none of them decoded yet."""
+"""The fields of a case as raw JSON."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _decode_id: Callable[[Any], str | int | None] = msgspec.json.Decoder(str | int |
 _next_name = re.compile(rb'[\s,]*"([^"\\]*)"\s*:\s*').match
 _find_id = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18}\b)').search
 
-_SEARCHED = 4096
+_MAX_SEARCHED_BYTES = 4096
 _CUT_OFF = "Input data was truncated"
 
 
 def fields_of(line: bytes) -> Fields:
-    """The fields of the JSON object that the line holds. Null is the same as not given."""
+    """The fields of the line's JSON object, without those that are null."""
     try:
         if not line.isascii():
             line.decode()
@@ -40,13 +40,13 @@ def fields_of(line: bytes) -> Fields:
 
 
 def id_of(line: bytes) -> str | int | None:
-    """The id of a case that may otherwise be broken; None where there is none to be found."""
+    """The id of a case that may be malformed; None if it cannot be found."""
     try:
         return _decode_id(_split(line)["id"])
     except (KeyError, msgspec.ValidationError):
         return None
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        found = _find_id(line[:_SEARCHED])
+        found = _find_id(line[:_MAX_SEARCHED_BYTES])
     try:
         return _decode_id(found[1]) if found else None
     except (msgspec.DecodeError, UnicodeError):
@@ -54,7 +54,7 @@ def id_of(line: bytes) -> str | int | None:
 
 
 def _one_after_another(line: bytes, fields: Fields) -> bool:
-    """Whether the line is just these fields in this order. If so none was given twice, which decoding does not tell."""
+    """Whether the line has exactly these fields in this order; if so, no field is repeated."""
     at = line.index(b"{") + 1
     for name, value in fields.items():
         found = _next_name(line, at)
@@ -62,11 +62,11 @@ def _one_after_another(line: bytes, fields: Fields) -> bool:
         if found is None or found[1] != name.encode() or not line.startswith(text, found.end()):
             return False
         at = found.end() + len(text)
-    return line[at : at + _SEARCHED].lstrip().startswith(b"}")
+    return line[at : at + _MAX_SEARCHED_BYTES].lstrip().startswith(b"}")
 
 
 def _refuse_repeated(line: bytes) -> None:
-    """The exact check, by a parser that is slower and takes more memory."""
+    """The exact check for repeated fields, with a slower parser that needs more memory."""
     names: Any = json.loads(line, object_pairs_hook=_names, parse_int=len, parse_float=len)
     for name, count in Counter(names).items():
         if count > 1:

@@ -1,4 +1,4 @@
-"""The output: a Decision record in the form in which verdicts of kube-scheduler are recorded."""
+"""The verdict: a decision record in the form of the recorded verdicts of kube-scheduler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stowplan.framework import DecisionRecord
 
 
 def verdict_of(record: DecisionRecord) -> dict[str, Any]:
-    """Only what applies is there; `feasible` always is."""
+    """The verdict without empty fields; `feasible` is always present."""
     verdict: dict[str, Any] = {
         "preEnqueue": record.pre_enqueue,
         "preFilter": record.pre_filter,
@@ -25,5 +25,5 @@ def verdict_of(record: DecisionRecord) -> dict[str, Any]:
     if record.preemption is not None:
         verdict["preemptionCandidates"] = record.preemption.candidates
         verdict["preemptionSelected"] = record.preemption.tied
-    told = {key: value for key, value in verdict.items() if value}
-    return msgspec.to_builtins({**told, "feasible": record.feasible})  # type: ignore[no-any-return]
+    given = {key: value for key, value in verdict.items() if value}
+    return msgspec.to_builtins({**given, "feasible": record.feasible})  # type: ignore[no-any-return]

@@ -1,4 +1,7 @@
-"""A scheduler at work: the engine, its loop, the cluster that it is about, and the lease that lets it act."""
+"""The scheduler: engine, scheduling loop, reflectors, writers and leader election.
+
+Upstream: cmd/kube-scheduler/app/server.go (Run), pkg/scheduler/scheduler.go
+"""
 
 from __future__ import annotations
 
@@ -28,21 +31,21 @@ from stowplan.scheduler.plugin_calls import PluginCaller
 from stowplan.scheduler.scheduling_loop import SchedulingLoop
 
 DRAIN_SECONDS = 2.5
-"""How long bindings and other writes under way may take when the scheduler is to end."""
-HAND_ON_SECONDS = 1.5
-"""How long it may take to hand on the lease then."""
+"""Time for bindings and other writes under way to finish at shutdown."""
+RELEASE_LEASE_SECONDS = 1.5
+"""Time to release the lease at shutdown."""
 
-_SET_AT = time.time() - time.monotonic()
+_MONOTONIC_EPOCH = time.time() - time.monotonic()
 
 
 def now() -> float:
-    """Seconds since 1970, by a clock that nobody sets: pauses end when they should, even if the system's own jumps."""
-    return _SET_AT + time.monotonic()
+    """Seconds since 1970 by the monotonic clock, so that backoff is unaffected by changes of the system time."""
+    return _MONOTONIC_EPOCH + time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerSettings:
-    """What a scheduler is made of."""
+    """Constructor arguments of a scheduler."""
 
     options: Options
     registry: Registry
@@ -60,7 +63,7 @@ class SchedulerSettings:
 
 
 class Scheduler:
-    """Runs from `run` to `stop`, or until it loses its lease. Everything but the election is on one event loop."""
+    """Runs until `stop`, or until it loses the lease. All but the leader election runs on one event loop."""
 
     def __init__(
         self,
@@ -70,12 +73,12 @@ class Scheduler:
         on_request: Observe | None = None,
         on_batch: Callable[[float], None] | None = None,
     ) -> None:
-        """`on_request` is told of every write's reply, `on_batch` of the seconds it took to take in news."""
+        """`on_request` receives every reply to a write; `on_batch` the seconds that a batch of watch events took."""
         self._settings = settings
         self._on_request = on_request
         self._on_batch = on_batch
         self._kept = frozenset(REQUIRED_KINDS) if settings.keep_objects else kinds_kept(settings.extenders)
-        """The kinds of which whole objects are kept."""
+        """Kinds of which raw objects are kept."""
         make_engine = CheckedEngine if settings.check_invariants else Engine
         self.engine = make_engine(
             settings.options.config,
@@ -93,37 +96,37 @@ class Scheduler:
         self.kinds = kinds_read(self.engine.profiles.values(), settings.taint_rules)
         self._limiter = self._make_limiter()
         self._elector: ElectorThread | None = None
-        self._host: SchedulingLoop | None = None
+        self._scheduling_loop: SchedulingLoop | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = False
         self.lost_lease = False
 
     @property
     def ready(self) -> bool:
-        """Whether the cluster is known."""
-        return self._host is not None and self._host.ready
+        """Whether all kinds are synced."""
+        return self._scheduling_loop is not None and self._scheduling_loop.ready
 
     def is_leader(self) -> bool:
-        """Whether this scheduler may act."""
+        """Whether this scheduler holds the lease, or runs without leader election."""
         return self._elector is None or self._elector.is_leader()
 
     def lease_problem(self) -> str | None:
-        """What is wrong with the election, if there is one and anything is."""
+        """The problem of the leader election, if any."""
         return None if self._elector is None else self._elector.problem()
 
     async def run(self) -> None:
-        """Schedule until told to stop."""
+        """Schedule until `stop`."""
         if self._stopping:
-            return  # Told to before it began.
+            return
         loop = self._loop = asyncio.get_running_loop()
         settings = self._settings
         client = Client(settings.connection, limiter=self._limiter, observe=self._on_request)
         writer = self._writer(self._limiter)
-        # Events have connections and a rate of their own, as in kube-scheduler: they never hold up a binding.
+        # Events have connections and a rate limit of their own, as in kube-scheduler: they never delay a binding.
         event_writer = self._writer(self._make_limiter())
         recorder = EventRecorder(event_writer, version_of=self.engine.resource_version)
         caller = PluginCaller(loop, settings.options.plugin_call_timeout)
-        host = self._host = SchedulingLoop(
+        scheduling_loop = self._scheduling_loop = SchedulingLoop(
             self.engine,
             InstructionExecutor(writer, recorder),
             caller,
@@ -135,32 +138,35 @@ class Scheduler:
             on_batch=self._on_batch,
         )
         self._start_election()
-        sink: EventSink = TaintedSlices(host) if settings.taint_rules else host
-        feeds = [asyncio.create_task(self._feed(client, kind, sink), name=kind.resource) for kind in self.kinds]
-        for feed in feeds:
-            feed.add_done_callback(self._feed_ended)
+        sink: EventSink = TaintedSlices(scheduling_loop) if settings.taint_rules else scheduling_loop
+        reflectors = [asyncio.create_task(self._reflect(client, kind, sink), name=kind.resource) for kind in self.kinds]
+        for task in reflectors:
+            task.add_done_callback(self._reflector_ended)
         try:
-            await host.run()
+            await scheduling_loop.run()
         finally:
-            began = loop.time()
-            await host.finish(DRAIN_SECONDS)
-            for feed in feeds:
-                feed.cancel()
-            left = max(began + DRAIN_SECONDS - loop.time(), 0.0)
+            deadline = loop.time() + DRAIN_SECONDS
+            await scheduling_loop.finish(DRAIN_SECONDS)
+            for task in reflectors:
+                task.cancel()
+            left = max(deadline - loop.time(), 0.0)
             await asyncio.gather(writer.drain(left), recorder.drain(left))
             event_writer.close()
             caller.close()
-            for extender in settings.extenders:
-                await extender.close()
-            await client.close()
-            if self._elector is not None:
-                await asyncio.to_thread(self._elector.stop, HAND_ON_SECONDS)
+            await self._close(client)
+
+    async def _close(self, client: Client) -> None:
+        for extender in self._settings.extenders:
+            await extender.close()
+        await client.close()
+        if self._elector is not None:
+            await asyncio.to_thread(self._elector.stop, RELEASE_LEASE_SECONDS)
 
     def stop(self) -> None:
-        """End: what is being written is finished, nothing new is begun."""
+        """Shut down: pending writes are finished, and no new attempt starts."""
         self._stopping = True
-        if self._host is not None:
-            self._host.stop()
+        if self._scheduling_loop is not None:
+            self._scheduling_loop.stop()
 
     def _make_limiter(self) -> TokenBucket:
         wanted = self._settings.options.config.client_connection
@@ -191,24 +197,24 @@ class Scheduler:
     # Callbacks on the elector's thread
     def _wake_from_thread(self) -> None:
         """The lease is held: the loop may schedule now."""
-        if self._host is not None:
-            self._host.wake_from_thread()
+        if self._scheduling_loop is not None:
+            self._scheduling_loop.wake_from_thread()
 
     def _lease_lost_on_thread(self) -> None:
-        if self._host is not None:
-            self._host.defer(self._lost_lease)
+        if self._scheduling_loop is not None:
+            self._scheduling_loop.defer(self._lost_lease)
 
     def _lost_lease(self) -> None:
         if not self._stopping:
             self.lost_lease = True
             self.stop()
 
-    def _feed_ended(self, feed: asyncio.Task[None]) -> None:
-        """It never ends by itself, unless there is a bug; without it we would be deaf to all objects of its kind."""
-        if not feed.cancelled() and self._host is not None:
-            self._host.stop(feed.exception())
+    def _reflector_ended(self, task: asyncio.Task[None]) -> None:
+        """A reflector ends only because of a bug; without it, the kind would not be watched any more."""
+        if not task.cancelled() and self._scheduling_loop is not None:
+            self._scheduling_loop.stop(task.exception())
 
-    async def _feed(self, client: Client, kind: Kind, sink: EventSink) -> None:
+    async def _reflect(self, client: Client, kind: Kind, sink: EventSink) -> None:
         selector = UNFINISHED_PODS if kind.name == "Pod" else ""
         keep = kind.name in self._kept
         required = kind.name in REQUIRED_KINDS or (kind is RULES and self._settings.taint_rules)

@@ -1,4 +1,4 @@
-"""The loop: news of the cluster in, cycles back to back for a few milliseconds, instructions out."""
+"""The scheduling loop: watch events in, scheduling cycles in slices of a few milliseconds, instructions out."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from stowplan.scheduler.plugin_calls import PluginCaller
 
 log = logs.get(__name__)
 
-SLICE = 0.004
-"""Seconds that cycles may run before the loop looks at its sockets again."""
+SLICE_SECONDS = 0.004
+"""Time that cycles may run before the event loop handles its sockets."""
 
-LOOK_AGAIN = 0.02
-"""Seconds until the next look at something that nobody tells of."""
+POLL_SECONDS = 0.02
+"""Interval of checks for conditions without a notification."""
 
-MOST_WAITING = 32
-"""Writes that may wait for a connection before scheduling pauses: what is decided later is decided better. So many
-that connections which become free at a time have something to send before the next cycle."""
+MAX_WAITING_WRITES = 32
+"""Writes that may wait for a connection before scheduling pauses: later decisions use newer information. Enough for
+connections that become free together to have a write to send before the next cycle."""
 
 
 class Executor(Protocol):
-    """Whoever carries out instructions."""
+    """Carries out instructions."""
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for a connection."""
+        """Number of requests that wait for a connection."""
 
     def execute(self, instruction: Instruction, answer: Callable[[Any, Any], None]) -> None:
-        """Begin to do it. A request is answered by `answer(request, outcome)`, mostly later."""
+        """Start an instruction. The outcome of a request is passed to `answer(request, outcome)`, usually later."""
 
 
 class SchedulingLoop:
-    """Runs an engine on an event loop. It is also the sink of the feeds."""
+    """Runs an engine on an event loop. Also the sink of the reflectors."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class SchedulingLoop:
         self._clock = clock
         self._may_schedule = may_schedule
         self._on_ready = on_ready
-        """Called once, when all that is there has been told."""
+        """Called once, when all kinds are synced."""
         self._on_batch = on_batch
-        """Told of the seconds that it took to take in news."""
+        """Receives the seconds that a batch of watch events took."""
         self._unsynced = set(kinds)
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -78,18 +78,18 @@ class SchedulingLoop:
 
     @property
     def ready(self) -> bool:
-        """Whether all that is there has been told."""
+        """Whether all kinds are synced."""
         return not self._unsynced
 
-    # The feeds' sink
+    # Sink of the reflectors
     def put(self, kind: Kind, items: Iterable[tuple[Any, Any]]) -> None:
         put, began = self._engine.put, monotonic()
         for item, whole in items:
             try:
                 put(item, whole)
             except Exception as error:
-                _not_taken_in(kind, item, error)
-        self._taken_in(began)
+                _log_unhandled(kind, item, error)
+        self._batch_handled(began)
 
     def removed(self, kind: Kind, items: Iterable[Any]) -> None:
         began = monotonic()
@@ -97,16 +97,16 @@ class SchedulingLoop:
             try:
                 self._engine.remove(item)
             except Exception as error:
-                _not_taken_in(kind, item, error)
-        self._taken_in(began)
+                _log_unhandled(kind, item, error)
+        self._batch_handled(began)
 
-    def _taken_in(self, began: float) -> None:
+    def _batch_handled(self, began: float) -> None:
         if self._on_batch is not None:
             self._on_batch(monotonic() - began)
         self._wake.set()
 
     def synced(self, kind: Kind) -> None:
-        """All objects of a kind have been told of."""
+        """All objects of a kind have been listed."""
         if kind.name in self._unsynced:
             self._unsynced.discard(kind.name)
             if not self._unsynced:
@@ -114,17 +114,17 @@ class SchedulingLoop:
         self._wake.set()
 
     def missing(self, kind: Kind) -> None:
-        """The server has no such kind: there is nothing to wait for."""
+        """The API server does not have the kind; it counts as synced."""
         self.synced(kind)
 
     def forbidden(self, kind: Kind, verb: str) -> None:
-        """Objects of the kind may not be read. Pods that need none of them can be scheduled all the same."""
+        """The kind may not be read. Unless it is required, pods are scheduled without it."""
         if kind.name not in REQUIRED_KINDS:
             self.synced(kind)
 
     # Running
     async def run(self) -> None:
-        """Schedule until `stop`. What is raised is a bug, after which a new process had better start from scratch."""
+        """Schedule until `stop`. An exception is a bug, after which the process must be restarted."""
         while not self._stopping:
             self._wake.clear()
             if self._work():
@@ -135,12 +135,12 @@ class SchedulingLoop:
             raise self._problem
 
     async def finish(self, seconds: float) -> None:
-        """Let bindings that are under way come to their end, within so many seconds. None is begun."""
+        """Wait for bindings under way, at most this long. No new one starts."""
         engine = self._engine
         deadline = self._loop.time() + seconds
         self._flush()
         while len(engine.attempts) > len(engine.waiting_pods) and self._loop.time() < deadline:
-            await asyncio.sleep(LOOK_AGAIN)
+            await asyncio.sleep(POLL_SECONDS)
             self._flush()
 
     def stop(self, problem: BaseException | None = None) -> None:
@@ -156,7 +156,7 @@ class SchedulingLoop:
         self._loop.call_soon_threadsafe(self._wake.set)
 
     def defer(self, action: Callable[[], None]) -> None:
-        """Do something where nothing else happens: at once on the loop's own thread, else as soon as it can."""
+        """Run an action on the loop's thread: at once if called there, else as soon as possible."""
         if threading.get_ident() == self._thread:
             action()
         else:
@@ -167,18 +167,18 @@ class SchedulingLoop:
         self._wake.set()
 
     def _work(self) -> bool:
-        """A slice of work; whether there may be more."""
+        """Run one slice of cycles; whether there may be more to do."""
         engine = self._engine
         engine.tick()
         more = False
         if not self._unsynced and self._may_schedule():
-            until = monotonic() + SLICE
-            for _ in range(MOST_WAITING - self._executor.waiting):
+            until = monotonic() + SLICE_SECONDS
+            for _ in range(MAX_WAITING_WRITES - self._executor.waiting):
                 more = engine.schedule_one()
                 if not more or monotonic() >= until:
                     break
         self._flush()
-        return more and self._executor.waiting < MOST_WAITING
+        return more and self._executor.waiting < MAX_WAITING_WRITES
 
     def _flush(self) -> None:
         while instructions := self._engine.take():
@@ -200,17 +200,17 @@ class SchedulingLoop:
         try:
             self._engine.answer(request, outcome)
         except Exception as bug:
-            # It happens in a callback of the event loop, which would only tell of it, and the pod would be lost.
+            # In a callback of the event loop the exception would only be logged, and the pod would be lost.
             self.stop(bug)
         self._wake.set()
 
     async def _wait(self) -> None:
-        """Until something happens, or a timer of the engine is due."""
-        # Timers do not run while a cycle waits for an extender.
+        """Wait for a wake-up or the engine's next deadline."""
+        # Timers do not run while a cycle is suspended.
         deadline = None if self._engine.suspended else self._engine.next_deadline()
         pause = inf if deadline is None else max(0.0, deadline - self._clock())
-        if self._executor.waiting >= MOST_WAITING:
-            pause = min(pause, LOOK_AGAIN)  # Not all that is written is answered.
+        if self._executor.waiting >= MAX_WAITING_WRITES:
+            pause = min(pause, POLL_SECONDS)  # Status patches have no answer that would wake the loop.
         if pause < inf:
             self._timer = self._loop.call_later(pause, self._wake.set)
         try:
@@ -221,8 +221,8 @@ class SchedulingLoop:
                 self._timer = None
 
 
-def _not_taken_in(kind: Kind, item: Any, error: Exception) -> None:
-    """One object must not keep us from hearing of all others."""
+def _log_unhandled(kind: Kind, item: Any, error: Exception) -> None:
+    """An object that cannot be handled must not block all others."""
     meta = item.metadata
     log.exception(
         error, "Failed to handle object", kind=kind.name, object=logs.ObjectRef(meta.namespace, str(meta.name))

@@ -1,8 +1,8 @@
-"""The demo: a cluster of a few hundred nodes on which much happens within a minute.
+"""The demo: one minute of a cluster with a few hundred nodes.
 
-Belongs here: the scenario as data (the YAML files), carrying it out (`stage`), keeping it in step with real time
-(`drive`), what there is to see at a moment (`glimpse`, `feed`), and how that is drawn (`view`). Does not belong here:
-whatever another simulation could use as well. May import the simulator and what is below it.
+Belongs here: the scenario as data (the YAML files), its execution (`scenario_run`) in step with real time (`playback`),
+the state that is shown (`cluster_summary`, `recent_events`), and its rendering (`view`). Does not belong here: anything
+that other simulations could use. May import the simulator and the rooms below it.
 """
 
 from stowplan.simulator.demo.cluster_summary import ClusterSummary

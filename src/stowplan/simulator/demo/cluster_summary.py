@@ -1,4 +1,4 @@
-"""What there is to see of a cluster at a moment."""
+"""The state of the cluster that the demo shows."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from stowplan.simulator.demo.recent_events import RecentEvent
 from stowplan.simulator.demo.scenario import POOL, ZONE
 from stowplan.simulator.demo.scenario_run import ScenarioRun
 
-_WATCHED = ("cpu", "memory")
-"""A node is as full as the scarcest of these, or as its devices are taken."""
+_SHOWN_RESOURCES = ("cpu", "memory")
+"""The fill of a node is the highest use of these resources and of its devices."""
 
-_MOST = 10
+_MAX_LINES = 10
 
 
 class Zone(NamedTuple):
-    """The nodes of a zone by pool, each by how full it is, from 0 to 1."""
+    """The nodes of a zone: by pool, the fill of each node from 0 to 1."""
 
     name: str
     pools: dict[str, list[float]]
     cpu: float
-    """The part of the zone's CPU that is requested."""
+    """The requested share of the zone's CPU."""
 
 
 class ClusterSummary(NamedTuple):
-    """One moment."""
+    """The cluster at one time."""
 
     elapsed: float
     zones: list[Zone]
     nodes: int
     pods: int
-    """On nodes, those being bound included."""
+    """Assigned and assumed pods."""
     queues: dict[str, int]
     reasons: list[tuple[str, int]]
-    """Why pods wait: what most nodes were refused for, and how many pods that holds of."""
+    """The main reasons of pending pods, with the number of pods."""
     entries: list[RecentEvent]
     decisions: int
     placed: int
     evicted: int
     rate: float
-    """Decisions a second, while there were any to make."""
+    """Decisions per second of work."""
 
     @classmethod
-    def of(cls, stage: ScenarioRun, rate: float) -> ClusterSummary:
-        engine = stage.simulation.engine
-        recorder = stage.recorder
+    def of(cls, run: ScenarioRun, rate: float) -> ClusterSummary:
+        engine = run.simulation.engine
+        recorder = run.recorder
         return cls(
-            elapsed=stage.elapsed,
-            zones=_zones(engine.cluster.nodes, devices_taken(stage.simulation.api_server)),
+            elapsed=run.elapsed,
+            zones=_zones(engine.cluster.nodes, devices_taken(run.simulation.api_server)),
             nodes=len(engine.cluster.nodes),
             pods=len(engine.cluster.pods),
             queues=engine.queue_counts(),
-            reasons=_reasons(stage).most_common(_MOST),
-            entries=list(stage.feed.entries)[-_MOST:],
+            reasons=_reasons(run).most_common(_MAX_LINES),
+            entries=list(run.events.entries)[-_MAX_LINES:],
             decisions=recorder.decisions,
             placed=recorder.bindings,
             evicted=len(recorder.evictions),
@@ -65,7 +65,7 @@ class ClusterSummary(NamedTuple):
 
 
 def _zones(nodes: NodeTable, devices: dict[str, float]) -> list[Zone]:
-    columns = [nodes.resource(name) for name in _WATCHED]
+    columns = [nodes.resource(name) for name in _SHOWN_RESOURCES]
     fills: dict[str, dict[str, list[float]]] = {}
     cpu: dict[str, list[int]] = {}
     for info in sorted(nodes, key=lambda info: info.slot):
@@ -84,7 +84,7 @@ def _zones(nodes: NodeTable, devices: dict[str, float]) -> list[Zone]:
 
 
 def devices_taken(api_server: ApiServer) -> dict[str, float]:
-    """Of nodes that have devices, the part that claims hold."""
+    """By node with devices, the allocated share."""
     allocations = (claim.status.allocation for claim in api_server.all(api.ResourceClaim))
     held = Counter(result.pool for each in allocations if each is not None for result in each.devices.results)
     return {
@@ -94,10 +94,10 @@ def devices_taken(api_server: ApiServer) -> dict[str, float]:
     }
 
 
-def _reasons(stage: ScenarioRun) -> Counter[str]:
-    last_attempts = stage.recorder.last_attempts
+def _reasons(run: ScenarioRun) -> Counter[str]:
+    last_attempts = run.recorder.last_attempts
     found: Counter[str] = Counter()
-    for queued in stage.simulation.engine.queued_pods("active", "backoff", "unschedulable"):
+    for queued in run.simulation.engine.queued_pods("active", "backoff", "unschedulable"):
         last = last_attempts.get(queued.pod.uid)
         if last is not None and last.diagnosis is not None:
             found[last.diagnosis.main_reason] += 1

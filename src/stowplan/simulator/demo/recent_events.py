@@ -1,4 +1,4 @@
-"""What has happened lately, with what happens many times over told once."""
+"""Recent events; repeated events are merged."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from typing import NamedTuple
 
 from stowplan.framework import EmitEvent, Pod
 
-_KEPT = 50
-_LOOKED_AT = 6
-_MEANWHILE = 1.0
-"""Seconds within which the same is told once."""
+_MAX_EVENTS = 50
+_MERGED_EVENTS = 6
+_MERGE_SECONDS = 1.0
+"""Equal events among the last `_MERGED_EVENTS` within this time are merged."""
 
 
 class RecentEvent(NamedTuple):
-    """A line of the feed."""
+    """One line of the recent events."""
 
     time: float
     kind: str
     """Step, Placed, Refused or Evicted."""
-    whom: str
+    subject: str
     times: int
     note: str
 
     @property
     def text(self) -> str:
-        """What happened; when is for others to say."""
-        pods = f"{self.times} of {self.whom}" if self.times > 1 else self.whom
+        """The event without its time."""
+        pods = f"{self.times} of {self.subject}" if self.times > 1 else self.subject
         return self.note if self.kind == "Step" else f"{self.kind.lower()} {pods}{self.note}"
 
 
 class RecentEvents:
-    """Takes events and gives the latest lines."""
+    """Collects events and keeps the latest."""
 
     def __init__(self) -> None:
-        self.entries: deque[RecentEvent] = deque(maxlen=_KEPT)
+        self.entries: deque[RecentEvent] = deque(maxlen=_MAX_EVENTS)
         self.announcements: list[RecentEvent] = []
-        """What the scenario did, for those who read it all."""
+        """All steps of the scenario."""
 
     def announce(self, time: float, text: str) -> None:
         entry = RecentEvent(time, "Step", "", 1, text)
@@ -44,7 +44,7 @@ class RecentEvents:
         self.announcements.append(entry)
 
     def take(self, time: float, event: EmitEvent) -> None:
-        """An event that the scheduler emitted."""
+        """Add an event that the scheduler emitted."""
         if event.reason == "Scheduled":
             self._add(time, "Placed", event.regarding, "")
         elif event.reason == "Preempted" and event.related is not None:
@@ -53,15 +53,15 @@ class RecentEvents:
             self._add(time, "Refused", event.regarding, f": {event.note}")
 
     def _add(self, time: float, kind: str, pod: Pod, note: str) -> None:
-        whom = _name(pod)
-        for index in range(-1, -min(len(self.entries), _LOOKED_AT) - 1, -1):
+        subject = _name(pod)
+        for index in range(-1, -min(len(self.entries), _MERGED_EVENTS) - 1, -1):
             entry = self.entries[index]
-            if (entry.kind, entry.whom) == (kind, whom) and time - entry.time < _MEANWHILE:
-                self.entries[index] = RecentEvent(entry.time, kind, whom, entry.times + 1, note)
+            if (entry.kind, entry.subject) == (kind, subject) and time - entry.time < _MERGE_SECONDS:
+                self.entries[index] = RecentEvent(entry.time, kind, subject, entry.times + 1, note)
                 return
-        self.entries.append(RecentEvent(time, kind, whom, 1, note))
+        self.entries.append(RecentEvent(time, kind, subject, 1, note))
 
 
 def _name(pod: Pod) -> str:
-    """What pods are called together: numbered workloads of a sort share a name."""
+    """The name under which pods are merged: numbered workloads share a name."""
     return (pod.labels.get("app") or pod.name).rstrip("0123456789").removesuffix("-")

@@ -1,4 +1,4 @@
-"""The scenario: which nodes there are, what is applied when, and what else befalls the cluster."""
+"""The scenario: nodes, manifests with the time of their application, and failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKAGE = files(__package__)
 
 
 class _DemoData(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of what the scenario is made of."""
+    """Base of the scenario's structs."""
 
 
 class NodePool(_DemoData, frozen=True, kw_only=True):
@@ -32,11 +32,11 @@ class NodePool(_DemoData, frozen=True, kw_only=True):
     share: float
     node: dict[str, Any]
     devices: tuple[dict[str, Any], ...] = ()
-    """What a driver publishes of each of them."""
+    """Devices that a driver publishes for each node."""
 
 
 class Finish(_DemoData, frozen=True, kw_only=True):
-    """Objects that come to their end: so many of a kind, the oldest first."""
+    """Deletion of the oldest objects of a kind."""
 
     kind: str
     namespace: str
@@ -44,7 +44,7 @@ class Finish(_DemoData, frozen=True, kw_only=True):
 
 
 class Step(_DemoData, frozen=True, kw_only=True):
-    """Something that happens, once or several times."""
+    """A step, once or repeated."""
 
     at: float
     say: str
@@ -53,24 +53,24 @@ class Step(_DemoData, frozen=True, kw_only=True):
     apply: str = ""
     """Manifests to apply."""
     lift: str = ""
-    """A scheduling gate that is taken off all pods."""
+    """A scheduling gate to remove from all pods."""
     finish: Finish | None = None
     lose: int = 0
-    """How many nodes fail."""
+    """Number of nodes to delete."""
 
 
 class DemoScenario(_DemoData, frozen=True, kw_only=True):
     """The file `scenario.yaml`."""
 
     nodes: int
-    """The number of nodes that numbers of pods are meant for."""
+    """The number of nodes for which the numbers of pods are chosen."""
     seconds: float
     zones: tuple[str, ...]
     pools: tuple[NodePool, ...]
     steps: tuple[Step, ...]
 
     def make_slices(self, nodes: Iterable[api.Node]) -> Iterator[api.ResourceSlice]:
-        """The devices of these nodes."""
+        """The ResourceSlices of the nodes."""
         devices = {pool.name: pool.devices for pool in self.pools if pool.devices}
         for node in nodes:
             pool = node.metadata.labels[POOL]
@@ -78,7 +78,7 @@ class DemoScenario(_DemoData, frozen=True, kw_only=True):
                 yield _slice(node.metadata.name, devices[pool])
 
     def make_nodes(self, count: int) -> Iterator[api.Node]:
-        """So many nodes, of each pool its share, over all zones in turn."""
+        """Nodes by the shares of the pools, distributed over the zones."""
         counts = [round(count * pool.share) for pool in self.pools]
         counts[0] = max(count - sum(counts[1:]), 0)
         made = 0
@@ -93,7 +93,7 @@ def load_scenario() -> DemoScenario:
 
 
 def manifest_text(name: str, number: int) -> bytes:
-    """A file of manifests, for the n-th time that it is applied."""
+    """A manifest file for its n-th application."""
     return Template(_text(name)).substitute(n=number).encode()
 
 

@@ -1,4 +1,4 @@
-"""The scenario carried out: what is to happen is handed to the world, which does it in time."""
+"""Execution of a scenario: its steps are scheduled on the simulated API server."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from stowplan.simulator.manifests import load
 from stowplan.simulator.report import RunRecorder
 from stowplan.simulator.simulation import EPOCH, Simulation
 
-_SECONDS_TO_END = 1.0
-"""How long a pod takes to leave its node."""
+_GRACE_SECONDS = 1.0
+"""Time that a pod takes to terminate."""
 
 
 class ScenarioRun:
-    """A simulated cluster to which the scenario happens."""
+    """A simulated cluster that runs a scenario."""
 
     def __init__(self, scenario: DemoScenario, nodes: int, seed: int) -> None:
         self.scenario = scenario
         self.recorder = RunRecorder()
         self.simulation = Simulation(
-            default_configuration(), REGISTRY, seed=seed, observer=self.recorder, grace=_SECONDS_TO_END
+            default_configuration(), REGISTRY, seed=seed, observer=self.recorder, grace=_GRACE_SECONDS
         )
         self.recorder.attach(self.simulation.api_server)
-        self.feed = RecentEvents()
+        self.events = RecentEvents()
         self._scale = nodes / scenario.nodes
         api_server, admission = self.simulation.api_server, self.simulation.controllers.admission
         made = [api_server.put(admission.admit(node)) for node in scenario.make_nodes(nodes)]
@@ -51,7 +51,7 @@ class ScenarioRun:
 
     def _do(self, step: Step, number: int) -> None:
         if number == 1:
-            self.feed.announce(self.elapsed, step.say)
+            self.events.announce(self.elapsed, step.say)
         if step.apply:
             self._apply(step.apply, number)
         if step.lift:
@@ -67,7 +67,7 @@ class ScenarioRun:
         populate(simulation.api_server, simulation.controllers, self._scaled(manifests.objects))
 
     def _scaled(self, objects: Iterable[tuple[Any, Origin]]) -> Iterable[tuple[Any, Origin]]:
-        """The objects with as many pods as suit the size of the cluster."""
+        """The objects with numbers of pods scaled to the size of the cluster."""
         for item, origin in objects:
             spec = getattr(item, "spec", None)
             wanted = {
@@ -85,14 +85,14 @@ class ScenarioRun:
                 api_server.put(replace(pod, spec=replace(pod.spec, scheduling_gates=gates)))
 
     def _finish(self, finish: Finish) -> None:
-        """The oldest objects of a kind come to their end, and their pods with them."""
+        """Delete the oldest objects of a kind, and with them their pods."""
         api_server, kind = self.simulation.api_server, cast("type[api.Job]", api.KINDS[finish.kind].struct)
         found = (item for item in api_server.all(kind) if item.metadata.namespace == finish.namespace)
         for item in list(islice(found, finish.first)):
             api_server.delete(item)
 
     def _lose(self, count: int) -> None:
-        """Nodes fail, here and there."""
+        """Delete nodes, evenly distributed."""
         api_server = self.simulation.api_server
         nodes = list(api_server.all(api.Node))
         for node in nodes[:: max(1, len(nodes) // count)][:count]:

@@ -1,4 +1,4 @@
-"""The demo as people see it: a picture that changes, lines where there is no terminal, and a summary."""
+"""Rendering of the demo: a live view, plain lines without a terminal, and final tables."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from stowplan.simulator.report.report import SimulationReport
 from stowplan.simulator.report.tables import aligned, folded, summary_line
 
 _COLOURS = ("grey50", "blue", "cyan", "green", "green", "yellow", "yellow", "red")
-_GAP = 2
-_MOST_ROWS = 10
-"""Of cells in a zone; where they do not suffice, a cell stands for several nodes."""
-_FIXED = 6
-"""Lines that are always there: three headings, the legend, the queues, and the one that the cursor is in."""
-_FEWEST, _MOST = 3, 8
+_COLUMN_GAP = 2
+_MAX_CELL_ROWS = 10
+"""Rows of cells in a zone; a larger zone has several nodes per cell."""
+_FIXED_LINES = 6
+"""Three headings, the legend, the queues, and the line of the cursor."""
+_MIN_LIST_LINES, _MAX_LIST_LINES = 3, 8
 _MARKS = {"Step": ("▶", ">"), "Placed": ("+", "+"), "Refused": ("?", "?"), "Evicted": ("x", "x")}
 _STYLES = {"Step": "bold", "Placed": "green", "Refused": "yellow", "Evicted": "red"}
 
 
-def live_view(glimpse: ClusterSummary, width: int, height: int, *, ascii_only: bool = False) -> RenderableType:
-    """A picture for a terminal of so many columns and lines."""
-    picture, rows = _map(glimpse.zones, width, ascii_only)
-    lines = min(max((height - rows - _FIXED) // 2, _FEWEST), _MOST)
-    reasons = [f"{count:>6,}  {reason}" for reason, count in glimpse.reasons[:lines]]
-    entries = [_entry(entry, width, ascii_only) for entry in glimpse.entries[-lines:]]
+def live_view(summary: ClusterSummary, width: int, height: int, *, ascii_only: bool = False) -> RenderableType:
+    """The live view for a terminal of this size."""
+    picture, rows = _map(summary.zones, width, ascii_only)
+    lines = min(max((height - rows - _FIXED_LINES) // 2, _MIN_LIST_LINES), _MAX_LIST_LINES)
+    reasons = [f"{count:>6,}  {reason}" for reason, count in summary.reasons[:lines]]
+    entries = [_entry(entry, width, ascii_only) for entry in summary.entries[-lines:]]
     return Group(
-        _header(glimpse, width),
+        _header(summary, width),
         picture,
         _legend(ascii_only),
-        _queues(glimpse.queues),
+        _queues(summary.queues),
         Text("Pods wait because of", "bold"),
         *_padded((Text(_cut(reason, width)) for reason in reasons), lines),
         Text("Lately", "bold"),
@@ -43,29 +43,29 @@ def live_view(glimpse: ClusterSummary, width: int, height: int, *, ascii_only: b
     )
 
 
-def plain_line(glimpse: ClusterSummary) -> str:
-    """The same in a line, for logs."""
-    queues = ", ".join(f"{name} {count:,}" for name, count in glimpse.queues.items())
-    use = ", ".join(f"{zone.name} {zone.cpu:.0%}" for zone in glimpse.zones)
-    return f"{glimpse.elapsed:5.1f} s  {glimpse.pods:,} pods on {glimpse.nodes:,} nodes; {queues}; cpu {use}"
+def plain_line(summary: ClusterSummary) -> str:
+    """One line, for logs."""
+    queues = ", ".join(f"{name} {count:,}" for name, count in summary.queues.items())
+    use = ", ".join(f"{zone.name} {zone.cpu:.0%}" for zone in summary.zones)
+    return f"{summary.elapsed:5.1f} s  {summary.pods:,} pods on {summary.nodes:,} nodes; {queues}; cpu {use}"
 
 
-def final_lines(report: SimulationReport, glimpse: ClusterSummary, width: int | None) -> Iterator[Text]:
-    """What it came to, on lines of that width or of any."""
+def final_lines(report: SimulationReport, summary: ClusterSummary, width: int | None) -> Iterator[Text]:
+    """The summary at the end, wrapped to the width if given."""
     yield from folded(summary_line(report.summary), width)
-    rate = f"{glimpse.rate:,.0f} a second of work"
-    yield Text(f"{glimpse.decisions:,} decisions, {rate}, in {glimpse.elapsed:.0f} simulated seconds.")
-    if glimpse.reasons:
+    rate = f"{summary.rate:,.0f} a second of work"
+    yield Text(f"{summary.decisions:,} decisions, {rate}, in {summary.elapsed:.0f} simulated seconds.")
+    if summary.reasons:
         yield Text()
-        yield from aligned(["PODS", "WAIT BECAUSE OF"], ([f"{count:,}", reason] for reason, count in glimpse.reasons))
+        yield from aligned(["PODS", "WAIT BECAUSE OF"], ([f"{count:,}", reason] for reason, count in summary.reasons))
 
 
-def _header(glimpse: ClusterSummary, width: int) -> Text:
+def _header(summary: ClusterSummary, width: int) -> Text:
     parts = (
-        f"{glimpse.elapsed:4.1f} s",
-        f"{glimpse.pods:,} pods on {glimpse.nodes:,} nodes",
-        f"{glimpse.evicted:,} evicted",
-        f"{glimpse.rate:,.0f} decisions/s",
+        f"{summary.elapsed:4.1f} s",
+        f"{summary.pods:,} pods on {summary.nodes:,} nodes",
+        f"{summary.evicted:,} evicted",
+        f"{summary.rate:,.0f} decisions/s",
     )
     return Text(_cut(f"stowplan demo  {'  '.join(parts)}", width), "bold")
 
@@ -79,7 +79,7 @@ def _legend(ascii_only: bool) -> Text:
 
 
 def _marks(ascii_only: bool) -> tuple[str, str]:
-    """What stands for an empty node, and for nodes from less to more full."""
+    """The mark of an empty node, and marks by increasing fill."""
     return (".", "01234567") if ascii_only else ("·", "▁▂▃▄▅▆▇█")
 
 
@@ -92,13 +92,13 @@ def _queues(queues: dict[str, int]) -> Text:
 
 
 def _map(zones: list[Zone], width: int, ascii_only: bool) -> tuple[Table, int]:
-    """The zones side by side, a cell for each node; and how many lines that takes."""
-    grid = Table.grid(padding=(0, _GAP, 0, 0))
+    """The zones side by side with a cell for each node; and the number of lines."""
+    grid = Table.grid(padding=(0, _COLUMN_GAP, 0, 0))
     if not zones:
         return grid, 0
-    room = max(8, (width - 1) // len(zones) - _GAP)
+    room = max(8, (width - 1) // len(zones) - _COLUMN_GAP)
     most = max(len(list(chain(*zone.pools.values()))) for zone in zones)
-    share = -(-most // (room * _MOST_ROWS))
+    share = -(-most // (room * _MAX_CELL_ROWS))
     for _ in zones:
         grid.add_column(width=room, no_wrap=True)
     grid.add_row(*(Text(f"{zone.name}  cpu {zone.cpu:.0%}", "bold") for zone in zones))
@@ -113,7 +113,7 @@ def _map(zones: list[Zone], width: int, ascii_only: bool) -> tuple[Table, int]:
 
 
 def _cells(fills: list[float], share: int, room: int, ascii_only: bool) -> Text:
-    """One character a node: higher and warmer the fuller it is."""
+    """One character per node, by its fill."""
     text = Text()
     empty, levels = _marks(ascii_only)
     averages = [sum(part) / len(part) for part in (fills[i : i + share] for i in range(0, len(fills), share))]
@@ -135,7 +135,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _padded(lines: Iterable[Text], count: int) -> Iterator[Text]:
-    """Always as many lines, so that the picture does not jump."""
+    """A constant number of lines, so that the view does not jump."""
     shown = list(lines)
     yield from shown
     for _ in range(count - len(shown)):

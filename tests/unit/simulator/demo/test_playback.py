@@ -56,4 +56,4 @@ def test_events_reach_the_feed() -> None:
     demo = drive(Wall(), duration=1.0)
     glimpse = list(demo.frames(0.5))[-1]
     assert any(entry.kind == "Placed" for entry in glimpse.entries)
-    assert not demo.stage.simulation.api_server.events
+    assert not demo.run.simulation.api_server.events

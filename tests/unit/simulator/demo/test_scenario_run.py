@@ -72,7 +72,7 @@ def test_gates_hold_until_they_are_lifted() -> None:
 
 
 def test_every_step_is_announced_once(finished: ScenarioRun) -> None:
-    assert [entry.note for entry in finished.feed.announcements] == [step.say for step in finished.scenario.steps]
+    assert [entry.note for entry in finished.events.announcements] == [step.say for step in finished.scenario.steps]
 
 
 def test_the_seed_decides() -> None:

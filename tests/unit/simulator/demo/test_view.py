@@ -17,7 +17,7 @@ def stage() -> ScenarioRun:
     stage = ScenarioRun(load_scenario(), 90, 0)
     while stage.simulation.step() or stage.simulation.advance(EPOCH + 26.0):
         while stage.simulation.api_server.events:
-            stage.feed.take(stage.elapsed, stage.simulation.api_server.events.popleft())
+            stage.events.take(stage.elapsed, stage.simulation.api_server.events.popleft())
     return stage
 
 
