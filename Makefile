@@ -1,5 +1,5 @@
-# Every verb works on a fresh clone with make and Python >= 3.11 alone: the virtual environment is made when it is missing,
-# and brought up to date when pyproject.toml changes. Another interpreter: make setup PYTHON=python3.13
+# Every target works on a fresh clone with make and Python >= 3.11: the virtual environment is created if it is missing,
+# and updated when pyproject.toml changes. To use another interpreter: make setup PYTHON=python3.13
 
 PYTHON ?= python3
 VENV   := .venv
@@ -13,12 +13,12 @@ BINARIES := etcd kube-apiserver kube-scheduler kubectl helm
 .DEFAULT_GOAL := help
 .PHONY: help setup control-plane demo test soak check docs picture bench parity dist image manifests clean
 
-help:  ## list the verbs
+help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-setup: $(STAMP)  ## make .venv with stowplan (editable), the tests' and the linters' tools
+setup: $(STAMP)  ## create .venv with stowplan (editable) and the tools of tests and checks
 
-control-plane: $(STAMP)  ## build the real parts that tests use, kube-apiserver and the like, once, into ~/.cache; needs Go
+control-plane: $(STAMP)  ## build etcd, kube-apiserver, kube-scheduler, kubectl and helm once, into ~/.cache; needs Go
 	$(BIN)/python -m stowplan.testing build $(or $(ARGS),$(BINARIES))
 
 demo: $(LIGHT)  ## watch a scheduler fill a cluster, in under a minute; options in ARGS, e.g. ARGS="--speed 4"
@@ -28,41 +28,41 @@ test: $(STAMP)  ## run all tests, some files at a time (WORKERS); pytest options
 	@$(BIN)/python -m stowplan.testing build --if-possible $(BINARIES)
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
-soak: $(STAMP)  ## an hour of random faults on a real API server; STOWPLAN_SOAK_MINUTES for less or more
+soak: $(STAMP)  ## run an hour of random faults on a real API server; STOWPLAN_SOAK_MINUTES sets the time
 	@$(BIN)/python -m stowplan.testing build
 	$(BIN)/python -m tests.soak $(ARGS)
 
-check: $(STAMP)  ## formatting, lint, types, import levels, spelling
+check: $(STAMP)  ## check formatting, lint, types, import layers and spelling
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-docs: $(STAMP)  ## bring generated parts of the documentation up to date, check links, run every block
+docs: $(STAMP)  ## update generated parts of the documentation, check links, run every block
 	$(BIN)/python -m tests.docs
 	$(BIN)/pytest tests/docs $(ARGS)
 
-picture: $(STAMP)  ## draw the README's picture anew
+picture: $(STAMP)  ## redraw the README's picture
 	$(BIN)/python -m tests.docs picture
 
 bench: $(STAMP)  ## measure decisions; options in ARGS, e.g. ARGS=--json
 	$(BIN)/stowplan bench $(BENCH) $(ARGS)
 
-parity: $(STAMP)  ## compare outcomes with kube-scheduler's on 200 random workloads, half an hour; e.g. ARGS="--workloads 5"
+parity: $(STAMP)  ## compare outcomes with kube-scheduler on 200 random workloads, in half an hour; e.g. ARGS="--workloads 5"
 	@$(BIN)/python -m stowplan.testing build
 	$(BIN)/python -m tests.parity $(ARGS)
 
-dist: $(STAMP)  ## build the sdist and the wheel into dist/, the same bytes whoever builds them
+dist: $(STAMP)  ## build the sdist and the wheel reproducibly into dist/
 	rm -rf dist
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 1577836800)} \
 	  $(BIN)/python -m hatchling build
 
-image:  ## build the container image stowplan; takes docker, or another in DOCKER
+image:  ## build the container image stowplan with docker, or with the command in DOCKER
 	$(or $(DOCKER),docker) build -f deploy/Dockerfile -t stowplan .
 
-# The chart and the Kustomize base cannot reach outside their folders, so they have copies.
-manifests: $(STAMP)  ## renew what in deploy/ is made of something else: copies of the roles, the dashboard
+# The chart and the Kustomize base cannot read files outside their folders, so they have copies.
+manifests: $(STAMP)  ## update generated files of deploy/: copies of the roles, the dashboard
 	cp deploy/rbac.yaml deploy/kustomize/base/
 	cp deploy/rbac.yaml deploy/rbac-extender.yaml deploy/chart/files/
 	$(BIN)/python deploy/grafana/dashboard.py > deploy/grafana/stowplan.json
@@ -75,9 +75,9 @@ clean:  ## remove .venv, caches and build results
 $(STAMP): EXTRAS := [test,lint]
 $(STAMP) $(LIGHT): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-	  echo "stowplan needs Python 3.11 or newer; '$(PYTHON) --version' says: $$($(PYTHON) --version 2>&1 | head -n 1)"; \
-	  echo "Name another interpreter: make setup PYTHON=python3.12"; exit 1; } >&2
-	@test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	  echo "stowplan needs Python 3.11 or newer; '$(PYTHON) --version' prints: $$($(PYTHON) --version 2>&1 | head -n 1)"; \
+	  echo "Use another interpreter: make setup PYTHON=python3.12"; exit 1; } >&2
+	@test -x $(BIN)/python || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@echo "installing stowplan$(EXTRAS) into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.$(EXTRAS)'
 	@touch $@ $(LIGHT)

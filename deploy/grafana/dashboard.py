@@ -1,6 +1,6 @@
-"""Makes the Grafana dashboard, `stowplan.json`; `make manifests` runs it.
+"""Generates the Grafana dashboard, `stowplan.json`; `make manifests` runs it.
 
-A dashboard is a long text of mostly the same. What differs from panel to panel is in the tables below.
+The tables below have the differences between panels.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 SELECTOR = 'job=~"$job", pod=~"$pod"'
-OURS = '{__name__=~"scheduler_pending_pods|stowplan_extender_requests_in_flight"'
-"""What every scheduler and every extender tells, by which they are found."""
+DISCOVERY = '{__name__=~"scheduler_pending_pods|stowplan_extender_requests_in_flight"'
+"""Metrics of every scheduler and every extender, used to find them."""
 WIDTH, HEIGHT = 8, 8
 ACROSS = 24
 
 
 class Panel(NamedTuple):
-    """A graph: its queries by legend. `@` in a query stands for the selector of what is looked at."""
+    """A graph: its queries by legend. `@` in a query is replaced by SELECTOR."""
 
     title: str
     unit: str
@@ -35,37 +35,37 @@ def quantiles(metric: str, by: str = "", where: str = "") -> dict[str, str]:
 
 
 def rate(metric: str, by: str) -> dict[str, str]:
-    """How often a second, by a label."""
+    """Rate per second, by a label."""
     return {f"{{{{{by}}}}}": f"sum by ({by}) (rate({metric}{{@}}[$__rate_interval]))"}
 
 
 ROWS: dict[str, tuple[Panel, ...]] = {
     "Pods": (
-        Panel("Attempts", "ops", rate("scheduler_schedule_attempts_total", "result"), "Attempts a second, by result."),
+        Panel("Attempts", "ops", rate("scheduler_schedule_attempts_total", "result"), "Attempts per second by result."),
         Panel("Pending pods", "short", {"{{queue}}": "sum by (queue) (scheduler_pending_pods{@})"}, "By queue."),
         Panel(
             "Unschedulable pods",
             "short",
             {"{{plugin}}": "sum by (plugin) (scheduler_unschedulable_pods{@})"},
-            "By the plugins that rejected them; a pod counts for each.",
+            "By rejecting plugin; a pod counts for each of them.",
         ),
         Panel(
             "Time until a pod is bound",
             "s",
             quantiles("scheduler_pod_scheduling_sli_duration_seconds"),
-            "From when it was first ready to be tried.",
+            "From entering the queue, without gated time.",
         ),
-        Panel("Attempts that a pod takes", "short", quantiles("scheduler_pod_scheduling_attempts")),
-        Panel("Into the queues", "ops", rate("scheduler_queue_incoming_pods_total", "event"), "By what brought them."),
+        Panel("Attempts per pod", "short", quantiles("scheduler_pod_scheduling_attempts")),
+        Panel("Incoming pods", "ops", rate("scheduler_queue_incoming_pods_total", "event"), "By event."),
     ),
     "Decisions": (
         Panel(
-            "An attempt",
+            "Attempt duration",
             "s",
             quantiles("scheduler_scheduling_attempt_duration_seconds", "result"),
-            "From its begin to its end, the binding included.",
+            "Including binding.",
         ),
-        Panel("A decision", "s", quantiles("scheduler_scheduling_algorithm_duration_seconds")),
+        Panel("Decision duration", "s", quantiles("scheduler_scheduling_algorithm_duration_seconds")),
         Panel(
             "Extension points, p99",
             "s",
@@ -85,48 +85,48 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             },
         ),
         Panel("Waiting at Permit", "s", quantiles("scheduler_permit_wait_duration_seconds")),
-        Panel("Plugins asked", "ops", rate("scheduler_plugin_evaluation_total", "plugin")),
+        Panel("Plugin evaluations", "ops", rate("scheduler_plugin_evaluation_total", "plugin")),
     ),
     "Preemption": (
         Panel(
-            "Looked into",
+            "Preemption attempts",
             "ops",
             {"attempts": "sum(rate(scheduler_preemption_attempts_total{@}[$__rate_interval]))"},
         ),
-        Panel("Victims", "short", quantiles("scheduler_preemption_victims"), "Of one preemption."),
-        Panel("Carried out", "ops", rate("scheduler_preemption_goroutines_execution_total", "result")),
+        Panel("Victims", "short", quantiles("scheduler_preemption_victims"), "Per preemption."),
+        Panel("Preemptions", "ops", rate("scheduler_preemption_goroutines_execution_total", "result")),
     ),
-    "Extenders that are asked": (
+    "Calls to extenders": (
         Panel(
-            "A call",
+            "Call duration",
             "s",
             quantiles("stowplan_extender_call_duration_seconds", "verb"),
         ),
         Panel("Calls", "ops", rate("stowplan_extender_call_duration_seconds_count", "result")),
         Panel(
-            "Not asked at present",
+            "Circuit open",
             "short",
             {"{{extender}} {{verb}}": "max by (extender, verb) (stowplan_extender_circuit_open{@})"},
-            "Since they did not answer.",
+            "Not called after repeated failures.",
         ),
     ),
-    "The extender": (
+    "Extender": (
         Panel("Requests", "reqps", rate("stowplan_extender_requests_total", "verb")),
-        Panel("Time to answer", "s", quantiles("stowplan_extender_request_duration_seconds", "verb")),
+        Panel("Request duration", "s", quantiles("stowplan_extender_request_duration_seconds", "verb")),
         Panel("Nodes rejected", "ops", rate("stowplan_extender_rejected_nodes_total", "reason"), "By reason."),
-        Panel("Without an answer of the plugins", "ops", rate("stowplan_extender_errors_total", "verb")),
+        Panel("Plugin errors", "ops", rate("stowplan_extender_errors_total", "verb")),
         Panel(
-            "Reservations held",
+            "Reservations",
             "short",
             {"{{plugin}}": "sum by (plugin) (stowplan_extender_reservations{@})"},
             "For pods that are not bound yet.",
         ),
-        Panel("Known nodes", "short", {"{{pod}}": "max by (pod) (stowplan_extender_cache_nodes{@})"}),
+        Panel("Cached nodes", "short", {"{{pod}}": "max by (pod) (stowplan_extender_cache_nodes{@})"}),
     ),
-    "The process": (
-        Panel("Known objects", "short", {"{{type}}": "max by (type) (scheduler_cache_size{@})"}),
+    "Process": (
+        Panel("Cached objects", "short", {"{{type}}": "max by (type) (scheduler_cache_size{@})"}),
         Panel(
-            "Holds the lease",
+            "Leader",
             "short",
             {"{{pod}}": "max by (pod) (leader_election_master_status{@})"},
             "1 for one replica.",
@@ -147,7 +147,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
 
 
 def variable(name: str, query: str) -> dict[str, Any]:
-    """Something to choose in the dashboard: several values of a label, or all."""
+    """A dashboard variable: one, several or all values of a label."""
     return {
         "name": name,
         "type": "query",
@@ -212,8 +212,8 @@ def dashboard() -> dict[str, Any]:
         "templating": {
             "list": [
                 {"name": "datasource", "type": "datasource", "query": "prometheus"},
-                variable("job", f"label_values({OURS}}}, job)"),
-                variable("pod", f'label_values({OURS}, job=~"$job"}}, pod)'),
+                variable("job", f"label_values({DISCOVERY}}}, job)"),
+                variable("pod", f'label_values({DISCOVERY}, job=~"$job"}}, pod)'),
             ]
         },
         "panels": list(panels()),
@@ -221,7 +221,7 @@ def dashboard() -> dict[str, Any]:
 
 
 def text() -> str:
-    """As JSON, with a line for each panel, so that a change shows where it was made."""
+    """The dashboard as JSON, one line per panel, for readable diffs."""
     whole = dashboard()
     lines = ",\n  ".join(json.dumps(panel) for panel in whole.pop("panels"))
     return f'{json.dumps(whole, indent=1)[:-2]},\n "panels": [\n  {lines}\n ]\n}}\n'

@@ -229,9 +229,9 @@ def test_nothing_runs_as_root_or_writes_to_the_image(chart: Render) -> None:
         ),
         (
             {"mode": "extender", "plugins": LOADED, "extender": {"config": {"serving": {"port": 80}}}},
-            "extender.config.serving.port: give extender.port",
+            "extender.config.serving.port: set extender.port",
         ),
-        ({"mode": "extender"}, "an extender without plugins has nothing to say"),
+        ({"mode": "extender"}, "an extender needs at least one plugin"),
         ({"mode": "extender", "extender": {"tls": {"enabled": True}}}, "wants existingSecret or certManager.enabled"),
         (
             {

@@ -12,7 +12,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* What is wanted: "scheduler" and "extender", each or both. */}}
+{{- /* Whether a component, "scheduler" or "extender", runs in this mode. */}}
 {{- define "stowplan.runs" -}}
 {{- if or (eq .root.Values.mode .component) (eq .root.Values.mode "both") }}true{{ end }}
 {{- end }}
@@ -68,15 +68,15 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end }}
 
-{{- /* Whether replicas of the extender elect one that answers, since it alone knows what it promised. At 127.0.0.1 of a
-kube-scheduler there is no choice whom to ask. */}}
+{{- /* Whether replicas of the extender elect a leader, which alone keeps reservations. On 127.0.0.1 each kube-scheduler
+reaches one replica only. */}}
 {{- define "stowplan.extenderElects" -}}
 {{- with .Values.extender }}
 {{- if and .bind (eq .kind "Deployment") (not .hostNetwork) }}true{{ end }}
 {{- end }}
 {{- end }}
 
-{{- /* The secret with the extender's certificate; empty where it speaks plain HTTP. */}}
+{{- /* The secret with the extender's certificate; empty for plain HTTP. */}}
 {{- define "stowplan.tlsSecret" -}}
 {{- with .Values.extender.tls }}
 {{- if .enabled }}

@@ -1,4 +1,4 @@
-{{- /* Where the code of plugins comes from; empty where there is none but what the image has. */}}
+{{- /* Source of the plugins' code; empty if it is only in the image. */}}
 {{- define "stowplan.pluginSource" -}}
 {{- with .Values.plugins }}
 {{- $sources := compact (list (ternary "files" "" (gt (len .files) 0)) (ternary "existingConfigMap" "" (ne .existingConfigMap "")) (ternary "layer" "" (ne .layer.image ""))) }}
@@ -9,7 +9,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* A --plugin flag each: file.py:Class is a file of the mounted folder, anything else is importable. */}}
+{{- /* One --plugin flag per plugin: file.py:Class is a file of the mounted folder, others are importable. */}}
 {{- define "stowplan.pluginArgs" -}}
 {{- range .Values.plugins.load }}
 {{- if and (contains ".py:" .) (not (hasPrefix "/" .)) }}
@@ -40,7 +40,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* What both components' pods have in common before their containers. */}}
+{{- /* Fields of both components' pods before their containers. */}}
 {{- define "stowplan.podSpec" -}}
 {{- $values := index .root.Values .component }}
 serviceAccountName: {{ include "stowplan.serviceAccount" . }}
@@ -84,7 +84,7 @@ labels: {{- include "stowplan.labels" . | nindent 2 }}
   {{- toYaml . | nindent 2 }}
 {{- end }}
 annotations:
-  # Pods read their configuration and plugins once, when they start: a change makes new ones.
+  # Pods read their configuration and plugins at startup: a change must restart them.
   checksum/config: {{ toYaml (list .root.Values.plugins (omit $values "podAnnotations" "replicas")) | sha256sum }}
 {{- with $values.podAnnotations }}
   {{- toYaml . | nindent 2 }}
