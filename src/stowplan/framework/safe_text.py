@@ -13,7 +13,7 @@ def shown(value: object) -> str:
 
 def raised(problem: BaseException) -> str:
     """A phrase for an exception, such as `raised ValueError: text`."""
-    return f"raised {type(problem).__name__}: {_text(str, problem, '(it cannot say what)')}"
+    return f"raised {type(problem).__name__}: {_text(str, problem, '(no text)')}"
 
 
 def _text(how: Callable[[Any], str], value: object, otherwise: str) -> str:

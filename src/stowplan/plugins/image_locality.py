@@ -15,8 +15,8 @@ from stowplan.plugins.base import InTreePlugin
 
 NAME = "ImageLocality"
 MEBIBYTE = 1024 * 1024
-LEAST = 23 * MEBIBYTE
-MOST_PER_CONTAINER = 1000 * MEBIBYTE
+MIN_BYTES = 23 * MEBIBYTE
+MAX_BYTES_PER_CONTAINER = 1000 * MEBIBYTE
 
 
 def normalized_image_name(name: str) -> str:
@@ -34,7 +34,7 @@ class PodImages:
         containers = (*spec.init_containers, *spec.containers)
         references = [c.image for c in containers] + [v.image.reference for v in spec.volumes if v.image is not None]
         self.images = tuple(normalized_image_name(reference) for reference in references)
-        self.most = MOST_PER_CONTAINER * len(containers)
+        self.most = MAX_BYTES_PER_CONTAINER * len(containers)
 
 
 class ImageLocality(InTreePlugin):
@@ -74,10 +74,10 @@ class ImageLocality(InTreePlugin):
             sizes[image.slot_array()] += self._scaled(image.size, len(image.slots))
         # Sums and products are exact in a float, and the quotient is at most 100.
         total: Floats = np.minimum(sizes[nodes.index], wanted.most)
-        np.maximum(total, LEAST, out=total)
-        total -= LEAST
+        np.maximum(total, MIN_BYTES, out=total)
+        total -= MIN_BYTES
         total *= 100.0
-        total /= wanted.most - LEAST
+        total /= wanted.most - MIN_BYTES
         return total.astype(np.int64)
 
     def _wanted(self, template: fwk.PodTemplate) -> PodImages:
@@ -91,4 +91,4 @@ class ImageLocality(InTreePlugin):
 
 def _score(size: int, most: int) -> int:
     """0 to 100, linear in the size of the present images between the two thresholds."""
-    return 100 * (min(max(size, LEAST), most) - LEAST) // (most - LEAST)
+    return 100 * (min(max(size, MIN_BYTES), most) - MIN_BYTES) // (most - MIN_BYTES)

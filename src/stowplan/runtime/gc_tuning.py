@@ -1,18 +1,19 @@
-"""The garbage collector in a process that schedules."""
+"""Garbage collector settings for a process that schedules."""
 
 from __future__ import annotations
 
 import gc
 
-YOUNG, MIDDLE, OLD = 50_000, 20, 100
-"""Allocations before the youngest generation is looked at, and how many rounds of it before the older ones are."""
+GC_THRESHOLDS = (50_000, 20, 100)
+"""Allocations before the youngest generation is collected, and collections of it before the next older generation
+is."""
 
 
 def settle_heap() -> None:
-    """Call once the cluster is loaded: it stays, so the collector need not walk it again and again.
+    """Call once the cluster is loaded. The cache stays, so the collector does not have to traverse it.
 
-    Decisions make hardly any cycles, hence the young generation may grow larger than the default of some hundreds.
+    Decisions create few reference cycles, so the young generation may grow beyond the default.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG, MIDDLE, OLD)
+    gc.set_threshold(*GC_THRESHOLDS)

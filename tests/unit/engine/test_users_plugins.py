@@ -179,7 +179,7 @@ def test_an_answer_that_cannot_be_shown_is_told_of_as_far_as_it_can(point: str) 
 @pytest.mark.parametrize(
     ("problem", "told"),
     [
-        (UnspeakableError(), "raised UnspeakableError: (it cannot say what)"),
+        (UnspeakableError(), "raised UnspeakableError: (no text)"),
         (asyncio.CancelledError("enough"), "raised CancelledError: enough"),
         (SystemExit(3), "raised SystemExit: 3"),
     ],

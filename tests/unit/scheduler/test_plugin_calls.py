@@ -89,7 +89,7 @@ async def takes_long() -> None:
             takes_an_argument,
             "raised TypeError: takes_an_argument() missing 1 required positional argument: 'argument'",
         ),
-        (raises_unspeakably, "raised UnspeakableError: (it cannot say what)"),
+        (raises_unspeakably, "raised UnspeakableError: (no text)"),
         (raises_beyond_exceptions, "raised CancelledError: never mind"),
     ],
 )

@@ -39,12 +39,12 @@ class AffinityScorer(TemplateSums):
         return [domains for _, domains in self.own]
 
     def find_others(self) -> list[DomainCounts]:
-        heard = [
+        matching = [
             (self.hard_weight if kind.required else kind.weight, (kind, live))
             for kind, live in self.pod_class.weighed_by
             if not kind.required or self.hard_weight > 0
         ]
-        self.others = [(weight, domains) for weight, entry in heard for domains in self.carriers([entry])]
+        self.others = [(weight, domains) for weight, entry in matching for domains in self.carriers([entry])]
         return [domains for _, domains in self.others]
 
     def weighing(self) -> Weighted:

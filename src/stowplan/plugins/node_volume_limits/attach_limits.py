@@ -14,7 +14,7 @@ from stowplan.framework import Mask, NodeInfo, Slots
 from stowplan.plugins.node_volume_limits.attachable import attachable_volumes
 
 UNLIMITED = 1 << 40
-UNSURE = 1 << 32
+UNKNOWN_VOLUME_COUNT = 1 << 32
 """Count for a volume whose lookup may fail, so that the node is checked exactly."""
 
 
@@ -49,7 +49,7 @@ class AttachLimits:
         check."""
         self._used.refresh()
         bound = self._used.values + self._attached_at_most()
-        doubt: Mask = bound >= UNSURE
+        doubt: Mask = bound >= UNKNOWN_VOLUME_COUNT
         columns = self._limit_columns()
         for driver in new.keys() & columns.keys():
             doubt |= bound + new[driver] > columns[driver]
@@ -112,5 +112,5 @@ def _used_by_pods(info: NodeInfo) -> int:
     for pod in info.pods.values():
         for volume in attachable_volumes(pod.template):
             source = volume.persistent_volume_claim
-            used += 1 if source is not None and source.claim_name else UNSURE
+            used += 1 if source is not None and source.claim_name else UNKNOWN_VOLUME_COUNT
     return used

@@ -13,7 +13,7 @@ from stowplan.framework import Code, Nodes, Normalizer, Plugin, Scores, Status, 
 from stowplan.framework.safe_text import shown
 from stowplan.runtime.points.cycle_error import CycleError, failed_at
 
-LARGEST: Final = sys.float_info.max
+MAX_FLOAT: Final = sys.float_info.max
 """Numbers between this and its negative are finite; NaN and the infinities are not."""
 
 BEYOND_64_BITS: Final = 2.0**63
@@ -32,7 +32,7 @@ def real(value: object) -> float | None:
             value = int(value) if isinstance(value, Integral) else float(value)
         except Exception:  # Too large, or a class of the plugin that raises.
             return None
-    return value if -LARGEST <= value <= LARGEST else None
+    return value if -MAX_FLOAT <= value <= MAX_FLOAT else None
 
 
 def unexpected(point: str, answer: object, expected: str) -> Status:
@@ -87,7 +87,7 @@ class ScoreChecks:
         number = answer if type(answer) in (float, int) else self._number(answer)
         if self._plugin.score_range is not None:
             number = self._mapped(number, self._plugin.score_range)
-        if not -LARGEST <= number <= LARGEST:
+        if not -MAX_FLOAT <= number <= MAX_FLOAT:
             raise self.failure("score", unexpected("score", answer, "a number"))
         if not self._is_fractional:
             number = int(number)

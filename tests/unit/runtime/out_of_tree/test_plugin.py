@@ -262,7 +262,7 @@ def raise_(problem: BaseException) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("problem", "text"),
     [
-        (UnspeakableError(), "raised UnspeakableError: (it cannot say what)"),
+        (UnspeakableError(), "raised UnspeakableError: (no text)"),
         (asyncio.CancelledError("enough"), "raised CancelledError: enough"),
         (SystemExit(2), "raised SystemExit: 2"),
         (GeneratorExit(), "raised GeneratorExit: "),
