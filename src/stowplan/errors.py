@@ -11,6 +11,7 @@ and the path inside it, and the command line prints it without a traceback.
     └── PluginError     a plugin that cannot be found, built or registered
 """
 
+import os
 from collections.abc import Iterable
 
 
@@ -32,3 +33,13 @@ class InputError(StowplanError):
 
 class PluginError(StowplanError):
     """A plugin that cannot be found, built or registered."""
+
+
+def os_error_text(error: OSError) -> str:
+    """The system's words for an error, without errno, file name and the words that event loops put in their place.
+
+    Errors of name resolution and of OpenSSL are OSErrors whose errno is not the system's.
+    """
+    if error.errno is None or type(error).__module__ != "builtins":
+        return error.strerror or str(error)
+    return os.strerror(error.errno)

@@ -1,7 +1,6 @@
 """Requests to the API server: lists, watches and the rare calls. What is written in bulk goes through `lean`."""
 
 import asyncio
-import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -14,6 +13,7 @@ import aiohttp
 from stowplan.cluster.connection import Connection, LoginMethod
 from stowplan.cluster.errors import ApiError, ConnectionFailedError, UntrustedServerError, parse_retry_after
 from stowplan.cluster.ratelimit import TokenBucket
+from stowplan.errors import os_error_text
 
 _RETRIES = 10
 """How often a request is sent again because the server asks to come back later."""
@@ -184,7 +184,7 @@ class Client:
         if isinstance(error, TimeoutError):
             return ConnectionFailedError(f"{server}: no answer in time")
         if isinstance(error, aiohttp.ClientConnectorError):
-            return ConnectionFailedError(f"{server}: {_why(error.os_error)}")
+            return ConnectionFailedError(f"{server}: {os_error_text(error.os_error)}")
         if isinstance(error, aiohttp.ClientHttpProxyError):  # whose own text has the proxy's URL, with the password
             return ConnectionFailedError(f"{server}: the proxy refuses: {error.status} {error.message}")
         return ConnectionFailedError(f"{server}: {' '.join(str(error).split()) or type(error).__name__}")
@@ -196,13 +196,6 @@ def _drop(reply: aiohttp.ClientResponse) -> None:
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
     reply.close()
-
-
-def _why(error: OSError) -> str:
-    """In the system's own words, which asyncio hides behind those of its own."""
-    if error.errno is None or isinstance(error, socket.gaierror | ssl.SSLError):
-        return error.strerror or str(error)
-    return os.strerror(error.errno)
 
 
 def _asked_to_wait(reply: aiohttp.ClientResponse) -> float | None:

@@ -56,7 +56,7 @@ def _load_authorities(context: ssl.SSLContext, pem: bytes, where: str) -> None:
     try:
         context.load_verify_locations(cadata=text)
     except (ssl.SSLError, ValueError) as error:
-        raise CredentialsError(f"{where}: no PEM certificates: {_why(error)}") from error
+        raise CredentialsError(f"{where}: no PEM certificates: {pem_error_text(error)}") from error
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: Certificate) -> None:
@@ -68,7 +68,9 @@ def _load_certificate(context: ssl.SSLContext, certificate: Certificate) -> None
         try:
             context.load_cert_chain(chain, key, password=_no_password)
         except (ssl.SSLError, ValueError, OSError) as error:
-            raise CredentialsError(f"{certificate.where}: unusable certificate or key: {_why(error)}") from error
+            raise CredentialsError(
+                f"{certificate.where}: unusable certificate or key: {pem_error_text(error)}"
+            ) from error
 
 
 def _no_password() -> str:
@@ -76,7 +78,8 @@ def _no_password() -> str:
     raise ValueError("the key is encrypted")
 
 
-def _why(error: Exception) -> str:
+def pem_error_text(error: Exception) -> str:
+    """OpenSSL's reason to refuse a certificate or a key."""
     if isinstance(error, ssl.SSLError):
         return (error.reason or "not in PEM format").replace("_", " ").lower()
     return str(error)

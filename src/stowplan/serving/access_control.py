@@ -1,4 +1,7 @@
-"""Letting visitors in, or not."""
+"""Authentication and authorization of requests.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/filters/authentication.go, authorization.go
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _UNAUTHORIZED = status_page(401, "Unauthorized", "Unauthorized")
 
 
 class AccessControl:
-    """First who it is, then what they may do."""
+    """Authenticates a client, then authorizes its request."""
 
     def __init__(
         self,
@@ -36,18 +39,18 @@ class AccessControl:
     async def refusal(
         self, method: str, path: str, authorization: str, certificate: Mapping[str, Any] | None
     ) -> Page | None:
-        """What to answer instead of what was asked for; None for a visitor who is let in."""
+        """The response to a request that is refused; None for one that is allowed."""
         user = await self._authenticator.authenticate(certificate, authorization)
         if user is None:
             return _UNAUTHORIZED
         verb = method.lower()
         try:
-            verdict = await self._authorizer.authorize(user, verb, path)
+            decision = await self._authorizer.authorize(user, verb, path)
         except StowplanError as error:
             log.error(error, "Unable to authorize the request", user=user.name, path=path)
             return Page(500, f"Internal Server Error: {quote(path)}: {error}\n".encode())
-        if verdict.allowed:
+        if decision.allowed:
             return None
-        reason = f": {verdict.reason}" if verdict.reason else ""
+        reason = f": {decision.reason}" if decision.reason else ""
         message = f"forbidden: User {quote(user.name)} cannot {verb} path {quote(path)}{reason}"
         return status_page(403, "Forbidden", message, details={})

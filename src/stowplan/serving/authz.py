@@ -1,4 +1,7 @@
-"""What a visitor may do: some paths are open to all, some groups may do anything, the rest the API server decides."""
+"""Authorization: always-allowed paths, always-allowed groups, and SubjectAccessReview for everything else.
+
+Upstream: k8s.io/apiserver/pkg/authorization/authorizerfactory/delegating.go
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ import msgspec
 from stowplan.config.options import AccessOptions
 from stowplan.observe.access_metrics import AccessMetrics
 from stowplan.serving.authn import UserInfo
-from stowplan.serving.reviews import ApiClient, Review, ReviewCache, ask
+from stowplan.serving.reviews import ApiClient, Review, ReviewCache, create_review
 
 _PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _MASTERS = "system:masters"
 
 
 class Authorization(NamedTuple):
-    """Whether somebody may do something, and why not if that is known."""
+    """Whether a request is allowed, and the reason if it is not."""
 
     allowed: bool
     reason: str = ""
@@ -34,7 +37,7 @@ class _SubjectAccessReview(msgspec.Struct, frozen=True):
 
 
 class Authorizer:
-    """Decides what visitors may do. Without a client, nobody may do what is not open to all."""
+    """Decides about requests. Without a client, only always-allowed paths and groups are allowed."""
 
     def __init__(self, client: ApiClient | None, options: AccessOptions, metrics: AccessMetrics) -> None:
         self._client = client
@@ -42,20 +45,20 @@ class Authorizer:
         self._metrics = metrics
         self._open = frozenset(path for path in options.open_paths if not path.endswith("*"))
         self._open_below = tuple(path[:-1] for path in options.open_paths if path.endswith("*"))
-        self._known = ReviewCache[bytes, Authorization]()
+        self._cache = ReviewCache[bytes, Authorization]()
         self._review = Review(_PATH, metrics.access_reviews, metrics.access_review_duration)
 
     async def authorize(self, user: UserInfo, verb: str, path: str) -> Authorization:
-        """Raises StowplanError where the API server cannot be asked."""
+        """Raises StowplanError if the review fails."""
         began = monotonic()
         result = "error"
         try:
-            verdict = await self._decide(user, verb, path)
-            result = "allowed" if verdict.allowed else "no-opinion"
+            decision = await self._decide(user, verb, path)
+            result = "allowed" if decision.allowed else "no-opinion"
         finally:
             self._metrics.authorizations.series(result).add()
             self._metrics.authorization_duration.series(result).observe(monotonic() - began)
-        return verdict
+        return decision
 
     async def _decide(self, user: UserInfo, verb: str, path: str) -> Authorization:
         if _MASTERS in user.groups or path in self._open or path.startswith(self._open_below):
@@ -64,7 +67,7 @@ class Authorizer:
             return Authorization(False)
         spec = _spec(user, verb, path)
         key = msgspec.json.encode(spec)
-        found = self._known.get(key)
+        found = self._cache.get(key)
         if found is not None:
             return found[0]
         body = {
@@ -73,10 +76,10 @@ class Authorizer:
             "metadata": {"creationTimestamp": None},
             "spec": spec,
         }
-        status = (await ask(self._client, self._review, body, _SubjectAccessReview)).status
-        verdict = Authorization(status.allowed and not status.denied, status.reason)
-        self._known.put(key, verdict, self._options.allowed_ttl if verdict.allowed else self._options.denied_ttl)
-        return verdict
+        status = (await create_review(self._client, self._review, body, _SubjectAccessReview)).status
+        decision = Authorization(status.allowed and not status.denied, status.reason)
+        self._cache.put(key, decision, self._options.allowed_ttl if decision.allowed else self._options.denied_ttl)
+        return decision
 
 
 def _spec(user: UserInfo, verb: str, path: str) -> dict[str, Any]:

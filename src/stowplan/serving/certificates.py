@@ -1,4 +1,7 @@
-"""The server's own certificate, and the authorities whose client certificates it believes."""
+"""The serving certificate and the client CA, reloaded when their files change.
+
+Upstream: k8s.io/apiserver/pkg/server/dynamiccertificates, k8s.io/apiserver/pkg/server/options/serving.go
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,14 @@ from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
 from stowplan import logs
+from stowplan.cluster.tls import pem_error_text
 from stowplan.config.options import ServingOptions
-from stowplan.errors import ConfigError
+from stowplan.errors import ConfigError, os_error_text
 from stowplan.serving.self_signed import make_self_signed
 
 log = logs.get(__name__)
 
-_PAIR = "kube-scheduler"
+_PAIR_NAME = "kube-scheduler"
 _OPEN_FILES = Path("/proc/self/fd")
 _VERSIONS = {
     "VersionTLS10": ssl.TLSVersion.TLSv1,
@@ -35,10 +39,10 @@ class _Pair(NamedTuple):
 
 
 class FollowingContext(ssl.SSLContext):
-    """What a server listens with: every connection is spoken with the context that is current when it comes.
+    """The context of a listener: each new connection uses the context that is current at that time.
 
-    OpenSSL can add to the authorities that a context trusts, but takes none away, and a context goes on with the
-    sessions that it has once granted. So there is a new context for every change, and those of open connections stay.
+    OpenSSL cannot remove trusted authorities from a context, and a context resumes the sessions that it issued. So
+    every change makes a new context; open connections keep theirs.
     """
 
     current: ssl.SSLContext
@@ -51,15 +55,15 @@ class FollowingContext(ssl.SSLContext):
         server_hostname: str | bytes | None = None,
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:
-        """Event loops call this once for every connection."""
+        """Called by event loops once per connection."""
         return self.current.wrap_bio(incoming, outgoing, server_side, server_hostname, session)
 
 
 class ServerTLS:
-    """A TLS context for the server, kept up to date with the files that it was made of."""
+    """The server's TLS context, kept up to date with its files."""
 
     def __init__(self, options: ServingOptions, client_ca_file: str = "") -> None:
-        """Raises ConfigError where certificates cannot be had."""
+        """Raises ConfigError if a certificate cannot be read or written."""
         self._options = options
         self._files = _find_pair(options)
         self._client_ca_file = client_ca_file
@@ -73,14 +77,14 @@ class ServerTLS:
         self.context.current = _make(options, self._pair, self._authorities)
 
     def trust_clients(self, authorities: str) -> None:
-        """Ask clients for certificates, and believe those that these authorities (PEM) signed, and no others."""
+        """Request client certificates, and accept those that these authorities (PEM) signed."""
         self._switch(self._pair, authorities)
 
     def reload(self) -> None:
-        """Read files again that have changed. What cannot be read is left as it was."""
-        for again in (self._reload_pair, self._reload_authorities):
+        """Read the files again. A file that cannot be read leaves the context as it is."""
+        for reload in (self._reload_pair, self._reload_authorities):
             try:
-                again()
+                reload()
             except ConfigError as error:
                 log.error(error, "Failed to reload certificates, the old ones stay in use")
 
@@ -111,23 +115,23 @@ def _make(options: ServingOptions, pair: _Pair, authorities: str | None) -> ssl.
         with _file_of(pair.certificate) as certificate, _file_of(pair.key) as key:
             context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
-        raise ConfigError(f"{pair.where}: {_why(error)}") from error
+        raise ConfigError(f"{pair.where}: {_text(error)}") from error
     if authorities is not None:
         try:
             context.load_verify_locations(cadata=authorities)
         except (ssl.SSLError, ValueError) as error:
-            raise ConfigError(f"client authorities: {_why(error)}") from error
+            raise ConfigError(f"client authorities: {_text(error)}") from error
         context.verify_mode = ssl.CERT_OPTIONAL
     return context
 
 
 def _find_pair(options: ServingOptions) -> tuple[str, str] | None:
-    """The files with certificate and key; None where they are to be made up in memory."""
+    """The files of certificate and key; None for a pair in memory."""
     if options.certificate_file:
         return options.certificate_file, options.key_file
     if not options.directory:
         return None
-    certificate, key = (Path(options.directory, f"{_PAIR}.{suffix}") for suffix in ("crt", "key"))
+    certificate, key = (Path(options.directory, f"{_PAIR_NAME}.{suffix}") for suffix in ("crt", "key"))
     if not (certificate.exists() and key.exists()):
         made = make_self_signed("localhost", _addresses(options))
         try:
@@ -135,7 +139,7 @@ def _find_pair(options: ServingOptions) -> tuple[str, str] | None:
             _write(key, made.key, 0o600)
             _write(certificate, made.certificate, 0o644)
         except OSError as error:
-            raise ConfigError(f"--cert-dir: {options.directory}: {_why(error)}") from error
+            raise ConfigError(f"--cert-dir: {options.directory}: {_text(error)}") from error
         log.info("Generated self-signed cert", certificate=str(certificate), key=str(key))
     return str(certificate), str(key)
 
@@ -147,9 +151,9 @@ def _addresses(options: ServingOptions) -> list[str]:
 
 @contextmanager
 def _file_of(content: bytes) -> Iterator[str]:
-    """OpenSSL reads keys from files only, so there is one for as long as that takes: in memory, if the system can."""
+    """A temporary file for OpenSSL, which reads keys from files only: in memory where the system supports it."""
     in_memory = hasattr(os, "memfd_create") and _OPEN_FILES.exists()
-    with open(os.memfd_create(_PAIR), "wb") if in_memory else NamedTemporaryFile() as file:
+    with open(os.memfd_create(_PAIR_NAME), "wb") if in_memory else NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
         yield str(_OPEN_FILES / str(file.fileno())) if in_memory else str(file.name)
@@ -175,13 +179,10 @@ def _read(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise ConfigError(f"open {file}: {_why(error)}") from error
+        raise ConfigError(f"open {file}: {_text(error)}") from error
 
 
-def _why(error: Exception) -> str:
+def _text(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
-        told = (error.reason or "not in PEM format").replace("_", " ").lower()
-        return f"no usable PEM certificate with its key ({told})"
-    if isinstance(error, OSError):
-        return (error.strerror or str(error)).lower()
-    return str(error)
+        return f"no usable PEM certificate with its key ({pem_error_text(error)})"
+    return os_error_text(error).lower() if isinstance(error, OSError) else str(error)

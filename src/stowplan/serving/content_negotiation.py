@@ -1,4 +1,7 @@
-"""In which form /statusz and /flagz are wanted."""
+"""The representation of /statusz and /flagz that an Accept header names.
+
+Upstream: k8s.io/component-base/zpages/httputil/httputil.go
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ _ACCEPTED = "only the following media types are accepted: application/json, appl
 
 
 class NotAcceptableError(StowplanError):
-    """A form that there is not."""
+    """An Accept header without a supported media type."""
 
 
 class Chosen(NamedTuple):
-    """An object of this version, as JSON or YAML."""
+    """A versioned object, as JSON or YAML."""
 
     media_type: str
     version: str
@@ -40,7 +43,7 @@ class Chosen(NamedTuple):
 
 
 def choose(accept: str, kind: str) -> Chosen | None:
-    """The first form that there is, None for text. Raises NotAcceptable."""
+    """The first supported representation, None for text. Raises NotAcceptableError."""
     if not accept.strip():
         return None
     for item in accept.split(","):

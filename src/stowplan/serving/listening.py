@@ -1,19 +1,18 @@
-"""The socket that the server listens on."""
+"""Listening sockets."""
 
 from __future__ import annotations
 
 import ipaddress
-import os
 import socket
 
 from stowplan.config.options import ServingOptions
-from stowplan.errors import ConfigError
+from stowplan.errors import ConfigError, os_error_text
 
 
 def listen(options: ServingOptions) -> socket.socket:
-    """A listening socket. Raises ConfigError if there cannot be one.
+    """Listen on the address and port of the options. Raises ConfigError if that fails.
 
-    An unspecified address means all interfaces and both families, as far as the machine has both.
+    An unspecified address means all interfaces of both address families that the machine supports.
     """
     address = ipaddress.ip_address(options.address)
     try:
@@ -23,8 +22,8 @@ def listen(options: ServingOptions) -> socket.socket:
         return _open(str(address), options, family, both=False)
     except OSError as error:
         where = f"[{address}]:{options.port}" if address.version == 6 else f"{address}:{options.port}"
-        why = os.strerror(error.errno).lower() if error.errno else str(error)
-        raise ConfigError(f"failed to create listener: failed to listen on {where}: {why}") from error
+        reason = os_error_text(error).lower()
+        raise ConfigError(f"failed to create listener: failed to listen on {where}: {reason}") from error
 
 
 def _open(address: str, options: ServingOptions, family: int, *, both: bool) -> socket.socket:

@@ -1,4 +1,7 @@
-"""Asking the API server about visitors, and remembering its answers for a while."""
+"""Reviews by the API server (TokenReview, SubjectAccessReview), with retries and a cache.
+
+Upstream: k8s.io/apiserver/plugin/pkg/authorizer/webhook/webhook.go, k8s.io/apiserver/pkg/util/webhook/webhook.go
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ K = TypeVar("K")
 V = TypeVar("V")
 S = TypeVar("S", bound=msgspec.Struct)
 
-_MOST = 4096
-_PATIENCE = 10.0
-"""Seconds that a visitor waits for the API server's word."""
-_PAUSES = (0.5, 0.75, 1.1, 1.7)
+_MAX_CACHED_REVIEWS = 4096
+_REVIEW_TIMEOUT_SECONDS = 10.0
+"""For all attempts of one review."""
+_RETRY_PAUSES_SECONDS = (0.5, 0.75, 1.1, 1.7)
 
 
 class ApiClient(Protocol):
-    """What is needed of a client of the API server."""
+    """A client of the API server."""
 
     async def request(self, method: str, path: str, body: bytes | None = None, *, timeout: float = 60.0) -> bytes: ...
 
@@ -32,35 +35,35 @@ class ApiClient(Protocol):
 
 
 class Review(NamedTuple):
-    """A sort of question, and where its answers are counted."""
+    """A kind of review and its metrics."""
 
     path: str
     total: Family[NumberSeries]
     duration: Family[Histogram]
 
 
-async def ask(client: ApiClient, review: Review, body: Mapping[str, Any], reply: type[S]) -> S:
-    """Have something reviewed. Tries again where there was no answer. Raises ClusterError."""
+async def create_review(client: ApiClient, review: Review, body: Mapping[str, Any], reply: type[S]) -> S:
+    """Create a review and return the reply. Retries connection failures, 429 and 5xx. Raises ClusterError."""
     content = msgspec.json.encode(body)
     try:
-        async with asyncio.timeout(_PATIENCE):
-            for pause in _PAUSES:
+        async with asyncio.timeout(_REVIEW_TIMEOUT_SECONDS):
+            for pause in _RETRY_PAUSES_SECONDS:
                 try:
-                    return await _ask_once(client, review, content, reply)
+                    return await _create_once(client, review, content, reply)
                 except (ApiError, ConnectionFailedError) as error:
                     if isinstance(error, ApiError) and error.status < 500 and error.status != 429:
                         raise
                 await asyncio.sleep(pause)
-            return await _ask_once(client, review, content, reply)
+            return await _create_once(client, review, content, reply)
     except TimeoutError:
         raise ConnectionFailedError(f"{review.path}: no answer in time") from None
 
 
-async def _ask_once(client: ApiClient, review: Review, content: bytes, reply: type[S]) -> S:
+async def _create_once(client: ApiClient, review: Review, content: bytes, reply: type[S]) -> S:
     began = monotonic()
     code = "<error>"
     try:
-        answer = await client.request("POST", review.path, content, timeout=_PATIENCE)
+        answer = await client.request("POST", review.path, content, timeout=_REVIEW_TIMEOUT_SECONDS)
         code = "201"
     except ApiError as error:
         code = str(error.status)
@@ -75,17 +78,17 @@ async def _ask_once(client: ApiClient, review: Review, content: bytes, reply: ty
 
 
 class ReviewCache(Generic[K, V]):
-    """Answers that hold for a while. The oldest are forgotten where there are too many."""
+    """Results of reviews with a time to live. The oldest are evicted beyond a maximum."""
 
-    def __init__(self, clock: Callable[[], float] = monotonic, most: int = _MOST) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic, max_entries: int = _MAX_CACHED_REVIEWS) -> None:
         self._clock = clock
-        self._kept: LruMap[K, tuple[V, float]] = LruMap(most)
+        self._kept: LruMap[K, tuple[V, float]] = LruMap(max_entries)
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def get(self, key: K) -> tuple[V] | None:
-        """The answer in a tuple of its own, for it may be None; None where there is none that still holds."""
+        """The result in a tuple, since it may be None; None where nothing valid is cached."""
         found = self._kept.peek(key)
         if found is None:
             return None

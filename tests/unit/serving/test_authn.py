@@ -92,7 +92,7 @@ def test_tokens_are_not_kept() -> None:
         FakeClient({TOKENS: review_tokens({"secret": "bob"})}), 10.0, AccessMetrics(MetricRegistry())
     )
     asyncio.run(authenticator.authenticate(None, "Bearer secret"))
-    assert "secret" not in repr(vars(authenticator._known))
+    assert "secret" not in repr(vars(authenticator._cache))
 
 
 def test_visits_are_counted() -> None:

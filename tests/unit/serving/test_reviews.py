@@ -10,7 +10,7 @@ from stowplan.cluster.errors import ApiError, ClusterError, ConnectionFailedErro
 from stowplan.observe.access_metrics import AccessMetrics
 from stowplan.observe.registry import MetricRegistry
 from stowplan.serving import reviews
-from stowplan.serving.reviews import Review, ReviewCache, ask
+from stowplan.serving.reviews import Review, ReviewCache, create_review
 
 
 class Said(msgspec.Struct):
@@ -19,14 +19,14 @@ class Said(msgspec.Struct):
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviews, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(reviews, "_RETRY_PAUSES_SECONDS", (0.0, 0.0))
 
 
 def asked(client: FakeClient) -> str:
     metrics = AccessMetrics(MetricRegistry())
     review = Review(TOKENS, metrics.token_reviews, metrics.token_review_duration)
     try:
-        return asyncio.run(ask(client, review, {}, Said)).word
+        return asyncio.run(create_review(client, review, {}, Said)).word
     finally:
         told = {sample.labels["code"]: sample.value for sample in metrics.token_reviews.samples()}
         assert sum(told.values()) == len(client.asked)
@@ -65,7 +65,7 @@ def test_patience_has_an_end() -> None:
 
 
 def test_an_answer_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviews, "_PATIENCE", 0.01)
+    monkeypatch.setattr(reviews, "_REVIEW_TIMEOUT_SECONDS", 0.01)
 
     class Slow(FakeClient):
         async def request(self, *args: Any, **options: Any) -> bytes:
@@ -94,7 +94,7 @@ def test_answers_hold_for_a_while() -> None:
 
 
 def test_the_oldest_answers_are_forgotten() -> None:
-    answers = ReviewCache[int, int](most=3)
+    answers = ReviewCache[int, int](max_entries=3)
     for number in range(5):
         answers.put(number, number, 10)
     assert [number for number in range(5) if answers.get(number)] == [2, 3, 4]

@@ -8,9 +8,7 @@ Upstream: k8s.io/client-go/rest/request.go, net/http/transport.go (connection po
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import socket
 import ssl
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -22,6 +20,7 @@ from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.write_client.dial import dial
 from stowplan.cluster.write_client.http_connection import HttpConnection
 from stowplan.cluster.write_client.write_request import ClosedError, NotLeaderError, WriteRequest
+from stowplan.errors import os_error_text
 
 MAX_CONNECTIONS = 64
 """With more concurrent requests the API server and etcd batch more of them, and each costs less: at 64 a binding with
@@ -347,7 +346,7 @@ class Writer:
         except ssl.SSLCertVerificationError as problem:
             error = UntrustedServerError(f"{server}: the server's certificate is not trusted: {problem.verify_message}")
         except OSError as problem:
-            error = ConnectionFailedError(f"{server}: {_os_error_text(problem)}")
+            error = ConnectionFailedError(f"{server}: {os_error_text(problem) or 'no connection in time'}")
         self._opening -= 1
         if connection is None or connection.closing:
             self._on_dial_failed(error)
@@ -427,9 +426,3 @@ class RequestQueue:
             return self._finishing.popleft()
         self._finish_next = True
         return self._beginning.popleft()
-
-
-def _os_error_text(problem: OSError) -> str:
-    if problem.errno and not isinstance(problem, ssl.SSLError | socket.gaierror):
-        return os.strerror(problem.errno)  # Event loops add less clear words.
-    return str(problem) or "no connection in time"
