@@ -27,9 +27,9 @@ class Tour(Plugin):
     # Queue
     def pre_enqueue(self, pod: Pod) -> Status | None:
         self._print(pod)
-        if (refusal := self._step(pod, "pre_enqueue")) is not None:
+        if (rejection := self._step(pod, "pre_enqueue")) is not None:
             self._end(pod)
-        return refusal
+        return rejection
 
     def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
         self._step(a.pod, "less")
@@ -52,7 +52,7 @@ class Tour(Plugin):
     def post_filter(self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]) -> Status:
         self._step(pod, "post_filter")
         self._end(pod)
-        return reject("nothing that could be done about it")
+        return reject("no room can be made")
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
         return self._step(pod, "pre_score")
@@ -72,7 +72,7 @@ class Tour(Plugin):
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         if pod.labels.get("tour") in ("hold", "forget"):
-            self._step(pod, "permit says wait")
+            self._step(pod, "permit waits")
             return wait(PERMIT_TIMEOUT_SECONDS)
         return self._step(pod, "permit")
 
@@ -95,14 +95,14 @@ class Tour(Plugin):
 
     def _step(self, pod: Pod, point: str) -> Status | None:
         """Records one step per point, however many nodes or pods it is called for."""
-        refuses = pod.labels.get("tour") == point
-        step = f"{point} refuses" if refuses else point
+        rejects = pod.labels.get("tour") == point
+        step = f"{point} rejects" if rejects else point
         steps = self._steps.setdefault(pod.uid, [])
         if step not in steps:
             steps.append(step)
-        if not refuses:
+        if not rejects:
             return None
-        return error("out of order") if point in ("pre_bind", "bind") else reject(f"refused at {point}")
+        return error("out of order") if point in ("pre_bind", "bind") else reject(f"rejected at {point}")
 
     def _end(self, pod: Pod) -> None:
         """Prints the first attempt only; retries take the same steps."""

@@ -85,7 +85,7 @@ reaches one replica only. */}}
 {{- else if .certManager.enabled }}
 {{- printf "%s-tls" (include "stowplan.component" (dict "root" $ "component" "extender")) }}
 {{- else }}
-{{- required "extender.tls.enabled wants existingSecret or certManager.enabled" .existingSecret }}
+{{- required "extender.tls.enabled needs existingSecret or certManager.enabled" .existingSecret }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -63,7 +63,7 @@ def _answer(
     notes: list[str],
     progress: Progress,
     extenders: tuple[HttpExtender, ...],
-    ask: Callable[[CallExtender], Any],
+    call_extender: Callable[[CallExtender], Any],
 ) -> SimulationReport:
     needs_objects = bool(extenders) or any(getattr(each, "needs_objects", False) for each in question.plugins.values())
     content = cache(read) if needs_objects else read
@@ -87,7 +87,7 @@ def _answer(
         keep_objects=needs_objects,
         start=EPOCH if found is None else time.time(),
         extenders=extenders,
-        call_extender=ask,
+        call_extender=call_extender,
     )
     recorder.attach(simulation.api_server)
     if needs_objects:

@@ -1,10 +1,10 @@
-"""The rule that the side-car applies. Replace it by yours."""
+"""The plugin of the sidecar. Replace it with yours."""
 
 from stowplan import CycleState, NodeInfo, Plugin, Pod, Status, reject
 
 
 class Closed(Plugin):
-    """Keeps pods off nodes that are labelled as closed."""
+    """Rejects nodes that are labelled as closed."""
 
     name = "Closed"
     scope = "node"
