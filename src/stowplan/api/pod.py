@@ -132,6 +132,10 @@ class PodExtendedResourceClaimStatus(Wire, frozen=True, kw_only=True):
     resource_claim_name: str = ""
 
 
+FINISHED_PHASES = ("Succeeded", "Failed")
+"""Phases in which a pod no longer uses its node."""
+
+
 class PodStatus(Wire, frozen=True, kw_only=True):
     """What became of a pod."""
 

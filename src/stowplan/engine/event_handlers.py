@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stowplan import api
+from stowplan.api.pod import FINISHED_PHASES
 from stowplan.cache import key_of
 from stowplan.engine.state import EngineState, PendingPod, assigned_copy
 from stowplan.framework import Action, Pod
@@ -21,8 +22,6 @@ from stowplan.queue.cluster_events import (
     pod_events,
 )
 from stowplan.runtime.points.waiting_pods import REMOVED
-
-_FINISHED = ("Succeeded", "Failed")
 
 
 class EventHandlers:
@@ -84,7 +83,7 @@ class EventHandlers:
 
     # Pods
     def _put_pod(self, source: api.Pod, whole: Any) -> None:
-        if source.status.phase in _FINISHED:
+        if source.status.phase in FINISHED_PHASES:
             self._remove_pod(source)
         elif source.spec.node_name:
             self._put_assigned(source, whole)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.api import codec
 from stowplan.api.kinds import CASE_LISTS
+from stowplan.api.pod import FINISHED_PHASES
 from stowplan.api.validation import validate
 from stowplan.config.errors import InvalidConfigurationError
 from stowplan.config.strict_decoding import suggestion
@@ -19,7 +20,6 @@ from stowplan.config.text import parse as parse_config
 from stowplan.errors import InputError
 from stowplan.evaluation.fields import fields_of
 
-_FINISHED = ("Succeeded", "Failed")
 _MAX_REPORTED_PROBLEMS = 3
 _MAX_NAME_LENGTH = 100
 _MAX_CONFIG_BYTES = 1 << 20
@@ -60,7 +60,7 @@ class Case(msgspec.Struct, kw_only=True):
 
     def running(self) -> list[api.Pod]:
         """Unfinished pods in the API server's list order, which decides ties between victims."""
-        alive = (pod for pod in self.pods if pod.status.phase not in _FINISHED)
+        alive = (pod for pod in self.pods if pod.status.phase not in FINISHED_PHASES)
         return sorted(alive, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
 
 

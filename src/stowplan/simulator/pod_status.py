@@ -7,21 +7,20 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from stowplan import api
+from stowplan.api.pod import FINISHED_PHASES
 
 PENDING = api.PodStatus(phase="Pending")
 """The status of a new pod."""
 
-_FINISHED = ("Succeeded", "Failed")
-
 
 def is_finished(pod: api.Pod) -> bool:
     """Whether the pod has succeeded or failed."""
-    return pod.status.phase in _FINISHED
+    return pod.status.phase in FINISHED_PHASES
 
 
 def is_active(pod: api.Pod) -> bool:
     """Whether the pod is neither finished nor terminating (upstream's IsPodActive)."""
-    return pod.metadata.deletion_timestamp is None and pod.status.phase not in _FINISHED
+    return pod.metadata.deletion_timestamp is None and pod.status.phase not in FINISHED_PHASES
 
 
 def is_healthy(pod: api.Pod) -> bool:

@@ -10,7 +10,7 @@ from tests.unit.simulator.runs import Run
 from tests.unit.simulator.worlds import node, pod
 
 from stowplan import api
-from stowplan.simulator.report.devices import devices_of
+from stowplan.simulator.report.report import devices_of
 
 DRIVER = "gpu.example.com"
 CLASS = make("DeviceClass", "gpu", spec={"selectors": [{"cel": {"expression": f'device.driver == "{DRIVER}"'}}]})

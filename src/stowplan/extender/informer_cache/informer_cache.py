@@ -8,14 +8,13 @@ from typing import Any
 
 from stowplan import api, logs
 from stowplan.api.kinds import Kind
+from stowplan.api.pod import FINISHED_PHASES
 from stowplan.cache import Cluster
 from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.extender.reservations import ReservationBook
 from stowplan.framework import Pod
 
 log = logs.get(__name__)
-
-_FINISHED = ("Succeeded", "Failed")
 
 
 class InformerCache:
@@ -105,7 +104,7 @@ class InformerCache:
 
     def _put_pod(self, item: api.Pod, whole: Any) -> None:
         uid = item.metadata.uid
-        if item.status.phase in _FINISHED:
+        if item.status.phase in FINISHED_PHASES:
             self._remove(item, None)
         elif item.spec.node_name:
             self._pending.pop(uid, None)

@@ -59,12 +59,12 @@ class RunRecorder(Observer):
         """Set the API server in which to look up owners."""
         self._api_server = api_server
 
-    def decided(self, unit: QueuedPodInfo, decision: Decision) -> None:
+    def decided(self, queued: QueuedPodInfo, decision: Decision) -> None:
         self.decisions += 1
-        last = self.last_attempts.get(unit.pod.uid)
+        last = self.last_attempts.get(queued.pod.uid)
         if last is None:
-            last = self.last_attempts[unit.pod.uid] = LastAttempt()
-        last.attempts = unit.attempts
+            last = self.last_attempts[queued.pod.uid] = LastAttempt()
+        last.attempts = queued.attempts
         last.node_name = decision.node_name
         last.message = decision.message
         last.feasible, last.evaluated = decision.feasible, decision.evaluated
@@ -73,16 +73,16 @@ class RunRecorder(Observer):
             if decision.diagnosis is not None:
                 last.diagnosis = PendingReasons.of(decision.diagnosis)
             if decision.preemption is not None and decision.preemption.chosen is not None:
-                for pod in (unit.pod, *decision.preemption.victims):
+                for pod in (queued.pod, *decision.preemption.victims):
                     self._note_workload(pod)
         if self._examine is not None:
-            last.detail = self._examine(decision, unit.attempts)
+            last.detail = self._examine(decision, queued.attempts)
 
-    def bound(self, unit: QueuedPodInfo, node_name: str) -> None:
+    def bound(self, queued: QueuedPodInfo, node_name: str) -> None:
         self.bindings += 1
 
-    def attempt_failed(self, unit: QueuedPodInfo, status: Status) -> None:
-        last = self.last_attempts[unit.pod.uid]
+    def attempt_failed(self, queued: QueuedPodInfo, status: Status) -> None:
+        last = self.last_attempts[queued.pod.uid]
         if last.node_name:
             # A node was chosen, but the pod was not bound.
             last.node_name, last.message = "", status.message

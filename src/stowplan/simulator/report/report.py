@@ -11,8 +11,8 @@ import msgspec
 from stowplan import api
 from stowplan.cache.columns import Column
 from stowplan.cache.nodes import NodeTable
+from stowplan.simulator.api_server import ApiServer
 from stowplan.simulator.report.detailed_decisions import TopScores
-from stowplan.simulator.report.devices import devices_of
 from stowplan.simulator.report.recorder import LastAttempt, RunRecorder, workload_of
 from stowplan.simulator.simulation import Simulation
 
@@ -184,6 +184,19 @@ class _Pods:
         if key not in self._workloads:
             self._workloads[key] = workload_of(self._api_server, pod)
         return self._workloads[key]
+
+
+def devices_of(api_server: ApiServer) -> dict[str, tuple[str, ...]]:
+    """By the pod's uid, "pool/device" of all claims reserved for it, in the order of the claims."""
+    found: dict[str, tuple[str, ...]] = {}
+    for claim in api_server.all(api.ResourceClaim):
+        allocation = claim.status.allocation
+        if allocation is None:
+            continue
+        given = tuple(f"{result.pool}/{result.device}" for result in allocation.devices.results)
+        for consumer in claim.status.reserved_for:
+            found[consumer.uid] = found.get(consumer.uid, ()) + given
+    return found
 
 
 def _unbound(last: LastAttempt) -> str:

@@ -2,7 +2,7 @@ from tests.builders import make
 from tests.unit.simulator.runs import Run
 from tests.unit.simulator.worlds import node, pod
 
-from stowplan.simulator.report.devices import devices_of
+from stowplan.simulator.report.report import devices_of
 from stowplan.simulator.report.tables import Style, tables
 
 
