@@ -62,20 +62,20 @@ class World:
         return [self.answer(slot, of_pods=of_pods) for slot in range(self.table.high)]
 
 
-class Eager(KeptBySlot):
+class Eager(KeptBySlot[None]):
     def __init__(self, world: World, *, follows_pods: bool) -> None:
         super().__init__(world.table, follows_pods=follows_pods)
         self.world = world
         self.of_pods = follows_pods
 
-    def rebuild(self) -> None:
+    def rebuild(self, context: None = None) -> None:
         self.values = np.zeros(self.nodes.capacity, dtype=np.int64)
         self.repair_many(np.arange(self.nodes.high))
 
-    def repair_many(self, slots: Slots) -> None:
+    def repair_many(self, slots: Slots, context: None = None) -> None:
         self.values[slots] = [self.world.answer(slot, of_pods=self.of_pods) for slot in slots.tolist()]
 
-    def repair_one(self, slot: int) -> None:
+    def repair_one(self, slot: int, context: None = None) -> None:
         self.values[slot] = self.world.answer(slot, of_pods=self.of_pods)
 
 
@@ -84,12 +84,12 @@ class Lazy(KeptOnDemand):
         super().__init__(world.table)
         self.world = world
 
-    def rebuild(self) -> None:
+    def rebuild(self, context: None = None) -> None:
         super().rebuild()
         self.values = np.zeros(self.nodes.capacity, dtype=np.int64)
 
     def read(self, slots: Slots) -> list[int]:
-        self.refresh()
+        self.refresh(None)
         for slot in self.unknown(slots).tolist():
             self.values[slot] = self.world.answer(slot, of_pods=True)
             self.settle(slot)
@@ -109,7 +109,7 @@ def test_kept_answers_are_those_of_a_fresh_look(steps: list[tuple[str, object]])
             assert lazy.read(half) == world.answers(of_pods=True)[::2]
             return
         kept = eager if kind == "eager" else by_nodes
-        kept.refresh()
+        kept.refresh(None)
         if high:
             assert kept.values[:high].tolist() == world.answers(of_pods=kept.of_pods)
 

@@ -76,11 +76,12 @@ class ChangeLog:
     reader from before them learns that it must look at everything.
     """
 
-    __slots__ = ("_first", "_slots", "changed", "position")
+    __slots__ = ("_first", "changed", "position", "slots")
 
     def __init__(self, size: int) -> None:
         self.changed: NDArray[np.int64] = np.zeros(size, dtype=np.int64)
-        self._slots: list[int] = []
+        self.slots: list[int] = []
+        """The latest changes, at least 4,096 of them where there were so many."""
         self._first = 1
         self.position = 1
         """Where the next change will be noted."""
@@ -91,16 +92,16 @@ class ChangeLog:
     def append(self, slot: int) -> None:
         self.changed[slot] = self.position
         self.position += 1
-        self._slots.append(slot)
-        if len(self._slots) > 8192:
+        self.slots.append(slot)
+        if len(self.slots) > 8192:
             self._first += 4096
-            del self._slots[:4096]
+            del self.slots[:4096]
 
     def since(self, position: int) -> list[int] | None:
         """Slots that changed at or after the position, with repeats; None where the log no longer reaches back."""
         if position < self._first:
             return None
-        return self._slots[position - self._first :]
+        return self.slots[position - self._first :]
 
     def changed_since(self, position: int) -> NDArray[np.intp]:
         """The same, each slot once, by a pass over the array; reaches back as far as one likes."""

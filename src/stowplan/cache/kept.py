@@ -7,12 +7,18 @@ are not in the change logs, so kept answers never see them.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.cache.nodes import NodeTable
+
+C = TypeVar("C")
+"""What a repair needs besides the slot; None for nothing."""
+
+_NEVER = -1 << 62
+"""The position of answers that were never made."""
 
 MAX_SCALAR_REPAIRS = 16
 """Up to this many changed slots are repaired one by one in plain ints, more by one NumPy pass.
@@ -22,16 +28,15 @@ hardly more for each further slot. Cpu and memory facts (1 µs against 25 µs) a
 """
 
 
-class KeptBySlot:
+class KeptBySlot(Generic[C]):
     """Answers by slot that `refresh` brings up to date for the slots that changed since it was last called.
 
     A subclass owns the arrays, whose last axis is the slot, and overrides `rebuild`, `repair_many` and, where plain
-    ints are worth it, `repair_one`. The arguments of `refresh` are passed on to them.
+    ints are worth it, `repair_one`. The argument of `refresh` is passed on to them.
     """
 
     __slots__ = ("_capacity", "_log", "_node_position", "_position", "nodes")
 
-    max_scalar_repairs: ClassVar[int] = MAX_SCALAR_REPAIRS
     rebuilds_for_nodes: ClassVar[bool] = False
     """Whether a change of a node object makes all answers stale, instead of those of its slot."""
 
@@ -39,52 +44,57 @@ class KeptBySlot:
         """`follows_pods` is False for answers that depend on node objects alone."""
         self.nodes = nodes
         self._log = nodes.log if follows_pods else nodes.node_log
-        self._capacity = self._node_position = self._position = 0
+        self._capacity = self._node_position = 0
+        self._position = _NEVER
 
-    def refresh(self, *context: Any) -> None:
+    def refresh(self, context: C) -> None:
         """Repair the answers of all slots that changed. After an exception the next call rebuilds everything."""
-        log, nodes = self._log, self.nodes
-        position, node_position = log.position, nodes.node_log.position
-        behind = position - self._position
+        log, position = self._log, self._position
+        behind = log.position - position
         if not behind:
             return
-        nodes_changed = node_position != self._node_position
-        try:
-            if not self._position or self._capacity != nodes.capacity or (nodes_changed and self.rebuilds_for_nodes):
-                self._capacity = nodes.capacity
-                self.rebuild(*context)
-            elif nodes_changed or behind > self.max_scalar_repairs or (recent := log.since(self._position)) is None:
-                self.repair_many(self.changed_slots(), *context)
-            else:
-                for slot in set(recent) if behind > 1 else recent:
-                    self.repair_one(slot, *context)
-        except BaseException:
-            self.discard()
-            raise
-        self._position, self._node_position = position, node_position
+        self._position = _NEVER
+        if behind > MAX_SCALAR_REPAIRS or self._node_position != self.nodes.node_log.position:
+            self._repair_nodes(position, context)
+        else:
+            recent = log.slots[-behind:]
+            for slot in set(recent) if behind > 1 else recent:
+                self.repair_one(slot, context)
+        self._position = position + behind
+
+    def _repair_nodes(self, position: int, context: C) -> None:
+        """Repair many slots, or node objects."""
+        nodes = self.nodes
+        nodes_changed = self._node_position != nodes.node_log.position
+        self._node_position = nodes.node_log.position
+        if position == _NEVER or self._capacity != nodes.capacity or (nodes_changed and self.rebuilds_for_nodes):
+            self._capacity = nodes.capacity
+            self.rebuild(context)
+        else:
+            self.repair_many(self.changed_slots(position), context)
 
     def discard(self) -> None:
         """Make the next `refresh` a rebuild."""
-        self._position = 0
+        self._position = _NEVER
 
-    def changed_slots(self) -> NDArray[np.intp]:
-        """The slots that `repair_many` is called with."""
-        return self._log.changed_since(self._position)
+    def changed_slots(self, position: int) -> NDArray[np.intp]:
+        """The slots that changed at or after a position, for `repair_many`."""
+        return self._log.changed_since(position)
 
-    def rebuild(self, *context: Any, **_: Any) -> None:
+    def rebuild(self, context: C) -> None:
         """Make arrays for `nodes.capacity` slots, and all answers anew."""
         raise NotImplementedError
 
-    def repair_many(self, slots: NDArray[np.intp], *context: Any, **_: Any) -> None:
+    def repair_many(self, slots: NDArray[np.intp], context: C) -> None:
         """Make the answers of some slots anew, of which some may hold no node."""
         raise NotImplementedError
 
-    def repair_one(self, slot: int, *context: Any, **_: Any) -> None:
+    def repair_one(self, slot: int, context: C) -> None:
         """Make the answer of one slot anew, after a change of the pods on its node."""
-        self.repair_many(np.array([slot]), *context)
+        self.repair_many(np.array([slot]), context)
 
 
-class KeptOnDemand(KeptBySlot):
+class KeptOnDemand(KeptBySlot[None]):
     """Answers by slot that are made when asked for: `refresh` forgets the answers of the slots that changed.
 
     A subclass overrides `rebuild` to make its arrays, and calls `settle` when it has filled in answers.
@@ -96,13 +106,13 @@ class KeptOnDemand(KeptBySlot):
         super().__init__(nodes, follows_pods=follows_pods)
         self._known: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
 
-    def rebuild(self, *context: Any, **_: Any) -> None:
+    def rebuild(self, context: None = None) -> None:
         self._known = np.zeros(self.nodes.capacity, dtype=np.bool_)
 
-    def repair_many(self, slots: NDArray[np.intp], *context: Any, **_: Any) -> None:
+    def repair_many(self, slots: NDArray[np.intp], context: None = None) -> None:
         self._known[slots] = False
 
-    def repair_one(self, slot: int, *context: Any, **_: Any) -> None:
+    def repair_one(self, slot: int, context: None = None) -> None:
         self._known[slot] = False
 
     def unknown(self, slots: NDArray[np.intp]) -> NDArray[np.intp]:

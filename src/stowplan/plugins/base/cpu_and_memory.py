@@ -45,7 +45,7 @@ class CpuAndMemory:
 
     def applicable(self) -> bool:
         """Whether all nodes have cpu and memory, in amounts that floats represent exactly."""
-        self._facts.refresh()
+        self._facts.refresh(None)
         return self._facts.exact
 
     def fits(self, template: PodTemplate, nodes: Nodes) -> Mask:

@@ -28,7 +28,7 @@ _PADDING = 24
 """Keeps rows from starting at multiples of a power of two, where they would compete for the same cache lines."""
 
 
-class NodeFacts(KeptBySlot):
+class NodeFacts(KeptBySlot[None]):
     """One row for each term; updated, when it is read, for the nodes that changed."""
 
     def __init__(self, nodes: NodeTable) -> None:
@@ -49,20 +49,20 @@ class NodeFacts(KeptBySlot):
         if self._latest_nodes is nodes and self._latest_position == position:
             return self._latest_facts
         if self._position != position:
-            self.refresh()
+            self.refresh(None)
         index = nodes.index
         facts: Floats = self._rows[:, index] if isinstance(index, slice) else self._rows.take(index, axis=1)
         self._latest_nodes, self._latest_position, self._latest_facts = nodes, position, facts
         return facts
 
-    def rebuild(self) -> None:
+    def rebuild(self, context: None = None) -> None:
         capacity = self.nodes.capacity
         self._rows = np.zeros((_ROW_COUNT, capacity + _PADDING))
         views = [float_view(row) for row in self._rows]
         self._changing = (*views[FREE], *views[BASES], views[BALANCE_BASE])
         self.repair_many(np.arange(capacity))
 
-    def repair_one(self, slot: int) -> None:
+    def repair_one(self, slot: int, context: None = None) -> None:
         cpus, memories, used_cpus, used_memories, filled_cpus, filled_memories, pods, allowed = self._amounts
         cpu, memory, used_cpu, used_memory = cpus[slot], memories[slot], used_cpus[slot], used_memories[slot]
         if not cpu or not memory:
@@ -81,7 +81,7 @@ class NodeFacts(KeptBySlot):
         for view, fact in zip(self._changing, facts, strict=True):
             view[slot] = fact
 
-    def repair_many(self, slots: Slots) -> None:
+    def repair_many(self, slots: Slots, context: None = None) -> None:
         """Computes the terms of some nodes. For a node without cpu or memory some terms are meaningless."""
         amounts = self.nodes.sheet.data.take(slots, axis=1)
         cpu, memory, used_cpu, used_memory, filled_cpu, filled_memory, pods, allowed = amounts

@@ -44,7 +44,7 @@ class NodeOffers(KeptOnDemand):
         self._seen = (-1, -1)
         """Positions of the allocated devices and of the inventory that the answers are of."""
 
-    def rebuild(self) -> None:
+    def rebuild(self, context: None = None) -> None:
         super().rebuild()
         size = self.nodes.capacity
         self.verdicts: NDArray[np.int8] = np.zeros(size, dtype=np.int8)
@@ -77,7 +77,7 @@ class NodeOffers(KeptOnDemand):
 
     def catch_up(self) -> None:
         """Forget the answers of nodes whose devices, or which themselves, changed."""
-        self.refresh()
+        self.refresh(None)
         allocated, inventory = self._allocator.allocated, self._allocator.inventory
         inventory.refresh()
         seen, now = self._seen, (allocated.position, inventory.position)

@@ -47,7 +47,7 @@ class AttachLimits:
     def doubtful(self, new: Mapping[str, int]) -> Mask:
         """The slots of nodes that may not have room for the new volumes (counts by driver), or that need an exact
         check."""
-        self._used.refresh()
+        self._used.refresh(None)
         bound = self._used.values + self._attached_at_most()
         doubt: Mask = bound >= UNKNOWN_VOLUME_COUNT
         columns = self._limit_columns()
@@ -84,7 +84,7 @@ def limits_of(csi_node: api.CSINode) -> dict[str, int]:
     return {driver: count for driver, count in counts.items() if count is not None}
 
 
-class _UsedByPods(KeptBySlot):
+class _UsedByPods(KeptBySlot[None]):
     """By slot: an upper bound of the volumes that the pods on the node use."""
 
     __slots__ = ("values",)
@@ -93,15 +93,15 @@ class _UsedByPods(KeptBySlot):
         super().__init__(nodes)
         self.values: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-    def rebuild(self) -> None:
+    def rebuild(self, context: None) -> None:
         self.values = np.zeros(self.nodes.capacity, dtype=np.int64)
         self.repair_many(np.arange(self.nodes.high))
 
-    def repair_many(self, slots: Slots) -> None:
+    def repair_many(self, slots: Slots, context: None = None) -> None:
         for slot in slots.tolist():
             self.repair_one(slot)
 
-    def repair_one(self, slot: int) -> None:
+    def repair_one(self, slot: int, context: None = None) -> None:
         info = self.nodes.infos[slot]
         self.values[slot] = 0 if info is None else _used_by_pods(info)
 

@@ -18,7 +18,7 @@ from stowplan.plugins.pod_topology_spread.constraints import SpreadConstraint
 Rule = tuple[frozenset[str], RequiredNodes | None, tuple[Toleration, ...] | None]
 
 
-class Eligibility(KeptBySlot):
+class Eligibility(KeptBySlot[None]):
     """The nodes that have certain labels, match the pod's node affinity, and have no taints that the pod does not
     tolerate."""
 
@@ -31,13 +31,13 @@ class Eligibility(KeptBySlot):
 
     def mask(self) -> Mask:
         """By slot. The same object until it differs, because most changes of nodes do not affect it."""
-        self.refresh()
+        self.refresh(None)
         return self._mask
 
-    def rebuild(self) -> None:
+    def rebuild(self, context: None) -> None:
         self._mask = self._eligible(np.arange(self.nodes.capacity))
 
-    def repair_many(self, slots: Slots) -> None:
+    def repair_many(self, slots: Slots, context: None) -> None:
         eligible = self._eligible(slots)
         if not np.array_equal(eligible, self._mask[slots]):
             self._mask = self._mask.copy()

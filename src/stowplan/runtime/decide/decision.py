@@ -8,6 +8,7 @@ import numpy as np
 
 from stowplan.framework import (
     CandidateRecord,
+    Code,
     CycleState,
     DecisionRecord,
     FunnelStage,
@@ -21,7 +22,7 @@ from stowplan.framework import (
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.fit_error import fit_error
 from stowplan.runtime.points.cycle_error import CycleError
-from stowplan.runtime.points.post_filter import PostFilterRound, run_post_filters
+from stowplan.runtime.points.post_filter import PostFilterRound
 from stowplan.runtime.preemption import Preemption
 from stowplan.runtime.profile.handle import Evictions
 
@@ -50,7 +51,14 @@ class Decision:
     )
 
     def __init__(
-        self, profile: Profile, pod: Pod, node_name: str, feasible: int, evaluated: int, state: CycleState
+        self,
+        profile: Profile,
+        pod: Pod,
+        node_name: str,
+        feasible: int,
+        evaluated: int,
+        state: CycleState,
+        diagnosis: Diagnosis | None = None,
     ) -> None:
         self.profile = profile
         self.pod = pod
@@ -66,30 +74,12 @@ class Decision:
         """The node that PostFilter proposes for a later attempt; "" clears a nomination, None leaves it as it is."""
         self.state = state
         """What the plugins of the cycle told each other, for the points that are still to come."""
-        self.diagnosis: Diagnosis | None = None
-
-    @classmethod
-    def of(cls, diagnosis: Diagnosis) -> Decision:
-        """What follows from a diagnosis."""
-        if not len(diagnosis.feasible):
-            return cls.unschedulable(diagnosis, run_post_filters(diagnosis))
-        profile = diagnosis.profile
-        if profile.sampler is not None:
-            diagnosis.sample(profile.sampler)
-        # A node that is alone needs no scores.
-        slot = int(diagnosis.feasible[0] if len(diagnosis.feasible) == 1 else best_slots(diagnosis.score())[0])
-        info = profile.cluster.nodes.infos[slot]
-        assert info is not None
-        evaluated = diagnosis.evaluated or len(diagnosis.examined)
-        decision = cls(profile, diagnosis.pod, info.name, len(diagnosis.feasible), evaluated, diagnosis.state)
-        decision.diagnosis = diagnosis
-        return decision
+        self.diagnosis = diagnosis
 
     @classmethod
     def unschedulable(cls, diagnosis: Diagnosis, said: PostFilterRound) -> Decision:
         """No node is left; PostFilter has been run."""
-        decision = cls(diagnosis.profile, diagnosis.pod, "", 0, len(diagnosis.examined), diagnosis.state)
-        decision.diagnosis = diagnosis
+        decision = cls(diagnosis.profile, diagnosis.pod, "", 0, len(diagnosis.examined), diagnosis.state, diagnosis)
         decision.message = fit_error(diagnosis, said.message)
         if said.result is not None:
             decision.nominated_node_name = said.result.nominated_node_name
@@ -98,15 +88,16 @@ class Decision:
         return decision
 
     @classmethod
-    def failed(cls, profile: Profile, pod: Pod, failure: CycleError) -> Decision:
+    def failed(cls, profile: Profile, pod: Pod, problem: Exception) -> Decision:
+        """A plugin failed, or read state that no plugin of the configuration writes."""
         decision = cls(profile, pod, "", 0, 0, CycleState())
-        decision.error = failure.status
-        decision.message = failure.status.message
+        decision.error = problem.status if isinstance(problem, CycleError) else Status(Code.Error, str(problem))
+        decision.message = decision.error.message
         return decision
 
     @classmethod
     def broken(cls, profile: Profile, pod: Pod, text: str) -> Decision:
-        """No decision, for a reason that is nobody's verdict."""
+        """An internal error."""
         return cls.failed(profile, pod, CycleError(text))
 
     def record(self, attempt: int = 1) -> DecisionRecord:

@@ -71,8 +71,6 @@ class Diagnosis:
         self.on_nominated_node = False
         """Whether the pod's nominated node alone was looked at, and passed."""
         self.left_out_by_extenders = False
-        self.evaluated = 0
-        """How many nodes were looked at, where a search stopped early; else 0."""
 
     @property
     def absent(self) -> Status | None:
@@ -88,8 +86,7 @@ class Diagnosis:
         nodes = self.profile.cluster.nodes
         if not len(nodes):
             raise no_nodes()
-        self.pre_filtered = run_pre_filters(self.profile.pre_filters, self.state, self.pod, nodes.everything())
-        return self._examine()
+        return self.examine(run_pre_filters(self.profile.pre_filters, self.state, self.pod, nodes.everything()))
 
     def resume(self, state: CycleState, pre_filtered: PreFiltered, answers: OutOfTreeAnswers) -> Diagnosis:
         """As `run`, where PreFilter was run already, and perhaps some filters: users' plugins are asked but once.
@@ -97,7 +94,6 @@ class Diagnosis:
         `state` must know the plugins that have nothing to say; those after the one that refused the pod never ran.
         """
         self.state = state
-        self.pre_filtered = pre_filtered
         self._answers = answers
         refusal = pre_filtered.status
         if refusal is not None and refusal.code == Code.UnschedulableAndUnresolvable:
@@ -105,9 +101,11 @@ class Diagnosis:
             refusing = {refusal.plugin, *pre_filtered.restricting}
             last = max((i for i, name in enumerate(order) if name in refusing), default=len(order))
             state.skip_filter.difference_update(order[last + 1 :])
-        return self._examine()
+        return self
 
-    def _examine(self) -> Diagnosis:
+    def examine(self, pre_filtered: PreFiltered) -> Diagnosis:
+        """Filter the nominated node of the pod; if the pod has none or does not fit there, all nodes."""
+        self.pre_filtered = pre_filtered
         if self.pre_filtered.status is not None:
             return self
         if self.pod.nominated_node_name and self._try_nominated():
@@ -163,10 +161,10 @@ class Diagnosis:
             others.add(EXTENDER)
         return others - {""}, pending - {""}
 
-    def sample(self, sampler: Sampler) -> None:
-        """Keep only those feasible nodes that a search which stops early would have found."""
-        if len(self.feasible) > 1:
-            self.feasible, self.evaluated = sampler.pick(self.feasible, len(self.examined))
+    def sample(self, sampler: Sampler) -> int:
+        """Keep only those feasible nodes that a search which stops early finds; how many nodes it looks at."""
+        self.feasible, evaluated = sampler.pick(self.feasible, len(self.examined))
+        return evaluated
 
     def score(self) -> Diagnosis:
         self.scores, self.total = score_nodes(self.profile, self.state, self.pod, self.feasible)

@@ -90,6 +90,16 @@ def run_filters(plugins: Iterable[InTreePlugin], state: CycleState, pod: Pod, in
     return None
 
 
+def passes_filter(plugin: InTreePlugin, state: CycleState, pod: Pod, info: NodeInfo) -> bool:
+    """One plugin on one node; an error ends the cycle."""
+    status = plugin.filter(state, pod, info)
+    if status is None or not status.code:
+        return True
+    if not status.rejected:
+        raise failed_at("filter", plugin.name, status.message)
+    return False
+
+
 def nominated_rivals(profile: Profile, pod: Pod, info: NodeInfo) -> list[Pod]:
     """Pods nominated to the node that must find room there as well: others of at least the same priority."""
     return [

@@ -33,7 +33,7 @@ class _KeptVerdicts(KeptOnDemand):
         self._rules_version = -1
         self.by_slot: dict[int, tuple[tuple[Pod, ...], Verdict]] = {}
 
-    def rebuild(self) -> None:
+    def rebuild(self, context: None = None) -> None:
         super().rebuild()
         self.by_slot = {}
 
@@ -41,7 +41,7 @@ class _KeptVerdicts(KeptOnDemand):
         if self._rules_version != rules_version or len(self.by_slot) > _MAX_KEPT_PER_NODE * nominated_nodes:
             self._rules_version = rules_version
             self.discard()
-        self.refresh()
+        self.refresh(None)
 
 
 class NominatedPodsFilter:

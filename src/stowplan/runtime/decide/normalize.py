@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.framework import Normalizer, Scores
+from stowplan.framework import Mask, Normalizer, Scores
+from stowplan.plugins.base import InTreePlugin
 
 Raw = NDArray[Any]
 """Raw scores: int64, or float64 where a user's plugin counts in fractions."""
@@ -49,3 +50,34 @@ NORMALIZERS: dict[Normalizer, Callable[[Raw, float, float], Scores]] = {
     "min-max": _stretched,
     "reverse": _reversed_stretched,
 }
+
+
+class Normalized:
+    """A node-scoped plugin whose scores are normalised over the feasible nodes."""
+
+    __slots__ = ("least", "most", "plugin", "raw", "weight")
+
+    def __init__(self, plugin: InTreePlugin, weight: int, raw: Raw) -> None:
+        self.plugin = plugin
+        self.weight = weight
+        self.raw = raw
+        self.least: float = 0
+        self.most: float = 0
+
+    def spread(self, feasible: Mask) -> Scores:
+        """Weighted scores of all nodes, normalised over these."""
+        raw = self.raw[feasible]
+        if len(raw):
+            self.least, self.most = raw.min(), raw.max()
+        return self.over(self.raw, self.least, self.most)
+
+    def over(self, raw: Raw, least: float, most: float) -> Scores:
+        """Weighted scores where these are the extremes."""
+        assert self.plugin.normalize is not None
+        return self.weight * NORMALIZERS[self.plugin.normalize](raw, least, most)
+
+    def moved_by(self, slots: NDArray[np.intp], joins: Mask) -> bool:
+        """Whether the normalisation may change when these nodes join or leave the feasible ones."""
+        values = self.raw[slots]
+        inside = (values > self.least) & (values < self.most)
+        return bool((~inside & (~joins | (values < self.least) | (values > self.most))).any())

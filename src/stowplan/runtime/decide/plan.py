@@ -7,26 +7,85 @@ more than one node at a time. `Diagnosis` is the definition of what must come ou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.cache.kept import MAX_SCALAR_REPAIRS, KeptBySlot
-from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Slots, Status
-from stowplan.runtime.decide.filtering import passing_nodes
-from stowplan.runtime.decide.normalize import Raw
-from stowplan.runtime.decide.plan_parts import Ints, Normalized, Ranks, TokenFilter, passes_filter, score_of
-from stowplan.runtime.decide.scoring import Summed, run_pre_scores
+from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, PodTemplate, Scores, Slots, Status
+from stowplan.plugins.base import InTreePlugin
+from stowplan.runtime.decide.filtering import passes_filter, passing_nodes
+from stowplan.runtime.decide.normalize import Normalized, Raw
+from stowplan.runtime.decide.scoring import Summed, run_pre_scores, score_of
 from stowplan.runtime.decide.shared_answers import NodePlugins
-from stowplan.runtime.decide.ties import TIE_BITS
+from stowplan.runtime.decide.ties import TIE_BITS, Ranks
 
 if TYPE_CHECKING:
     from stowplan.runtime.profile.profile import Profile
 
 
-class Plan(KeptBySlot):
+PlannedPod = tuple[CycleState, Pod]
+"""The pod that a plan is brought up to date for."""
+
+
+class TokenFilter:
+    """A filter of cluster scope that says when its answers may have changed elsewhere than on changed nodes."""
+
+    __slots__ = ("_changes", "_cycles", "check", "ok", "plugin", "token")
+
+    def __init__(self, plugin: InTreePlugin, template: PodTemplate) -> None:
+        self.plugin = plugin
+        self.check = plugin.slot_filter(template)
+        self.token: Hashable = None
+        self.ok: Mask = np.zeros(0, dtype=np.bool_)
+        self._cycles = 0
+        self._changes = 0
+
+    @property
+    def restless(self) -> bool:
+        """Whether the token changes in most cycles, so that remembering answers is wasted effort."""
+        return self._changes > 8 and self._changes * 2 > self._cycles
+
+    def forget(self) -> None:
+        """The next `refresh` asks about all nodes, whatever the token says."""
+        self.ok = self.ok[:0]
+
+    def refresh(self, state: CycleState, pod: Pod, nodes: Nodes, size: int) -> bool:
+        """Ask about all nodes again if the token changed; whether it did."""
+        skipped = self.plugin.name in state.skip_filter
+        token = None if skipped else self.plugin.filter_token(pod)
+        self._cycles += 1
+        if token == self.token and len(self.ok) == size:
+            return False
+        self._changes += token != self.token
+        self.token = token
+        self.ok = np.zeros(size, dtype=np.bool_)
+        self.ok[nodes.index] = True if skipped else passing_nodes(self.plugin, state, pod, nodes)
+        return True
+
+    def update(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        """Ask about some nodes again."""
+        skipped = self.plugin.name in state.skip_filter
+        self.ok[nodes.index] = True if skipped else passing_nodes(self.plugin, state, pod, nodes)
+
+    def holds(self, pod: Pod) -> bool:
+        """Whether the token is the one that the answers were given for."""
+        self._cycles += 1
+        return self.plugin.filter_token(pod) == self.token
+
+    def update_one(self, state: CycleState, pod: Pod, info: NodeInfo) -> bool:
+        if self.check is not None:
+            passes = self.check(info.slot) is None
+            self.ok[info.slot] = passes
+            return passes
+        passes = self.plugin.name in state.skip_filter or passes_filter(self.plugin, state, pod, info)
+        self.ok[info.slot] = passes
+        return passes
+
+
+class Plan(KeptBySlot[PlannedPod]):
     """Everything remembered about the pods of one template in one profile."""
 
     rebuilds_for_nodes = True
@@ -109,10 +168,10 @@ class Plan(KeptBySlot):
         self.pre_scores = tuple([p for p in shape.cycle_pre_scores if p.name not in unscored])
         self.discard()
 
-    def totals(self, nodes: Nodes) -> Ints:
+    def totals(self, nodes: Nodes) -> Scores:
         """What the nodes score by all that is remembered, less what is normalised over all feasible ones."""
         index = nodes.index
-        earned: Ints = ((self.key[index] - self._offset[index]) >> TIE_BITS).astype(np.int64)
+        earned: Scores = ((self.key[index] - self._offset[index]) >> TIE_BITS).astype(np.int64)
         return earned if self._node_score is None else earned + self._node_score[index]
 
     def nodes_allowed(self, allowed: Mask | None) -> Nodes:
@@ -131,7 +190,7 @@ class Plan(KeptBySlot):
         nodes = self.nodes
         if (
             not self._calm
-            or not self._position
+            or self._position < 0
             or self._node_position != nodes.node_log.position
             or (self.pre_filters and nodes.log.position - self._position > MAX_SCALAR_REPAIRS)
         ):
@@ -141,14 +200,8 @@ class Plan(KeptBySlot):
                 return False
         return True
 
-    def sync(self, state: CycleState, pod: Pod, *, undisturbed: bool) -> None:
-        """Take in every change of the cluster since the last pod of the template."""
-        nodes_unchanged = self._position and self._node_position == self.nodes.node_log.position
-        if not undisturbed and self.token_filters and nodes_unchanged:
-            self._check_tokens(state, pod)
-        self.refresh(state, pod)
-
-    def rebuild(self, state: CycleState, pod: Pod) -> None:
+    def rebuild(self, context: PlannedPod) -> None:
+        state, pod = context
         nodes = self.nodes
         size = self._size = nodes.high
         view = self.profile.static_answers.view(self._node_plugins, state, pod)
@@ -185,8 +238,12 @@ class Plan(KeptBySlot):
             passing = np.ones(len(nodes), dtype=np.bool_)
         return passing, np.zeros(len(nodes), dtype=np.int64) if earned is None else earned
 
-    def _check_tokens(self, state: CycleState, pod: Pod) -> None:
-        position, self._position = self._position, 0  # Until all is combined: an exception leads to a rebuild.
+    def check_tokens(self, state: CycleState, pod: Pod) -> None:
+        """Run the token filters whose token changed, unless `refresh` will rebuild the plan."""
+        if not self.token_filters or self._position < 0 or self._node_position != self.nodes.node_log.position:
+            return
+        position = self._position
+        self.discard()  # Until all is combined: an exception leads to a rebuild.
         stale = False
         for part in self.token_filters:
             stale |= part.refresh(state, pod, self.nodes.everything(), self._size)
@@ -211,7 +268,7 @@ class Plan(KeptBySlot):
         self.ok = ok
         self.feasible = int(np.count_nonzero(ok))
         # Added to what a node's pods earn it, in ranks: all that does not depend on them. One more makes it positive.
-        offset: Ints = np.ones(self._size, dtype=np.int64)
+        offset: Scores = np.ones(self._size, dtype=np.int64)
         if self._node_score is not None:
             offset += self._node_score
         for scorer in self.normalized:
@@ -232,7 +289,8 @@ class Plan(KeptBySlot):
             earned[missing] = self._judge(state, pod, self.nodes.subset(missing, fleeting=True))[1]
         return earned
 
-    def repair_many(self, changed: Slots, state: CycleState, pod: Pod) -> None:
+    def repair_many(self, changed: Slots, context: PlannedPod) -> None:
+        state, pod = context
         nodes = self.nodes.subset(changed, fleeting=True)
         ok, earned = self._judge(state, pod, nodes)
         if self.token_filters:
@@ -251,32 +309,40 @@ class Plan(KeptBySlot):
             if len(flipped):
                 self._flip(state, pod, changed[flipped], ok[flipped])
 
-    def changed_slots(self) -> Slots:
+    def changed_slots(self, position: int) -> Slots:
         """Nodes that changed since the last pod, less those that the node object rules out."""
-        changed, position, open_ = self._log.changed, self._position, self._open
+        changed, open_ = self._log.changed, self._open
         if open_ is not None:
             return open_.take((changed.take(open_) >= position).nonzero()[0])
         mask = changed[: self._size] >= position
         mask &= self._node_ok
         return mask.nonzero()[0]
 
-    def repair_one(self, slot: int, state: CycleState, pod: Pod) -> None:
-        info = self.nodes.infos[slot]
-        if info is None or not self._node_ok.item(slot):
+    def repair_one(self, slot: int, context: PlannedPod) -> None:
+        # The sums and checks stand here instead of in functions of their own: most cycles repair just one slot.
+        if not self._node_ok.item(slot):
             return
+        state, pod = context
         ok = True
         for check in self._bind_slots(pod) if self._slot_filters is None else self._slot_filters:
             if check(slot) is not None:
                 ok = False
                 break
         for plugin in self._unbound_filters:
-            ok = ok and passes_filter(plugin, state, pod, info)
+            ok = ok and passes_filter(plugin, state, pod, self._info(slot))
         if self.token_filters:
             self._pods_ok[slot] = ok
-        for part in self.token_filters:
-            ok = part.update_one(state, pod, info) and ok
-        rank = (self._earned_by(state, pod, slot, info) << TIE_BITS) + self._offset.item(slot) if ok else 0
-        self.key[slot] = rank
+            for part in self.token_filters:
+                ok = part.update_one(state, pod, self._info(slot)) and ok
+        if ok:
+            earned = 0
+            for score, weight in self._slot_scorers:
+                earned += weight * score(slot)
+            for plugin, weight in self._unbound_scorers:
+                earned += weight * score_of(plugin, state, pod, self._info(slot))
+            self.key[slot] = (earned << TIE_BITS) + self._offset.item(slot)
+        else:
+            self.key[slot] = 0
         if ok == self.ok.item(slot):
             return
         if self.normalized:
@@ -286,14 +352,10 @@ class Plan(KeptBySlot):
             self.feasible += 1 if ok else -1
             self._feasible_nodes = None
 
-    def _earned_by(self, state: CycleState, pod: Pod, slot: int, info: NodeInfo) -> int:
-        """What the pods on a node earn it."""
-        earned = 0
-        for score, weight in self._slot_scorers:
-            earned += weight * score(slot)
-        for plugin, weight in self._unbound_scorers:
-            earned += weight * score_of(plugin, state, pod, info)
-        return earned
+    def _info(self, slot: int) -> NodeInfo:
+        info = self.nodes.infos[slot]
+        assert info is not None
+        return info
 
     def _flip(self, state: CycleState, pod: Pod, slots: NDArray[np.intp], joins: Mask) -> None:
         """Nodes became feasible or stopped being so; where that moves what is normalised, all is combined anew."""

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stowplan.framework import Code, CycleState, Nodes, Pod, Scores, Slots, implements
+from stowplan.framework import Code, CycleState, NodeInfo, Nodes, Pod, Scores, Slots, Status, implements
 from stowplan.plugins.base import SharedScorer
 from stowplan.runtime.decide.normalize import NORMALIZERS, Raw
 from stowplan.runtime.points.cycle_error import failed_at
 
 if TYPE_CHECKING:
     from stowplan.plugins.base import InTreePlugin
-    from stowplan.runtime.decide.plan_parts import Weighted
     from stowplan.runtime.profile.profile import Profile
 
 
@@ -25,6 +24,13 @@ class PluginScores(NamedTuple):
     weight: int
     raw: Raw
     normalized: Scores
+
+
+class Weighted(NamedTuple):
+    """A score plugin and its weight."""
+
+    plugin: InTreePlugin
+    weight: int
 
 
 class Summed:
@@ -107,3 +113,11 @@ def normalize(plugin: InTreePlugin, state: CycleState, pod: Pod, raw: Raw, nodes
     if implements(type(plugin), "normalize_nodes"):
         return plugin.normalize_nodes(state, pod, raw, nodes)
     return raw
+
+
+def score_of(plugin: InTreePlugin, state: CycleState, pod: Pod, info: NodeInfo) -> int:
+    """One plugin's score of one node; an error ends the cycle."""
+    score = plugin.score(state, pod, info)
+    if isinstance(score, Status):
+        raise failed_at("score", plugin.name, score.message)
+    return int(score)

@@ -16,15 +16,15 @@ from stowplan.framework import CycleState, Mask, Nodes, Pod, PodTemplate, Scores
 from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.filtering import passing_nodes
 from stowplan.runtime.decide.normalize import Raw
-from stowplan.runtime.decide.plan_parts import Ranks, Weighted
-from stowplan.runtime.decide.ties import TIE_BITS
+from stowplan.runtime.decide.scoring import Weighted
+from stowplan.runtime.decide.ties import TIE_BITS, Ranks
 
 Compute = Callable[[Nodes], NDArray[Any]]
 
 _MAX_VECTORS = 512
 
 
-class _NodeVector(KeptBySlot):
+class _NodeVector(KeptBySlot[Compute]):
     """One plugin's answers about all nodes, by slot in use. Repaired in a copy, since views read the old one."""
 
     __slots__ = ("values",)

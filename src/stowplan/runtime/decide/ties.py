@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,10 @@ from numpy.typing import NDArray
 from stowplan.cache import NodeTable
 
 TIE_BITS = 16
+"""The low bits of a rank, which are random."""
+
+Ranks = NDArray[np.signedinteger[Any]]
+"""Totals of nodes with tie-breaking bits: int32 where the weights allow it, which halves the memory of a plan."""
 
 
 def rank_type(weights: Iterable[int]) -> type[np.int32] | type[np.int64]:

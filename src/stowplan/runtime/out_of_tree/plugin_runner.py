@@ -181,7 +181,7 @@ class _KeptVector(KeptOnDemand):
         self._dtype = dtype
         self.values: NDArray[Any] = np.zeros(0, dtype=dtype)
 
-    def rebuild(self) -> None:
+    def rebuild(self, context: None = None) -> None:
         super().rebuild()
         self.values = np.zeros(self.nodes.capacity, dtype=self._dtype)
 
@@ -205,7 +205,7 @@ class _KeptAnswers:
             return None
         make = partial(_KeptVector, self._nodes, plugin, self._dtype)
         kept = self._vectors.get_or_make((plugin.name, question), make)
-        kept.refresh()
+        kept.refresh(None)
         return kept
 
 

@@ -5,12 +5,15 @@ Upstream: pkg/scheduler/framework/runtime/framework.go (RunPostFilterPlugins)
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from stowplan.framework import Code, PostFilterResult, Status
 
 if TYPE_CHECKING:
     from stowplan.runtime.decide.diagnosis import Diagnosis
+
+Narrow = Callable[["Diagnosis", PostFilterResult], Awaitable[PostFilterResult | Status]]
 
 
 class PostFilterRound:
@@ -39,10 +42,14 @@ class PostFilterRound:
         return False
 
 
-def run_post_filters(diagnosis: Diagnosis) -> PostFilterRound:
-    found = PostFilterRound()
+async def run_post_filters(diagnosis: Diagnosis, narrow: Narrow | None = None) -> PostFilterRound:
+    """PostFilter of a pod that fits no node. Proposed evictions go through `narrow`, if given."""
+    outcome = PostFilterRound()
     statuses = diagnosis.node_statuses()
     for plugin in diagnosis.profile.post_filters:
-        if found.ends_with(plugin.post_filter(diagnosis.state, diagnosis.pod, statuses)):
+        answer = plugin.post_filter(diagnosis.state, diagnosis.pod, statuses)
+        if narrow is not None and isinstance(answer, PostFilterResult):
+            answer = await narrow(diagnosis, answer)
+        if outcome.ends_with(answer):
             break
-    return found
+    return outcome

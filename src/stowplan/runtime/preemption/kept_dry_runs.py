@@ -23,7 +23,7 @@ class KeptDryRuns(KeptOnDemand):
         super().__init__(arithmetic.table.nodes)
         self._arithmetic = arithmetic
 
-    def rebuild(self) -> None:
+    def rebuild(self, context: None = None) -> None:
         super().rebuild()
         size = self.nodes.capacity
         self._possible: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
@@ -32,7 +32,7 @@ class KeptDryRuns(KeptOnDemand):
 
     def clear(self, slots: Slots, nominated: Ints | None) -> Cleared:
         """As `DryRunMany.clear`. What depends on nominated pods is not kept, because no log records them."""
-        self.refresh()
+        self.refresh(None)
         if nominated is not None:
             awaited = slots[nominated[:, slots].any(axis=0)]
             self.forget(awaited)

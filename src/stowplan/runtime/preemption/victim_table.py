@@ -77,13 +77,13 @@ class VictimTable(KeptOnDemand):
                 self.columns[name] = (table.allowed_pods, table.pod_count) if name == PODS else table.resource(name)
             self._budgets_version = version
             self.discard()
-        self.refresh()
+        self.refresh(None)
         known = list(self.columns)
         return [known.index(name) for name in resources]
 
     def fill(self, slots: Slots) -> None:
         """Make the rows of some nodes, where they are not known."""
-        self.refresh()
+        self.refresh(None)
         missing = self.unknown(slots)
         for slot in missing.tolist():
             self._fill(slot)
@@ -97,7 +97,7 @@ class VictimTable(KeptOnDemand):
         self.rows[slot] = row = VictimRow(info, pods, protected)
         return row
 
-    def rebuild(self) -> None:
+    def rebuild(self, context: None = None) -> None:
         super().rebuild()
         size = self.nodes.capacity
         self.rows: list[VictimRow | None] = [None] * size

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from stowplan.framework import PodTemplate, implements
 from stowplan.plugins.base import InTreePlugin
-from stowplan.runtime.decide.plan_parts import Weighted
-from stowplan.runtime.decide.scoring import Summed
+from stowplan.runtime.decide.scoring import Summed, Weighted
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 
 if TYPE_CHECKING:

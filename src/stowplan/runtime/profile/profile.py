@@ -10,12 +10,12 @@ from stowplan.framework import Pod, PodTemplate, StateNotFoundError, Status
 from stowplan.framework.extender import Extender, ExtenderVerb
 from stowplan.plugins.base import InTreePlugin
 from stowplan.queue.nominator import Nominator
-from stowplan.runtime.decide import first, planned, with_extenders
 from stowplan.runtime.decide.decision import Decision
-from stowplan.runtime.decide.diagnosis import Diagnosis, no_nodes
-from stowplan.runtime.decide.plan import Plan
+from stowplan.runtime.decide.diagnosis import Diagnosis
+from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod
 from stowplan.runtime.decide.sampling import Sampler
 from stowplan.runtime.decide.shared_answers import SharedNodeAnswers
+from stowplan.runtime.decide.sources import Afresh, AnswerSource, Planned, Shared
 from stowplan.runtime.decide.ties import Ties, rank_type
 from stowplan.runtime.decide.what_if import has_extensions
 from stowplan.runtime.points.binding_points import BindingPoints
@@ -65,7 +65,7 @@ class Profile:
         self.ties = Ties(cluster.nodes, rng)
         self.rank_type = rank_type(weight for _, weight in self.scorers)
         self.static_answers = SharedNodeAnswers(cluster.nodes)
-        self._plans: dict[PodTemplate, Plan] = {}
+        self._plans: dict[PodTemplate, Planned] = {}
         self._turn = 0
         self._templates_version = 0
         self._late_key, self._enqueue_key = (self, "late"), (self, "pre_enqueue")
@@ -104,24 +104,27 @@ class Profile:
         if self.cluster.templates.version:
             self._renew_templates(pod)
         if pod.nominated_node_name or pod.node_name:
-            return self._diagnose(pod, plain=False)
+            return self._decide_afresh(pod, plain=False)
+        epoch, derived = self._epoch, pod.template.derived
+        seen = derived.get(self)
         try:
-            if not len(self.cluster.nodes):
-                raise no_nodes()
-            epoch = self._epoch
-            seen = pod.template.derived.get(self)
+            source: AnswerSource
             if seen is None or seen[0] != epoch:
-                pod.template.derived[self] = (epoch, None)
-                decision = first.decide(self, pod)
+                derived[self] = (epoch, None)
+                source = Shared(self, pod)
             else:
-                plan = seen[1] or self._plan(pod)
-                self._turn = plan.used = self._turn + 1
-                decision = self._diagnose(pod, plain=False) if plan.plain else planned.decide(self, plan, pod)
+                source = planned = seen[1] or self._plan(pod)
+                self._turn = planned.used = self._turn + 1
+                if planned.plan.plain:
+                    return self._decide_afresh(pod, plain=False)
+            schedule_pod(self, pod, source).send(None)
+        except StopIteration as end:
+            decision: Decision = end.value
         except (CycleError, StateNotFoundError):
-            # Perhaps about a node that kube-scheduler would not have come to: the plain pass has the last word.
-            return self._diagnose(pod, plain=False)
-        # A plugin may have been found out, while it was asked, to answer for this pod only.
-        return decision if epoch == self._epoch else self._diagnose(pod, plain=False)
+            # Perhaps about a node that kube-scheduler would not have come to: the definition decides.
+            return self._decide_afresh(pod, plain=False)
+        # A plugin may have turned out, while it ran, to answer for this pod only.
+        return decision if epoch == self._epoch else self._decide_afresh(pod, plain=False)
 
     def asks_extenders(self, pod: Pod) -> bool:
         """Whether an extender has a say in where the pod goes; then `decide_with_extenders` is to be used."""
@@ -134,23 +137,23 @@ class Profile:
         """Where the pod goes; suspends wherever an extender is asked. Nothing may change until it ends."""
         if self.cluster.templates.version:
             self._renew_templates(pod)
-        decision = await with_extenders.decide(self, pod)
+        try:
+            decision = await schedule_pod(self, pod, Afresh(Diagnosis(self, pod)), extenders=True)
+        except (CycleError, StateNotFoundError) as problem:
+            decision = Decision.failed(self, pod, problem)
         if self.sampler is not None and not (decision.diagnosis is not None and decision.diagnosis.on_nominated_node):
             self.sampler.rotation.advance(decision.evaluated)
         return decision
 
     def decide_afresh(self, pod: Pod) -> Decision:
         """The same decision made without anything remembered from earlier ones."""
-        return self._diagnose(pod, plain=True)
+        return self._decide_afresh(pod, plain=True)
 
-    def _diagnose(self, pod: Pod, *, plain: bool) -> Decision:
+    def _decide_afresh(self, pod: Pod, *, plain: bool) -> Decision:
         try:
-            return Decision.of(Diagnosis(self, pod, plain=plain).run())
-        except CycleError as failure:
-            return Decision.failed(self, pod, failure)
-        except StateNotFoundError as missing:
-            # The configuration runs a plugin at a point without the one before it that prepares its state.
-            return Decision.failed(self, pod, CycleError(str(missing)))
+            return run_to_end(schedule_pod(self, pod, Afresh(Diagnosis(self, pod, plain=plain))))
+        except (CycleError, StateNotFoundError) as problem:
+            return Decision.failed(self, pod, problem)
 
     def _renew_templates(self, pod: Pod) -> None:
         """Pods that wait may have been made before a label began to matter that their template leaves out."""
@@ -171,9 +174,9 @@ class Profile:
         self.shape = PluginsByScope(self)
         self._epoch += 1
 
-    def _plan(self, pod: Pod) -> Plan:
+    def _plan(self, pod: Pod) -> Planned:
         """A plan for the pod's template, whose second pod this is. When they get too many, the oldest are dropped."""
-        plan = Plan(self, pod)
+        plan = Planned(self, pod)
         plan.used = self._turn
         pod.template.derived[self] = (self._epoch, plan)
         self._plans[pod.template] = plan

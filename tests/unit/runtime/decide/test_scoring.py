@@ -10,8 +10,7 @@ from tests.builders import World, node, pod
 
 from stowplan.framework import Code, CycleState, Nodes, Pod, PodTemplate, Scores, Status
 from stowplan.plugins.base import InTreePlugin, SharedScorer
-from stowplan.runtime.decide.plan_parts import Weighted
-from stowplan.runtime.decide.scoring import Summed, run_pre_scores
+from stowplan.runtime.decide.scoring import Summed, Weighted, run_pre_scores
 from stowplan.runtime.points.cycle_error import CycleError
 
 

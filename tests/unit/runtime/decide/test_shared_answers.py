@@ -8,7 +8,7 @@ from tests.builders import World, node, pod
 
 from stowplan.framework import CycleState, Mask, Nodes, Pod, PodTemplate, Scores
 from stowplan.plugins.base import InTreePlugin
-from stowplan.runtime.decide.plan_parts import Weighted
+from stowplan.runtime.decide.scoring import Weighted
 from stowplan.runtime.decide.shared_answers import NodePlugins, NodeView, SharedNodeAnswers
 
 

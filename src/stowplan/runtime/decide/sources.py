@@ -1,0 +1,386 @@
+"""The three sources that a decision takes the answers of plugins from.
+
+- `Afresh`: every plugin on every node, with the statuses. The definition: the other two come to the same decision.
+- `Shared`: the first pod of a template. Vectors over all nodes, of which those that depend on node objects alone are
+  shared with other templates. Nothing is kept for the template, of which there may never be another pod.
+- `Planned`: further pods of a template. A `Plan` keeps whether each node passes and what it scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from stowplan.framework import CycleState, Mask, Nodes, Normalizer, Pod
+from stowplan.plugins.base import InTreePlugin
+from stowplan.runtime.decide.decision import best_slots
+from stowplan.runtime.decide.diagnosis import Diagnosis
+from stowplan.runtime.decide.filtering import (
+    NO_OBJECTION,
+    OutOfTreeAnswers,
+    PreFiltered,
+    filter_out_of_tree,
+    passing_nodes,
+    run_pre_filters,
+)
+from stowplan.runtime.decide.nominated_pods import filter_with_nominated_pods
+from stowplan.runtime.decide.normalize import NORMALIZERS, Raw
+from stowplan.runtime.decide.plan import Plan
+from stowplan.runtime.decide.scoring import Weighted, normalize, run_pre_scores, weighted_sum
+from stowplan.runtime.decide.shared_answers import NodePlugins, NodeView
+from stowplan.runtime.decide.ties import TIE_BITS, Ranks
+from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
+
+if TYPE_CHECKING:
+    from stowplan.runtime.decide.sampling import Sampler
+    from stowplan.runtime.profile.profile import Profile
+
+
+class AnswerSource(Protocol):
+    """The stages of the pipeline, which calls them in this order. Filter stages return the number of feasible nodes."""
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """Statuses of all nodes, where the source has them."""
+        ...
+
+    def run_pre_filters(self, state: CycleState, pod: Pod) -> PreFiltered: ...
+
+    def run_filters(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> int: ...
+
+    def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod) -> int: ...
+
+    def afresh(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> Afresh:
+        """The source that takes over after PreFilter."""
+        ...
+
+    def sample(self, sampler: Sampler) -> tuple[int, int]:
+        """Keep the feasible nodes that a search which stops early finds: (how many, how many nodes it looks at)."""
+        ...
+
+    def only_slot(self) -> int:
+        """The feasible node where there is one, which needs no scores."""
+        ...
+
+    def prioritize(self, state: CycleState, pod: Pod) -> Ranks:
+        """PreScore, Score and normalisation: ranks of the feasible nodes."""
+        ...
+
+    def select_host(self, ranks: Ranks) -> int:
+        """The slot of the node with the highest rank."""
+        ...
+
+
+class Afresh:
+    """Answers made for this pod alone."""
+
+    __slots__ = ("diagnosis",)
+
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        self.diagnosis: Diagnosis = diagnosis
+
+    def run_pre_filters(self, state: CycleState, pod: Pod) -> PreFiltered:
+        profile = self.diagnosis.profile
+        self.diagnosis.state = state
+        return run_pre_filters(profile.pre_filters, state, pod, profile.cluster.nodes.everything())
+
+    def run_filters(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> int:
+        return len(self.diagnosis.examine(pre_filtered).feasible)
+
+    def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod) -> int:
+        return len(self.diagnosis.feasible)  # A diagnosis counts nominated pods node by node.
+
+    def afresh(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> Afresh:
+        return self
+
+    def sample(self, sampler: Sampler) -> tuple[int, int]:
+        evaluated = self.diagnosis.sample(sampler)
+        return len(self.diagnosis.feasible), evaluated
+
+    def only_slot(self) -> int:
+        return int(self.diagnosis.feasible[0])
+
+    def prioritize(self, state: CycleState, pod: Pod) -> Ranks:
+        return self.diagnosis.score().total
+
+    def select_host(self, ranks: Ranks) -> int:
+        return int(best_slots(self.diagnosis)[0])
+
+
+class Shared:
+    """Vectors made for this pod, and those about node objects shared with other templates."""
+
+    __slots__ = ("_answers", "_feasible", "_nodes", "_passing", "_plugins", "_profile", "_table", "_view")
+
+    diagnosis = None
+
+    def __init__(self, profile: Profile, pod: Pod) -> None:
+        self._profile = profile
+        self._table = profile.cluster.nodes
+        self._plugins = profile.shape.of(pod.template)
+        self._answers: OutOfTreeAnswers = {}
+        self._feasible: Nodes | None = None
+
+    def run_pre_filters(self, state: CycleState, pod: Pod) -> PreFiltered:
+        plugins, skipped = self._plugins, state.skip_filter
+        skipped |= plugins.unconcerned
+        for plugin in plugins.cluster_plugins:
+            if plugin.idle_filter(pod):
+                skipped.add(plugin.name)
+        active = [plugin for plugin in plugins.pre_filters if plugin.name not in skipped]
+        return run_pre_filters(active, state, pod, self._table.everything())
+
+    def run_filters(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> int:
+        if pre_filtered is not NO_OBJECTION:
+            return 0
+        plugins, table = self._plugins, self._table
+        run_pre_scores(plugins.constant_pre_scores, state, pod, table.everything())
+        self._view = view = self._known_view(state, pod)
+        self._nodes = table.everything()
+        self._passing: Mask = table.alive[: table.high] if view is None else view.ok
+        if view is not None and view.open * 2 < table.high:
+            self._narrow(table.subset(view.slots, fleeting=True))
+        # Answers about node objects come first: where they leave few nodes, the other filters run on those alone.
+        self._filter(state, pod, (p for p in plugins.node_filters if view is None or isinstance(p, OutOfTreePlugin)))
+        self._filter(state, pod, plugins.pod_filters)
+        self._filter(state, pod, plugins.cluster_filters)
+        return int(np.count_nonzero(self._passing))
+
+    def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod) -> int:
+        self._passing = filter_with_nominated_pods(self._profile, state, pod, self._nodes, self._passing)
+        return int(np.count_nonzero(self._passing))
+
+    def afresh(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> Afresh:
+        return Afresh(Diagnosis(self._profile, pod).resume(state, pre_filtered, self._answers))
+
+    def sample(self, sampler: Sampler) -> tuple[int, int]:
+        found, evaluated = sampler.pick(self._feasible_nodes().slots(), len(self._table))
+        self._feasible = self._table.subset(found)
+        return len(found), evaluated
+
+    def only_slot(self) -> int:
+        return int(self._feasible_nodes().slots()[0])
+
+    def prioritize(self, state: CycleState, pod: Pod) -> Ranks:
+        profile, plugins, view, nodes = self._profile, self._plugins, self._view, self._feasible_nodes()
+        for plugin in plugins.cluster_plugins:
+            if plugin.idle_score(pod):
+                state.skip_score.add(plugin.name)
+        run_pre_scores(plugins.cycle_pre_scores, state, pod, nodes)
+        together = all(scorer.plugin.name not in state.skip_score for scorer in plugins.pod_scorers)
+        total = plugins.pod_scores.total(state, pod, nodes) if together else None
+        for plugin, weight in self._scorers(state, pods=not together):
+            scores = plugin.score_nodes(state, pod, nodes)
+            if plugin.normalize is None:
+                total = weighted_sum(total, weight, normalize(plugin, state, pod, scores, nodes))
+            else:
+                total = _sum_normalized(total, plugin.normalize, weight, scores, nodes)
+        base: Ranks = profile.ties.noise
+        if view is not None:
+            base = view.ranks(base, profile.rank_type)
+            for plugin, weight, raw in view.normalized:
+                assert plugin.normalize is not None
+                total = _sum_normalized(total, plugin.normalize, weight, raw[nodes.index].copy(), nodes)
+        if total is None:
+            total = np.zeros(len(nodes), dtype=profile.rank_type)
+        scaled: Ranks = total.astype(profile.rank_type, copy=False)
+        ranks: Ranks = scaled << TIE_BITS
+        ranks += nodes.read(base)
+        return ranks
+
+    def select_host(self, ranks: Ranks) -> int:
+        return _best_slot(self._feasible_nodes(), ranks)
+
+    def _known_view(self, state: CycleState, pod: Pod) -> NodeView | None:
+        """The answers about node objects, from the second template on that reads the same.
+
+        Without out-of-tree plugins, which are called for no more nodes than necessary.
+        """
+        plugins, unfiltered, unscored = self._plugins, state.skip_filter, state.skip_score
+        filters = [p for p in plugins.node_filters if p.name not in unfiltered and not isinstance(p, OutOfTreePlugin)]
+
+        def active(scorers: Iterable[Weighted]) -> list[Weighted]:
+            return [s for s in scorers if s.plugin.name not in unscored and not isinstance(s.plugin, OutOfTreePlugin)]
+
+        asked = NodePlugins(filters, active(plugins.node_scorers), active(plugins.normalized_scorers))
+        return self._profile.static_answers.known_view(asked, state, pod)
+
+    def _filter(self, state: CycleState, pod: Pod, plugins: Iterable[InTreePlugin]) -> None:
+        """Leave only the nodes that pass these filters."""
+        ran = False
+        for plugin in plugins:
+            if plugin.name in state.skip_filter:
+                continue
+            ran = True
+            if isinstance(plugin, OutOfTreePlugin):
+                self._passing = filter_out_of_tree(
+                    self._profile, plugin, state, pod, self._nodes, self._passing, self._answers
+                )
+            else:
+                self._passing = self._passing & passing_nodes(plugin, state, pod, self._nodes)
+        if ran and self._nodes is self._table.everything():
+            left = int(np.count_nonzero(self._passing))
+            if left * 2 < len(self._passing):
+                self._narrow(self._table.subset(np.flatnonzero(self._passing), fleeting=True))
+
+    def _narrow(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._passing = np.ones(len(nodes), dtype=np.bool_)
+
+    def _feasible_nodes(self) -> Nodes:
+        if self._feasible is None:
+            table = self._table
+            if self._nodes is table.everything():
+                self._feasible = table.where(self._passing)
+            else:
+                positions = np.flatnonzero(self._passing)
+                everyone = len(positions) == len(self._nodes)
+                slots = self._nodes.slots_at(positions)
+                self._feasible = self._nodes if everyone else table.subset(slots, fleeting=True)
+        return self._feasible
+
+    def _scorers(self, state: CycleState, *, pods: bool) -> list[Weighted]:
+        """The plugins whose scores are no part of the view; those of scope node+pods only on request."""
+        plugins = self._plugins
+        of_nodes = (*plugins.node_scorers, *plugins.normalized_scorers)
+        own = [s for s in of_nodes if self._view is None or isinstance(s.plugin, OutOfTreePlugin)]
+        listed = (*(plugins.pod_scorers if pods else ()), *own, *plugins.other_scorers)
+        return [s for s in listed if s.plugin.name not in state.skip_score]
+
+
+class Planned:
+    """Answers kept in the plan of a pod template. One object serves all cycles of the template's pods."""
+
+    __slots__ = ("_allowed", "_answers", "_profile", "_ranked", "_undisturbed", "plan", "used")
+
+    diagnosis = None
+
+    def __init__(self, profile: Profile, pod: Pod) -> None:
+        self.plan = Plan(profile, pod)
+        self.used = 0
+        """The number of the latest cycle, by which the profile drops plans."""
+        self._profile = profile
+        self._undisturbed = False
+        self._allowed: Mask | None = None
+        """Nodes left by the filters that run in every cycle; None for all nodes that pass in the plan."""
+        self._ranked: Nodes | None = None
+        """The nodes that ranks are of; None for all slots."""
+        self._answers: OutOfTreeAnswers = {}
+
+    def run_pre_filters(self, state: CycleState, pod: Pod) -> PreFiltered:
+        profile, plan = self._profile, self.plan
+        if plan.rules_version != profile.cluster.selection.rules_version:
+            plan.apply_rules(pod)
+        self._undisturbed = not profile.nominator.by_node and plan.undisturbed(pod)
+        if self._undisturbed:
+            return NO_OBJECTION
+        state.skip_filter |= plan.skipped
+        return run_pre_filters(plan.pre_filters, state, pod, plan.nodes.everything())
+
+    def run_filters(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> int:
+        plan = self.plan
+        self._allowed = self._ranked = None
+        if not self._undisturbed:
+            # Besides objections: an out-of-tree plugin skips this pod, and the plan has its answers for the template.
+            if pre_filtered is not NO_OBJECTION or not plan.folded.isdisjoint(state.skip_filter):
+                return 0
+            plan.check_tokens(state, pod)
+        plan.refresh((state, pod))
+        return self._run_live_filters(state, pod) if plan.live_filters else plan.feasible
+
+    def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod) -> int:
+        passing = self._passing()
+        left = filter_with_nominated_pods(self._profile, state, pod, self.plan.nodes.everything(), passing)
+        if left is not passing:
+            self._allowed = left
+        return int(np.count_nonzero(left))
+
+    def afresh(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> Afresh:
+        plan = self.plan
+        if self._undisturbed:
+            state.skip_filter |= plan.skipped
+            run_pre_filters(plan.pre_filters, state, pod, plan.nodes.everything())
+        answers, self._answers = self._answers, {}
+        return Afresh(Diagnosis(self._profile, pod).resume(state, pre_filtered, answers))
+
+    def sample(self, sampler: Sampler) -> tuple[int, int]:
+        slots = np.flatnonzero(self._passing())
+        found, evaluated = sampler.pick(slots, len(self.plan.nodes))
+        if len(found) < len(slots):
+            self._allowed = np.zeros(len(self.plan.ok), dtype=np.bool_)
+            self._allowed[found] = True
+        return len(found), evaluated
+
+    def only_slot(self) -> int:
+        return int(self._passing().argmax())
+
+    def prioritize(self, state: CycleState, pod: Pod) -> Ranks:
+        plan, allowed = self.plan, self._allowed
+        if plan.live_scorers or plan.pre_scores or (allowed is not None and plan.normalized):
+            ranks = self._live_ranks(state, pod)
+            if ranks is not None:
+                return ranks
+        return plan.key if allowed is None else plan.key * allowed
+
+    def select_host(self, ranks: Ranks) -> int:
+        return int(ranks.argmax()) if self._ranked is None else _best_slot(self._ranked, ranks)
+
+    def _passing(self) -> Mask:
+        """By slot: the feasible nodes."""
+        return self.plan.ok if self._allowed is None else self.plan.ok & self._allowed
+
+    def _run_live_filters(self, state: CycleState, pod: Pod) -> int:
+        """The filters that have to run in every cycle."""
+        profile, everything = self._profile, self.plan.nodes.everything()
+        self._answers = {}
+        for plugin in self.plan.live_filters:
+            if plugin.name in state.skip_filter:
+                continue
+            if isinstance(plugin, OutOfTreePlugin):
+                open_ = self._passing()
+                passing = filter_out_of_tree(profile, plugin, state, pod, everything, open_, self._answers)
+            else:
+                passing = passing_nodes(plugin, state, pod, everything)
+            self._allowed = passing if self._allowed is None else self._allowed & passing
+        return int(np.count_nonzero(self._passing()))
+
+    def _live_ranks(self, state: CycleState, pod: Pod) -> Ranks | None:
+        """Ranks with the scores that have to be made in every cycle; None where the plan's ranks have all scores."""
+        plan, nodes = self.plan, self.plan.nodes_allowed(self._allowed)
+        run_pre_scores(plan.pre_scores, state, pod, nodes)
+        scorers = [scorer for scorer in plan.live_scorers if scorer.plugin.name not in state.skip_score]
+        index = nodes.index
+        if plan.normalized and self._allowed is not None:
+            total = plan.totals(nodes)
+            for part in plan.normalized:
+                raw = part.raw[index].copy()
+                total = total + part.over(raw, *nodes.extremes(raw))
+            ranks: Ranks = total << TIE_BITS
+            ranks += self._profile.ties.noise[index]
+        elif scorers:
+            ranks = plan.key[index]
+        else:
+            return None
+        live: Raw | None = None
+        for plugin, weight in scorers:
+            scores = normalize(plugin, state, pod, plugin.score_nodes(state, pod, nodes), nodes)
+            live = weighted_sum(live, weight, scores)
+        self._ranked = nodes
+        return ranks if live is None else (live << TIE_BITS) + ranks
+
+
+def _best_slot(nodes: Nodes, ranks: Ranks) -> int:
+    """The slot of the highest rank; `ranks` is written to."""
+    if nodes.holes is not None:
+        ranks[nodes.holes] = -1
+    position = int(ranks.argmax())
+    return position if isinstance(nodes.index, slice) else int(nodes.index[position])
+
+
+def _sum_normalized(total: Raw | None, how: Normalizer, weight: int, raw: Raw, nodes: Nodes) -> Raw | None:
+    least, most = nodes.extremes(raw)
+    if least == most:
+        return total  # Equal for all nodes, whatever it is normalised to.
+    return weighted_sum(total, weight, NORMALIZERS[how](raw, least, most))
