@@ -21,9 +21,10 @@ KINDS = {
     "scheduler": {"ClusterRole", "ClusterRoleBinding", "ConfigMap", "Deployment", "PodDisruptionBudget", "Role"}
     | {"RoleBinding", "Service", "ServiceAccount"},
     "extender": {"ClusterRole", "ClusterRoleBinding", "ConfigMap", "Deployment", "PodDisruptionBudget", "Service"}
-    | {"ServiceAccount"},
+    | {"NetworkPolicy", "ServiceAccount"},
 }
 LOADED = {"load": ["racks:Care"]}
+BINDS = {"bind": True, "tls": {"enabled": True, "existingSecret": "pair", "clientCASecret": "clients"}}
 CERTIFIED = {"enabled": True, "certManager": {"enabled": True, "issuerRef": {"name": "cluster"}}}
 
 
@@ -55,7 +56,7 @@ def test_the_configuration_is_one_that_the_scheduler_takes(chart: Render) -> Non
 
 
 def test_the_extender_is_configured_as_its_values_say(chart: Render) -> None:
-    values = {"bind": True, "urlPrefix": "/racks", "config": {"httpTimeout": "2s", "verbs": {"bind": "place"}}}
+    values = {**BINDS, "urlPrefix": "/racks", "config": {"httpTimeout": "2s", "verbs": {"bind": "place"}}}
     objects = chart(mode="extender", extender=values, plugins=LOADED)
     config = extender_config(objects)
     assert (config.serving.port, config.serving.url_prefix, config.monitoring.port) == (8888, "/racks", 8889)
@@ -66,14 +67,40 @@ def test_the_extender_is_configured_as_its_values_say(chart: Render) -> None:
     assert election.resource_namespace == NAMESPACE
 
 
+def test_an_extender_that_binds_requires_client_certificates(chart: Render, refused: Refuse) -> None:
+    config = extender_config(chart(mode="extender", extender=BINDS, plugins=LOADED))
+    assert (config.verbs.bind, config.serving.tls.client_ca_file) == ("bind", "/etc/stowplan-clients/ca.crt")
+    assert extender_config(chart(mode="extender", plugins=LOADED)).verbs.bind == ""
+    tls = {"enabled": True, "existingSecret": "pair"}
+    for values in ({"bind": True}, {"bind": True, "tls": tls}, {"bind": True, "tls": {"clientCASecret": "clients"}}):
+        why = refused({"mode": "extender", "extender": values, "plugins": LOADED})
+        assert "extender.bind: any client that reaches the port could bind pods" in why
+    local = {"bind": True, "config": {"serving": {"bindAddress": "127.0.0.1"}}}
+    assert extender_config(chart(mode="extender", extender=local, plugins=LOADED)).verbs.bind == "bind"
+
+
+def test_a_network_policy_names_who_may_call(chart: Render) -> None:
+    peers = [{"ipBlock": {"cidr": "10.0.0.0/28"}}]
+    objects = chart(mode="extender", extender={"networkPolicy": {"from": peers}}, plugins=LOADED)
+    policy = find(objects, "NetworkPolicy", "-extender")["spec"]
+    labels = find(objects, "Deployment", "-extender")["spec"]["selector"]["matchLabels"]
+    assert policy["podSelector"]["matchLabels"] == labels
+    verbs, metrics = policy["ingress"]
+    assert (verbs["ports"][0]["port"], verbs["from"]) == ("extender", peers)
+    assert (metrics["ports"][0]["port"], "from" in metrics) == ("metrics", False)
+    off = chart(mode="extender", extender={"networkPolicy": {"enabled": False}}, plugins=LOADED)
+    assert "NetworkPolicy" not in {obj["kind"] for obj in off}
+    assert "NetworkPolicy" not in {obj["kind"] for obj in chart(mode="scheduler")}
+
+
 def test_an_extender_that_elects_can_be_updated_and_moved(chart: Render) -> None:
     """Its replicas but one are never ready, which neither a rollout nor a drain may wait for."""
-    objects = chart(mode="extender", extender={"bind": True}, plugins=LOADED)
+    objects = chart(mode="extender", extender=BINDS, plugins=LOADED)
     update = find(objects, "Deployment", "-extender")["spec"]["strategy"]["rollingUpdate"]
     assert update["maxUnavailable"] == "100%"
     assert "PodDisruptionBudget" not in {obj["kind"] for obj in objects}
     for values in ({"kind": "DaemonSet"}, {"hostNetwork": True}):
-        local = chart(mode="extender", extender={"bind": True, **values}, plugins=LOADED)
+        local = chart(mode="extender", extender={**BINDS, **values}, plugins=LOADED)
         assert not extender_config(local).cluster.leader_election.leader_elect
         assert "PodDisruptionBudget" in {obj["kind"] for obj in local}
 
@@ -86,7 +113,7 @@ def test_an_extender_that_elects_can_be_updated_and_moved(chart: Render) -> None
     ],
 )
 def test_the_roles_are_those_that_the_tests_run_with(chart: Render, values: str, source: str) -> None:
-    objects = chart(mode=values, extender={"bind": True}, plugins=LOADED)
+    objects = chart(mode=values, extender=BINDS, plugins=LOADED)
     renamed = {(kind, name.replace("demo-", "")): rules for (kind, name), rules in roles(objects).items()}
     assert renamed == roles(file(source))
     assert renamed

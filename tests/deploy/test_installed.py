@@ -27,7 +27,11 @@ CODE = files_of(Names.of("ranking"))["src/ranking/plugin.py"]
 VALUES: dict[str, Any] = {
     "mode": "both",
     "plugins": {"files": {"ranking.py": CODE}, "load": ["ranking.py:Ranking"]},
-    "extender": {"bind": True, "urlPrefix": "/ranking", "config": {"verbs": {"bind": "place"}, "httpTimeout": "3s"}},
+    "extender": {
+        "bind": True,
+        "urlPrefix": "/ranking",
+        "config": {"verbs": {"bind": "place"}, "httpTimeout": "3s", "serving": {"bindAddress": "127.0.0.1"}},
+    },
 }
 
 

@@ -26,7 +26,16 @@ class ExtenderProcess:
 
     def start(self) -> None:
         """Both ports are whichever are free: the log tells."""
-        command = [sys.executable, "-m", "stowplan", "extender", "--port=0", "--metrics-port=0", *self._flags]
+        command = [
+            sys.executable,
+            "-m",
+            "stowplan",
+            "extender",
+            "--port=0",
+            "--metrics-port=0",
+            "--bind-verb=bind",
+            *self._flags,
+        ]
         self.process = Process(self._name, command, self._folder / f"{self._name}.log")
         self.process.start()
 

@@ -95,7 +95,13 @@ def test_timeouts(
     """The scheduler waits half a second, the extender assumes a minute. Without the extender `big` scores highest."""
     kube_api.create_all([node("big", cpu="32"), node("small", cpu="4")])
     access = f"--kubeconfig={control_plane.kubeconfig(SCHEDULER)}"
-    flags = (f"--plugin={FOLDER}/slow.py:Slow", "--url-prefix=/api/scheduler", "--http-timeout=1m", access)
+    flags = (
+        f"--plugin={FOLDER}/slow.py:Slow",
+        "--url-prefix=/api/scheduler",
+        "--bind-verb=bind",
+        "--http-timeout=1m",
+        access,
+    )
     extender = start(ExampleExtender(tmp_path, *flags))
     (entry,) = yaml.safe_load((FOLDER / "v1.36" / "scheduler-config.yaml").read_text())["extenders"]
     entry |= {"urlPrefix": f"{extender.url}/api/scheduler", "httpTimeout": "500ms"}

@@ -27,6 +27,7 @@ from stowplan.testing import SCHEDULER, ControlPlane, KubeApi, Process, User, wa
 FOLDER = Path(__file__).parents[2] / "examples" / "06-gpu-share"
 README = (FOLDER / "README.md").read_text()
 PLUGIN = f"--plugin={FOLDER}/plugin.py:GpuShare"
+BINDS = ("--bind-verb=bind", "--bind-scheduler-name=gpu-share", "--bind-scheduler-name=default-scheduler")
 ACCOUNT = User.service_account("kube-system", "gpu-share")
 MEMORY, INDEX, TIME = (f"example.com/gpu-{name}" for name in ("memory", "index", "assume-time"))
 OFFLINE = "--config=scheduler-config.yaml --plugin=./plugin.py:GpuShare"
@@ -144,7 +145,9 @@ def test_behind_kube_scheduler(
     start_kube_scheduler: Callable[..., Any],
 ) -> None:
     access = f"--kubeconfig={control_plane.kubeconfig(ACCOUNT, certificate=True)}"
-    extender = start(ExampleExtender(tmp_path, PLUGIN, access, "--url-prefix=/gpushare-scheduler", "--log-requests"))
+    extender = start(
+        ExampleExtender(tmp_path, PLUGIN, access, *BINDS, "--url-prefix=/gpushare-scheduler", "--log-requests")
+    )
     (config,) = objects("v1.36/scheduler-config.yaml")
     config["extenders"][0]["urlPrefix"] = f"{extender.url}/gpushare-scheduler"
     config["leaderElection"] = {"leaderElect": False}
@@ -185,7 +188,7 @@ def test_two_may_pass_for_the_last_slice_and_one_gets_it(
 ) -> None:
     """Asked as kube-scheduler may ask: it filters pods while others are being bound."""
     access = f"--kubeconfig={control_plane.kubeconfig(ACCOUNT, certificate=True)}"
-    extender = start(ExampleExtender(tmp_path, PLUGIN, access))
+    extender = start(ExampleExtender(tmp_path, PLUGIN, access, *BINDS))
     cluster.create_many(3, memory=16)
     pods = [cluster.api.get("Pod", f"many-{number}", cluster.namespace) for number in range(3)]
     for pod in pods:

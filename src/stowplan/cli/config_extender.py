@@ -65,7 +65,8 @@ def extender(plugins: tuple[str, ...], era: str, output: str, **wishes: Any) -> 
     """Print the entry for kube-scheduler's configuration that calls 'stowplan extender' with these plugins.
 
     The verbs follow from the methods that the plugins implement: filter, score (prioritize), select_victims (preempt)
-    and bind, which reserve and pre_bind need too. TLS files are paths on the scheduler's machine.
+    and bind, which reserve and pre_bind need too; the extender serves bind only with --bind-verb. TLS files are paths
+    on the scheduler's machine.
 
     \b
     Examples:

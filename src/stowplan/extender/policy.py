@@ -97,6 +97,12 @@ class OperatorPolicy(Strict, frozen=True, kw_only=True):
     ] = False
     """Answer requests that only name nodes without an informer cache: plugins see the node's name alone."""
 
+    bind_scheduler_names: Annotated[
+        tuple[str, ...],
+        Flag("--bind-scheduler-name", "Bind pods of this scheduler; may be given again.", "NAME"),
+    ] = ("default-scheduler",)
+    """The bind verb binds pods of these schedulers only."""
+
     def validate(self) -> None:
         """Raises ConfigError."""
         if self.http_timeout is not None and self.http_timeout.seconds <= 0:

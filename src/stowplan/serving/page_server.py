@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 from aiohttp import web
 
 from stowplan.errors import ConfigError, StowplanError
+from stowplan.serving.loopback import MISDIRECTED, foreign_host, is_loopback
 from stowplan.serving.pages import Page, PageRequest, Pages, status_page
 
 SHUTDOWN_SECONDS = 0.5
@@ -54,9 +55,19 @@ def page_response(page: Page, headers: Mapping[str, str]) -> web.Response:
     return response
 
 
+def _refusing_foreign_hosts(respond: Respond) -> Respond:
+    async def checked(request: web.BaseRequest) -> web.StreamResponse:
+        why = foreign_host(request.headers.get("Host", ""), request.headers.get("Origin", ""))
+        return await respond(request) if why is None else page_response(Page(MISDIRECTED, f"{why}\n".encode()), {})
+
+    return checked
+
+
 @asynccontextmanager
 async def serve(listener: socket.socket, respond: Respond, tls: ssl.SSLContext | None = None) -> AsyncIterator[None]:
     """Serve HTTP on a listening socket and the running event loop."""
+    if is_loopback(listener):
+        respond = _refusing_foreign_hosts(respond)
     server = web.Server(respond, access_log=None, keepalive_timeout=_IDLE_SECONDS, lingering_time=_LINGERING_SECONDS)
     runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS)
     await runner.setup()

@@ -26,7 +26,7 @@ def run(*arguments: str) -> tuple[int, str]:
 def extender(tmp_path: Path) -> Iterator[str]:
     """Where one listens that was asked twice, and binds in vain."""
     ready, loop = threading.Event(), asyncio.new_event_loop()
-    served = ExtenderServer(from_options(port=0, decision_log=str(tmp_path / "log")), [TIDY])
+    served = ExtenderServer(from_options(port=0, bind_verb="bind", decision_log=str(tmp_path / "log")), [TIDY])
 
     async def serve() -> None:
         task = asyncio.create_task(served.run())

@@ -20,7 +20,7 @@ from stowplan.extender.policy import OperatorPolicy
 
 
 def handlers(app: App) -> Handlers:
-    return Handlers(app.members, OperatorPolicy(bare_names=True))
+    return Handlers(app.members, OperatorPolicy(bare_names=True), binds=True)
 
 
 def filtered(function: Callable[..., Any]) -> Any:

@@ -1,25 +1,31 @@
 """The bind verb: Reserve, PreBind, Bind and PostBind of the plugins; without a Bind plugin the extender writes the
 Binding itself.
 
+Any client that reaches the port can send a bind request. So the pod must be pending in the cluster and belong to a
+scheduler that the extender serves, and the node must have passed the extender's own filter for the pod.
+
 Upstream: k8s.io/kube-scheduler/extender/v1 ExtenderBindingArgs, ExtenderBindingResult
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
 from stowplan import api
-from stowplan.extender.handlers.handler_state import HandlerState
+from stowplan.errors import StowplanError
+from stowplan.extender.handlers.handler_state import ClusterCache, HandlerState
 from stowplan.extender.handlers.node_results import reason
+from stowplan.extender.handlers.plugin_requirements import BIND_IS_DISABLED
 from stowplan.extender.handlers.pod_cycles import PodCycle
 from stowplan.extender.handlers.verb_call import VerbCall, VerbReply
 from stowplan.extender.wire.server_replies import write_bind_result
 from stowplan.extender.wire.server_requests import BindRequest, read_bind
 from stowplan.framework import Call as PluginCall
-from stowplan.framework import Code, Failure, Request, Status
+from stowplan.framework import Code, Failure, Pod, Request, Status
 from stowplan.framework.points import POST_BIND, RESERVE, implements_point
 from stowplan.framework.safe_text import raised
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
@@ -28,7 +34,13 @@ from stowplan.runtime.points.binding_points import run_all, run_bind, run_in_rev
 
 T = TypeVar("T")
 
+_CACHE_LOOKUPS, _CACHE_LOOKUP_SECONDS = 10, 0.05
+
 NO_BINDER = Status(Code.Error, "no plugin binds this pod, and the extender has no access to the cluster to do so")
+
+
+class BindRefusedError(StowplanError):
+    """The extender does not bind this pod to this node."""
 
 
 async def answer(state: HandlerState, call: VerbCall, threads: PluginThreads) -> VerbReply:
@@ -36,7 +48,7 @@ async def answer(state: HandlerState, call: VerbCall, threads: PluginThreads) ->
     call.set_pod(api.ObjectMeta(name=request.pod_name, namespace=request.pod_namespace, uid=request.pod_uid))
     call.facts.node_name = request.node
     call.facts.nodes_in = 1
-    cycle = _cycle(state, call, request)
+    cycle = await _permitted_cycle(state, call, request)
     if state.policy.shadow:
         status = await _write_binding(state, cycle, request.node)
     else:
@@ -53,18 +65,47 @@ def fallback(state: HandlerState, call: VerbCall, problem: str) -> VerbReply:
     return VerbReply(200, write_bind_result(problem, lower_case=state.policy.lower_case_replies), call.facts)
 
 
-def _cycle(state: HandlerState, call: VerbCall, request: BindRequest) -> PodCycle:
-    """The cycle that filter began. After a restart of the extender: the pod of the informer cache, else the pod as far
-    as the request describes it."""
-    now = call.clock()
-    found = state.cycles.find(request.pod_uid, call.facts.pod, now)
-    if found is not None:
-        return found
-    pod = None if state.cluster_cache is None else state.cluster_cache.pending_pod(request.pod_uid)
-    if pod is None:
-        metadata = api.ObjectMeta(name=request.pod_name, namespace=request.pod_namespace, uid=request.pod_uid)
-        pod = state.plugins.cluster.templates.pod(api.Pod(metadata=metadata))
-    return PodCycle(pod, now)
+async def _permitted_cycle(state: HandlerState, call: VerbCall, request: BindRequest) -> PodCycle:
+    """The cycle that filter began, with the pod of the informer cache. Raises BindRefusedError."""
+    if state.passed_nodes is None:
+        raise BindRefusedError(BIND_IS_DISABLED)
+    if "filter" in state.serves and not state.passed_nodes.contains(call.facts, request.node, call.clock()):
+        raise BindRefusedError(
+            f"the extender has not let node {request.node} pass for pod {call.facts.pod}: "
+            "it binds pods only to nodes that its filter verb let pass"
+        )
+    cycle = state.cycles.find(request.pod_uid, call.facts.pod, call.clock())
+    pod = None if cycle is None else cycle.pod
+    if state.cluster_cache is not None:
+        pod = await _pod_of_cluster(state, state.cluster_cache, call, request)
+    if pod is not None and pod.spec.scheduler_name not in state.policy.bind_scheduler_names:
+        raise BindRefusedError(
+            f'pod {call.facts.pod} belongs to scheduler "{pod.spec.scheduler_name}", for which the extender does not '
+            "bind pods (--bind-scheduler-name)"
+        )
+    if cycle is None:
+        return PodCycle(pod or _described(state, request), call.clock())
+    cycle.pod = pod or cycle.pod
+    return cycle
+
+
+async def _pod_of_cluster(state: HandlerState, cache: ClusterCache, call: VerbCall, request: BindRequest) -> Pod:
+    """The pod as the API server knows it. The watch may be behind the scheduler's for a moment."""
+    for attempt in range(_CACHE_LOOKUPS):
+        pod = cache.pending_pod(request.pod_uid) or state.plugins.cluster.pods.get(request.pod_uid)
+        if pod is not None and pod.key == call.facts.pod:
+            return pod
+        if pod is not None or not request.pod_uid:
+            break
+        if attempt < _CACHE_LOOKUPS - 1:
+            await asyncio.sleep(_CACHE_LOOKUP_SECONDS)
+    raise BindRefusedError(f'pod {call.facts.pod} with uid "{request.pod_uid}" does not exist')
+
+
+def _described(state: HandlerState, request: BindRequest) -> Pod:
+    """The pod as far as the request describes it."""
+    metadata = api.ObjectMeta(name=request.pod_name, namespace=request.pod_namespace, uid=request.pod_uid)
+    return state.plugins.cluster.templates.pod(api.Pod(metadata=metadata))
 
 
 async def _write_binding(state: HandlerState, cycle: PodCycle, node_name: str) -> Status | None:

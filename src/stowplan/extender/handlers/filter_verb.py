@@ -103,6 +103,8 @@ def _reply(state: HandlerState, call: VerbCall, request: FilterRequest, pod: Pod
             log.info("Shadow mode: filter would have rejected nodes", pod=logs.ref(call.facts.pod), reasons=rejects)
         passing, failed, unresolvable = [True] * len(request.names), {}, {}
     call.facts.nodes_out = sum(passing)
+    if state.passed_nodes is not None and not call.facts.dry_run:
+        state.passed_nodes.put(call.facts, compress(request.names, passing), call.clock())
     if "filter" in state.earlier_answers and not call.facts.dry_run:
         names = frozenset(compress(request.names, passing))
         state.earlier_answers["filter"].put(call.facts, _EarlierAnswer(names, failed, unresolvable))
@@ -121,22 +123,27 @@ def fallback(state: HandlerState, call: VerbCall, problem: str) -> VerbReply:
     lower_case = state.policy.lower_case_replies
     if request is not None and how == "pass":
         call.facts.nodes_out = len(request.names)
+        if state.passed_nodes is not None:
+            state.passed_nodes.put(call.facts, request.names, call.clock())
         all_nodes = request.passing([True] * len(request.names))
         return VerbReply(200, write_filter_result(request.mode, all_nodes, {}, {}, lower_case=lower_case), call.facts)
     if request is not None and how == "cached":
         earlier: _EarlierAnswer | None = state.earlier_answers["filter"].get(call.facts)
         if earlier is not None:
-            return _repeat(call, request, earlier, lower_case)
+            return _repeat(state, call, request, earlier)
     mode = "names" if request is None else request.mode
     return VerbReply(200, write_filter_result(mode, [], {}, {}, problem, lower_case=lower_case), call.facts)
 
 
-def _repeat(call: VerbCall, request: FilterRequest, earlier: _EarlierAnswer, lower_case: bool) -> VerbReply:
+def _repeat(state: HandlerState, call: VerbCall, request: FilterRequest, earlier: _EarlierAnswer) -> VerbReply:
     """The pod's earlier answer, restricted to the nodes of this request."""
     passing = [name in earlier.passing for name in request.names]
     others = [name for name in request.names if name not in earlier.passing]
     unresolvable = {name: earlier.unresolvable[name] for name in others if name in earlier.unresolvable}
     failed = {name: earlier.failed.get(name, NO_EARLIER_ANSWER) for name in others if name not in unresolvable}
     call.facts.nodes_out = sum(passing)
+    if state.passed_nodes is not None:
+        state.passed_nodes.put(call.facts, compress(request.names, passing), call.clock())
+    lower_case = state.policy.lower_case_replies
     body = write_filter_result(request.mode, request.passing(passing), failed, unresolvable, lower_case=lower_case)
     return VerbReply(200, body, call.facts)

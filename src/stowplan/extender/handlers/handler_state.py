@@ -14,8 +14,8 @@ from stowplan.extender.handlers.cluster_plugins import ClusterPlugins
 from stowplan.extender.handlers.exclusive import Exclusive
 from stowplan.extender.handlers.group_member import GroupMember
 from stowplan.extender.handlers.plugin_requirements import check, verbs_of
-from stowplan.extender.handlers.pod_cycles import EarlierAnswers, PodCycle, PodCycles
-from stowplan.extender.handlers.verb_call import VERBS, Verb, VerbCall
+from stowplan.extender.handlers.pod_cycles import EarlierAnswers, PassedNodes, PodCycle, PodCycles
+from stowplan.extender.handlers.verb_call import Verb, VerbCall
 from stowplan.extender.policy import FailurePolicy, OperatorPolicy
 from stowplan.extender.wire.node_lists import Known, RawNode
 from stowplan.extender.wire.server_replies import PriorityLines, write_bind_result
@@ -67,6 +67,8 @@ class HandlerState:
         cluster_cache: ClusterCache | None,
         reservations: ReservationPort | None,
         clock: Callable[[], float],
+        *,
+        binds: bool,
     ) -> None:
         policy.validate()
         self.policy = policy
@@ -75,6 +77,8 @@ class HandlerState:
         self.clock = clock
         self.exclusive = Exclusive(clock)
         self.cycles = PodCycles()
+        self.passed_nodes = PassedNodes() if binds else None
+        """None if the bind verb is disabled."""
         self.earlier_answers = {
             verb: EarlierAnswers()
             for verb in FailurePolicy.__struct_fields__
@@ -89,9 +93,10 @@ class HandlerState:
         self._dry_run_plugins: ClusterPlugins | None = None
         self._remembered_nodes: dict[bytes, RawNode] = {}
         """Nodes of requests that carry full nodes although there is an informer cache."""
-        self.warnings = check(self.plugins.plugins, has_cache=cluster_cache is not None)
+        self.warnings = check(self.plugins.plugins, has_cache=cluster_cache is not None, binds=binds)
         served: set[Verb] = {"bind"} if reservations is not None else set()
-        self.serves = frozenset(served.union(*map(verbs_of, self.plugins.plugins))) & frozenset(VERBS)
+        served.update(*map(verbs_of, self.plugins.plugins))
+        self.serves = frozenset(served if binds else served - {"bind"})
 
     @property
     def known_nodes(self) -> Known:

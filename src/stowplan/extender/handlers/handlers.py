@@ -44,14 +44,16 @@ class Handlers:
         *,
         cluster_cache: ClusterCache | None = None,
         reservations: ReservationPort | None = None,
+        binds: bool = False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._state = HandlerState(members, policy or OperatorPolicy(), cluster_cache, reservations, clock)
+        self._state = HandlerState(members, policy or OperatorPolicy(), cluster_cache, reservations, clock, binds=binds)
         self._clock = clock
         self._threads = PluginThreads("extender", max_stuck=_MAX_STUCK_REQUESTS)
         self.policy = self._state.policy
         self.serves: frozenset[Verb] = self._state.serves
-        """The verbs that any plugin implements; `bind` also with access to the cluster."""
+        """The verbs that any plugin implements; `bind` only if enabled by `binds`, and then also with access to the
+        cluster."""
         self.warnings: tuple[str, ...] = self._state.warnings
         """To log at start-up: extension points of plugins that an extender cannot serve."""
 

@@ -1,4 +1,4 @@
-"""What can be said of plugins before the first request: which verbs they serve, and what they cannot do without."""
+"""Checks of plugins at start-up: which verbs they serve, and whether they can be served without a cluster."""
 
 from __future__ import annotations
 
@@ -13,44 +13,57 @@ from stowplan.framework.points import RUN_POINTS, Point, extender_verbs, impleme
 _OF_THE_CLUSTER = frozenset(
     ("pods", "requested", "node_infos", "node_info", "nominated_pods", "objects", "cluster", "counts_for")
 )
-"""Attributes that hold nothing true unless nodes and pods are watched."""
+"""Attributes that are empty or wrong unless nodes and pods are watched."""
+
+
+BIND_IS_DISABLED = "the bind verb is disabled: name it to enable it (--bind-verb bind)"
 
 
 def verbs_of(plugin: Plugin) -> set[Verb]:
     return extender_verbs(type(plugin))
 
 
-def _is_served(point: Point, binds: bool) -> bool:
-    """Whether an extender runs the point. Those around Bind run only if the extender can bind pods."""
-    return point.verb is not None and (binds or point.verb != "bind" or point.role == "serves")
+def _is_served(point: Point, can_bind: bool) -> bool:
+    """Whether an extender runs the point. Points around Bind run only if the extender can bind pods."""
+    return point.verb is not None and (can_bind or point.verb != "bind" or point.role == "serves")
 
 
-def check(plugins: Iterable[Plugin], *, has_cache: bool) -> tuple[str, ...]:
-    """Raise PluginError for a plugin that cannot be served at all; what is left of the others out is told."""
-    unserved = []
+def check(plugins: Iterable[Plugin], *, has_cache: bool, binds: bool) -> tuple[str, ...]:
+    """Raise PluginError for a plugin that cannot be served at all. Returns warnings about points that never run."""
+    unserved, disabled = [], []
     for plugin in plugins:
         if not verbs_of(plugin):
             raise PluginError(
                 f'plugin "{plugin.name}" has nothing for an extender to serve: '
                 "filter, score, bind or select_victims is needed"
             )
+        if not binds and verbs_of(plugin) == {"bind"}:
+            raise PluginError(f'plugin "{plugin.name}" binds pods, and {BIND_IS_DISABLED}')
         read = "" if has_cache else reads_cluster(plugin)
         if read:
             raise PluginError(
                 f'plugin "{plugin.name}" needs the nodes and pods of the cluster ({read}), which cannot be reached: '
                 'name a kubeconfig, or declare scope = "node" if its answers depend on the node object alone'
             )
-        binds = has_cache or implements_point(type(plugin), "bind")
-        points = [p.name for p in RUN_POINTS if implements_point(type(plugin), p) and not _is_served(p, binds)]
+        can_bind = has_cache or implements_point(type(plugin), "bind")
+        implemented = [point for point in RUN_POINTS if implements_point(type(plugin), point)]
+        points = [point.name for point in implemented if not _is_served(point, can_bind)]
         if points:
             unserved.append(f'{", ".join(points)} of "{plugin.name}"')
-    return (f"an extender cannot serve these points, they are never called: {'; '.join(unserved)}",) if unserved else ()
+        elif not binds and (points := [point.name for point in implemented if point.verb == "bind"]):
+            disabled.append(f'{", ".join(points)} of "{plugin.name}"')
+    warnings = []
+    if unserved:
+        warnings.append(f"an extender cannot serve these points, they are never called: {'; '.join(unserved)}")
+    if disabled:
+        warnings.append(f"{BIND_IS_DISABLED}, so these points are never called: {'; '.join(disabled)}")
+    return tuple(warnings)
 
 
 def reads_cluster(plugin: Plugin) -> str:
-    """How it is known that the plugin looks at more than the nodes it is shown; "" where nothing tells so.
+    """Why the plugin needs more than the nodes of a request; "" if it does not.
 
-    A plugin of node scope is taken at its word. The default scope says nothing, so what its methods name is looked at.
+    Plugins with scope "node" do not. With the default scope, the attributes that its methods use decide.
     """
     if plugin.reads:
         return f"reads = {plugin.reads!r}"
@@ -63,7 +76,7 @@ def reads_cluster(plugin: Plugin) -> str:
 
 
 def _attributes(kind: type) -> Iterator[str]:
-    """All names that the code of a class, up to Plugin, reads as attributes."""
+    """Names of attributes in the code of a class and its bases, up to Plugin."""
     for parent in kind.__mro__:
         if parent is Plugin:
             return

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stowplan.cache.lru_map import LruMap
 from stowplan.extender.handlers.verb_call import CallFacts
@@ -11,8 +16,11 @@ from stowplan.framework import CycleState, Pod
 
 MAX_CYCLES = 1024
 CYCLE_EXPIRES_AFTER_SECONDS = 600.0
+MAX_PASSED_NODES = 2_000_000
 MAX_EARLIER_ANSWERS = 64
 """Few, since each holds the verdicts on thousands of nodes."""
+
+_NO_NODES = np.zeros(0, dtype=np.int64)
 
 
 class PodCycle:
@@ -60,6 +68,47 @@ class PodCycles:
     def _expire(self, now: float) -> None:
         while (oldest := self._cycles.oldest()) is not None and now - oldest[1].begun_at >= self._expires_after:
             self._cycles.pop(oldest[0])
+
+
+class PassedNodes:
+    """The nodes that filter let pass, by pod: the only ones that bind accepts.
+
+    Bounded in pods, in nodes altogether and in age. Names are kept as hashes of 8 bytes, for which a client cannot
+    find collisions, since Python salts them.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_pods: int = MAX_CYCLES,
+        max_nodes: int = MAX_PASSED_NODES,
+        expires_after: float = CYCLE_EXPIRES_AFTER_SECONDS,
+    ) -> None:
+        self._max_pods = max_pods
+        self._max_nodes = max_nodes
+        self._expires_after = expires_after
+        self._passed: OrderedDict[str, tuple[float, NDArray[np.int64]]] = OrderedDict()
+        self._nodes = 0
+        self._lock = threading.Lock()
+
+    def put(self, facts: CallFacts, names: Iterable[str], now: float) -> None:
+        """Replaces the nodes of the pod's earlier filter request."""
+        hashes = np.fromiter(map(hash, names), dtype=np.int64)
+        with self._lock:
+            self._drop(facts.pod_uid or facts.pod)
+            self._passed[facts.pod_uid or facts.pod] = (now, hashes)
+            self._nodes += len(hashes)
+            while len(self._passed) > self._max_pods or (self._nodes > self._max_nodes and len(self._passed) > 1):
+                self._drop(next(iter(self._passed)))
+
+    def contains(self, facts: CallFacts, name: str, now: float) -> bool:
+        with self._lock:
+            put_at, hashes = self._passed.get(facts.pod_uid or facts.pod, (now, _NO_NODES))
+            return now - put_at < self._expires_after and bool((hashes == hash(name)).any())
+
+    def _drop(self, key: str) -> None:
+        _, hashes = self._passed.pop(key, (0.0, _NO_NODES))
+        self._nodes -= len(hashes)
 
 
 class EarlierAnswers:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, Literal
+from typing import Any
 
 from stowplan.api import ObjectMeta
 from stowplan.framework import DecisionRecord
+from stowplan.framework.extender import EXTENDER_VERBS, ExtenderVerb
 from stowplan.runtime.out_of_tree.threads import OutOfTimeError
 
-Verb = Literal["filter", "prioritize", "preempt", "bind"]
-VERBS: tuple[Verb, ...] = ("filter", "prioritize", "preempt", "bind")
+Verb = ExtenderVerb
+VERBS = EXTENDER_VERBS
 
 
 class CallFacts:

@@ -50,7 +50,9 @@ def make_application(
     members = [plugin if isinstance(plugin, GroupMember) else GroupMember(plugin) for plugin in plugins]
     metrics = ServerMetrics(MetricRegistry())
     decisions = DecisionLog()
-    answering = Answering(Handlers(members, policy), Paths(url_prefix, verbs), metrics, [decisions])
+    paths = Paths(url_prefix, verbs)
+    handlers = Handlers(members, policy, binds="bind" in paths.by_verb)
+    answering = Answering(handlers, paths, metrics, [decisions])
     pages = OperatorPages(metrics.registry, decisions, live=[PING], ready=[PING])
     return Application(answering, pages, largest_body)
 

@@ -96,6 +96,13 @@ class Serving(Strict, frozen=True, kw_only=True):
         return "127.0.0.1" if self.bind_address == "localhost" else self.bind_address
 
     @property
+    def is_loopback(self) -> bool:
+        try:
+            return ipaddress.ip_address(self.address).is_loopback
+        except ValueError:
+            return False
+
+    @property
     def options(self) -> ServingOptions:
         return ServingOptions(
             address=self.address, port=self.port, certificate_file=self.tls.cert_file, key_file=self.tls.key_file
@@ -108,7 +115,10 @@ class Verbs(Strict, frozen=True, kw_only=True):
     filter: Annotated[str, Flag("--filter-verb", "Name of the filter verb; '' disables it.", "NAME")] = "filter"
     prioritize: Annotated[str, Flag("--prioritize-verb", "Name of the prioritize verb.", "NAME")] = "prioritize"
     preempt: Annotated[str, Flag("--preempt-verb", "Name of the preempt verb.", "NAME")] = "preempt"
-    bind: Annotated[str, Flag("--bind-verb", "Name of the bind verb.", "NAME")] = "bind"
+    bind: Annotated[
+        str, Flag("--bind-verb", "Name of the bind verb; it is disabled unless named, e.g. bind.", "NAME")
+    ] = ""
+    """Off by default: it binds pods for any client that reaches the port."""
 
 
 class Monitoring(Strict, frozen=True, kw_only=True):
@@ -237,6 +247,7 @@ def _check(config: ExtenderServerConfiguration, problems: Problems) -> None:
     if config.http_timeout is not None and config.http_timeout.seconds <= 0:
         problems.invalid("$.httpTimeout", str(config.http_timeout), "must be more than 0")
     _check_serving(config.serving, problems)
+    _check_bind(config, problems)
     _check_address(config.serving.address, "$.serving.bindAddress", problems)
     if config.monitoring.bind_address:
         _check_address(config.monitoring.bind_address, "$.monitoring.bindAddress", problems)
@@ -244,6 +255,17 @@ def _check(config: ExtenderServerConfiguration, problems: Problems) -> None:
         problems.invalid("$.monitoring.decisions", config.monitoring.decisions, "must be at least 0")
     if not 0 <= (config.monitoring.port or 0) <= _LARGEST_PORT:
         problems.invalid("$.monitoring.port", config.monitoring.port, f"must be between 0 and {_LARGEST_PORT}")
+
+
+def _check_bind(config: ExtenderServerConfiguration, problems: Problems) -> None:
+    if config.verbs.bind and not config.serving.is_loopback and not config.serving.tls.client_ca_file:
+        problems.forbidden(
+            "$.verbs.bind",
+            f"any client that reaches {config.serving.address} could bind pods: require client certificates "
+            "(serving.tls.clientCAFile), or listen on 127.0.0.1",
+        )
+    if config.verbs.bind and not config.bind_scheduler_names:
+        problems.required("$.bindSchedulerNames", "the schedulers whose pods are bound")
 
 
 def _check_serving(serving: Serving, problems: Problems) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
@@ -89,7 +88,13 @@ class ExtenderServer:
     def _make_handlers(self) -> Handlers:
         reservations = self.reservations if self._connection is not None else None
         members = [self._equipped(member) for member in self._members]
-        handlers = Handlers(members, self._config, cluster_cache=self.informer_cache, reservations=reservations)
+        handlers = Handlers(
+            members,
+            self._config,
+            cluster_cache=self.informer_cache,
+            reservations=reservations,
+            binds=bool(self._config.verbs.bind),
+        )
         if self.informer_cache is not None:
             self.informer_cache.apply = handlers.apply
         return handlers
@@ -223,10 +228,8 @@ class ExtenderServer:
         serving = self._config.serving
         for warning in self.handlers.warnings:
             log.warning(warning)
-        if not serving.tls.client_ca_file and not ipaddress.ip_address(serving.address).is_loopback:
-            log.warning(
-                "Whoever reaches this port can ask, and have pods bound: demand certificates by --client-ca-file"
-            )
+        if not serving.tls.client_ca_file and not serving.is_loopback:
+            log.warning("Any client that reaches this port is answered: require certificates by --client-ca-file")
         if self.informer_cache is None and not self._config.bare_names:
             log.info("Without access to the cluster only whole nodes can be judged: set nodeCacheCapable to false")
         scheme = "https" if serving.tls.cert_file else "http"

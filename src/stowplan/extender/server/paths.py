@@ -20,8 +20,9 @@ class Paths:
     """
 
     def __init__(self, prefix: str = "", names: Mapping[Verb, str] | None = None) -> None:
-        """Verbs that `names` lacks are called as they are; an empty name switches one off. Raises ConfigError."""
-        given = {**{verb: str(verb) for verb in VERBS}, **(names or {})}
+        """An empty name disables a verb. Verbs that `names` lacks have their own name, except bind, which is disabled.
+        Raises ConfigError."""
+        given = {**{verb: str(verb) for verb in VERBS}, "bind": "", **(names or {})}
         self.by_verb: dict[Verb, str] = {}
         self._verbs: dict[str, Verb] = {}
         _check(prefix, "the URL prefix")

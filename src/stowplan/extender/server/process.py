@@ -16,6 +16,7 @@ from stowplan.extender.handlers import GroupMember
 from stowplan.extender.policy import OperatorPolicy
 from stowplan.extender.server.configuration import ExtenderServerConfiguration, from_options
 from stowplan.extender.server.extender import ExtenderServer
+from stowplan.framework.points import implements_point
 from stowplan.runtime.gc_tuning import settle_heap
 
 log = logs.get(__name__)
@@ -30,6 +31,8 @@ def run(members: Sequence[GroupMember], *, policy: OperatorPolicy | None = None,
     logs.configure(logs.LogOptions())
     has_cluster = bool(options.get("kubeconfig") or options.get("in_cluster"))
     options.setdefault("bare_names", not has_cluster)
+    if any(isinstance(member.factory, type) and implements_point(member.factory, "bind") for member in members):
+        options.setdefault("bind_verb", "bind")
     try:
         config = from_options(**options)
         if policy is not None:

@@ -19,6 +19,7 @@ from stowplan.extender.server.http import HttpServer
 from stowplan.extender.server.messages import HttpRequest, RequestHead, Response, text
 from stowplan.extender.server.pages import OPEN, OperatorPages
 from stowplan.extender.server.request_handling import Answering, Refusal
+from stowplan.serving.loopback import MISDIRECTED, foreign_host, is_loopback
 from stowplan.serving.pages import PageRequest
 
 log = logs.get(__name__)
@@ -59,10 +60,17 @@ class SchedulerPort(HttpServer):
         self._closed = closed
         self._pages = pages
         self._gzip = gzip
+        self._is_loopback = is_loopback(listener)
         self._log_overload_from = 0.0
 
     def admit(self, head: RequestHead, certificate: Any) -> Response | None:
         metrics = self._answering.metrics
+        if self._is_loopback:
+            why = foreign_host(head.headers.get("host", ""), head.headers.get("origin", ""))
+            if why is not None:
+                metrics.refused("foreign_host")
+                log.warning("A request was refused", path=head.path, why=why)
+                return text(MISDIRECTED, why)
         if self._pages is not None and head.path in OPEN and head.length == 0:
             return None
         refused = self._access.refusal(certificate)

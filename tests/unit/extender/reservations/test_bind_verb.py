@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from stowplan import Plugin, api, reject, skip
+from stowplan.api.kinds import KINDS
 from stowplan.extender import Reservations
 from stowplan.extender.handlers import GroupMember, Handlers
 from stowplan.extender.informer_cache import InformerCache
@@ -14,6 +15,7 @@ from stowplan.extender.reservations import ReservationBook
 from stowplan.framework import Pod, Status, error
 
 BODY = b'{"PodName":"web","PodNamespace":"d","PodUID":"u1","Node":"n1"}'
+FILTER = b'{"Pod":{"metadata":{"name":"web","namespace":"d","uid":"u1"}},"NodeNames":["n1"]}'
 
 
 class Recording(ReservationBook):
@@ -74,14 +76,18 @@ def ask(outcome: Status | None = None, **args: Any) -> tuple[str, list[str], int
     """(the error, the steps taken, how many reservations are left, where the pod was bound by default)."""
     reservations, cache = Recording(outcome), InformerCache(())
     cache.cluster.put_node(api.Node(metadata=api.ObjectMeta(name="n1")))
+    cache.put(KINDS["Pod"], [(api.Pod(metadata=api.ObjectMeta(name="web", namespace="d", uid="u1")), None)])
     made: list[Steps] = []
 
     def make(given: Any, handle: Any) -> Plugin:
         made.append(Steps(given, handle))
         return made[-1]
 
-    handlers = Handlers([GroupMember(make, name="Steps", args=args)], cluster_cache=cache, reservations=reservations)
+    handlers = Handlers(
+        [GroupMember(make, name="Steps", args=args)], cluster_cache=cache, reservations=reservations, binds=True
+    )
     assert handlers.warnings == ()
+    asyncio.run(handlers.answer("filter", FILTER))
     reply = asyncio.run(handlers.answer("bind", BODY))
     handlers.close()
     assert reply.status == 200

@@ -84,11 +84,13 @@ class Wire:
 
     async def post(self, path: str, body: bytes, **headers: str) -> tuple[int, dict[str, str], bytes]:
         more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-        await self.send(f"POST {path} HTTP/1.1\r\nHost: x\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        await self.send(
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        )
         return await self.receive()
 
     async def get(self, path: str) -> tuple[int, dict[str, str], bytes]:
-        await self.send(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await self.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         return await self.receive()
 
     async def at_end(self) -> bool:

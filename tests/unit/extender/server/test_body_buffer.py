@@ -102,7 +102,7 @@ def test_forty_heads_that_announce_much_cost_little(loop: Callable[[], Any]) -> 
             before = resident_bytes()
             for _ in range(40):
                 wire = await stack.enter_async_context(connected(port.port))
-                await wire.send(b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\nx")
+                await wire.send(b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000000\r\n\r\nx")
             async with connected(port.port) as wire:
                 assert (await wire.post("/filter", b"abc"))[0] == 200
             assert port.budget.used_bytes == 40 * FIRST_STEP_BYTES
@@ -119,7 +119,7 @@ def test_requests_beyond_the_budget_are_refused_until_there_is_memory_again(
     async def post(wire: Wire, content: bytes) -> int:
         if not chunked:
             return (await wire.post("/filter", content))[0]
-        await wire.send(b"POST /filter HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        await wire.send(b"POST /filter HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         await wire.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(content), content))
         return (await wire.receive())[0]
 
@@ -128,7 +128,7 @@ def test_requests_beyond_the_budget_are_refused_until_there_is_memory_again(
         async with serving(answering, max_total_bytes=2 * MIB) as port:
             async with connected(port.port) as slow:
                 await slow.send(
-                    b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n" + b"x" * 1_000_000
+                    b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576\r\n\r\n" + b"x" * 1_000_000
                 )
                 while port.budget.used_bytes < MIB:
                     await asyncio.sleep(0.01)

@@ -7,7 +7,7 @@ from stowplan.config.duration import Duration
 from stowplan.config.errors import InvalidConfigurationError
 from stowplan.extender.policy import FailurePolicy
 from stowplan.extender.server import configuration
-from stowplan.extender.server.configuration import Verbs, load
+from stowplan.extender.server.configuration import Verbs, from_options, load
 
 HEAD = "apiVersion: stowplan/v1alpha1\nkind: ExtenderServerConfiguration\n"
 
@@ -127,6 +127,16 @@ def test_what_is_said_besides_comes_first() -> None:
             "$.serving.maxConnections: Invalid value: 0: must be at least 1",
         ),
         (
+            "plugins: [{plugin: a:B}]\nverbs: {bind: bind}\nserving: {bindAddress: 0.0.0.0}",
+            "$.verbs.bind: Forbidden: any client that reaches 0.0.0.0 could bind pods: require client certificates "
+            "(serving.tls.clientCAFile), or listen on 127.0.0.1",
+        ),
+        (
+            "plugins: [{plugin: a:B}]\nverbs: {bind: b}\nserving: {bindAddress: '::', tls: {certFile: a, keyFile: b}}",
+            "$.verbs.bind: Forbidden: any client that reaches :: could bind pods: require client certificates "
+            "(serving.tls.clientCAFile), or listen on 127.0.0.1",
+        ),
+        (
             "plugins: [{plugin: a:B}]\nmonitoring: {decisions: -1}",
             "$.monitoring.decisions: Invalid value: -1: must be at least 0",
         ),
@@ -159,6 +169,13 @@ def test_the_lease_is_not_a_schedulers() -> None:
     assert (lease.resource_name, lease.resource_namespace) == ("stowplan-extender", "kube-system")
     nothing = load(HEAD + "plugins: [{plugin: a:B}]\ncluster: {leaderElection: null}", "x.yaml", {})
     assert not nothing.cluster.leader_election.leader_elect
+
+
+def test_binding_is_off_and_then_for_clients_with_certificates_or_on_this_machine() -> None:
+    assert from_options().verbs.bind == ""
+    assert from_options(bind_verb="bind").verbs.bind == "bind"
+    tls = {"tls_cert_file": "a", "tls_private_key_file": "b", "client_ca_file": "c"}
+    assert from_options(bind_verb="bind", bind_address="0.0.0.0", **tls).verbs.bind == "bind"
 
 
 def test_another_kind() -> None:

@@ -13,7 +13,7 @@ from stowplan.extender.server.request_handling import Answering
 
 pytestmark = pytest.mark.usefixtures("klog")
 
-ONE = b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+ONE = b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"
 
 LOOPS = pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 

@@ -86,7 +86,7 @@ def test_an_open_port_is_warned_of(address: str, warned: bool, capsys: pytest.Ca
             assert (await wire.get("/healthz"))[0] == 200
 
     running(test, bind_address=address)
-    assert ("demand certificates by --client-ca-file" in capsys.readouterr().err) == warned
+    assert ("require certificates by --client-ca-file" in capsys.readouterr().err) == warned
 
 
 def test_pages_on_a_port_of_their_own() -> None:

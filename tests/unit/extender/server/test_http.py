@@ -54,7 +54,7 @@ def test_a_body_in_many_pieces() -> None:
     content = bytes(i % 251 for i in range(100_000))
 
     async def test(wire: Wire, port: SchedulerPort) -> None:
-        head = b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
+        head = b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
         whole = head + content
         for start in range(0, len(whole), 9_973):
             await wire.send(whole[start : start + 9_973])
@@ -87,7 +87,7 @@ def test_large_bodies_on_one_connection(holds: bool) -> None:
 
 def test_requests_that_come_before_the_answer_to_the_first() -> None:
     async def test(wire: Wire, port: SchedulerPort) -> None:
-        one = b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+        one = b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"
         await wire.send(one * 3 + one[:20])
         await wire.send(one[20:])
         for _ in range(4):
@@ -122,7 +122,7 @@ def test_refusals_keep_the_connection_where_the_whole_request_is_there() -> None
 
 def test_noise_costs_only_its_own_connection() -> None:
     rng = random.Random(1)
-    good = b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nhello world"
+    good = b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 11\r\n\r\nhello world"
 
     def noise() -> bytes:
         data = bytearray(good * rng.randint(1, 3))
@@ -145,7 +145,7 @@ def test_noise_costs_only_its_own_connection() -> None:
 
 def test_a_body_in_chunks() -> None:
     async def test(wire: Wire, port: SchedulerPort) -> None:
-        await wire.send(b"POST /filter HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab")
+        await wire.send(b"POST /filter HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab")
         await asyncio.sleep(0.01)
         await wire.send(b"c\r\n2\r\nde\r\n0\r\n\r\n")
         status, headers, _ = await wire.receive()
@@ -156,7 +156,7 @@ def test_a_body_in_chunks() -> None:
 
 def test_what_is_too_large_is_refused_before_it_is_sent() -> None:
     async def test(wire: Wire, port: SchedulerPort) -> None:
-        await wire.send(b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n")
+        await wire.send(b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n")
         status, headers, body = await wire.receive()
         assert (status, headers["connection"]) == (413, "close")
         assert body == b"a body of 1,001 bytes is larger than the 1,000 bytes that are accepted (--max-body-size)\n"
@@ -167,7 +167,9 @@ def test_what_is_too_large_is_refused_before_it_is_sent() -> None:
 
 def test_chunks_that_get_too_large() -> None:
     async def test(wire: Wire, port: SchedulerPort) -> None:
-        await wire.send(b"POST /filter HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n" + b"x" * 32)
+        await wire.send(
+            b"POST /filter HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n" + b"x" * 32
+        )
         assert (await wire.receive())[0] == 413
 
     assert on_a_wire(test, largest_body=10).asked == []
@@ -370,3 +372,27 @@ def test_much_to_and_fro(loop: str, secure: bool) -> None:
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop if loop == "uvloop" else None) as runner:
         runner.run(run())
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ("", 200),
+        ("Host: localhost:8888\r\n", 200),
+        ("Host: 127.0.0.1\r\n", 200),
+        ("Host: [::1]:8888\r\nOrigin: http://localhost:3000\r\n", 200),
+        ("Host: rebound.example.com\r\n", 421),
+        ("Host: 10.0.0.1\r\n", 421),
+        ("Host: localhost\r\nOrigin: https://example.com\r\n", 421),
+        ("Host: localhost\r\nOrigin: null\r\n", 421),
+    ],
+)
+def test_a_loopback_port_refuses_foreign_hosts_and_origins(headers: str, status: int) -> None:
+    async def test(wire: Wire, port: SchedulerPort) -> None:
+        await wire.send(f"POST /filter HTTP/1.1\r\n{headers}Content-Length: 3\r\n\r\nabc".encode())
+        assert (await wire.receive())[0] == status
+        async with connected(port.port) as other:
+            await other.send(f"GET /healthz HTTP/1.1\r\n{headers}\r\n".encode())
+            assert (await other.receive())[0] == status
+
+    assert len(on_a_wire(test).asked) == (status == 200)

@@ -21,7 +21,12 @@ from stowplan.extender.server.paths import Paths
     ],
 )
 def test_usual_paths(path: str, verb: str | None) -> None:
-    assert Paths().find(path) == verb
+    assert Paths(names={"bind": "bind"}).find(path) == verb
+
+
+def test_binding_is_off_unless_named() -> None:
+    assert Paths().find("/bind") is None
+    assert "bind" not in Paths().by_verb
 
 
 @pytest.mark.parametrize(

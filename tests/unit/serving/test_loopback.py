@@ -1,0 +1,57 @@
+"""DNS rebinding: requests that a web page sends to a port of this machine under its own name."""
+
+import socket
+import urllib.error
+import urllib.request
+
+import pytest
+
+from stowplan.serving import InsecureServer, Page, Pages
+from stowplan.serving.loopback import foreign_host, is_loopback
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "refused"),
+    [
+        ("", "", False),
+        ("localhost", "", False),
+        ("LOCALHOST.:10259", "", False),
+        ("dev.localhost:1", "", False),
+        ("127.1.2.3:80", "http://127.0.0.1", False),
+        ("[::1]:80", "https://[::1]:3000", False),
+        ("example.com", "", True),
+        ("localhost.example.com", "", True),
+        ("127.0.0.1.nip.io", "", True),
+        ("[oops", "", True),
+        ("localhost", "http://example.com", True),
+        ("localhost", "null", True),
+    ],
+)
+def test_which_requests_are_refused(host: str, origin: str, refused: bool) -> None:
+    assert (foreign_host(host, origin) is not None) == refused
+
+
+@pytest.mark.parametrize(("address", "loopback"), [("127.0.0.1", True), ("0.0.0.0", False)])
+def test_only_ports_on_loopback_refuse(address: str, loopback: bool) -> None:
+    listener = socket.create_server((address, 0))
+    assert is_loopback(listener) == loopback
+    pages = Pages()
+    pages.add("/healthz", lambda request: Page(200, b"ok"))
+    server = InsecureServer({listener: pages})
+    server.start()
+    try:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/healthz"
+        assert status(url) == 200
+        assert status(url, Host="rebound.example.com") == (421 if loopback else 200)
+        assert status(url, Origin="http://example.com") == (421 if loopback else 200)
+    finally:
+        server.stop()
+
+
+def status(url: str, **headers: str) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code
