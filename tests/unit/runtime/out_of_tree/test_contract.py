@@ -178,12 +178,16 @@ def _args() -> None:
     class Wanted(msgspec.Struct):
         number: int = 7
 
-    seen: list[Any] = []
-    kind = plugin(Args=Wanted, filter=lambda *_: None)
-    kind.__init__ = lambda self, args, handle: seen.append(args)  # type: ignore[method-assign,misc,assignment]
-    args = {"p": {"number": "many"}}
+    enabled = {"multiPoint": {"enabled": [{"name": "p"}]}}
+
+    def args(given: Any, **members: Any) -> Any:
+        kind = plugin(filter=lambda *_: None, **members)
+        return World(plugins={"p": kind}, config=profile_config(enabled, {"p": given})).plugin("p").args
+
+    assert args({"number": 3}) == {"number": 3}
+    assert args({"number": 3}, Args=Wanted) == Wanted(3)
     with pytest.raises(ConfigError):
-        World(plugins={"p": kind}, config=profile_config({"multiPoint": {"enabled": [{"name": "p"}]}}, args))
+        args({"number": "many"}, Args=Wanted)
 
 
 # Queue
