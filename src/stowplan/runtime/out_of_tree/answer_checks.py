@@ -65,8 +65,9 @@ def sort_key_types(key: object) -> tuple[type, ...] | None:
     """The types in a sort key, float for every number; None if it is not a tuple of comparable parts."""
     if not isinstance(key, tuple):
         return None
-    types = tuple(float if isinstance(part, int | float) and part == part else type(part) for part in key)
-    return types if set(types) <= {float, str} else None
+    types = tuple(float if isinstance(part, int | float) else type(part) for part in key)
+    comparable = set(types) <= {float, str} and all(part == part for part in key)  # NaN differs from itself.
+    return types if comparable else None
 
 
 class ScoreChecks:

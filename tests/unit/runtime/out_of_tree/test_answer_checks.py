@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stowplan.runtime.out_of_tree.answer_checks import real
+from stowplan.runtime.out_of_tree.answer_checks import real, sort_key_types
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,19 @@ def test_small_integers_of_numpy_do_not_overflow_any_more() -> None:
 )
 def test_anything_else_is_none(value: Any) -> None:
     assert real(value) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "types"),
+    [
+        ((), ()),
+        ((1, 2.5, True, "a"), (float, float, float, str)),
+        ((nan,), None),
+        ((None,), None),
+        (((1,),), None),
+        ([1], None),
+        (None, None),
+    ],
+)
+def test_sort_keys_are_tuples_of_numbers_and_strings(key: object, types: tuple[type, ...] | None) -> None:
+    assert sort_key_types(key) == types
