@@ -68,7 +68,7 @@ class HandlerState:
         reservations: ReservationPort | None,
         clock: Callable[[], float],
         *,
-        binds: bool,
+        binds: bool = False,
     ) -> None:
         policy.validate()
         self.policy = policy

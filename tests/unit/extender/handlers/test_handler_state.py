@@ -30,11 +30,13 @@ class Rig:
         cache: FakeClusterCache | None = None,
         plugin: type[Plugin] = Tiers,
         reservations: FakeReservations | None = None,
+        *,
+        binds: bool = False,
         **policy: object,
     ) -> None:
         self.clock = Clock()
         settings = OperatorPolicy(**policy)  # type: ignore[arg-type]
-        self.state = HandlerState([GroupMember(plugin)], settings, cache, reservations, self.clock)
+        self.state = HandlerState([GroupMember(plugin)], settings, cache, reservations, self.clock, binds=binds)
         self.call = VerbCall("filter", b"", None, self.clock)
 
     def read(self, body: bytes) -> FilterRequest:
@@ -123,7 +125,8 @@ def test_whole_objects_are_kept_for_plugins_that_need_them(plugin: type[Plugin],
 
 def test_verbs_served() -> None:
     assert Rig().state.serves == {"filter", "prioritize"}
-    assert Rig(reservations=FakeReservations()).state.serves == {"filter", "prioritize", "bind"}
+    assert Rig(reservations=FakeReservations()).state.serves == {"filter", "prioritize"}
+    assert Rig(reservations=FakeReservations(), binds=True).state.serves == {"filter", "prioritize", "bind"}
 
 
 def test_earlier_answers_are_kept_for_the_verbs_that_fall_back_on_them() -> None:
