@@ -1,4 +1,4 @@
-"""Simulations that ask real extenders, over HTTP."""
+"""Simulations that call real extenders over HTTP."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 from tests.extenders import WebExtender
-from tests.unit.cli.test_simulate import node, pod, run, text
+from tests.unit.cli.test_simulate import node_manifest, pod_manifest, run, text
 
 HEADER = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
@@ -30,10 +30,10 @@ def test_filter_and_prioritize_with_whole_objects(tmp_path: Path) -> None:
         names = sorted(item["metadata"]["name"] for item in request["Nodes"]["items"])
         return [{"Host": names[-1], "Score": 10}]
 
-    nodes = [{**node(name), "spec": {"podCIDR": "10.0.0.0/24"}} for name in ("a", "b")]
+    nodes = [{**node_manifest(name), "spec": {"podCIDR": "10.0.0.0/24"}} for name in ("a", "b")]
     with WebExtender({"/f": racked, "/p": last}) as extender:
         entry = {"urlPrefix": extender.prefix, "filterVerb": "f", "prioritizeVerb": "p", "weight": 9}
-        found = simulate(tmp_path, entry, *nodes, node("c"), {**pod(), "unread": True})
+        found = simulate(tmp_path, entry, *nodes, node_manifest("c"), {**pod_manifest(), "unread": True})
     assert [each["node"] for each in found["pods"]] == ["b"]
     assert found["pods"][0]["decision"]["scores"]["b"][extender.prefix]["weighted"] == 900
     assert [len(request["Nodes"]["items"]) for _, request in extender.asked] == [3, 2]
@@ -43,20 +43,24 @@ def test_pods_that_an_extender_refuses_stay_pending(tmp_path: Path) -> None:
     refuse = {"/f": lambda request: {"FailedNodes": dict.fromkeys(request["NodeNames"], "no licence")}}
     with WebExtender(refuse) as extender:
         entry = {"urlPrefix": extender.prefix, "filterVerb": "f", "nodeCacheCapable": True}
-        found = simulate(tmp_path, entry, node("a"), node("b"), pod(), status=3)
+        found = simulate(tmp_path, entry, node_manifest("a"), node_manifest("b"), pod_manifest(), status=3)
     assert found["pods"][0]["decision"]["message"].startswith("0/2 nodes are available: 2 no licence.")
 
 
 def test_nothing_is_bound_that_exists_only_here(tmp_path: Path) -> None:
     with WebExtender({}) as extender:
-        found = simulate(tmp_path, {"urlPrefix": extender.prefix, "bindVerb": "bind"}, node("a"), pod())
+        found = simulate(
+            tmp_path, {"urlPrefix": extender.prefix, "bindVerb": "bind"}, node_manifest("a"), pod_manifest()
+        )
     assert [each["node"] for each in found["pods"]] == ["a"]
     assert not extender.asked
 
 
 def test_an_extender_that_is_not_there_is_told(tmp_path: Path) -> None:
     entry = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "f"}
-    found = simulate(tmp_path, entry, node("a"), pod(), status=3)
+    found = simulate(tmp_path, entry, node_manifest("a"), pod_manifest(), status=3)
     told = 'Post "http://127.0.0.1:1/f": dial tcp 127.0.0.1:1: connect: connection refused'
     assert found["pods"][0]["decision"]["error"] == told
-    assert simulate(tmp_path, {**entry, "ignorable": True}, node("a"), pod())["pods"][0]["node"] == "a"
+    assert (
+        simulate(tmp_path, {**entry, "ignorable": True}, node_manifest("a"), pod_manifest())["pods"][0]["node"] == "a"
+    )
