@@ -1,6 +1,6 @@
 """The same pods for kube-scheduler and for us, and what each has to tell about them afterwards.
 
-Names, kinds, labels, their values and buckets have to be the same; we may tell more, not less.
+Names, kinds, help texts, labels, their values and buckets have to be the same; we may tell more, not less.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Shape(NamedTuple):
     kind: str
     labels: frozenset[str]
     buckets: tuple[str, ...]
+    help_text: str
 
 
 def shapes(text: str) -> dict[str, Shape]:
@@ -58,7 +59,7 @@ def shapes(text: str) -> dict[str, Shape]:
     for family in text_string_to_metric_families(text):
         names = {name for sample in family.samples for name in sample.labels} - {"le"}
         buckets = dict.fromkeys(sample.labels["le"] for sample in family.samples if "le" in sample.labels)
-        found[family.name] = Shape(family.type, frozenset(names), tuple(buckets))
+        found[family.name] = Shape(family.type, frozenset(names), tuple(buckets), family.documentation)
     return found
 
 
@@ -154,5 +155,10 @@ def _missing(expected: dict[str, Shape], told: dict[str, Shape]) -> dict[str, tu
     return {
         name: (shape, told.get(name))
         for name, shape in expected.items()
-        if not name.startswith(tuple(NOT_FOR_US)) and told.get(name) != shape
+        if not name.startswith(tuple(NOT_FOR_US)) and _comparable(told.get(name), shape) != shape
     }
+
+
+def _comparable(ours: Shape | None, theirs: Shape) -> Shape | None:
+    """Ours, with their help text where they have none."""
+    return ours if ours is None or theirs.help_text.strip() != "[ALPHA]" else ours._replace(help_text=theirs.help_text)

@@ -1,166 +1,209 @@
-"""Ways through a profile's plugins, and how the attempts that went them are counted.
+"""Per-attempt metrics of the pods that concern the same plugins.
 
-A fast cycle does not ask plugins one by one, so most of what kube-scheduler tells about them follows from an attempt's
-course: which plugins pods of its template concern. The time it took to decide is told as Filter's; PreFilter,
-PreScore, Score and PostFilter were part of it, and are told with zero seconds.
-
-Of single plugins some cycles tell, and there is no telling their plugins apart: the time it took to decide is told in
-equal parts of all that were asked, at Sign, PreFilter, Filter, PostFilter, PreScore, Score and ScoreExtensionNormalize.
-What Sign is there our plugins call `signature`. The time from the decision to the request to bind is told likewise of
-the plugins at Reserve and PreBindPreFlight, where pods are not held up.
+Plugins are not timed one by one on the fast path. An attempt is recorded with the set of plugins that it concerns, and
+its decision time is exposed as Filter's; PreFilter, PreScore, Score and PostFilter are part of it and are exposed with
+zero seconds. For single plugins, one attempt in ten is sampled: its decision time is split evenly among the plugins at
+Sign (`Plugin.signature` here), PreFilter, Filter, PostFilter, PreScore, Score and ScoreExtensionNormalize. The time
+from the decision to the binding request is split likewise among the plugins at Reserve and PreBindPreFlight, for pods
+that no plugin delays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from stowplan.framework import Plugin, implements
 from stowplan.framework.points import POINTS, STEPS
 from stowplan.observe.metrics import SchedulerMetrics
+from stowplan.observe.series import take
 from stowplan.runtime import Profile
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 
 SCHEDULED, UNSCHEDULABLE, ERROR, BROKEN = "scheduled", "unschedulable", "error", "broken"
-"""How an attempt ends. An error comes after a node was chosen; broken is one that came to no decision."""
-
-Ending = tuple[float, float, int, int, str, float, float, int, bool]
-"""An attempt that is over: when it began, when it was decided, nodes evaluated, nodes feasible, what PostFilter came to
-("" where it was not asked), when it ended, when the pod was first ready, number of attempts, whether it was flushed."""
+"""Results of an attempt. An error follows the choice of a node; a broken attempt came to no decision."""
 
 PREEMPTION = "DefaultPreemption"
 
-_Way = tuple[str, bool, str]
-"""How an attempt ends, whether nodes were scored, and what PostFilter came to."""
+SAMPLE_EVERY = 10
+"""One attempt in ten is sampled for single plugins, as in kube-scheduler."""
 
-EVERY = 10
-"""One in so many cycles tells of single plugins, as in kube-scheduler."""
-
-_MOST_ATTEMPTS = 15
+_MAX_ATTEMPTS_LABEL = 15
 
 _IDLE_STATUSES = {step.go_name: step.idle_status for step in STEPS if step.idle_status}
-"""Points around the binding of a pod, with the status that is recorded where no plugin delays the pod."""
+"""Points around the binding of a pod, with the status that is recorded if no plugin delays the pod."""
 
 _FILTERING = ("Sign", *(point.go_name for point in POINTS if point.phase == "filtering"))
 _SCORING = tuple(s.go_name for point in POINTS if point.phase == "scoring" for s in point.steps if s.go_name)
-"""The points of a decision, and those that run only if there is more than one feasible node."""
+"""The points of a decision, and those that run only with more than one feasible node."""
+
+_Path = tuple[str, bool, str]
+"""Result, whether nodes were scored, and PostFilter's status."""
+
+
+class DecidedAttempt(NamedTuple):
+    """An attempt that is decided and not over."""
+
+    began: float
+    decided: float
+    metrics: AttemptMetrics
+    evaluated: int
+    feasible: int
+    """Nodes evaluated and feasible."""
+    post_filter: str
+    """PostFilter's status; empty if it did not run."""
+
+
+class EndedAttempt(NamedTuple):
+    """An attempt that is over."""
+
+    began: float
+    decided: float
+    evaluated: int
+    feasible: int
+    post_filter: str
+    ended: float
+    ready: float
+    """When the pod first entered the active queue."""
+    attempts: int
+    flushed: bool
+    """Whether the pod was flushed from the unschedulable pods."""
+
+
+class _Attempts(NamedTuple):
+    """Attempts as columns, in the order of `EndedAttempt`."""
+
+    began: Sequence[float]
+    decided: Sequence[float]
+    evaluated: Sequence[int]
+    feasible: Sequence[int]
+    post_filter: Sequence[str]
+    ended: Sequence[float]
+    ready: Sequence[float]
+    attempts: Sequence[int]
+    flushed: Sequence[bool]
 
 
 class AttemptMetrics:
     """Attempts in one profile that concern the same plugins."""
 
     def __init__(self, profile: Profile, unconcerned: frozenset[str], straight: bool, reserves: bool = False) -> None:
-        """`straight` pods are not held up on the way to the binding; some plugin `reserves` something for them."""
-        self.endings: dict[str, list[Ending]] = {SCHEDULED: [], UNSCHEDULABLE: [], ERROR: [], BROKEN: []}
-        """What is yet to be counted."""
-        self.between: list[float] = []
-        """The same for times between decision and binding, of some pods that nobody holds up."""
+        """`straight`: no plugin delays the pods before their binding. `reserves`: a plugin reserves something."""
+        self.ended: dict[str, list[EndedAttempt]] = {SCHEDULED: [], UNSCHEDULABLE: [], ERROR: [], BROKEN: []}
+        """Attempts by result that are not counted yet."""
+        self.until_binding: list[float] = []
+        """Seconds between decision and binding request of sampled pods, not counted yet."""
         self.straight = straight
         self._profile = profile.name
         self._reserves = reserves
-        self._asked = {
+        self._evaluated = {
             "PreFilter": tuple((plugin.name, plugin.name in unconcerned) for plugin in profile.pre_filters),
             "Filter": tuple((p.name, False) for p in profile.filters if p.name not in unconcerned),
             "PreScore": tuple((plugin.name, plugin.name in unconcerned) for plugin in profile.pre_scores),
             "Score": tuple((p.name, False) for p, _ in profile.scorers if p.name not in unconcerned),
         }
-        """By point, the plugins that are asked, and whether they answer Skip."""
+        """By point, the plugins that run, and whether they return Skip."""
         scorers = [plugin for plugin, _ in profile.scorers]
-        asked = dict.fromkeys(p for p in (*profile.filters, *scorers) if p.name not in unconcerned)
+        concerned = dict.fromkeys(p for p in (*profile.filters, *scorers) if p.name not in unconcerned)
         self._timed = {
-            **self._asked,
-            "Sign": tuple((plugin.name, False) for plugin in asked if _signs(plugin)),
-            "ScoreExtensionNormalize": tuple((p.name, False) for p in scorers if p in asked and _normalizes(p)),
+            **self._evaluated,
+            "Sign": tuple((plugin.name, False) for plugin in concerned if _signs(plugin)),
+            "ScoreExtensionNormalize": tuple((p.name, False) for p in scorers if p in concerned and _normalizes(p)),
         }
-        """The same for times, at more points."""
+        """The same for durations, which have two more points."""
         reserving = () if reserves else profile.points["reserve"]
-        self._late = (
+        self._before_binding = (
             *((plugin.name, "Reserve", "Success") for plugin in reserving),
             *((plugin.name, "PreBindPreFlight", "Skip") for plugin in profile.points["preBind"]),
         )
         self._binder = next((plugin.name for plugin in profile.points["bind"]), "")
         self._post_filters = [plugin.name for plugin in profile.post_filters]
-        self._helper = _preemption(profile.post_filters)
-        self._told: dict[_Way, int] = {}
-        """How many endings there were; the first of each kind tells of its plugins."""
+        self._successful_post_filters = _preemption(profile.post_filters)
+        self._seen: dict[_Path, int] = {}
+        """Attempts so far; the first of each path is sampled."""
 
     def announce(self, metrics: SchedulerMetrics) -> None:
-        """Tell of plugins before they are asked for the first time."""
+        """Create the series of all plugins with zero."""
         self._count_evaluations(metrics, {})
 
     def count(self, metrics: SchedulerMetrics) -> None:
-        """Count the endings so far."""
-        for kind, endings in self.endings.items():
-            if endings:
-                # Others may be added meanwhile, at the end.
-                taken = endings[:]
-                del endings[: len(taken)]
-                self._count(metrics, kind, taken)
-        between = self.between[:]
-        del self.between[: len(between)]
-        for plugin, point, status in self._late if between else ():
-            share = [seconds / len(self._late) for seconds in between]
+        """Count the attempts that ended since the last call."""
+        for result, records in self.ended.items():
+            if records:
+                self._count(metrics, result, take(records))
+        seconds = take(self.until_binding)
+        for plugin, point, status in self._before_binding if seconds else ():
+            share = [each / len(self._before_binding) for each in seconds]
             metrics.plugin_duration.series(plugin, point, status).observe_many(share)
 
-    def _count(self, metrics: SchedulerMetrics, kind: str, endings: Sequence[Ending]) -> None:
-        began, decided, evaluated, feasible, post_filter, ended, ready, attempts, flushed = zip(*endings, strict=True)
-        deciding, binding = _differences(decided, began), _differences(ended, decided)
-        result = ERROR if kind == BROKEN else kind
-        metrics.attempts.series(result, self._profile).add(len(endings))
-        metrics.attempt_duration.series(result, self._profile).observe_many(_differences(ended, began))
+    def _count(self, metrics: SchedulerMetrics, result: str, records: Sequence[EndedAttempt]) -> None:
+        columns = _Attempts._make(zip(*records, strict=True))
+        deciding = _differences(columns.decided, columns.began)
+        binding = _differences(columns.ended, columns.decided)
+        label = ERROR if result == BROKEN else result
+        metrics.attempts.series(label, self._profile).add(len(records))
+        durations = _differences(columns.ended, columns.began)
+        metrics.attempt_duration.series(label, self._profile).observe_many(durations)
         metrics.algorithm_duration.series().observe_many(deciding)
-        scored = [nodes for nodes in feasible if nodes > 1]
-        self._count_cycles(metrics, kind, deciding, post_filter, len(scored))
-        if kind == SCHEDULED:
-            metrics.pod_attempts.series().observe_many(attempts)
-            metrics.after_flush.series().add(sum(flushed))
-            _count_waits(metrics, attempts, _differences(ended, ready))
+        scored = [nodes for nodes in columns.feasible if nodes > 1]
+        self._count_cycles(metrics, result, deciding, columns.post_filter, len(scored))
+        if result == SCHEDULED:
+            metrics.pod_attempts.series().observe_many(columns.attempts)
+            metrics.after_flush.series().add(sum(columns.flushed))
+            _count_waits(metrics, columns.attempts, _differences(columns.ended, columns.ready))
             self._count_bindings(metrics, binding, len(scored))
-        times = {"PreFilter": len(endings), "Filter": sum(evaluated), "PreScore": len(scored), "Score": sum(scored)}
+        times = {
+            "PreFilter": len(records),
+            "Filter": sum(columns.evaluated),
+            "PreScore": len(scored),
+            "Score": sum(scored),
+        }
         self._count_evaluations(metrics, times)
-        ways = [(kind, nodes > 1, came_to) for nodes, came_to in zip(feasible, post_filter, strict=True)]
-        for way in dict.fromkeys(ways):
-            alike = (
-                range(len(ways)) if ways.count(way) == len(ways) else [i for i, each in enumerate(ways) if each == way]
-            )
-            self._count_some(metrics, way, alike, deciding, binding)
+        paths = [
+            (result, nodes > 1, status) for nodes, status in zip(columns.feasible, columns.post_filter, strict=True)
+        ]
+        for path in dict.fromkeys(paths):
+            all_alike = paths.count(path) == len(paths)
+            alike = range(len(paths)) if all_alike else [i for i, each in enumerate(paths) if each == path]
+            self._count_samples(metrics, path, alike, deciding, binding)
 
-    def _count_some(
+    def _count_samples(
         self,
         metrics: SchedulerMetrics,
-        way: _Way,
+        path: _Path,
         positions: Sequence[int],
         deciding: Sequence[float],
         binding: Sequence[float],
     ) -> None:
-        """Tell of single plugins, of one in ten endings that are alike."""
-        told = self._told.get(way, 0)
-        self._told[way] = told + len(positions)
-        some = positions[-told % EVERY :: EVERY]
-        if not some:
+        """Durations of single plugins, from one in ten attempts of a path."""
+        seen = self._seen.get(path, 0)
+        self._seen[path] = seen + len(positions)
+        samples = positions[-seen % SAMPLE_EVERY :: SAMPLE_EVERY]
+        if not samples:
             return
-        kind, scores, post_filter = way
-        self._count_plugins(metrics, [deciding[position] for position in some], scores, post_filter)
-        if kind == SCHEDULED and self.straight and self._binder:
+        result, scores, post_filter = path
+        self._count_plugins(metrics, [deciding[position] for position in samples], scores, post_filter)
+        if result == SCHEDULED and self.straight and self._binder:
             series = metrics.plugin_duration.series(self._binder, "Bind", "Success")
-            series.observe_many([binding[position] for position in some])
+            series.observe_many([binding[position] for position in samples])
 
     def _count_evaluations(self, metrics: SchedulerMetrics, times: dict[str, int]) -> None:
-        for point, plugins in self._asked.items():
+        for point, plugins in self._evaluated.items():
             for plugin, _ in plugins:
                 metrics.evaluations.series(plugin, point, self._profile).add(times.get(point, 0))
 
     def _count_cycles(
-        self, metrics: SchedulerMetrics, kind: str, deciding: Sequence[float], post_filter: Sequence[str], scored: int
+        self, metrics: SchedulerMetrics, result: str, deciding: Sequence[float], post_filter: Sequence[str], scored: int
     ) -> None:
         duration, profile, number = metrics.point_duration, self._profile, len(deciding)
         duration.series("PreFilter", "Success", profile).observe(0.0, number)
-        duration.series("Filter", "Error" if kind == BROKEN else "Success", profile).observe_many(deciding)
+        duration.series("Filter", "Error" if result == BROKEN else "Success", profile).observe_many(deciding)
         if scored:
             for point in ("PreScore", "Score"):
                 duration.series(point, "Success", profile).observe(0.0, scored)
         for status in filter(None, post_filter):
             duration.series("PostFilter", status, profile).observe(0.0)
-        # No cycle begins with a hint from the one before.
+        # No cycle starts with a hint from the one before.
         metrics.batch_attempts.series(profile, "no_hint").add(number)
         metrics.hint_lookup.series("no_hint", profile).observe(0.0, number)
 
@@ -171,7 +214,7 @@ class AttemptMetrics:
                 if point != "Reserve" or not self._reserves:
                     metrics.point_duration.series(point, status, profile).observe(0.0, number)
             metrics.point_duration.series("Bind", "Success", profile).observe_many(binding)
-        # And none leaves one for the next.
+        # No cycle stores a hint for the next.
         metrics.hint_storage.series(profile).observe(0.0, number)
         for reason, times in (("pod_not_batchable", scored), ("empty_list", number - scored)):
             if times:
@@ -180,47 +223,47 @@ class AttemptMetrics:
     def _count_plugins(
         self, metrics: SchedulerMetrics, deciding: Sequence[float], scores: bool, post_filter: str
     ) -> None:
-        """Those that were asked get the same share of the time it took to decide; the others took none."""
-        asked = [
+        """Plugins that ran get equal shares of the decision time; skipped ones get zero."""
+        ran = [
             (plugin, point, "Skip" if skips else "Success")
             for point in ((*_FILTERING, *_SCORING) if scores else _FILTERING)
             for plugin, skips in self._timed[point]
         ]
         if post_filter:
-            plugins = self._helper if post_filter == "Success" else self._post_filters
-            asked += [(plugin, "PostFilter", post_filter) for plugin in plugins]
-        share = sum(deciding) / len(deciding) / max(sum(status != "Skip" for _, _, status in asked), 1)
-        for plugin, point, status in asked:
+            plugins = self._successful_post_filters if post_filter == "Success" else self._post_filters
+            ran += [(plugin, "PostFilter", post_filter) for plugin in plugins]
+        share = sum(deciding) / len(deciding) / max(sum(status != "Skip" for _, _, status in ran), 1)
+        for plugin, point, status in ran:
             series = metrics.plugin_duration.series(plugin, point, status)
             series.observe(0.0 if status == "Skip" else share, len(deciding))
 
 
 def _preemption(plugins: Sequence[Plugin]) -> list[str]:
-    """The plugin that helps where PostFilter came to anything."""
+    """The plugin that nominates a node when PostFilter succeeds."""
     names = [plugin.name for plugin in plugins]
     return [PREEMPTION] if PREEMPTION in names else names[-1:]
 
 
 def _signs(plugin: Plugin) -> bool:
-    """Whether it says what part of a pod its answers depend on."""
-    return implements(_kind(plugin), "signature")
+    """Whether the plugin has a signature."""
+    return implements(_class_of(plugin), "signature")
 
 
 def _normalizes(plugin: Plugin) -> bool:
-    """Whether its scores are put into proportion to each other."""
-    kind = _kind(plugin)
+    """Whether the plugin normalizes its scores."""
+    kind = _class_of(plugin)
     return plugin.normalize is not None or any(implements(kind, way) for way in ("normalize_score", "normalize_nodes"))
 
 
-def _kind(plugin: Plugin) -> type:
-    """The class of a plugin, as its author wrote it."""
+def _class_of(plugin: Plugin) -> type:
+    """The class that the plugin's author wrote."""
     return type(plugin.inner if isinstance(plugin, OutOfTreePlugin) else plugin)
 
 
 def _count_waits(metrics: SchedulerMetrics, attempts: Sequence[int], waits: Sequence[float]) -> None:
-    """The time from when pods were first ready, by the number of attempts that it took."""
+    """The time since pods first entered the active queue, by number of attempts."""
     for number in set(attempts):
-        label = str(number) if number < _MOST_ATTEMPTS else f"{_MOST_ATTEMPTS}+"
+        label = str(number) if number < _MAX_ATTEMPTS_LABEL else f"{_MAX_ATTEMPTS_LABEL}+"
         chosen = [wait for wait, tries in zip(waits, attempts, strict=True) if tries == number]
         metrics.sli_duration.series(label).observe_many(chosen)
 

@@ -1,4 +1,4 @@
-"""Metrics of the calls to extenders, of which kube-scheduler has none."""
+"""Metrics of calls to extenders; kube-scheduler has none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class ExtenderCall(Protocol):
-    """A call that has ended."""
+    """A finished call."""
 
     @property
     def extender(self) -> str: ...
@@ -34,29 +34,29 @@ class ExtenderCall(Protocol):
 
 
 class ExtenderMetrics:
-    """Fed by the loop's thread, read by the one that scrapes. An extender is known by its urlPrefix."""
+    """Fed by the loop's thread, read by the scraping one. The label extender is its urlPrefix."""
 
     def __init__(self, registry: MetricRegistry) -> None:
         labels = ("extender", "verb")
         text = (
-            "Time that extenders took, in seconds, by result: success; error, a status that is not 200; unreachable, "
-            "no answer in time."
+            "Latency of extender calls in seconds, by result: success; error (a status other than 200); unreachable "
+            "(no reply in time)."
         )
         name = "stowplan_extender_call_duration_seconds"
         self._seconds = registry.histogram(name, ALPHA, text, _SECONDS, (*labels, "result"))
-        text = "Calls that were spared, since the extender had not answered for some time."
+        text = "Number of calls that were skipped because the circuit breaker was open."
         self._spared = registry.counter("stowplan_extender_spared_calls_total", ALPHA, text, labels)
-        text = "Bytes that were sent to extenders."
+        text = "Bytes sent to extenders."
         self._sent = registry.counter("stowplan_extender_sent_bytes_total", ALPHA, text, labels)
-        text = "Bytes that extenders answered with."
+        text = "Bytes received from extenders."
         self._received = registry.counter("stowplan_extender_received_bytes_total", ALPHA, text, labels)
         self.open_circuits: Callable[[], Reading] = dict
-        """The (extender, verb) that are not asked at present, with 1 each."""
-        text = "Whether an extender is not asked at present, since it did not answer."
+        """(extender, verb) with an open circuit breaker, with 1 each."""
+        text = "Whether the circuit breaker of an extender's verb is open."
         registry.gauge("stowplan_extender_circuit_open", ALPHA, text, labels, lambda: self.open_circuits())
 
     def note(self, call: ExtenderCall) -> None:
-        """A call has ended."""
+        """Record a call."""
         labels = (call.extender, call.verb)
         if call.result == "spared":
             self._spared.series(*labels).add()

@@ -1,4 +1,4 @@
-"""Gauges, read off an engine from another thread than the one it works on."""
+"""Sources of gauges: reads the engine's state from the scraping thread."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ from stowplan.observe.series import Reading
 
 T = TypeVar("T")
 
-_TRIES = 5
+_MAX_READS = 5
 
 _ON_ONE_THREAD = dict.fromkeys(("Filter", "Score", "InterPodAffinity", "PodTopologySpread"), 0)
-"""Steps of the cycle that kube-scheduler shares out among goroutines, and we do not."""
+"""Steps of the cycle that kube-scheduler runs in goroutines; here they run on the loop's thread."""
 
 
 class RetriedRead(Generic[T]):
-    """Reads what may change under one's eyes: looks again where it did, and in the end makes do with what was last."""
+    """Calls `read`, retrying when a container changes during iteration.
+
+    Returns the last good value after five failures.
+    """
 
     def __init__(self, read: Callable[[], T], at_first: T) -> None:
         self._read = read
         self._last = at_first
 
     def __call__(self) -> T:
-        for _ in range(_TRIES):
+        for _ in range(_MAX_READS):
             try:
                 self._last = self._read()
                 break
-            except RuntimeError:  # A dict or a deque grew or shrank while it was walked through.
+            except RuntimeError:  # A dict or deque changed size during iteration.
                 continue
         return self._last
 
@@ -39,7 +42,7 @@ def readings_of(engine: Engine) -> GaugeSources:
     cluster = engine.cluster
 
     def rejected() -> Reading:
-        """Pods count from the attempt that rejected them to the next one, wherever they wait."""
+        """Pods count from the attempt that rejected them until the next one, in every queue."""
         return Counter[tuple[str, ...]](
             (plugin, queued.pod.template.spec.scheduler_name)
             for queued in engine.queued_pods("unschedulable", "gated", "backoff", "active")

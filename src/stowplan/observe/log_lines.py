@@ -1,4 +1,7 @@
-"""What kube-scheduler says about its work, in its words and at its levels."""
+"""Log lines of scheduling, with kube-scheduler's words and verbosity levels.
+
+Upstream: pkg/scheduler/schedule_one.go, pkg/scheduler/eventhandlers.go, pkg/scheduler/framework/preemption
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ from typing import Any
 
 from stowplan import api, logs
 from stowplan.framework import Pod, QueuedPodInfo, Status
-from stowplan.logs.format import ref
+from stowplan.logs import ref
 from stowplan.runtime import Decision
 
 log = logs.get(__name__)
 
 NO_NODES = "no nodes available to schedule pods"
 
-SLOW = 0.1
-"""A cycle that takes longer than so many seconds is worth a line at any level."""
+SLOW_CYCLE_SECONDS = 0.1
+"""A longer scheduling cycle is logged at every verbosity."""
 
-_HEARD = {
+_EVENT_LINES = {
     "UnschedulablePodAdd": (3, "Add event for unscheduled pod"),
     "UnschedulablePodUpdate": (4, "Update event for unscheduled pod"),
     "UnschedulablePodDelete": (3, "Delete event for unscheduled pod"),
@@ -26,29 +29,29 @@ _HEARD = {
     "NodeAdd": (3, "Add event for node"),
     "NodeDelete": (3, "Delete event for node"),
 }
-"""News that are worth a line, by the label of the event: from which level on, and in which words."""
+"""Verbosity and message by the event's label."""
 
 _QUEUES = {"active": "Active", "backoff": "Backoff", "unschedulable": "Unschedulable"}
 
 
-def heard(event: str, about: Any) -> None:
-    level, message = _HEARD.get(event, (0, ""))
+def event_received(event: str, about: Any) -> None:
+    level, message = _EVENT_LINES.get(event, (0, ""))
     if isinstance(about, Pod):
         log.v(level, message, pod=ref(about))
     elif message and about is not None:
         log.v(level, message, node=about.metadata.name)
 
 
-def changed_node(node: api.Node) -> None:
+def node_updated(node: api.Node) -> None:
     log.v(4, "Update event for node", node=node.metadata.name)
 
 
-def attempting(unit: QueuedPodInfo) -> None:
-    log.v(3, "Attempting to schedule pod", pod=ref(unit.pod))
+def attempt_started(queued: QueuedPodInfo) -> None:
+    log.v(3, "Attempting to schedule pod", pod=ref(queued.pod))
 
 
-def decided(unit: QueuedPodInfo, decision: Decision) -> None:
-    pod = ref(unit.pod)
+def decided(queued: QueuedPodInfo, decision: Decision) -> None:
+    pod = ref(queued.pod)
     if log.verbosity >= 10:
         _scores(decision)
     if decision.node_name:
@@ -59,11 +62,11 @@ def decided(unit: QueuedPodInfo, decision: Decision) -> None:
         log.v(5, "Status after running PostFilter plugins for pod", pod=pod, status=decision.message)
 
 
-def binding(unit: QueuedPodInfo, node_name: str) -> None:
-    log.v(3, "Attempting to bind pod to node", pod=ref(unit.pod), node=node_name)
+def bind_started(queued: QueuedPodInfo, node_name: str) -> None:
+    log.v(3, "Attempting to bind pod to node", pod=ref(queued.pod), node=node_name)
 
 
-def slow(decision: Decision, seconds: float) -> None:
+def slow_cycle(decision: Decision, seconds: float) -> None:
     log.info(
         "Trace: Scheduling",
         pod=ref(decision.pod),
@@ -83,22 +86,22 @@ def _scores(decision: Decision) -> None:
         log.v(10, "Calculated node's final score for pod", pod=pod, node=node, score=total)
 
 
-def bound(unit: QueuedPodInfo, node_name: str, evaluated: int, feasible: int) -> None:
-    pod = ref(unit.pod)
+def bound(queued: QueuedPodInfo, node_name: str, evaluated: int, feasible: int) -> None:
+    pod = ref(queued.pod)
     message = "Successfully bound pod to node"
     log.v(2, message, pod=pod, node=node_name, evaluatedNodes=evaluated, feasibleNodes=feasible)
-    if unit.was_flushed:
+    if queued.was_flushed:
         log.v(
             4,
             "Pod scheduled after flush from unschedulablePods",
             pod=pod,
-            unschedulablePlugins=sorted(unit.unschedulable_plugins),
-            pendingPlugins=sorted(unit.pending_plugins),
+            unschedulablePlugins=sorted(queued.unschedulable_plugins),
+            pendingPlugins=sorted(queued.pending_plugins),
         )
 
 
-def failed(unit: QueuedPodInfo, status: Status) -> None:
-    pod = ref(unit.pod)
+def attempt_failed(queued: QueuedPodInfo, status: Status) -> None:
+    pod = ref(queued.pod)
     if status.message == NO_NODES:
         log.v(2, "Unable to schedule pod; no nodes are registered to the cluster; waiting", pod=pod)
     elif status.rejected:
@@ -107,31 +110,31 @@ def failed(unit: QueuedPodInfo, status: Status) -> None:
         log.error(status.message, "Error scheduling pod; retrying", pod=pod)
 
 
-def entered(unit: QueuedPodInfo, queue: str, event: str) -> None:
+def pod_queued(queued: QueuedPodInfo, queue: str, event: str) -> None:
     message = "Pod moved to an internal scheduling queue"
     if event != "ScheduleAttemptFailure":
-        log.v(5, message, pod=ref(unit.pod), event=event, queue=_QUEUES[queue])
+        log.v(5, message, pod=ref(queued.pod), event=event, queue=_QUEUES[queue])
         return
     log.v(
         3,
         message,
-        pod=ref(unit.pod),
+        pod=ref(queued.pod),
         event=event,
         queue=_QUEUES[queue],
-        unschedulablePlugins=sorted(unit.unschedulable_plugins | unit.pending_plugins),
+        unschedulablePlugins=sorted(queued.unschedulable_plugins | queued.pending_plugins),
     )
 
 
-def preempting(preemptor: Pod, node_name: str, victims: int) -> None:
+def preemption_started(preemptor: Pod, node_name: str, victims: int) -> None:
     log.v(2, "the target node for the preemption is determined", node=node_name, pod=ref(preemptor))
     message = "Start the preemption asynchronously"
     log.v(2, message, preemptor=ref(preemptor), node=node_name, numVictims=victims, numVictimsToDelete=victims)
 
 
-def preempted(preemptor: Pod, victim: Pod, node_name: str) -> None:
+def victim_evicted(preemptor: Pod, victim: Pod, node_name: str) -> None:
     message = "Preemptor Pod preempted victim Pod"
     log.v(2, message, preemptor=ref(preemptor), victim=ref(victim), node=node_name)
 
 
-def preemption_over(preemptor: Pod, node_name: str, result: str) -> None:
+def preemption_ended(preemptor: Pod, node_name: str, result: str) -> None:
     log.v(2, "Async Preemption finished completely", preemptor=ref(preemptor), node=node_name, result=result)

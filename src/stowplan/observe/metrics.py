@@ -1,4 +1,7 @@
-"""kube-scheduler's metrics: the names, labels and buckets that dashboards and alerts know."""
+"""Definitions of kube-scheduler's metrics: names, labels, buckets and help texts as in v1.36.
+
+Upstream: pkg/scheduler/metrics/metrics.go, pkg/scheduler/framework/plugins/volumebinding/metrics/metrics.go
+"""
 
 from __future__ import annotations
 
@@ -8,36 +11,36 @@ from dataclasses import dataclass
 from stowplan.observe.registry import ALPHA, BETA, STABLE, MetricRegistry
 from stowplan.observe.series import Reading, exponential
 
-_ATTEMPT = exponential(0.001, 2, 15)
-_LONG = exponential(0.01, 2, 20)
-_POINT = exponential(0.0001, 2, 12)
-_PLUGIN = exponential(0.00001, 1.5, 20)
-_BATCH = exponential(0.00001, 2, 12)
-_DEVICES = exponential(0.1, 2, 14)
+_ATTEMPT_SECONDS = exponential(0.001, 2, 15)
+_LONG_SECONDS = exponential(0.01, 2, 20)
+_POINT_SECONDS = exponential(0.0001, 2, 12)
+_PLUGIN_SECONDS = exponential(0.00001, 1.5, 20)
+_BATCH_SECONDS = exponential(0.00001, 2, 12)
+_DEVICE_WAIT_SECONDS = exponential(0.1, 2, 14)
 
 
-def _nothing() -> Mapping[str, int]:
+def _empty() -> Mapping[str, int]:
     return {}
 
 
 @dataclass
 class GaugeSources:
-    """What is looked up at each scrape. The thread that scrapes calls these, so they must not wait for the loop."""
+    """Functions that gauges read at each scrape. They run on the scraping thread and must not wait for the loop."""
 
-    pending_pods: Callable[[], Mapping[str, int]] = _nothing
+    pending_pods: Callable[[], Mapping[str, int]] = _empty
     """Pods by queue: active, backoff, unschedulable, gated."""
-    cache_size: Callable[[], Mapping[str, int]] = _nothing
-    """How many nodes, pods and assumed_pods."""
+    cache_size: Callable[[], Mapping[str, int]] = _empty
+    """Numbers of nodes, pods and assumed_pods."""
     unschedulable_pods: Callable[[], Reading] = dict
-    """Pods by (plugin that rejected them, profile)."""
-    inflight_events: Callable[[], Mapping[str, int]] = _nothing
-    """Events kept for pods in flight, by label; those pods themselves as PodPopped."""
-    goroutines: Callable[[], Mapping[str, int]] = _nothing
-    """What goes on besides the scheduling cycle, by operation."""
+    """Pods by (rejecting plugin, profile)."""
+    inflight_events: Callable[[], Mapping[str, int]] = _empty
+    """Events kept for pods in flight, by label; the pods themselves as PodPopped."""
+    goroutines: Callable[[], Mapping[str, int]] = _empty
+    """Operations under way besides the scheduling cycle."""
 
 
 class SchedulerMetrics:
-    """One attribute a metric. `readings` is to be replaced when there is something to read."""
+    """One attribute per metric. `readings` is replaced once there is an engine."""
 
     def __init__(self, registry: MetricRegistry) -> None:
         self.registry = registry
@@ -52,104 +55,230 @@ class SchedulerMetrics:
     def _add_attempts(self) -> None:
         counter, histogram = self.registry.counter, self.registry.histogram
         by_result = ("result", "profile")
-        text = "Attempts to schedule pods, by result: scheduled, unschedulable, or error where something went wrong."
-        self.attempts = counter("scheduler_schedule_attempts_total", STABLE, text, by_result)
-        text = "Time from the begin of an attempt to its end, the binding included, in seconds."
-        name = "scheduler_scheduling_attempt_duration_seconds"
-        self.attempt_duration = histogram(name, STABLE, text, _ATTEMPT, by_result)
-        text = "Time it took to decide, in seconds."
-        self.algorithm_duration = histogram("scheduler_scheduling_algorithm_duration_seconds", ALPHA, text, _ATTEMPT)
-        text = "Time from when a pod was first ready to be tried until it was bound, in seconds, by attempts."
-        self.sli_duration = histogram("scheduler_pod_scheduling_sli_duration_seconds", BETA, text, _LONG, ("attempts",))
-        text = "Attempts that it took to bind a pod."
-        self.pod_attempts = histogram("scheduler_pod_scheduling_attempts", STABLE, text, exponential(1, 2, 5))
-        text = "Pods bound after they were tried again for no other reason than the time that had passed."
-        self.after_flush = counter("scheduler_pod_scheduled_after_flush_total", ALPHA, text)
+        self.attempts = counter(
+            "scheduler_schedule_attempts_total",
+            STABLE,
+            "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, "
+            "while 'error' means an internal scheduler problem.",
+            by_result,
+        )
+        self.attempt_duration = histogram(
+            "scheduler_scheduling_attempt_duration_seconds",
+            STABLE,
+            "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
+            _ATTEMPT_SECONDS,
+            by_result,
+        )
+        self.algorithm_duration = histogram(
+            "scheduler_scheduling_algorithm_duration_seconds",
+            ALPHA,
+            "Scheduling algorithm latency in seconds",
+            _ATTEMPT_SECONDS,
+        )
+        self.sli_duration = histogram(
+            "scheduler_pod_scheduling_sli_duration_seconds",
+            BETA,
+            "E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might "
+            "involve multiple scheduling attempts.",
+            _LONG_SECONDS,
+            ("attempts",),
+        )
+        self.pod_attempts = histogram(
+            "scheduler_pod_scheduling_attempts",
+            STABLE,
+            "Number of attempts to successfully schedule a pod.",
+            exponential(1, 2, 5),
+        )
+        self.after_flush = counter(
+            "scheduler_pod_scheduled_after_flush_total",
+            ALPHA,
+            "Number of pods that were successfully scheduled after being flushed from unschedulablePods due to "
+            "timeout. This metric helps detect potential queueing hint misconfigurations or event handling issues.",
+        )
 
     def _add_points(self) -> None:
         counter, histogram = self.registry.counter, self.registry.histogram
-        text = "Time that all plugins of an extension point took together, in seconds."
-        name, labels = "scheduler_framework_extension_point_duration_seconds", ("extension_point", "status", "profile")
-        self.point_duration = histogram(name, STABLE, text, _POINT, labels)
-        text = "Time that one plugin took at an extension point, in seconds, of some cycles."
-        name, labels = "scheduler_plugin_execution_duration_seconds", ("plugin", "extension_point", "status")
-        self.plugin_duration = histogram(name, ALPHA, text, _PLUGIN, labels)
-        text = "How often plugins were asked, at PreFilter, Filter, PreScore and Score."
-        labels = ("plugin", "extension_point", "profile")
-        self.evaluations = counter("scheduler_plugin_evaluation_total", BETA, text, labels)
-        text = "Time that pods waited at Permit, in seconds."
-        self.permit_wait = histogram("scheduler_permit_wait_duration_seconds", BETA, text, _ATTEMPT, ("result",))
+        self.point_duration = histogram(
+            "scheduler_framework_extension_point_duration_seconds",
+            STABLE,
+            "Latency for running all plugins of a specific extension point.",
+            _POINT_SECONDS,
+            ("extension_point", "status", "profile"),
+        )
+        self.plugin_duration = histogram(
+            "scheduler_plugin_execution_duration_seconds",
+            ALPHA,
+            "Duration for running a plugin at a specific extension point.",
+            _PLUGIN_SECONDS,
+            ("plugin", "extension_point", "status"),
+        )
+        self.evaluations = counter(
+            "scheduler_plugin_evaluation_total",
+            BETA,
+            "Number of attempts to schedule pods by each plugin and the extension point (available only in PreFilter, "
+            "Filter, PreScore, and Score).",
+            ("plugin", "extension_point", "profile"),
+        )
+        self.permit_wait = histogram(
+            "scheduler_permit_wait_duration_seconds",
+            BETA,
+            "Duration of waiting on permit.",
+            _ATTEMPT_SECONDS,
+            ("result",),
+        )
 
     def _add_queue(self) -> None:
         counter, gauge, histogram = self.registry.counter, self.registry.gauge, self.registry.histogram
-        text = "Pods that came into a queue, by queue and by the event that brought them."
-        self.incoming = counter("scheduler_queue_incoming_pods_total", STABLE, text, ("queue", "event"))
-        text = "Time it took to take in an event, in seconds."
-        name = "scheduler_event_handling_duration_seconds"
-        self.event_duration = histogram(name, ALPHA, text, _POINT, ("event",))
-        text = "Time that a plugin took to say whether an event is worth another attempt, in seconds."
-        name, labels = "scheduler_queueing_hint_execution_duration_seconds", ("plugin", "event", "hint")
-        self.hint_duration = histogram(name, ALPHA, text, _PLUGIN, labels)
-        text = "Pending pods by queue."
-        gauge("scheduler_pending_pods", STABLE, text, ("queue",), lambda: _one(self.readings.pending_pods()))
-        text = "Unschedulable pods by the plugins that rejected them; a pod counts for each of those."
-        by_plugin = ("plugin", "profile")
-        gauge("scheduler_unschedulable_pods", BETA, text, by_plugin, lambda: self.readings.unschedulable_pods())
-        text = "Nodes, pods and assumed pods that are known."
-        gauge("scheduler_cache_size", ALPHA, text, ("type",), lambda: _one(self.readings.cache_size()))
-        text = "Events that are kept for the pods in flight."
-        gauge("scheduler_inflight_events", ALPHA, text, ("event",), lambda: _one(self.readings.inflight_events()))
-        text = "Work under way besides the scheduling cycle, by operation."
-        gauge("scheduler_goroutines", BETA, text, ("operation",), lambda: _one(self.readings.goroutines()))
+        self.incoming = counter(
+            "scheduler_queue_incoming_pods_total",
+            STABLE,
+            "Number of pods added to scheduling queues by event and queue type.",
+            ("queue", "event"),
+        )
+        self.event_duration = histogram(
+            "scheduler_event_handling_duration_seconds",
+            ALPHA,
+            "Event handling latency in seconds.",
+            _POINT_SECONDS,
+            ("event",),
+        )
+        self.hint_duration = histogram(
+            "scheduler_queueing_hint_execution_duration_seconds",
+            ALPHA,
+            "Duration for running a queueing hint function of a plugin.",
+            _PLUGIN_SECONDS,
+            ("plugin", "event", "hint"),
+        )
+        gauge(
+            "scheduler_pending_pods",
+            STABLE,
+            "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means "
+            "number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the scheduler "
+            "attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler never "
+            "attempted to schedule because they are gated.",
+            ("queue",),
+            lambda: _by_label(self.readings.pending_pods()),
+        )
+        gauge(
+            "scheduler_unschedulable_pods",
+            BETA,
+            "The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all "
+            "plugins that caused it to not schedule and so this metric have meaning only when broken down by plugin.",
+            ("plugin", "profile"),
+            lambda: self.readings.unschedulable_pods(),
+        )
+        gauge(
+            "scheduler_cache_size",
+            ALPHA,
+            "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
+            ("type",),
+            lambda: _by_label(self.readings.cache_size()),
+        )
+        gauge(
+            "scheduler_inflight_events",
+            ALPHA,
+            "Number of events currently tracked in the scheduling queue.",
+            ("event",),
+            lambda: _by_label(self.readings.inflight_events()),
+        )
+        gauge(
+            "scheduler_goroutines",
+            BETA,
+            "Number of running goroutines split by the work they do such as binding.",
+            ("operation",),
+            lambda: _by_label(self.readings.goroutines()),
+        )
 
     def _add_preemption(self) -> None:
         counter, histogram = self.registry.counter, self.registry.histogram
-        text = "Victims of a preemption."
-        self.victims = histogram("scheduler_preemption_victims", STABLE, text, exponential(1, 2, 7))
-        text = "How often it was looked into whether evicting pods would help."
-        self.preemption_attempts = counter("scheduler_preemption_attempts_total", STABLE, text)
-        text = "Time from the begin of a preemption until its last victim was told to go, in seconds."
-        name = "scheduler_preemption_goroutines_duration_seconds"
-        self.preemption_duration = histogram(name, ALPHA, text, _LONG, ("result",))
-        text = "Preemptions carried out."
-        self.preemptions = counter("scheduler_preemption_goroutines_execution_total", ALPHA, text, ("result",))
+        self.victims = histogram(
+            "scheduler_preemption_victims", STABLE, "Number of selected preemption victims", exponential(1, 2, 7)
+        )
+        self.preemption_attempts = counter(
+            "scheduler_preemption_attempts_total", STABLE, "Total preemption attempts in the cluster till now"
+        )
+        self.preemption_duration = histogram(
+            "scheduler_preemption_goroutines_duration_seconds",
+            ALPHA,
+            "Duration in seconds for running goroutines for the preemption.",
+            _LONG_SECONDS,
+            ("result",),
+        )
+        self.preemptions = counter(
+            "scheduler_preemption_goroutines_execution_total",
+            ALPHA,
+            "Number of preemption goroutines executed.",
+            ("result",),
+        )
 
     def _add_batches(self) -> None:
-        """Pods are never placed in batches here, so what is told is how often that was the case."""
+        """Metrics of opportunistic batching. Pods are not placed in batches here, so every cycle counts as no_hint."""
         counter, histogram = self.registry.counter, self.registry.histogram
-        text = "Cycles by whether they began with a hint from the one before."
-        self.batch_attempts = counter("scheduler_batch_attempts_total", ALPHA, text, ("profile", "result"))
-        text = "Cycles that left no hint for the next one, by reason."
-        self.batch_flushes = counter("scheduler_batch_cache_flushed_total", ALPHA, text, ("profile", "reason"))
-        text = "Time it took to find a hint, in seconds."
-        name = "scheduler_get_node_hint_duration_seconds"
-        self.hint_lookup = histogram(name, ALPHA, text, _BATCH, ("hinted", "profile"))
-        text = "Time it took to leave a hint, in seconds."
-        name = "scheduler_store_schedule_results_duration_seconds"
-        self.hint_storage = histogram(name, ALPHA, text, _BATCH, ("profile",))
+        self.batch_attempts = counter(
+            "scheduler_batch_attempts_total",
+            ALPHA,
+            "Counts of results when we attempt to use batching.",
+            ("profile", "result"),
+        )
+        self.batch_flushes = counter(
+            "scheduler_batch_cache_flushed_total", ALPHA, "Counts of cache flushes by reason.", ("profile", "reason")
+        )
+        self.hint_lookup = histogram(
+            "scheduler_get_node_hint_duration_seconds",
+            ALPHA,
+            "Latency for getting a node hint.",
+            _BATCH_SECONDS,
+            ("hinted", "profile"),
+        )
+        self.hint_storage = histogram(
+            "scheduler_store_schedule_results_duration_seconds",
+            ALPHA,
+            "Latency for getting a no.",
+            _BATCH_SECONDS,
+            ("profile",),
+        )
 
     def _add_devices_and_volumes(self) -> None:
         counter, histogram = self.registry.counter, self.registry.histogram
-        text = "ResourceClaims created for extended resources."
-        self.claims_created = counter("scheduler_resourceclaim_creates_total", ALPHA, text, ("status",))
+        self.claims_created = counter(
+            "scheduler_resourceclaim_creates_total",
+            ALPHA,
+            "Number of ResourceClaims creation requests within scheduler",
+            ("status",),
+        )
         labels = ("profile", "driver", "status")
-        text = "Allocations of devices that have binding conditions."
-        self.device_allocations = counter("scheduler_dra_bindingconditions_allocations_total", ALPHA, text, labels)
-        text = "Time that pods waited for binding conditions of devices, in seconds."
-        name = "scheduler_dra_bindingconditions_wait_duration_seconds"
-        self.device_wait = histogram(name, ALPHA, text, _DEVICES, labels)
+        self.device_allocations = counter(
+            "scheduler_dra_bindingconditions_allocations_total",
+            ALPHA,
+            "Number of allocations using devices with BindingConditions, counted per driver per scheduling attempt",
+            labels,
+        )
+        self.device_wait = histogram(
+            "scheduler_dra_bindingconditions_wait_duration_seconds",
+            ALPHA,
+            "Time in seconds spent waiting for BindingConditions to be satisfied during PreBind.",
+            _DEVICE_WAIT_SECONDS,
+            labels,
+        )
         self.of_plugins: dict[str, Callable[..., Callable[[float], None]]] = {
             "resourceclaim_creates_total": lambda *labels: self.claims_created.series(*labels).add,
             "dra_bindingconditions_allocations_total": lambda *labels: self.device_allocations.series(*labels).add,
             "dra_bindingconditions_wait_duration_seconds": lambda *labels: self.device_wait.series(*labels).observe,
         }
-        """What plugins tell of: by name, what takes a value for the values of the labels."""
-        text = "Requests to the memory of volume bindings."
-        self.volume_requests = counter("scheduler_volume_binder_cache_requests_total", ALPHA, text, ("operation",))
-        text = "Volume bindings that failed, by stage."
-        name = "scheduler_volume_scheduling_stage_error_total"
-        self.volume_errors = counter(name, ALPHA, text, ("operation",))
+        """Metrics that plugins feed: by name, a function from label values to the one that takes a value."""
+        self.volume_requests = counter(
+            "scheduler_volume_binder_cache_requests_total",
+            ALPHA,
+            "Total number for request volume binding cache",
+            ("operation",),
+        )
+        self.volume_errors = counter(
+            "scheduler_volume_scheduling_stage_error_total",
+            ALPHA,
+            "Volume scheduling stage error count",
+            ("operation",),
+        )
 
 
-def _one(counts: Mapping[str, int]) -> Reading:
+def _by_label(counts: Mapping[str, int]) -> Reading:
     return {(label,): count for label, count in counts.items()}

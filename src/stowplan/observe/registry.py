@@ -1,4 +1,7 @@
-"""A set of metrics, and the text in which Prometheus reads them."""
+"""A set of metrics and its text in Prometheus' exposition format, with Go's number format.
+
+Upstream: k8s.io/component-base/metrics/registry.go
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,23 @@ from stowplan.observe.series import Family, Histogram, Labels, NumberSeries, Rea
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 ALPHA, BETA, STABLE, INTERNAL = "ALPHA", "BETA", "STABLE", "INTERNAL"
-"""How far a metric may be relied upon, told at the beginning of its help as Kubernetes does."""
+"""Stability levels, which precede the help text."""
 
 
 class MetricRegistry:
-    """Metrics by name. What libraries and plugins bring along goes into `others`, and is told as well."""
+    """Metrics by name. Collectors of libraries and plugins go into `others` and are exposed too."""
 
     def __init__(self, disabled: Collection[str] = (), allowed: Mapping[tuple[str, str], Collection[str]] = {}) -> None:
-        """`disabled` metrics count, but are not told; `allowed` restricts the values of (metric, label)."""
+        """`disabled` metrics are counted and not exposed; `allowed` lists the values of (metric, label)."""
         self.disabled = frozenset(disabled)
         self.others = CollectorRegistry(auto_describe=True)
         self.stability: dict[str, int] = {}
-        """How many metrics there are of each stability."""
+        """Number of metrics by stability level."""
         self._allowed = allowed
         self._families: dict[str, Family[NumberSeries] | Family[Histogram]] = {}
         self._before: list[Callable[[], None]] = []
         self.unexpected = NumberSeries()
-        """How often a label had a value that is not allowed."""
+        """Number of label values that were not allowed."""
 
     def counter(
         self,
@@ -37,7 +40,7 @@ class MetricRegistry:
         labels: Labels = (),
         read: Callable[[], Reading] | None = None,
     ) -> Family[NumberSeries]:
-        """`read` answers at each scrape with a value by label values, from the thread that scrapes."""
+        """`read` returns the values by label values at each scrape, on the scraping thread."""
         return self._numbers("counter", name, stability, help_text, labels, read)
 
     def gauge(
@@ -54,16 +57,16 @@ class MetricRegistry:
     def histogram(
         self, name: str, stability: str, help_text: str, buckets: tuple[float, ...], labels: Labels = ()
     ) -> Family[Histogram]:
-        family = Family(name, "histogram", f"[{stability}] {help_text}", labels, lambda: Histogram(buckets))
+        family = Family(name, "histogram", _with_stability(stability, help_text), labels, lambda: Histogram(buckets))
         self._add(family, stability)
         return family
 
     def before_scrape(self, prepare: Callable[[], None]) -> None:
-        """Have something done before each scrape, by the thread that scrapes."""
+        """Call a function before each scrape, on the scraping thread."""
         self._before.append(prepare)
 
     def expose(self) -> bytes:
-        """All of it as text."""
+        """All metrics as text."""
         for prepare in self._before:
             prepare()
         lines: list[str] = []
@@ -73,7 +76,7 @@ class MetricRegistry:
         return "".join(lines).encode() + generate_latest(self.others)
 
     def reset(self) -> None:
-        """Begin anew with everything that is counted."""
+        """Zero all counters and histograms."""
         for prepare in self._before:
             prepare()
         for family in self._families.values():
@@ -82,7 +85,7 @@ class MetricRegistry:
     def _numbers(
         self, kind: str, name: str, stability: str, help_text: str, labels: Labels, read: Callable[[], Reading] | None
     ) -> Family[NumberSeries]:
-        family = Family(name, kind, f"[{stability}] {help_text}", labels, NumberSeries, read)
+        family = Family(name, kind, _with_stability(stability, help_text), labels, NumberSeries, read)
         self._add(family, stability)
         return family
 
@@ -93,8 +96,12 @@ class MetricRegistry:
         self.stability[stability] = self.stability.get(stability, 0) + 1
 
 
+def _with_stability(stability: str, help_text: str) -> str:
+    return f"[{stability}] {help_text}" if stability else help_text
+
+
 def _write(family: Family[NumberSeries] | Family[Histogram], lines: list[str]) -> None:
-    """A family that has no series yet is not told of."""
+    """A family without series is left out."""
     name = family.name
     samples = [f"{name}{_labelled(sample)} {go_float(sample.value)}\n" for sample in family.samples()]
     if samples:
@@ -109,6 +116,6 @@ def _labelled(sample: Sample) -> str:
 
 
 def quoted(value: str) -> str:
-    """A label's value as it stands in a scrape."""
+    """A label value, escaped."""
     escaped = value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
     return f'"{escaped}"'

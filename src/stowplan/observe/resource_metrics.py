@@ -1,4 +1,7 @@
-"""What pods ask for, and what they may use at most, pod by pod: /metrics/resources."""
+"""Requests and limits of each pod: /metrics/resources.
+
+Upstream: pkg/scheduler/metrics/resources/resources.go
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,24 @@ _NANO = 1e9
 _UNITS = {"cpu": "cores", "memory": "bytes", "storage": "bytes", "ephemeral-storage": "bytes"}
 
 _HELP = {
-    "kube_pod_resource_request": "[STABLE] Resources that pods ask for, with the unit if there is one.",
-    "kube_pod_resource_limit": "[STABLE] Resources that pods may use at most, with the unit if there is one.",
+    "kube_pod_resource_request": (
+        "[STABLE] Resources requested by workloads on the cluster, broken down by pod. This shows the "
+        "resource usage the scheduler and kubelet expect per pod for resources along with the unit for the "
+        "resource if any."
+    ),
+    "kube_pod_resource_limit": (
+        "[STABLE] Resources limit for workloads on the cluster, broken down by pod. This shows the resource "
+        "usage the scheduler and kubelet expect per pod for resources along with the unit for the resource if"
+        " any."
+    ),
 }
 
-
 _Ends = tuple[str, ...]
-"""What is the same for all pods of a template: the labels that follow the pod's name, and the value."""
+"""The part that pods of a template share: the labels after the pod's name, and the value."""
 
 
 def expose(pods: Iterable[Pod]) -> bytes:
-    """The metrics of all these pods as text."""
+    """The metrics of these pods as text."""
     found = list(pods)
     lines: list[str] = []
     for position, (name, help_text) in enumerate(_HELP.items()):
@@ -63,11 +73,11 @@ def _unit(resource: str) -> str:
 
 
 def _limits(spec: PodSpec) -> dict[str, Exact]:
-    """Summed like requests. Overhead adds only to what is limited."""
+    """Limits, summed as requests are. Overhead is added only to limited resources."""
     limited = replace(
         spec,
-        containers=_asking_for_limits(spec.containers),
-        init_containers=_asking_for_limits(spec.init_containers),
+        containers=_with_limits_as_requests(spec.containers),
+        init_containers=_with_limits_as_requests(spec.init_containers),
         resources=None if spec.resources is None else replace(spec.resources, requests=spec.resources.limits),
         overhead={},
     )
@@ -75,7 +85,7 @@ def _limits(spec: PodSpec) -> dict[str, Exact]:
     return {name: amount + parse(spec.overhead.get(name, 0)) for name, amount in amounts.items() if amount}
 
 
-def _asking_for_limits(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+def _with_limits_as_requests(containers: tuple[Container, ...]) -> tuple[Container, ...]:
     return tuple(
         replace(container, resources=replace(container.resources, requests=container.resources.limits))
         for container in containers

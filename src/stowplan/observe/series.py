@@ -1,6 +1,8 @@
 """Counters, gauges and histograms as plain numbers, each written by one thread and read by another without locks.
 
-A series is looked up by its labels once, and then fed directly: no names, no labels and no locks while pods flow.
+A series is looked up by its labels once and then fed directly: no names, no labels and no locks per pod.
+
+Upstream: github.com/prometheus/client_golang/prometheus, k8s.io/component-base/metrics
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ import numpy as np
 Labels = tuple[str, ...]
 Reading = Mapping[Labels, float]
 
-_MANY = 64
-"""From so many values on, NumPy is faster than a loop."""
+_NUMPY_FROM_VALUES = 64
+"""From this many values on, NumPy is faster than a loop."""
 
 UNEXPECTED = "unexpected"
-"""Stands for a label's value that is not on the list of those allowed."""
+"""Replaces a label value that is not on the allow-list."""
 
 
 class Sample(NamedTuple):
@@ -53,7 +55,7 @@ class NumberSeries:
 
 
 class Histogram:
-    """A histogram's series: how many values fell into each bucket, and their sum."""
+    """A histogram's series: the number of values in each bucket, and their sum."""
 
     __slots__ = ("bounds", "counts", "sum")
 
@@ -67,7 +69,7 @@ class Histogram:
         self.sum += value * times
 
     def observe_many(self, values: Sequence[float]) -> None:
-        if len(values) < _MANY:
+        if len(values) < _NUMPY_FROM_VALUES:
             for value in values:
                 self.observe(value)
             return
@@ -90,7 +92,31 @@ class Histogram:
         yield Sample("_count", labels, total)
 
 
+T = TypeVar("T")
+K = TypeVar("K")
 S = TypeVar("S", NumberSeries, Histogram)
+
+
+def take(items: list[T]) -> list[T]:
+    """Remove and return the items; another thread may append meanwhile."""
+    taken = items[:]
+    del items[: len(taken)]
+    return taken
+
+
+class Tally(dict[K, int]):
+    """Totals by key, incremented by one thread; another thread reads what is new."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counted: dict[K, int] = {}
+
+    def new(self) -> dict[K, int]:
+        """Increments since the last call, without zeroes."""
+        totals = self.copy()
+        increments = {key: total - self._counted.get(key, 0) for key, total in totals.items()}
+        self._counted = totals
+        return {key: number for key, number in increments.items() if number}
 
 
 class Family(Generic[S]):
@@ -111,7 +137,7 @@ class Family(Generic[S]):
         self.help_text = help_text
         self.label_names = label_names
         self.allowed: dict[str, Collection[str]] = {}
-        """Labels whose values are restricted, with those that are allowed."""
+        """Allow-lists by label."""
         self.on_unexpected: Callable[[], None] = lambda: None
         self._make: Callable[[], S] = make
         self._read = read
@@ -120,7 +146,7 @@ class Family(Generic[S]):
             self.series()
 
     def series(self, *values: str) -> S:
-        """The series with these label values; keep it where it is fed often."""
+        """The series with these label values; keep a reference where it is fed often."""
         found = self._series.get(values)
         if found is None:
             kept = self._restricted(values) if self.allowed else values
@@ -137,7 +163,7 @@ class Family(Generic[S]):
         return kept
 
     def samples(self) -> Iterator[Sample]:
-        """What is to be told now, by label values."""
+        """All samples, sorted by label values."""
         if self._read is not None:
             for values, reading in sorted(self._read().items()):
                 yield Sample("", self._named(values), reading)
@@ -148,13 +174,13 @@ class Family(Generic[S]):
         return dict(sorted(zip(self.label_names, values, strict=True)))
 
     def reset(self) -> None:
-        """Begin to count anew. Whoever holds a series goes on feeding it; what is as it is stays so."""
+        """Zeroes counters and histograms in place; gauges are left alone."""
         for series in list(self._series.values()) if self.kind != "gauge" else ():
             series.clear()
 
 
 def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Bucket bounds, each the one before times a factor, multiplied step by step as Kubernetes does."""
+    """Exponential bucket bounds, multiplied step by step as in Go, so that rounding is equal."""
     bounds = [start]
     while len(bounds) < count:
         bounds.append(bounds[-1] * factor)
@@ -162,11 +188,11 @@ def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
 
 
 def go_float(value: float) -> str:
-    """A number as Go writes it: no ".0", and an exponent from a million on."""
+    """A number as Go formats it: no ".0", and an exponent from a million on."""
     if not isfinite(value):
         return "NaN" if isnan(value) else "+Inf" if value > 0 else "-Inf"
     if abs(value) < 1e6:
         return repr(value).removesuffix(".0")
-    # Go's shortest digits are Python's; only how they are laid out differs.
+    # Go's shortest digits are Python's; only the layout differs.
     mantissa, exponent = f"{Decimal(repr(value)).normalize():E}".split("E")
     return f"{mantissa}e{int(exponent):+03}"

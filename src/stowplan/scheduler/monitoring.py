@@ -22,12 +22,11 @@ from stowplan.observe.access_metrics import AccessMetrics
 from stowplan.observe.component_metrics import add_component_metrics
 from stowplan.observe.extender_metrics import ExtenderMetrics
 from stowplan.observe.gauges import RetriedRead, readings_of
-from stowplan.observe.health import HealthCheck, HealthPage
+from stowplan.observe.health import HealthCheck, HealthMetrics, HealthPage
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.metrics_observer import MetricsObserver
 from stowplan.observe.registry import MetricRegistry
 from stowplan.observe.rest_client_metrics import RequestMetrics
-from stowplan.observe.sli_metrics import HealthMetrics
 from stowplan.serving import Clients, ComponentPages, InsecureServer, SecureServer, Sources, listen_insecurely
 
 log = logs.get(__name__)
@@ -117,9 +116,9 @@ class Monitor:
             metrics=self.registry,
             health=health,
             health_pages=(
-                HealthPage("healthz", election, health.told),
-                HealthPage("livez", (), health.told),
-                HealthPage("readyz", (*election, shutdown, synced), health.told),
+                HealthPage("healthz", election, health.on_check),
+                HealthPage("livez", (), health.on_check),
+                HealthPage("readyz", (*election, shutdown, synced), health.on_check),
             ),
             configuration=to_builtins(options.config),
             flags=options.flags,

@@ -80,7 +80,7 @@ async def _run(settings: SchedulerSettings) -> int:
     connection = settings.connection
     monitor = Monitor(settings.options, f"{connection.host}:{connection.port}", now)
     observer = monitor.observer
-    scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.took_in)
+    scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.events_handled)
     asyncio.get_running_loop().set_exception_handler(tell_of_trouble)
     checking = asyncio.ensure_future(_check_connection(connection))
     handle_signals(scheduler, monitor, checking)

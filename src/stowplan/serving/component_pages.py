@@ -16,9 +16,8 @@ import msgspec
 from stowplan import logs
 from stowplan._version import KUBERNETES_VERSION
 from stowplan.observe.component_metrics import process_start_time
-from stowplan.observe.health import HealthPage
+from stowplan.observe.health import HealthMetrics, HealthPage
 from stowplan.observe.registry import CONTENT_TYPE, MetricRegistry
-from stowplan.observe.sli_metrics import HealthMetrics
 from stowplan.serving.content_negotiation import NotAcceptableError, choose, encode
 from stowplan.serving.pages import JSON, NO_SNIFFING, Page, PageRequest, Pages, status_page
 

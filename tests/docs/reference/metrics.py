@@ -4,10 +4,10 @@ from tests.docs.reference.tables import code, table
 
 from stowplan.extender.server.metrics import ServerMetrics
 from stowplan.observe.extender_metrics import ExtenderMetrics
+from stowplan.observe.health import HealthMetrics
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.registry import MetricRegistry
 from stowplan.observe.rest_client_metrics import RequestMetrics
-from stowplan.observe.sli_metrics import HealthMetrics
 
 _REGISTRIES = {
     "scheduler": lambda: SchedulerMetrics(MetricRegistry()).registry,

@@ -4,13 +4,13 @@ import pytest
 from tests.builders import node
 from tests.unit.observe.metered_engine import MeteredEngine
 
-from stowplan.observe.attempt_metrics import BROKEN, ERROR, SCHEDULED, UNSCHEDULABLE, AttemptMetrics, Ending
+from stowplan.observe.attempt_metrics import BROKEN, ERROR, SCHEDULED, UNSCHEDULABLE, AttemptMetrics, EndedAttempt
 
 PROFILE = "default-scheduler"
 
 
-def ending(feasible: int = 2, post_filter: str = "", attempts: int = 1, flushed: bool = False) -> Ending:
-    return (10.0, 10.5, 7, feasible, post_filter, 12.0, 9.0, attempts, flushed)
+def ending(feasible: int = 2, post_filter: str = "", attempts: int = 1, flushed: bool = False) -> EndedAttempt:
+    return EndedAttempt(10.0, 10.5, 7, feasible, post_filter, 12.0, 9.0, attempts, flushed)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def course(stage: MeteredEngine, *unconcerned: str, straight: bool = True) -> At
 )
 def test_results(stage: MeteredEngine, kind: str, result: str, filtered: str) -> None:
     made = course(stage)
-    made.endings[kind] += [ending(), ending()]
+    made.ended[kind] += [ending(), ending()]
     made.count(stage.metrics)
     assert stage.told("scheduler_schedule_attempts_total", result=result, profile=PROFILE) == 2
     assert stage.told("scheduler_scheduling_attempt_duration_seconds_sum", result=result, profile=PROFILE) == 4.0
@@ -43,7 +43,7 @@ def test_results(stage: MeteredEngine, kind: str, result: str, filtered: str) ->
 
 def test_what_is_counted_is_gone(stage: MeteredEngine) -> None:
     made = course(stage)
-    made.endings[SCHEDULED].append(ending())
+    made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
     made.count(stage.metrics)
     assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 1
@@ -51,7 +51,7 @@ def test_what_is_counted_is_gone(stage: MeteredEngine) -> None:
 
 def test_post_filter_is_told_by_what_it_came_to(stage: MeteredEngine) -> None:
     made = course(stage)
-    made.endings[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success"), ending(0, "")]
+    made.ended[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success"), ending(0, "")]
     made.count(stage.metrics)
     name = "scheduler_framework_extension_point_duration_seconds_count"
     for status in ("Unschedulable", "Success"):
@@ -60,7 +60,7 @@ def test_post_filter_is_told_by_what_it_came_to(stage: MeteredEngine) -> None:
 
 def test_the_points_of_a_pod_that_somebody_holds_up_are_told_by_others(stage: MeteredEngine) -> None:
     made = course(stage, straight=False)
-    made.endings[SCHEDULED].append(ending())
+    made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
     name = "scheduler_framework_extension_point_duration_seconds_count"
     assert stage.told(name, extension_point="Bind", status="Success", profile=PROFILE) is None
@@ -68,7 +68,7 @@ def test_the_points_of_a_pod_that_somebody_holds_up_are_told_by_others(stage: Me
 
 def test_plugins_that_are_not_concerned_answer_skip(stage: MeteredEngine) -> None:
     made = course(stage, "NodePorts", "NodeAffinity")
-    made.endings[SCHEDULED].append(ending())
+    made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
     name = "scheduler_plugin_execution_duration_seconds_count"
     assert stage.told(name, plugin="NodePorts", extension_point="PreFilter", status="Skip") == 1
@@ -84,7 +84,7 @@ PLUGINS = "scheduler_plugin_execution_duration_seconds"
 @pytest.mark.parametrize(("feasible", "scored"), [(2, {"PreScore", "Score", "ScoreExtensionNormalize"}), (1, set())])
 def test_plugins_share_the_time_it_took_to_decide(stage: MeteredEngine, feasible: int, scored: set[str]) -> None:
     made = course(stage, "NodePorts", straight=False)
-    made.endings[SCHEDULED].append(ending(feasible))
+    made.ended[SCHEDULED].append(ending(feasible))
     made.count(stage.metrics)
     told = stage.all_told(f"{PLUGINS}_sum")
     assert {labels["extension_point"] for labels, _ in told} == {"Sign", "PreFilter", "Filter"} | scored
@@ -100,7 +100,7 @@ def test_plugins_share_the_time_it_took_to_decide(stage: MeteredEngine, feasible
 )
 def test_plugins_at_post_filter_have_their_share(stage: MeteredEngine, status: str, plugins: set[str]) -> None:
     made = course(stage)
-    made.endings[UNSCHEDULABLE].append(ending(0, status))
+    made.ended[UNSCHEDULABLE].append(ending(0, status))
     made.count(stage.metrics)
     told = [(labels, seconds) for labels, seconds in stage.all_told(f"{PLUGINS}_sum")]
     assert sum(seconds for _, seconds in told) == pytest.approx(0.5)
@@ -111,8 +111,8 @@ def test_plugins_at_post_filter_have_their_share(stage: MeteredEngine, status: s
 
 def test_the_first_ending_of_each_kind_tells_of_plugins(stage: MeteredEngine) -> None:
     made = course(stage)
-    made.endings[SCHEDULED] += [ending() for _ in range(12)]
-    made.endings[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success")]
+    made.ended[SCHEDULED] += [ending() for _ in range(12)]
+    made.ended[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success")]
     made.count(stage.metrics)
     labels = {"plugin": "NodeResourcesFit", "extension_point": "Filter", "status": "Success"}
     assert stage.told(f"{PLUGINS}_count", **labels) == 4
@@ -121,7 +121,7 @@ def test_the_first_ending_of_each_kind_tells_of_plugins(stage: MeteredEngine) ->
 
 def test_only_plugins_that_have_a_signature_sign_and_only_those_that_normalize_do(stage: MeteredEngine) -> None:
     made = course(stage, "NodeAffinity")
-    made.endings[SCHEDULED].append(ending())
+    made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
 
     def at(point: str) -> set[str]:
@@ -141,7 +141,7 @@ def test_plugins_share_the_time_between_decision_and_binding(
     stage: MeteredEngine, reserves: bool, points: set[str]
 ) -> None:
     made = AttemptMetrics(stage.host.engine.profiles[PROFILE], frozenset(), True, reserves)
-    made.between += [0.25, 0.5]
+    made.until_binding += [0.25, 0.5]
     for _ in range(2):
         made.count(stage.metrics)
     told = stage.all_told(f"{PLUGINS}_sum")
@@ -152,7 +152,7 @@ def test_plugins_share_the_time_between_decision_and_binding(
 
 def test_a_reservation_that_is_told_by_others_is_not_told_twice(stage: MeteredEngine) -> None:
     made = AttemptMetrics(stage.host.engine.profiles[PROFILE], frozenset(), True, True)
-    made.endings[SCHEDULED].append(ending())
+    made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
     told = stage.all_told("scheduler_framework_extension_point_duration_seconds_count")
     assert "Reserve" not in {labels["extension_point"] for labels, _ in told}
@@ -160,7 +160,7 @@ def test_a_reservation_that_is_told_by_others_is_not_told_twice(stage: MeteredEn
 
 def test_waits_are_told_by_attempts(stage: MeteredEngine) -> None:
     made = course(stage)
-    made.endings[SCHEDULED] += [ending(attempts=1), ending(attempts=2), ending(attempts=2, flushed=True)]
+    made.ended[SCHEDULED] += [ending(attempts=1), ending(attempts=2), ending(attempts=2, flushed=True)]
     made.count(stage.metrics)
     assert stage.told("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="2") == 6.0
     assert stage.told("scheduler_pod_scheduling_attempts_sum") == 5
@@ -169,8 +169,8 @@ def test_waits_are_told_by_attempts(stage: MeteredEngine) -> None:
 
 def test_no_cycle_has_or_leaves_a_hint(stage: MeteredEngine) -> None:
     made = course(stage)
-    made.endings[SCHEDULED] += [ending(feasible=3), ending(feasible=1)]
-    made.endings[UNSCHEDULABLE].append(ending(feasible=0))
+    made.ended[SCHEDULED] += [ending(feasible=3), ending(feasible=1)]
+    made.ended[UNSCHEDULABLE].append(ending(feasible=0))
     made.count(stage.metrics)
     assert stage.told("scheduler_batch_attempts_total", profile=PROFILE, result="no_hint") == 3
     assert stage.told("scheduler_batch_cache_flushed_total", profile=PROFILE, reason="pod_not_batchable") == 1

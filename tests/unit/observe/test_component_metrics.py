@@ -37,7 +37,7 @@ def test_nobody_leads_without_an_election() -> None:
 def test_metrics_about_metrics() -> None:
     text = exposed(disabled=("x", "y"))
     assert "disabled_metrics_total 2\n" in text
-    assert 'registered_metrics_total{deprecated_version="",stability_level="BETA"} 5\n' in text
+    assert 'registered_metrics_total{deprecated_version="",stability_level="BETA"} 7\n' in text
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self"), reason="needs /proc")

@@ -135,14 +135,14 @@ def test_at_level_ten_all_scores(listen: Listen) -> None:
 def test_failures(listen: Listen, status: Status, line: str) -> None:
     stage = MeteredEngine(pod("p"))
     said = listen(2)
-    log_lines.failed(stage.host.unit("p"), status)
+    log_lines.attempt_failed(stage.host.unit("p"), status)
     assert said() == [line]
 
 
 def test_errors_are_said_at_any_level(listen: Listen) -> None:
     stage = MeteredEngine(pod("p"))
     said = listen(0)
-    log_lines.failed(stage.host.unit("p"), Status(Code.Error, "broken"))
+    log_lines.attempt_failed(stage.host.unit("p"), Status(Code.Error, "broken"))
     assert len(said()) == 1
 
 
@@ -151,8 +151,8 @@ def test_moves_in_the_queue(listen: Listen) -> None:
     unit = stage.host.unit("p")
     unit.unschedulable_plugins = {"NodeName", "NodeAffinity"}
     said = listen(5)
-    log_lines.entered(unit, "active", "NodeAdd")
-    log_lines.entered(unit, "unschedulable", "ScheduleAttemptFailure")
+    log_lines.pod_queued(unit, "active", "NodeAdd")
+    log_lines.pod_queued(unit, "unschedulable", "ScheduleAttemptFailure")
     moved = '"Pod moved to an internal scheduling queue" pod="default/p"'
     assert said() == [
         f'{moved} event="NodeAdd" queue="Active"',

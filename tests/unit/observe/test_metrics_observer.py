@@ -195,9 +195,9 @@ def test_one_pod_in_ten_is_timed_at_pre_enqueue_after_the_first() -> None:
         stage.host.put(pod(f"p{number}"))
     name = "scheduler_framework_extension_point_duration_seconds"
     labels = {"extension_point": "PreEnqueue", "status": "Success", "profile": PROFILE}
-    timed = stage.instruments._enqueued
+    timed = stage.instruments._pre_enqueue_runs
     assert len(timed) == 102
-    timed[:] = [(PROFILE, None, 0.5) for _ in timed]
+    timed[:] = [run._replace(seconds=0.5) for run in timed]
     assert stage.told(f"{name}_sum", **labels) == pytest.approx(111 * 0.5)
 
 
@@ -232,7 +232,7 @@ def test_events_share_the_time_it_took_to_take_them_in(stage: MeteredEngine) -> 
     stage.instruments.count()
     for event in ("PodGroupAdd", "PodGroupAdd", "PodGroupDelete"):
         stage.instruments.event_received(event)
-    stage.instruments.took_in(0.003)
+    stage.instruments.events_handled(0.003)
     assert stage.told("scheduler_event_handling_duration_seconds_sum", event="PodGroupAdd") == pytest.approx(0.002)
     assert stage.told("scheduler_event_handling_duration_seconds_count", event="PodGroupDelete") == 1
 
@@ -305,7 +305,7 @@ def test_endings_do_not_pile_up_where_nobody_scrapes(stage: MeteredEngine) -> No
     for _ in range(3000):
         stage.instruments.decided(found, made)
         stage.instruments.bound(found, "n1")
-    waiting = [len(each) for course in stage.instruments._courses.values() for each in course.endings.values()]
+    waiting = [len(each) for metrics in stage.instruments._attempt_metrics.values() for each in metrics.ended.values()]
     assert sum(waiting) < 1024
 
 

@@ -28,7 +28,9 @@ def container(**resources: Any) -> dict[str, Any]:
 def test_the_text() -> None:
     stage = MeteredEngine(node("n1"), pod("p", "n1", requests={"cpu": "250m"}, priority=5))
     assert expose(stage.host.engine.cluster.pods.values()).decode() == (
-        "# HELP kube_pod_resource_request [STABLE] Resources that pods ask for, with the unit if there is one.\n"
+        "# HELP kube_pod_resource_request [STABLE] Resources requested by workloads on the cluster, broken down by "
+        "pod. This shows the resource usage the scheduler and kubelet expect per pod for resources along with the unit "
+        "for the resource if any.\n"
         "# TYPE kube_pod_resource_request gauge\n"
         'kube_pod_resource_request{namespace="default",node="n1",pod="p",priority="5",resource="cpu",'
         'scheduler="default-scheduler",unit="cores"} 0.25\n'

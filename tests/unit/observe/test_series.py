@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from stowplan.observe.series import Family, Histogram, NumberSeries, Sample, exponential, go_float
+from stowplan.observe.series import Family, Histogram, NumberSeries, Sample, Tally, exponential, go_float, take
 
 BOUNDS = (1.0, 2.0, 4.0)
 
@@ -124,3 +124,19 @@ def test_exponential_bounds_are_multiplied_step_by_step() -> None:
 )
 def test_numbers_look_as_go_writes_them(value: float, text: str) -> None:
     assert go_float(value) == text
+
+
+def test_a_tally_returns_what_is_new() -> None:
+    tally: Tally[str] = Tally()
+    tally["a"] = 2
+    tally["b"] = 1
+    assert tally.new() == {"a": 2, "b": 1}
+    tally["a"] += 3
+    assert tally.new() == {"a": 3}
+    assert tally.new() == {}
+
+
+def test_taken_items_are_gone() -> None:
+    items = [1, 2]
+    assert take(items) == [1, 2]
+    assert items == []

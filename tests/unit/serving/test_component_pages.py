@@ -4,9 +4,8 @@ from collections.abc import Iterator
 import pytest
 
 from stowplan import logs
-from stowplan.observe.health import HealthCheck, HealthPage
+from stowplan.observe.health import HealthCheck, HealthMetrics, HealthPage
 from stowplan.observe.registry import STABLE, MetricRegistry
-from stowplan.observe.sli_metrics import HealthMetrics
 from stowplan.serving.component_pages import ComponentPages, Sources
 from stowplan.serving.pages import Page, PageRequest
 
@@ -17,7 +16,7 @@ def sources(**changes: object) -> Sources:
     health = HealthMetrics()
     registry = MetricRegistry()
     registry.counter("x_total", STABLE, "X.").series().add(3)
-    pages = (HealthPage("healthz", (), health.told), HealthPage("readyz", (SYNC,), health.told))
+    pages = (HealthPage("healthz", (), health.on_check), HealthPage("readyz", (SYNC,), health.on_check))
     made = Sources(registry, health, pages, {"kind": "KubeSchedulerConfiguration"}, {"v": "2", "config": ""})
     for name, value in changes.items():
         setattr(made, name, value)

@@ -10,9 +10,8 @@ import pytest
 
 from stowplan.config.conversion import InsecureAddress, InsecureServing
 from stowplan.errors import ConfigError
-from stowplan.observe.health import HealthCheck, HealthPage
+from stowplan.observe.health import HealthCheck, HealthMetrics, HealthPage
 from stowplan.observe.registry import MetricRegistry
-from stowplan.observe.sli_metrics import HealthMetrics
 from stowplan.serving import ComponentPages, InsecureServer, Pages, Sources, listen_insecurely
 
 
@@ -23,7 +22,7 @@ def free() -> InsecureAddress:
 
 def pages(problem: str | None = None) -> Pages:
     health = HealthMetrics()
-    page = HealthPage("healthz", [HealthCheck("it", lambda: problem)], health.told)
+    page = HealthPage("healthz", [HealthCheck("it", lambda: problem)], health.on_check)
     return ComponentPages(Sources(MetricRegistry(), health, (page,), {}, {}))
 
 

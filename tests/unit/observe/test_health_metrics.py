@@ -1,11 +1,10 @@
-from stowplan.observe.health import HealthCheck, HealthPage
-from stowplan.observe.sli_metrics import HealthMetrics
+from stowplan.observe.health import HealthCheck, HealthMetrics, HealthPage
 
 
 def test_checks_are_counted_by_page() -> None:
     metrics = HealthMetrics()
     problems = ["too late"]
-    page = HealthPage("readyz", [HealthCheck("sync", lambda: problems[0] if problems else None)], metrics.told)
+    page = HealthPage("readyz", [HealthCheck("sync", lambda: problems[0] if problems else None)], metrics.on_check)
     page.report()
     problems.clear()
     page.report()
