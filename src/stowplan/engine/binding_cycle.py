@@ -13,7 +13,7 @@ from stowplan import logs
 from stowplan.cache.cluster import CacheError
 from stowplan.config import Duration
 from stowplan.engine.preemption import Preemptions
-from stowplan.engine.requeue import Failed, FailureHandler
+from stowplan.engine.requeue import AttemptFailure, FailureHandler
 from stowplan.engine.state import Attempt, EngineState
 from stowplan.framework import PODS_TO_ACTIVATE, Bind, Code, EmitEvent, Failure, PatchStatus, QueuedPodInfo, Status
 from stowplan.framework.extender import CallExtender
@@ -51,19 +51,19 @@ class BindingCycles:
         try:
             state.cluster.assume(pod, decision.node_name)
         except CacheError as problem:
-            self._failures.handle(queued, Failed.plain(Status(Code.Error, str(problem))))
+            self._failures.handle(queued, AttemptFailure.plain(Status(Code.Error, str(problem))))
             return
         state.attempts[pod.uid] = attempt
         if state.nominator.by_node:
             state.nominator.remove(pod)
-        late = attempt.late
-        if late.reserve:
+        points = attempt.points
+        if points.reserve:
             status = self._reserve(attempt)
             if status is not None:
                 self._forget(attempt)
-                self._failures.handle(queued, Failed.late(status))
+                self._failures.handle(queued, AttemptFailure.on_chosen_node(status))
                 return
-        if not late.straight:
+        if not points.straight:
             attempt.task = state.tasks.start(self._permit_and_bind(attempt))
             return
         if attempt.state.get(PODS_TO_ACTIVATE):
@@ -77,17 +77,17 @@ class BindingCycles:
     def _reserve(self, attempt: Attempt) -> Status | None:
         began = self._state.clock()
         try:
-            status = run_until_failure(RESERVE, attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
+            status = run_until_failure(RESERVE, attempt.points.reserve, attempt.state, attempt.pod, attempt.node_name)
         except Exception as bug:
             status = _internal(bug)
-        self._passed(attempt, "Reserve", status, began)
+        self._point_ran(attempt, "Reserve", status, began)
         return status
 
     def _bind_answered(self, attempt: Attempt, outcome: Any) -> None:
         if isinstance(outcome, Failure):
-            name = attempt.late.bind[0].name
+            name = attempt.points.bind[0].name
             status = Status(Code.Error, f'running Bind plugin "{name}": {outcome.message}')
-            self._binding_failed(attempt, Failed.plain(status))
+            self._binding_failed(attempt, AttemptFailure.plain(status))
             return
         self._bound(attempt)
         if attempt.state.get(PODS_TO_ACTIVATE):
@@ -97,20 +97,20 @@ class BindingCycles:
         try:
             await self._permit(attempt)
         except Exception as bug:
-            self._binding_failed(attempt, Failed.plain(_internal(bug)))
+            self._binding_failed(attempt, AttemptFailure.plain(_internal(bug)))
 
     async def _permit(self, attempt: Attempt) -> None:
         args = (attempt.state, attempt.pod, attempt.node_name)
         began = self._state.clock()
-        status, waits = await run_permit(attempt.late.permit, *args)
-        self._passed(attempt, "Permit", _WAITING if waits else status, began)
+        status, waits = await run_permit(attempt.points.permit, *args)
+        self._point_ran(attempt, "Permit", _WAITING if waits else status, began)
         if status is not None:
             if attempt.cycle == self._state.cycle:
                 self._forget(attempt)
-                self._failures.handle(attempt.queued, Failed.late(status))
+                self._failures.handle(attempt.queued, AttemptFailure.on_chosen_node(status))
             else:
                 # Other pods were tried while the Permit plugins ran, and may have missed the room that the pod held.
-                self._binding_failed(attempt, Failed.late(status))
+                self._binding_failed(attempt, AttemptFailure.on_chosen_node(status))
             return
         waiting = self._wait_on_permit(attempt, waits) if waits else None
         self._activate(attempt)
@@ -134,13 +134,13 @@ class BindingCycles:
             waiting.reject("", REMOVED)  # Deleted while the Permit plugins ran.
         return waiting
 
-    async def _bind(self, attempt: Attempt, waiting: WaitingPodEntry | None) -> Failed | None:
+    async def _bind(self, attempt: Attempt, waiting: WaitingPodEntry | None) -> AttemptFailure | None:
         """The binding cycle; returns the reason if it fails."""
-        state, late, pod = self._state, attempt.late, attempt.pod
+        state, points, pod = self._state, attempt.points, attempt.pod
         args = (attempt.state, pod, attempt.node_name)
         began = state.clock()
-        status, pre_binds = run_pre_flights(late.pre_bind, *args)
-        self._passed(attempt, "PreBindPreFlight", status if status is not None or pre_binds else _SKIPPED, began)
+        status, pre_binds = run_pre_flights(points.pre_bind, *args)
+        self._point_ran(attempt, "PreBindPreFlight", status if status is not None or pre_binds else _SKIPPED, began)
         if status is None and (pre_binds or waiting is not None):
             state.outbox.append(PatchStatus(pod, None, attempt.node_name))
         if waiting is not None:
@@ -151,16 +151,16 @@ class BindingCycles:
             state.waiting_pods.remove(pod.uid)
             state.observer.permit_wait_ended(attempt.queued, verdict, state.clock() - began)
             if status is None and verdict is not None:
-                return Failed.late(verdict)
+                return AttemptFailure.on_chosen_node(verdict)
         if status is not None:
-            return Failed.plain(status)
+            return AttemptFailure.plain(status)
         # Failures from here on are errors: no event could change them, so none has to be recorded for the pod.
         state.queue.done(pod.uid)
         if pre_binds:
             status = await self._pre_bind(attempt)
         status = status or await self._write_binding(attempt)
         if status is not None:
-            return Failed.plain(status)
+            return AttemptFailure.plain(status)
         self._bound(attempt)
         await self._post_bind(attempt)
         self._activate(attempt)
@@ -170,10 +170,10 @@ class BindingCycles:
         """Failures are logged only: the pod is bound and must stay assumed."""
         began = self._state.clock()
         try:
-            await run_all(POST_BIND, attempt.late.post_bind, attempt.state, attempt.pod, attempt.node_name)
+            await run_all(POST_BIND, attempt.points.post_bind, attempt.state, attempt.pod, attempt.node_name)
         except Exception as error:
             log.exception(error, "PostBind failed", pod=logs.ref(attempt.pod), node=attempt.node_name)
-        self._passed(attempt, "PostBind", None, began)
+        self._point_ran(attempt, "PostBind", None, began)
 
     async def _write_binding(self, attempt: Attempt) -> Status | None:
         """Extenders with the bind verb take precedence over Bind plugins."""
@@ -187,8 +187,8 @@ class BindingCycles:
                     return Status(Code.Error, outcome.message)
         self._state.observer.bind_started(attempt.queued, attempt.node_name)
         began = self._state.clock()
-        status = await run_bind(attempt.late.bind, attempt.state, pod, attempt.node_name)
-        self._passed(attempt, "Bind", status, began)
+        status = await run_bind(attempt.points.bind, attempt.state, pod, attempt.node_name)
+        self._point_ran(attempt, "Bind", status, began)
         return status
 
     async def _pre_bind(self, attempt: Attempt) -> Status | None:
@@ -196,10 +196,10 @@ class BindingCycles:
         running[uid] = attempt
         began = self._state.clock()
         try:
-            status = await run_pre_bind(attempt.late.pre_bind, attempt.state, attempt.pod, attempt.node_name)
+            status = await run_pre_bind(attempt.points.pre_bind, attempt.state, attempt.pod, attempt.node_name)
         finally:
             running.pop(uid, None)
-        self._passed(attempt, "PreBind", status, began)
+        self._point_ran(attempt, "PreBind", status, began)
         return status
 
     @staticmethod
@@ -216,17 +216,17 @@ class BindingCycles:
         note = f"Successfully assigned {pod.key} to {node_name}"
         self._state.outbox.append(EmitEvent(pod, "Normal", "Scheduled", "Binding", note))
 
-    def _passed(self, attempt: Attempt, point: str, status: Status | None, began: float) -> None:
+    def _point_ran(self, attempt: Attempt, point: str, status: Status | None, began: float) -> None:
         self._state.observer.point_ran(attempt.queued, point, status, self._state.clock() - began)
 
     def _forget(self, attempt: Attempt) -> None:
         began = self._state.clock()
-        run_in_reverse("unreserve", attempt.late.reserve, attempt.state, attempt.pod, attempt.node_name)
-        self._passed(attempt, "Unreserve", None, began)
+        run_in_reverse("unreserve", attempt.points.reserve, attempt.state, attempt.pod, attempt.node_name)
+        self._point_ran(attempt, "Unreserve", None, began)
         self._state.cluster.forget(attempt.pod)
         self._state.attempts.pop(attempt.pod.uid, None)
 
-    def _binding_failed(self, attempt: Attempt, failed: Failed) -> None:
+    def _binding_failed(self, attempt: Attempt, failed: AttemptFailure) -> None:
         """The room that the pod held is free for other pods, but is no reason to retry the pod itself."""
         state, pod, rejected = self._state, attempt.pod, failed.status.rejected
         self._forget(attempt)

@@ -15,7 +15,7 @@ from stowplan.framework.instructions import encode_note
 from stowplan.runtime.decide.fit_error import histogram
 
 
-class Failed(NamedTuple):
+class AttemptFailure(NamedTuple):
     """Why an attempt failed, and the nomination that follows."""
 
     status: Status
@@ -27,12 +27,12 @@ class Failed(NamedTuple):
     """The node to nominate; "" clears a nomination, None keeps it."""
 
     @classmethod
-    def plain(cls, status: Status) -> Failed:
+    def plain(cls, status: Status) -> AttemptFailure:
         """The status unchanged. The pod is retried after backoff, even if a plugin rejected it."""
         return cls(status, status.message)
 
     @classmethod
-    def late(cls, status: Status) -> Failed:
+    def on_chosen_node(cls, status: Status) -> AttemptFailure:
         """A failure at Reserve or Permit. A rejection is reported as if the chosen node were the only one."""
         if not status.rejected:
             return cls.plain(status)
@@ -48,7 +48,7 @@ class FailureHandler:
     def __init__(self, state: EngineState) -> None:
         self._state = state
 
-    def handle(self, queued: QueuedPodInfo, failed: Failed) -> None:
+    def handle(self, queued: QueuedPodInfo, failed: AttemptFailure) -> None:
         state = self._state
         uid = queued.pod.uid
         failed = failed._replace(message=_encodable(failed.message))
@@ -73,7 +73,7 @@ class FailureHandler:
         state.outbox.append(EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", note))
         self._patch(known.pod, failed)
 
-    def _patch(self, pod: Pod, failed: Failed) -> None:
+    def _patch(self, pod: Pod, failed: AttemptFailure) -> None:
         """Patch the status, unless it has the condition and the nomination already."""
         known = self._state.pending[pod.uid]
         reason = "Unschedulable" if failed.status.rejected else "SchedulerError"

@@ -9,7 +9,7 @@ from functools import partial
 
 from stowplan.engine.binding_cycle import BindingCycles
 from stowplan.engine.preemption import Preemptions
-from stowplan.engine.requeue import Failed, FailureHandler
+from stowplan.engine.requeue import AttemptFailure, FailureHandler
 from stowplan.engine.state import EngineState
 from stowplan.framework import Code, EmitEvent, Pod, QueuedPodInfo, Status
 from stowplan.runtime import Decision, Profile
@@ -96,13 +96,13 @@ def _broken(profile: Profile, pod: Pod, bug: Exception) -> Decision:
     return Decision.broken(profile, pod, f"internal error: {type(bug).__name__}: {bug}")
 
 
-def _failed(decision: Decision) -> Failed:
+def _failed(decision: Decision) -> AttemptFailure:
     if decision.error is not None:
-        return Failed(decision.error, decision.message)
+        return AttemptFailure(decision.error, decision.message)
     assert decision.diagnosis is not None
     unschedulable, pending = decision.diagnosis.rejectors()
     nominate = decision.nominated_node_name if decision.profile.post_filters else ""
-    return Failed(
+    return AttemptFailure(
         Status(Code.Unschedulable, decision.message),
         decision.message,
         frozenset(unschedulable),

@@ -38,14 +38,14 @@ class PendingPod:
 class Attempt:
     """An assumed pod on its way to being bound."""
 
-    __slots__ = ("cycle", "extenders", "late", "node_name", "pod", "queued", "state", "task")
+    __slots__ = ("cycle", "extenders", "node_name", "pod", "points", "queued", "state", "task")
 
     def __init__(self, queued: QueuedPodInfo, decision: Decision, cycle: int) -> None:
         self.queued = queued
         self.pod: Pod = queued.pod
         self.node_name = decision.node_name
         self.state = decision.state
-        self.late = decision.profile.late_points(queued.pod.template)
+        self.points = decision.profile.late_points(queued.pod.template)
         self.extenders = decision.profile.extenders
         self.cycle = cycle
         """Number of the scheduling cycle that chose the node."""

@@ -1,6 +1,6 @@
 """Pods that only an event or the unschedulable timeout requeues.
 
-Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (unschedulablePods)
+Upstream: pkg/scheduler/backend/queue/unschedulable_pods.go
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from tests.builders import node, pod
 from tests.builders.engine_host import NOW, Host
 
-from stowplan.engine.requeue import Failed
+from stowplan.engine.requeue import AttemptFailure
 from stowplan.framework import Code, EmitEvent, PatchStatus, Status
 from stowplan.framework.instructions import MAX_NOTE_BYTES
 
@@ -35,9 +35,9 @@ def patches(host: Host) -> list[PatchStatus]:
 def test_failures_after_a_node_was_chosen(
     status: Status, message: str, unschedulable: set[str], pending: set[str]
 ) -> None:
-    failed = Failed.late(status)
+    failed = AttemptFailure.on_chosen_node(status)
     assert (failed.message, failed.unschedulable_plugins, failed.pending_plugins) == (message, unschedulable, pending)
-    plain = Failed.plain(status)
+    plain = AttemptFailure.plain(status)
     assert (plain.message, plain.unschedulable_plugins) == (status.message, set())
 
 
@@ -183,7 +183,7 @@ def test_a_pod_that_is_gone_is_not_taken_back() -> None:
     unit = host.state.queue.pop()
     assert unit is not None
     host.state.pending.clear()
-    host.engine._cycles._failures.handle(unit, Failed.plain(Status(Code.Error, "late")))
+    host.engine._cycles._failures.handle(unit, AttemptFailure.plain(Status(Code.Error, "late")))
     assert (host.take(), len(host.state.queue), host.state.queue.in_flight("default/p")) == ([], 0, False)
 
 
