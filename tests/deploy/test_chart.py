@@ -259,7 +259,7 @@ def test_nothing_runs_as_root_or_writes_to_the_image(chart: Render) -> None:
             "extender.config.serving.port: set extender.port",
         ),
         ({"mode": "extender"}, "an extender needs at least one plugin"),
-        ({"mode": "extender", "extender": {"tls": {"enabled": True}}}, "wants existingSecret or certManager.enabled"),
+        ({"mode": "extender", "extender": {"tls": {"enabled": True}}}, "needs existingSecret or certManager.enabled"),
         (
             {
                 "mode": "extender",
@@ -270,13 +270,13 @@ def test_nothing_runs_as_root_or_writes_to_the_image(chart: Render) -> None:
         ),
     ],
 )
-def test_values_that_make_no_sense_are_refused(refused: Refuse, values: dict[str, Any], complaint: str) -> None:
+def test_invalid_values_are_rejected(refused: Refuse, values: dict[str, Any], complaint: str) -> None:
     assert complaint in refused(values)
 
 
 def test_helm_has_nothing_against_it() -> None:
-    told = run(binary("helm"), "lint", "--strict", DEPLOY / "chart")
-    assert told.returncode == 0, told.stdout
+    done = run(binary("helm"), "lint", "--strict", DEPLOY / "chart")
+    assert done.returncode == 0, done.stdout
 
 
 def test_every_value_is_in_the_schema_and_the_version_is_ours() -> None:

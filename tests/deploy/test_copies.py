@@ -1,4 +1,4 @@
-"""What in deploy/ is made of something else is up to date; `make manifests` renews it."""
+"""Generated files of deploy/ are current; `make manifests` updates them."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def test_the_dashboard_is_what_its_source_makes() -> None:
 
 @cache
 def known_metrics() -> dict[str, set[str]]:
-    """The labels of every metric that a scheduler or an extender tells, by name."""
+    """The labels of every metric of schedulers and extenders, by name."""
     registry = MetricRegistry()
     add_component_metrics(registry, {}, lambda: True)
     SchedulerMetrics(registry)
@@ -51,14 +51,14 @@ def known_metrics() -> dict[str, set[str]]:
     ServerMetrics(extender).watch(InformerCache(), ReservationBook(), lambda: 0)
     families = [*registry._families.values(), *extender._families.values()]
     known = {family.name: set(family.label_names) for family in families}
-    told = re.findall(r"^(process_\w+) ", registry.expose().decode(), re.MULTILINE)
-    return known | {name: set() for name in told}
+    exposed = re.findall(r"^(process_\w+) ", registry.expose().decode(), re.MULTILINE)
+    return known | {name: set() for name in exposed}
 
 
 def queries() -> list[str]:
     dashboard = json.loads((DEPLOY / "grafana" / "stowplan.json").read_text())
-    asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
-    return [*asked, *(v["query"]["query"] for v in dashboard["templating"]["list"] if v["type"] == "query")]
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
+    return [*expressions, *(v["query"]["query"] for v in dashboard["templating"]["list"] if v["type"] == "query")]
 
 
 @pytest.mark.parametrize("query", queries())

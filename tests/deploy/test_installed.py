@@ -59,11 +59,11 @@ class Release:
         return Process(component, command, self._folder / f"{component}.log")
 
     def probe(self, component: str, port: int) -> None:
-        """Wait until the kubelet would be content: each probe is answered, as it is asked, on that port."""
+        """Waits until each probe succeeds on that port, as the kubelet sends it."""
         container = self._spec(component)["containers"][0]
         for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
-            asked = container[kind]["httpGet"]
-            url = f"{asked.get('scheme', 'HTTP').lower()}://127.0.0.1:{port}{asked['path']}"
+            probe = container[kind]["httpGet"]
+            url = f"{probe.get('scheme', 'HTTP').lower()}://127.0.0.1:{port}{probe['path']}"
             wait_until(lambda url=url: fetched(url), what=f"{component}'s {kind}")
 
     def _spec(self, component: str) -> dict[str, Any]:
@@ -136,10 +136,10 @@ def test_the_extender_binds_what_kube_scheduler_sends(
 
 
 def fetched(url: str) -> str:
-    """What is served there; nothing where nobody answers, or not with success."""
-    anybody = ssl._create_unverified_context()  # A kubelet does not ask for certificates either.
+    """Body of a successful reply; empty on errors."""
+    unverified = ssl._create_unverified_context()  # As the kubelet does.
     try:
-        with urllib.request.urlopen(url, context=anybody) as reply:
+        with urllib.request.urlopen(url, context=unverified) as reply:
             return str(reply.read().decode())
     except OSError:
         return ""

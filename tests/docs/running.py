@@ -42,7 +42,7 @@ class Run:
             self._move_ports(file)
 
     def run(self) -> None:
-        """Raises AssertionError where the page does not tell the truth."""
+        """Raises AssertionError if a command fails or its output differs."""
         printed: str | None = None
         try:
             for block in self.page.blocks:
@@ -160,7 +160,7 @@ class Run:
 
 
 def matches(printed: str, expected: str) -> bool:
-    """Whether a text is as told, where `…` stands for anything on a line, or for any lines if it stands alone."""
+    """Whether the output matches; `…` matches anything on a line, or any lines if it is alone."""
     return re.fullmatch("".join(map(_pattern, expected.splitlines())), f"{printed.rstrip()}\n") is not None
 
 

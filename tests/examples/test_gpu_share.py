@@ -173,9 +173,9 @@ def test_inside_our_scheduler(cluster: Cluster, role: None, control_plane: Contr
         scheduler.stop()
     # Offline, on what the cluster holds now: each node has 2 left, and no GPU.
     (tmp_path / "two.json").write_text(json.dumps(cluster.like_four("two", 2)))
-    told = run(f"stowplan simulate --from-cluster --kubeconfig={kubeconfig} -f {tmp_path}/two.json {OFFLINE}").stdout
+    output = run(f"stowplan simulate --from-cluster --kubeconfig={kubeconfig} -f {tmp_path}/two.json {OFFLINE}").stdout
     expected = f"0/3 nodes are available: 1 {lacking}, 2 {FULL}."
-    assert re.search(rf"default/two:\n +{re.escape(expected)}", told), told
+    assert re.search(rf"default/two:\n +{re.escape(expected)}", output), output
     log = scheduler.log.read_text()
     assert re.search(rf"{cluster.namespace}/six-0 gets 6 on GPU 0 of (ant|bee)", log)
     assert re.search(rf'"Successfully bound pod to node" pod="{cluster.namespace}/four"', log)
@@ -186,23 +186,23 @@ def test_inside_our_scheduler(cluster: Cluster, role: None, control_plane: Contr
 def test_two_may_pass_for_the_last_slice_and_one_gets_it(
     cluster: Cluster, role: None, control_plane: ControlPlane, tmp_path: Path, start: Start
 ) -> None:
-    """Asked as kube-scheduler may ask: it filters pods while others are being bound."""
+    """kube-scheduler may filter pods while others are being bound."""
     access = f"--kubeconfig={control_plane.kubeconfig(ACCOUNT, certificate=True)}"
     extender = start(ExampleExtender(tmp_path, PLUGIN, access, *BINDS))
     cluster.create_many(3, memory=16)
     pods = [cluster.api.get("Pod", f"many-{number}", cluster.namespace) for number in range(3)]
     for pod in pods:
-        assert asked(extender, "filter", {"Pod": pod, "NodeNames": ["ant"]})["NodeNames"] == ["ant"]
+        assert post(extender, "filter", {"Pod": pod, "NodeNames": ["ant"]})["NodeNames"] == ["ant"]
     errors = []
     for meta in (pod["metadata"] for pod in pods):
         names = {"PodName": meta["name"], "PodNamespace": cluster.namespace, "PodUID": meta["uid"]}
-        errors.append(asked(extender, "bind", {**names, "Node": "ant"})["Error"])
+        errors.append(post(extender, "bind", {**names, "Node": "ant"})["Error"])
     assert errors == ["", "", f"{FULL}, others were faster"]
     assert cluster.slices(2) == {"many-0": ("ant", "0"), "many-1": ("ant", "1")}
     assert "annotations" not in cluster.api.get("Pod", "many-2", cluster.namespace)["metadata"]
 
 
-def asked(extender: ExampleExtender, verb: str, body: Json) -> Json:
+def post(extender: ExampleExtender, verb: str, body: Json) -> Json:
     with urllib.request.urlopen(f"{extender.url}/{verb}", json.dumps(body).encode(), timeout=10) as reply:
         return dict(json.loads(reply.read()))
 

@@ -43,9 +43,9 @@ def test_filter_and_priority(
         kube_api.patch("Node", name, {"metadata": {"labels": {"example.com/leaving": "now"}}})
     kube_api.create(pod("late", namespace))
     wait_for_failure(kube_api, namespace, "late", "3 node(s) are about to be emptied")
-    said = extender.process.log.read_text()
+    log = extender.process.log.read_text()
     reply = [{"Host": "grand", "Score": 9}, {"Host": "plain", "Score": 0}]
-    assert any(json.dumps(json.dumps(order, separators=(",", ":"))) in said for order in (reply, reply[::-1]))
+    assert any(json.dumps(json.dumps(order, separators=(",", ":"))) in log for order in (reply, reply[::-1]))
 
 
 def test_the_default_manifest_works_with_the_command_swapped(

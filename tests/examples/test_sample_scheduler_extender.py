@@ -89,7 +89,7 @@ def test_as_a_deployment(
             assert kube_api.get(LEASES, NAME, "kube-system")["spec"]["holderIdentity"]
     finally:
         deployed.remove()
-    assert not kube_api.get("Pod", "another", namespace)["spec"].get("nodeName"), "it did not ask for this scheduler"
+    assert not kube_api.get("Pod", "another", namespace)["spec"].get("nodeName"), "it selects another scheduler"
     verbs = [extender.calls(f"{namespace}/gambler-{i}") for i in range(4)]
     assert sorted(verbs) == [["filter"], *[["filter", "prioritize"]] * 3]
 

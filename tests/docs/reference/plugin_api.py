@@ -36,9 +36,9 @@ def describe_class(name: str, *wanted: str) -> str:
             text = text_of(value.fget.__doc__) if isinstance(value, property) else text
             rows.append((code(member), text))
     parts = [] if wanted else [_paragraphs(cls.__doc__)]
-    told, plain = [row for row in rows if row[1]], [name for name, text in rows if not text]
-    parts += [table(("attribute", "meaning"), told)] if told else []
-    parts += [f"{'Also' if told else 'Attributes'}: {', '.join(plain)}."] if plain else []
+    with_text, plain = [row for row in rows if row[1]], [name for name, text in rows if not text]
+    parts += [table(("attribute", "meaning"), with_text)] if with_text else []
+    parts += [f"{'Also' if with_text else 'Attributes'}: {', '.join(plain)}."] if plain else []
     parts += ["\n".join(methods)] if methods else []
     return "\n\n".join(parts)
 

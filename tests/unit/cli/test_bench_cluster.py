@@ -19,35 +19,46 @@ REPORT = report(
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *args: str) -> tuple[Result, dict[str, Any]]:
-    """Run the command on a runner that measures nothing; what it was told."""
-    told: dict[str, Any] = {}
+    """Runs the command with a fake runner; returns the settings passed to it."""
+    passed: dict[str, Any] = {}
 
     class FakeRunner:
         def __init__(self, **settings: Any) -> None:
-            told.update(settings)
+            passed.update(settings)
 
         def run(self, names: Iterable[str]) -> Iterator[ClusterReport]:
-            told["names"] = tuple(names)
-            told["progress"]("basic: half way")
+            passed["names"] = tuple(names)
+            passed["progress"]("basic: half way")
             yield REPORT
 
     monkeypatch.setattr(module, "ClusterRunner", FakeRunner)
-    return CliRunner().invoke(bench, ["cluster", *args]), told
+    return CliRunner().invoke(bench, ["cluster", *args]), passed
 
 
 def test_everything_runs_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome, told = run(monkeypatch)
+    outcome, passed = run(monkeypatch)
     assert outcome.exit_code == 0
-    assert (told["names"], told["peers"], told["nodes"], told["pods"], told["seed"]) == (NAMES, PEERS, None, None, 0)
+    assert (passed["names"], passed["peers"], passed["nodes"], passed["pods"], passed["seed"]) == (
+        NAMES,
+        PEERS,
+        None,
+        None,
+        0,
+    )
     assert outcome.stderr == "basic: half way\n"
 
 
 def test_choices_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     args = ["--workload", "spread", "--workload", "basic", "--nodes", "20", "--pods", "30", "--peers", "ceiling"]
-    _, told = run(monkeypatch, *args)
-    assert (told["names"], told["peers"], told["nodes"], told["pods"]) == (("spread", "basic"), ("ceiling",), 20, 30)
-    _, told = run(monkeypatch, "--peers", "none")
-    assert not set(told["peers"]) & set(PEERS)
+    _, passed = run(monkeypatch, *args)
+    assert (passed["names"], passed["peers"], passed["nodes"], passed["pods"]) == (
+        ("spread", "basic"),
+        ("ceiling",),
+        20,
+        30,
+    )
+    _, passed = run(monkeypatch, "--peers", "none")
+    assert not set(passed["peers"]) & set(PEERS)
 
 
 def test_the_table_has_a_line_for_each_contestant_and_the_bars_below(monkeypatch: pytest.MonkeyPatch) -> None:

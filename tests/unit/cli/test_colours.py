@@ -1,4 +1,4 @@
-"""Colours are for terminals, and not for those who do not want them."""
+"""Colours on terminals only, and not with NO_COLOR."""
 
 import os
 import pty
@@ -23,7 +23,7 @@ def on_terminal(*args: str, **variables: str) -> bytes:
         while True:
             try:
                 piece = os.read(ours, 65536)
-            except OSError:  # Linux tells the end of a terminal's other side so.
+            except OSError:  # Linux reports the end of a pseudo terminal this way.
                 break
             if not piece:
                 break

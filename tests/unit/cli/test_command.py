@@ -49,17 +49,17 @@ def test_what_is_imported_on_demand_is_listed_without_that() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "status", "told"),
+    ("args", "status", "message"),
     [
         (["hammer"], 0, "bang\n"),
         (["hamer"], 2, "Error: No such command 'hamer'. Did you mean 'hammer'?\n"),
         (["saw"], 2, "Error: No such command 'saw'.\n"),
     ],
 )
-def test_what_was_probably_meant(args: list[str], status: int, told: str) -> None:
+def test_what_was_probably_meant(args: list[str], status: int, message: str) -> None:
     result = CliRunner().invoke(tools, args)
     assert result.exit_code == status
-    assert result.output.endswith(told)
+    assert result.output.endswith(message)
 
 
 @click.command(cls=FileCommand)

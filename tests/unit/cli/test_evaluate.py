@@ -54,7 +54,7 @@ def answers(text: str | bytes, *arguments: str) -> list[Json]:
 
 
 def error_of(line: str | bytes) -> str:
-    """What is said about a broken case, which must not keep the ones around it from being answered."""
+    """The error of an invalid case, which must not affect the cases around it."""
     text = line.encode() if isinstance(line, str) else line
     before, broken, after = answers(b"\n".join([GOOD.encode(), text, GOOD.encode()]))
     assert before == after
@@ -334,7 +334,7 @@ class TestAsAProcess:
     COMMAND = (sys.executable, "-m", "stowplan", "evaluate")
 
     def start(self, **streams: Any) -> "subprocess.Popen[bytes]":
-        """It listens to SIGINT, even if we were started where nobody does, such as in the background of a script."""
+        """Handles SIGINT even if the test was started with SIGINT ignored, as in the background of a script."""
         listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
         return subprocess.Popen(
             self.COMMAND, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=listening, **streams

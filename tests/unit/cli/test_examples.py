@@ -1,4 +1,4 @@
-"""The examples in the help are commands that can be given as they stand."""
+"""The examples in the help run as written."""
 
 import re
 import shlex
@@ -13,7 +13,7 @@ from stowplan.cli.main import cli
 from stowplan.scaffold import Names, files_of
 
 ENDLESS = ("extender --", "extender explain shop/web-0", "extender replay", "demo", "bench", "simulate --from-cluster")
-"""What serves, asks others, is looked at or measures: options and arguments are read, and that is all."""
+"""Commands that serve, call others or measure: only options and arguments are parsed."""
 V1 = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: '1', pods: '9'}}\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
@@ -35,7 +35,7 @@ FILES = {
 
 
 def examples() -> Iterator[str]:
-    """Each command of every help, after the program's name: what it is piped into is left to the reader."""
+    """Each command of every help text, without the program's name and pipes."""
 
     def walk(command: click.Command, ctx: click.Context) -> Iterator[str]:
         text = (command.epilog or "").replace("\\\n", "")

@@ -24,7 +24,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 @pytest.fixture
 def extender(tmp_path: Path) -> Iterator[str]:
-    """Where one listens that was asked twice, and binds in vain."""
+    """URL of an extender after two requests and a failed bind."""
     ready, loop = threading.Event(), asyncio.new_event_loop()
     served = ExtenderServer(from_options(port=0, bind_verb="bind", decision_log=str(tmp_path / "log")), [TIDY])
 
@@ -49,20 +49,20 @@ def extender(tmp_path: Path) -> Iterator[str]:
 
 
 def test_by_uid_and_by_name(extender: str, tmp_path: Path) -> None:
-    status, told = run("uid-web", "--from", extender)
+    status, printed = run("uid-web", "--from", extender)
     assert status == 0
-    bind, why, prioritize, *scores, filtered, refused = told.splitlines()
+    bind, why, prioritize, *scores, filtered, rejected = printed.splitlines()
     assert bind.endswith(": failed")
     assert "no plugin binds this pod" in why
     assert " prioritize " in prioritize
     assert all(line.startswith("  score ") for line in scores)
     assert filtered.endswith(": 1 of 13 nodes pass")
-    assert refused.startswith("  untidy (Tidy): x00, x01, ")
-    assert refused.endswith("x09 and 2 more")
+    assert rejected.startswith("  untidy (Tidy): x00, x01, ")
+    assert rejected.endswith("x09 and 2 more")
     pod = json.loads(run("uid-web", "--from", extender, "-o", "json")[1].splitlines()[-1])["decision"]["pod"]
-    assert run(pod, "--from", extender)[1].splitlines()[-1] == refused
+    assert run(pod, "--from", extender)[1].splitlines()[-1] == rejected
     namespace, _, name = pod.partition("/")
-    assert run(name, "-n", namespace, "--from", extender)[1].splitlines()[-1] == refused
+    assert run(name, "-n", namespace, "--from", extender)[1].splitlines()[-1] == rejected
 
 
 def test_from_a_file(extender: str, tmp_path: Path) -> None:

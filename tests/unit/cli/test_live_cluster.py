@@ -41,12 +41,12 @@ class Cluster:
         self.objects = [NODE]
         self.missing: list[str] = []
         self.forbidden: list[str] = []
-        self.asked: list[str] = []
+        self.listed: list[str] = []
 
     def take_snapshot(
         self, connection: Connection, kinds: Iterable[Kind], *, keep_objects: bool, required: object, on_progress: Any
     ) -> Snapshot:
-        self.asked = [kind.name for kind in kinds]
+        self.listed = [kind.name for kind in kinds]
         on_progress(len(self.objects))
         return Snapshot(
             [(codec.convert(KINDS[kind].struct, each), each if keep_objects else None) for kind, each in self.objects],
@@ -76,8 +76,8 @@ def run(cluster: Cluster) -> FromCluster:
 
 def test_all_that_can_be_simulated_is_asked_for_nodes_and_pods_first(cluster: Cluster, run: FromCluster) -> None:
     assert run().exit_code == 0
-    assert cluster.asked[:2] == ["Pod", "Node"]
-    assert set(cluster.asked) == KINDS.keys() - {"DeviceTaintRule", "Event", "Lease"}
+    assert cluster.listed[:2] == ["Pod", "Node"]
+    assert set(cluster.listed) == KINDS.keys() - {"DeviceTaintRule", "Event", "Lease"}
 
 
 def test_ignored_kinds_are_listed(cluster: Cluster, run: FromCluster) -> None:

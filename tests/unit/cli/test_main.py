@@ -23,13 +23,13 @@ def raising(error: BaseException) -> Behaviour:
 
 @pytest.fixture
 def probe(monkeypatch: pytest.MonkeyPatch) -> Callable[[Behaviour], None]:
-    """Add a subcommand `probe` that does what the test says."""
+    """Add a subcommand `probe` with the body given by the test."""
 
     def install(behaviour: Behaviour) -> None:
         module = ModuleType("stowplan_probe")
         vars(module)["probe"] = click.Command("probe", callback=behaviour)
         monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.setitem(COMMANDS, "probe", CommandEntry(module.__name__, "probe", "Does what the test says."))
+        monkeypatch.setitem(COMMANDS, "probe", CommandEntry(module.__name__, "probe", "Runs the body of the test."))
 
     return install
 
@@ -90,7 +90,7 @@ def test_every_help_ends_with_examples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "message"),
     [
         (["simulte"], "No such command 'simulte'. Did you mean 'simulate'?"),
         (["new_plugin"], "No such command 'new_plugin'. Did you mean 'new-plugin'?"),
@@ -100,10 +100,10 @@ def test_every_help_ends_with_examples() -> None:
         (["frobnicate"], "No such command 'frobnicate'."),
     ],
 )
-def test_misspelt_commands(args: list[str], told: str) -> None:
+def test_misspelt_commands(args: list[str], message: str) -> None:
     result = CliRunner().invoke(cli, args)
     assert result.exit_code == 2
-    assert result.stderr.endswith(f"Error: {told}\n")
+    assert result.stderr.endswith(f"Error: {message}\n")
 
 
 def test_python_m_stowplan_is_the_command() -> None:

@@ -28,16 +28,16 @@ def test_the_files_are_listed_and_the_next_step_told(tmp_path: Path, args: tuple
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("node-name", '"NodeName" is the name of an in-tree plugin; choose another'),
         ("a b", '"a b" is not a valid plugin name'),
     ],
 )
-def test_a_name_that_cannot_be(tmp_path: Path, name: str, told: str) -> None:
+def test_a_name_that_cannot_be(tmp_path: Path, name: str, message: str) -> None:
     result = run(name)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"stowplan: {told}")
+    assert result.stderr.startswith(f"stowplan: {message}")
     assert not list(tmp_path.iterdir())
 
 

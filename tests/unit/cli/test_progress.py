@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
 
 
 def on_screen(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], delay: float = 0.01) -> str:
-    """What work leaves on standard error, a terminal. Set up here, since pytest sets it anew before each test."""
+    """Output of work on standard error, a terminal; set up here, since pytest replaces it before each test."""
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("TERM", "xterm")

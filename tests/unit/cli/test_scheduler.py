@@ -83,8 +83,8 @@ def test_an_extender_that_cannot_be_reached_as_it_says_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert scheduler_command()([f"--config={written(tmp_path, 'c.yaml', EXTENDERS)}"]) == 1
-    told = "$.extenders[0].tlsConfig: specifying a root certificates file with the insecure flag is not allowed"
-    assert told in capsys.readouterr().err
+    message = "$.extenders[0].tlsConfig: specifying a root certificates file with the insecure flag is not allowed"
+    assert message in capsys.readouterr().err
 
 
 def test_a_registered_plugin_can_be_named_in_the_configuration(

@@ -271,8 +271,8 @@ BAD: list[tuple[str | bytes, str]] = [
 def test_bad_input_is_one_clear_line(given: str | bytes, line: str) -> None:
     result = run("-f", "-", given=given)
     assert (result.exit_code, result.stdout) == (2, "")
-    (told,) = result.stderr.splitlines()
-    assert told.startswith(f"stowplan: {line}")
+    (message,) = result.stderr.splitlines()
+    assert message.startswith(f"stowplan: {line}")
 
 
 def test_bad_files(tmp_path: Path) -> None:
@@ -283,17 +283,17 @@ def test_bad_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ((), "Missing option '-f' / '--filename', --from-cluster or --sample."),
         (("-f", "-", "--kubeconfig", "x"), "--kubeconfig and --context need --from-cluster."),
         (("-f", "-", "--context", "x"), "--kubeconfig and --context need --from-cluster."),
     ],
 )
-def test_something_to_simulate_is_required(arguments: tuple[str, ...], told: str) -> None:
+def test_something_to_simulate_is_required(arguments: tuple[str, ...], message: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert message in result.stderr
 
 
 def test_the_sample_is_placed_and_can_be_found() -> None:
@@ -306,7 +306,7 @@ def test_the_sample_is_placed_and_can_be_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ((), "no kubeconfig: none given, none in $KUBECONFIG, no ~/.kube/config, and this is no pod"),
         (("--kubeconfig", "missing"), "kubeconfig missing: No such file or directory"),
@@ -314,7 +314,7 @@ def test_the_sample_is_placed_and_can_be_found() -> None:
     ],
 )
 def test_a_cluster_that_nobody_can_find(
-    arguments: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config").write_text("{}")
@@ -322,7 +322,7 @@ def test_a_cluster_that_nobody_can_find(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     result = run("--from-cluster", *arguments)
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"stowplan: {told}\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"stowplan: {message}\n")
 
 
 @pytest.mark.slow

@@ -59,8 +59,8 @@ def test_nothing_is_bound_that_exists_only_here(tmp_path: Path) -> None:
 def test_an_extender_that_is_not_there_is_told(tmp_path: Path) -> None:
     entry = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "f"}
     found = simulate(tmp_path, entry, node_manifest("a"), pod_manifest(), status=3)
-    told = 'Post "http://127.0.0.1:1/f": dial tcp 127.0.0.1:1: connect: connection refused'
-    assert found["pods"][0]["decision"]["error"] == told
+    message = 'Post "http://127.0.0.1:1/f": dial tcp 127.0.0.1:1: connect: connection refused'
+    assert found["pods"][0]["decision"]["error"] == message
     assert (
         simulate(tmp_path, {**entry, "ignorable": True}, node_manifest("a"), pod_manifest())["pods"][0]["node"] == "a"
     )

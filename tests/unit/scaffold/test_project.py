@@ -40,42 +40,42 @@ def test_no_placeholder_is_left() -> None:
 
 @pytest.mark.slow
 def test_its_own_tests_pass_at_once(project: Path) -> None:
-    """Without a control plane, which `make test` has: the test that wants one says what it lacks."""
-    told = run(project, sys.executable, "-m", "pytest", "-q", CI="", XDG_CACHE_HOME=str(project), KUBEBUILDER_ASSETS="")
-    assert told.returncode == 0, told.stdout
-    assert "5 passed" in told.stdout
-    if "skipped" in told.stdout:
-        assert "python -m stowplan.testing build" in told.stdout
+    """Without a control plane the e2e tests are skipped with a reason."""
+    done = run(project, sys.executable, "-m", "pytest", "-q", CI="", XDG_CACHE_HOME=str(project), KUBEBUILDER_ASSETS="")
+    assert done.returncode == 0, done.stdout
+    assert "5 passed" in done.stdout
+    if "skipped" in done.stdout:
+        assert "python -m stowplan.testing build" in done.stdout
 
 
 @pytest.mark.e2e
 @pytest.mark.slow
 def test_its_tests_on_a_cluster_pass(project: Path) -> None:
-    """In both modes, on a control plane that they start themselves. Where there is none, CI says so."""
-    told = run(project, sys.executable, "-m", "pytest", "-q", "-m", "e2e")
-    assert told.returncode == 0, told.stdout
+    """In both modes, on a control plane that the tests start; fails in CI without the binaries."""
+    done = run(project, sys.executable, "-m", "pytest", "-q", "-m", "e2e")
+    assert done.returncode == 0, done.stdout
     if not all(map(find, NEEDED)):
         pytest.skip("the project skipped its tests on a cluster, as it should: there is no control plane")
-    assert "2 passed" in told.stdout
+    assert "2 passed" in done.stdout
 
 
 def test_it_is_formatted_and_clean(project: Path) -> None:
     for command in (["format", "--check"], ["check"]):
-        told = run(project, "ruff", *command, ".")
-        assert told.returncode == 0, told.stdout
+        done = run(project, "ruff", *command, ".")
+        assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.slow
 def test_it_is_fully_typed(project: Path) -> None:
-    told = run(project, sys.executable, "-m", "mypy", "--strict", "src")
-    assert told.returncode == 0, told.stdout
+    done = run(project, sys.executable, "-m", "mypy", "--strict", "src")
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_simulation_of_its_readme(project: Path) -> None:
     (command,) = [line[2:] for line in readme(project) if line.startswith("$ stowplan simulate ")]
-    told = run(project, "sh", "-c", command)
-    assert told.returncode == 0, told.stderr
-    placed = [line.split()[3] for line in told.stdout.splitlines() if line.startswith("default ")]
+    done = run(project, "sh", "-c", command)
+    assert done.returncode == 0, done.stderr
+    placed = [line.split()[3] for line in done.stdout.splitlines() if line.startswith("default ")]
     assert sorted(placed) == ["ant"] * 2 + ["bee"] * 4
 
 
