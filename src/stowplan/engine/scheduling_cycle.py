@@ -42,7 +42,7 @@ class SchedulingCycles:
             return True
         state.observer.attempt_started(queued)
         state.deciding = True
-        if profile.extenders and profile.asks_extenders(pod):
+        if profile.extenders and profile.calls_extenders(pod):
             self.suspended = True
             state.tasks.start(_with_extenders(profile, pod), partial(self._resume, queued))
             return True

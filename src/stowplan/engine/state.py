@@ -45,7 +45,7 @@ class Attempt:
         self.pod: Pod = queued.pod
         self.node_name = decision.node_name
         self.state = decision.state
-        self.points = decision.profile.late_points(queued.pod.template)
+        self.points = decision.profile.binding_points(queued.pod.template)
         self.extenders = decision.profile.extenders
         self.cycle = cycle
         """Number of the scheduling cycle that chose the node."""

@@ -5,6 +5,7 @@ Upstream: k8s.io/kube-scheduler/framework/interface.go (Status, Code)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -64,6 +65,15 @@ class Status:
     def __repr__(self) -> str:
         signed = f" by {self.plugin}" if self.plugin else ""
         return f"<{self.code.name}{signed}: {self.message}>"
+
+
+def merge_rejections(statuses: Sequence[Status]) -> Status:
+    """One plugin's rejections of the same node as one status; unresolvable if one of them is."""
+    if len(statuses) == 1:
+        return statuses[0]
+    unresolvable = any(status.code == Code.UnschedulableAndUnresolvable for status in statuses)
+    code = Code.UnschedulableAndUnresolvable if unresolvable else statuses[0].code
+    return Status(code, *(reason for status in statuses for reason in status.reasons), plugin=statuses[0].plugin)
 
 
 def accept() -> None:

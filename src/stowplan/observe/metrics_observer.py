@@ -163,7 +163,7 @@ class MetricsObserver(Observer):
         times = self._point_runs.get((point, code), 0)
         self._point_runs[point, code] = times + 1
         if profile in self._profiles and not times % SAMPLE_EVERY:
-            plugins = getattr(self._profiles[profile].late_points(queued.pod.template), _BINDING_POINTS[point])
+            plugins = getattr(self._profiles[profile].binding_points(queued.pod.template), _BINDING_POINTS[point])
             self._share(plugins, point, status, seconds)
 
     def permit_wait_ended(self, queued: QueuedPodInfo, status: Status | None, seconds: float) -> None:
@@ -284,7 +284,7 @@ class MetricsObserver(Observer):
 
     def _metrics_for(self, decision: Decision) -> AttemptMetrics:
         profile, template = decision.profile, decision.pod.template
-        unconcerned, points = profile.shape.of(template).unconcerned, profile.late_points(template)
+        unconcerned, points = profile.shape.of(template).unconcerned, profile.binding_points(template)
         metrics = self._metrics_of(profile, unconcerned, points.straight, bool(points.reserve))
         template.derived[self] = metrics
         return metrics

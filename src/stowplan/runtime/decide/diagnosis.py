@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stowplan.cache.kept import MAX_SCALAR_REPAIRS
 from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Scores, Slots, Status
+from stowplan.framework.status import merge_rejections
 from stowplan.runtime.decide.filtering import (
     NO_OBJECTION,
     OutOfTreeAnswers,
@@ -233,7 +234,7 @@ class Diagnosis:
             rejected |= hit
         for mask, parts in groups:
             if mask.any():
-                verdicts[mask] = self._rejection(plugin, _merge(parts))
+                verdicts[mask] = self._rejection(plugin, merge_rejections(parts))
         open_ &= ~rejected
         return int(np.count_nonzero(rejected))
 
@@ -289,14 +290,6 @@ def _split(known: Mask, parts: list[Status], hit: Mask, status: Status) -> Itera
         yield known & ~both, parts
     else:
         yield known, parts
-
-
-def _merge(parts: list[Status]) -> Status:
-    if len(parts) == 1:
-        return parts[0]
-    hopeless = any(part.code == Code.UnschedulableAndUnresolvable for part in parts)
-    code = Code.UnschedulableAndUnresolvable if hopeless else parts[0].code
-    return Status(code, *(reason for part in parts for reason in part.reasons), plugin=parts[0].plugin)
 
 
 class NodeStatuses(Mapping[str, Status]):

@@ -17,7 +17,6 @@ from stowplan.framework import (
     ALL_EVENTS,
     Call,
     ClusterEventWithHint,
-    Code,
     CycleState,
     Failure,
     Mask,
@@ -35,6 +34,7 @@ from stowplan.framework import (
 )
 from stowplan.framework.points import STEPS, Forwarding
 from stowplan.framework.safe_text import raised, shown
+from stowplan.framework.status import merge_rejections
 from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.normalize import Raw
 from stowplan.runtime.out_of_tree.answer_checks import (
@@ -261,11 +261,7 @@ class OutOfTreePlugin(InTreePlugin):
     @staticmethod
     def _first(answers: Iterable[tuple[Mask, Status]]) -> Status | None:
         found = [status for mask, status in answers if mask[0]]
-        if not found:
-            return None
-        unresolvable = any(status.code == Code.UnschedulableAndUnresolvable for status in found)
-        code = Code.UnschedulableAndUnresolvable if unresolvable else found[0].code
-        return Status(code, *(reason for status in found for reason in status.reasons))
+        return merge_rejections(found) if found else None
 
 
 def _forwarding(method: str, forwarding: Forwarding) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
-"""Users' plugins asked about nodes that the caller names, with a reason for each, instead of about a whole cluster.
+"""Runs out-of-tree plugins on nodes that the caller names, with a status for each node; used by the extender.
 
-Answers of plugins that say what they depend on are kept by slot, and asked for anew only where the node has changed.
+Answers of plugins with a scope other than "cluster" are kept by slot and computed again only for nodes that changed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from stowplan.cache import Cluster, NodeTable
 from stowplan.cache.kept import KeptOnDemand
 from stowplan.cache.lru_map import LruMap
-from stowplan.framework import Code, CycleState, Plugin, Pod, Slots, Status, implements
+from stowplan.framework import CycleState, Plugin, Pod, Slots, Status, implements
 from stowplan.framework.points import implements_point
+from stowplan.framework.status import merge_rejections
 from stowplan.runtime.decide.filtering import PreFiltered, run_pre_filters
 from stowplan.runtime.decide.normalize import Raw
 from stowplan.runtime.decide.scoring import PluginScores, normalize, run_pre_scores
@@ -25,28 +26,28 @@ from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 from stowplan.runtime.points.cycle_error import failed_at
 
 Pause = Callable[[], None]
-"""Called whenever a plugin has returned, before anything is made of what it said; may raise to give up. Who has given
-up on a plugin may go on to use the panel while the plugin is still at work: what that says in the end is dropped.
-"""
+"""Called after each call of a plugin, before its answer is used; may raise to give up. The runner may then be used
+again while the plugin still runs: the plugin's late answer is dropped."""
 
 PASSES = -1
 
-_FIRST_CHUNK, _QUICKLY = 64, 0.002
-"""So many nodes are asked about before the first pause, and four times as many after it if that took no longer."""
-_MOST_STATUSES = 10_000
-_MAX_KEPT_QUESTIONS = 256
-"""Kept answers are by plugin and by what the plugin reads of the pod template."""
+_FIRST_CHUNK_NODES, _FAST_CHUNK_SECONDS = 64, 0.002
+"""The number of nodes before the first pause; four times as many after it, if they took less than the time (in
+seconds)."""
+_MAX_STATUSES = 10_000
+_MAX_KEPT_VECTORS = 256
+"""Kept answers, by plugin and by the part of the pod template that the plugin reads."""
 
 
 class NodeVerdicts(NamedTuple):
-    """What became of the nodes asked about: by position, PASSES or where in `statuses` the reason is."""
+    """The result for each node, by position: PASSES, or the index of its rejection in `statuses`."""
 
     codes: NDArray[np.int32]
     statuses: list[Status]
 
 
 class PluginRunner:
-    """Users' plugins bound to a cluster. Which of them are asked about a pod is the caller's choice."""
+    """Out-of-tree plugins bound to a cluster. The caller chooses the plugins for each pod."""
 
     def __init__(self, cluster: Cluster, plugins: Sequence[Plugin]) -> None:
         self._nodes = cluster.nodes
@@ -56,31 +57,31 @@ class PluginRunner:
         self._index: dict[Status, int] = {}
         self._statuses: list[Status] = []
         self.seconds: dict[str, float] = {}
-        """Time that each plugin took, added up until somebody clears it."""
+        """Time that each plugin took; summed up until the caller clears it."""
 
     def pre_filter(self, plugins: Iterable[OutOfTreePlugin], state: CycleState, pod: Pod, slots: Slots) -> PreFiltered:
-        asked = [plugin for plugin in plugins if implements(type(plugin.inner), "pre_filter")]
-        return run_pre_filters(self._timed(asked), state, pod, self._nodes.subset(slots))
+        chosen = [plugin for plugin in plugins if implements(type(plugin.inner), "pre_filter")]
+        return run_pre_filters(self._timed(chosen), state, pod, self._nodes.subset(slots))
 
     def filter(
         self, plugins: Iterable[OutOfTreePlugin], state: CycleState, pod: Pod, slots: Slots, pause: Pause
     ) -> NodeVerdicts:
-        """Each plugin is asked about the nodes that those before it let pass. An error breaks off the whole."""
+        """Runs each plugin on the nodes that the plugins before it let pass. An error ends the whole."""
         pause()
-        if len(self._statuses) > _MOST_STATUSES:
+        if len(self._statuses) > _MAX_STATUSES:
             self._forget()
         codes = np.full(len(slots), PASSES, dtype=np.int32)
-        asked = [p for p in plugins if implements_point(type(p.inner), "filter") and p.name not in state.skip_filter]
-        for plugin in self._timed(asked):
+        chosen = [p for p in plugins if implements_point(type(p.inner), "filter") and p.name not in state.skip_filter]
+        for plugin in self._timed(chosen):
             open_ = np.flatnonzero(codes == PASSES)
             if len(open_):
-                codes[open_] = self._judge(plugin, state, pod, slots[open_], pause)
+                codes[open_] = self._filter(plugin, state, pod, slots[open_], pause)
         return NodeVerdicts(codes, self._statuses)
 
     def score(
         self, plugins: Iterable[tuple[OutOfTreePlugin, int]], state: CycleState, pod: Pod, slots: Slots, pause: Pause
     ) -> list[PluginScores]:
-        """Scores of these nodes by each plugin, normalised among them; the number that goes with it is its weight."""
+        """The scores of these nodes by each plugin, normalised among them, with the plugin's weight."""
         weights = {plugin.name: weight for plugin, weight in plugins}
         chosen = [plugin for plugin in self.plugins if plugin.name in weights]
         nodes = self._nodes.subset(slots)
@@ -95,7 +96,7 @@ class PluginRunner:
         return scores
 
     def _timed(self, plugins: Iterable[OutOfTreePlugin]) -> Iterator[OutOfTreePlugin]:
-        """One by one: what happens until the next is asked for goes on the account of the one before."""
+        """Yields the plugins one by one and measures the time until the next one is requested."""
         for plugin in plugins:
             begun_at = perf_counter()
             try:
@@ -103,20 +104,20 @@ class PluginRunner:
             finally:
                 self.seconds[plugin.name] = self.seconds.get(plugin.name, 0.0) + perf_counter() - begun_at
 
-    def _judge(self, plugin: OutOfTreePlugin, state: CycleState, pod: Pod, slots: Slots, pause: Pause) -> NDArray[Any]:
+    def _filter(self, plugin: OutOfTreePlugin, state: CycleState, pod: Pod, slots: Slots, pause: Pause) -> NDArray[Any]:
         kept = self._verdicts.of(plugin, plugin.signature(pod.template))
         if kept is not None:
             for part in _chunks(kept.unknown(slots), plugin.has_filter_nodes):
-                kept.put(part, self._ask(plugin, state, pod, part, pause))
+                kept.put(part, self._filter_part(plugin, state, pod, part, pause))
             if plugin.scope != "cluster":
                 return kept.values[slots]
-            # It was found out, while it was asked, to answer for this pod only, so what was kept is of no use.
+            # The plugin read a field of this pod only, so the kept answers are not valid.
         codes = np.full(len(slots), PASSES, dtype=np.int32)
         for part in _chunks(np.arange(len(slots)), plugin.has_filter_nodes):
-            codes[part] = self._ask(plugin, state, pod, slots[part], pause)
+            codes[part] = self._filter_part(plugin, state, pod, slots[part], pause)
         return codes
 
-    def _ask(
+    def _filter_part(
         self, plugin: OutOfTreePlugin, state: CycleState, pod: Pod, slots: Slots, pause: Pause
     ) -> NDArray[np.int32]:
         answers = list(plugin.filter_nodes(state, pod, self._nodes.subset(slots)))
@@ -129,18 +130,12 @@ class PluginRunner:
                 raise failed_at("filter", plugin.name, status.message)
             status = status.with_plugin(plugin.name)
             for known in np.unique(codes[mask]).tolist():
-                codes[mask & (codes == known)] = self.number(status if known == PASSES else self._both(known, status))
+                rejections = [status] if known == PASSES else [self._statuses[known], status]
+                codes[mask & (codes == known)] = self.number(merge_rejections(rejections))
         return codes
 
-    def _both(self, known: int, status: Status) -> Status:
-        """A plugin's two reasons against the same node."""
-        first = self._statuses[known]
-        hopeless = Code.UnschedulableAndUnresolvable
-        code = hopeless if hopeless in (first.code, status.code) else first.code
-        return Status(code, *first.reasons, *status.reasons, plugin=first.plugin)
-
     def number(self, status: Status) -> int:
-        """What stands for the status in verdicts made since the last call of `filter`."""
+        """The index of the status in results made since the last call of `filter`."""
         number = self._index.get(status)
         if number is None:
             number = self._index[status] = len(self._statuses)
@@ -148,7 +143,7 @@ class PluginRunner:
         return number
 
     def _score(self, plugin: OutOfTreePlugin, state: CycleState, pod: Pod, slots: Slots, pause: Pause) -> Raw:
-        # What PreScore found goes with these very nodes, so scores made from it do not outlive the request.
+        # PreScore depends on the feasible nodes, so scores based on it are not kept.
         kept = None if plugin.has_pre_score else self._scores.of(plugin, plugin.signature(pod.template))
         if kept is not None:
             for part in _chunks(kept.unknown(slots), plugin.has_score_nodes):
@@ -164,7 +159,7 @@ class PluginRunner:
         return raw
 
     def _forget(self) -> None:
-        """Nothing that was kept holds any longer. Lists that were given out stay as they are."""
+        """Drops all kept answers. Lists that were returned before stay valid."""
         self._verdicts.clear()
         self._scores.clear()
         self._index = {}
@@ -191,30 +186,30 @@ class _KeptVector(KeptOnDemand):
 
 
 class _KeptAnswers:
-    """Vectors by plugin and by what it reads of the pod template."""
+    """Vectors by plugin and by the part of the pod template that the plugin reads."""
 
     def __init__(self, nodes: NodeTable, dtype: type[np.generic]) -> None:
         self._nodes = nodes
         self._dtype = dtype
-        self._vectors: LruMap[Hashable, _KeptVector] = LruMap(_MAX_KEPT_QUESTIONS)
+        self._vectors: LruMap[Hashable, _KeptVector] = LruMap(_MAX_KEPT_VECTORS)
         self.clear = self._vectors.clear
 
-    def of(self, plugin: Plugin, question: Hashable) -> _KeptVector | None:
-        """Up to date; None where the plugin's answers may depend on anything."""
+    def of(self, plugin: Plugin, signature: Hashable) -> _KeptVector | None:
+        """The up-to-date vector; None for a plugin of scope "cluster"."""
         if plugin.scope == "cluster":
             return None
         make = partial(_KeptVector, self._nodes, plugin, self._dtype)
-        kept = self._vectors.get_or_make((plugin.name, question), make)
+        kept = self._vectors.get_or_make((plugin.name, signature), make)
         kept.refresh(None)
         return kept
 
 
 def _chunks(slots: Slots, at_once: bool) -> Iterator[Slots]:
-    """Parts to ask about at a time: all where the plugin answers for many nodes in one call."""
-    step, start = max(1, len(slots)) if at_once else _FIRST_CHUNK, 0
+    """The slots in parts: all at once for a plugin that handles many nodes in one call."""
+    step, start = max(1, len(slots)) if at_once else _FIRST_CHUNK_NODES, 0
     while start < len(slots):
         begun_at = perf_counter()
         yield slots[start : start + step]
         start += step
-        if perf_counter() - begun_at < _QUICKLY:
+        if perf_counter() - begun_at < _FAST_CHUNK_SECONDS:
             step *= 4

@@ -4,5 +4,5 @@ Belongs here: building a profile, sorting its plugins by scope, the handle that 
 Does not belong here: how a decision is made (`runtime.decide`).
 May import: all of `runtime`, and every room below it.
 
-Upstream: pkg/scheduler/profile/profile.go, pkg/scheduler/framework/runtime/framework.go (NewFramework).
+Upstream: pkg/scheduler/profile/profile.go, pkg/scheduler/framework/runtime/framework.go (NewFramework)
 """

@@ -1,4 +1,7 @@
-"""A profile: the plugins that judge pods of one schedulerName, bound to a cluster and ready to run."""
+"""A profile: the plugins for pods of one schedulerName, bound to a cluster and ready to run.
+
+Upstream: pkg/scheduler/schedule_one.go (schedulePod), pkg/scheduler/framework/runtime/framework.go (frameworkImpl)
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,15 @@ from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption.victims import Budgets
 from stowplan.runtime.profile.plugins_by_scope import PluginsByScope
 
-_PLANS_KEPT = 1024
-_DECIDING: tuple[ExtenderVerb, ...] = ("filter", "prioritize", "preempt")
+_MAX_PLANS = 1024
+_DECIDING_VERBS: tuple[ExtenderVerb, ...] = ("filter", "prioritize", "preempt")
 
 
 class Profile:
     """Plugins by extension point, in the order in which they run.
 
-    `decide` is the entry point of whoever schedules. It reads the cluster and changes nothing: applying the decision
-    (assume the pod, evict the victims) is the caller's, before the next one is made.
+    `decide` reads the cluster and changes nothing. The caller applies the decision (assumes the pod, evicts the
+    victims) before it requests the next one.
     """
 
     def __init__(
@@ -49,10 +52,10 @@ class Profile:
         self.nominator = nominator
         self.rng = rng
         self.sampler = sampler
-        """Present where the configuration asks for less than all nodes to be looked at."""
+        """Present if the configuration limits the number of nodes to filter."""
         self.points = points
         self.extenders: tuple[Extender, ...] = ()
-        """Those to be asked, in this order."""
+        """In the order in which they are called."""
         self.pre_enqueues = points["preEnqueue"]
         self.pre_filters = points["preFilter"]
         self.filters = points["filter"]
@@ -68,12 +71,12 @@ class Profile:
         self._plans: dict[PodTemplate, Planned] = {}
         self._turn = 0
         self._templates_version = 0
-        self._late_key, self._enqueue_key = (self, "late"), (self, "pre_enqueue")
+        self._binding_points_key, self._enqueue_key = (self, "binding"), (self, "pre_enqueue")
         self._epoch = 0
-        """Changes when all plans are forgotten. Templates derive (the epoch they were last seen in, their plan)."""
+        """Incremented when all plans are dropped. `template.derived[profile]` is (epoch of the last decision, plan)."""
 
     def pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
-        """Why the pod may not enter the queue, or None. The plugin named `first` is asked before all others."""
+        """The status that keeps the pod out of the queue, or None. The plugin named `first` runs before all others."""
         plugins: tuple[InTreePlugin, ...] | None = pod.template.derived.get(self._enqueue_key)
         if plugins is None:
             plugins = tuple(plugin for plugin in self.pre_enqueues if plugin.concerns(pod.template))
@@ -86,15 +89,15 @@ class Profile:
                 return status.with_plugin(plugin.name)
         return None
 
-    def late_points(self, template: PodTemplate) -> BindingPoints:
-        """The plugins that have something to do once a node is chosen for a pod of the template."""
-        found: BindingPoints | None = template.derived.get(self._late_key)
+    def binding_points(self, template: PodTemplate) -> BindingPoints:
+        """The plugins that concern pods of the template at the points after a node is chosen."""
+        found: BindingPoints | None = template.derived.get(self._binding_points_key)
         if found is None:
-            found = template.derived[self._late_key] = BindingPoints.of(self, template)
+            found = template.derived[self._binding_points_key] = BindingPoints.of(self, template)
         return found
 
     def decide(self, pod: Pod) -> Decision:
-        """Where the pod goes."""
+        """Decides on which node the pod runs."""
         decision = self._decide(pod)
         if self.sampler is not None and not (decision.node_name and decision.node_name == pod.nominated_node_name):
             self.sampler.rotation.advance(decision.evaluated)
@@ -121,20 +124,20 @@ class Profile:
         except StopIteration as end:
             decision: Decision = end.value
         except (CycleError, StateNotFoundError):
-            # Perhaps about a node that kube-scheduler would not have come to: the definition decides.
+            # Possibly about a node that kube-scheduler would not have filtered: the definition decides.
             return self._decide_afresh(pod, plain=False)
-        # A plugin may have turned out, while it ran, to answer for this pod only.
+        # The plugin may have read a field of this pod only, so that kept answers are invalid.
         return decision if epoch == self._epoch else self._decide_afresh(pod, plain=False)
 
-    def asks_extenders(self, pod: Pod) -> bool:
-        """Whether an extender has a say in where the pod goes; then `decide_with_extenders` is to be used."""
+    def calls_extenders(self, pod: Pod) -> bool:
+        """Whether an extender takes part in the decision. If so, use `decide_with_extenders`."""
         return any(
-            extender.is_interested(pod) and any(extender.serves(verb) for verb in _DECIDING)
+            extender.is_interested(pod) and any(extender.serves(verb) for verb in _DECIDING_VERBS)
             for extender in self.extenders
         )
 
     async def decide_with_extenders(self, pod: Pod) -> Decision:
-        """Where the pod goes; suspends wherever an extender is asked. Nothing may change until it ends."""
+        """Like `decide`; suspends at each call of an extender. The cluster must not change until it ends."""
         if self.cluster.templates.version:
             self._renew_templates(pod)
         try:
@@ -146,7 +149,7 @@ class Profile:
         return decision
 
     def decide_afresh(self, pod: Pod) -> Decision:
-        """The same decision made without anything remembered from earlier ones."""
+        """The same decision without any kept answers."""
         return self._decide_afresh(pod, plain=True)
 
     def _decide_afresh(self, pod: Pod, *, plain: bool) -> Decision:
@@ -156,7 +159,8 @@ class Profile:
             return Decision.failed(self, pod, problem)
 
     def _renew_templates(self, pod: Pod) -> None:
-        """Pods that wait may have been made before a label began to matter that their template leaves out."""
+        """Gives the pod, and nominated pods, a new template if their template lacks a label that is read since it was
+        made."""
         waiting = [pod]
         if self._templates_version != self.cluster.templates.version:
             self._templates_version = self.cluster.templates.version
@@ -166,7 +170,7 @@ class Profile:
                 self.cluster.retemplate(other)
 
     def forget_plans(self) -> None:
-        """Nothing remembered holds any longer."""
+        """Drops all kept answers."""
         for template in self._plans:
             del template.derived[self]
         self._plans.clear()
@@ -175,13 +179,14 @@ class Profile:
         self._epoch += 1
 
     def _plan(self, pod: Pod) -> Planned:
-        """A plan for the pod's template, whose second pod this is. When they get too many, the oldest are dropped."""
+        """A plan for the template of the pod, the second one of its template. Drops the plans that were not used for
+        the longest time if there are too many."""
         plan = Planned(self, pod)
         plan.used = self._turn
         pod.template.derived[self] = (self._epoch, plan)
         self._plans[pod.template] = plan
-        if len(self._plans) > _PLANS_KEPT:
-            for template in sorted(self._plans, key=lambda template: self._plans[template].used)[: _PLANS_KEPT // 8]:
+        if len(self._plans) > _MAX_PLANS:
+            for template in sorted(self._plans, key=lambda template: self._plans[template].used)[: _MAX_PLANS // 8]:
                 del self._plans[template]
                 template.derived[self] = (self._epoch, None)
         return plan

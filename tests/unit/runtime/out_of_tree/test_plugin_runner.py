@@ -156,7 +156,7 @@ def test_pauses_come_between_nodes_and_may_end_it() -> None:
 
 
 def test_too_many_different_reasons_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.runtime.out_of_tree.plugin_runner._MOST_STATUSES", 3)
+    monkeypatch.setattr("stowplan.runtime.out_of_tree.plugin_runner._MAX_STATUSES", 3)
     scene = Scene(Listening)
     for number in range(10):
         scene.put("a", why=f"reason {number}")

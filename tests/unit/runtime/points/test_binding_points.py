@@ -230,7 +230,7 @@ class TestWhoIsConcerned:
     )
     def test_by_the_pods_template(self, spec: dict[str, Any], pre_bind: list[str], straight: bool) -> None:
         world = World()
-        late = world.profile.late_points(world.pod(pod("p", **spec)).template)
+        late = world.profile.binding_points(world.pod(pod("p", **spec)).template)
         assert [plugin.name for plugin in late.pre_bind] == pre_bind
         assert late.straight is straight
 

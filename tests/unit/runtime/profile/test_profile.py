@@ -102,7 +102,7 @@ def test_without_scores_any_feasible_node_will_do() -> None:
 
 
 def test_plans_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.runtime.profile.profile._PLANS_KEPT", 16)
+    monkeypatch.setattr("stowplan.runtime.profile.profile._MAX_PLANS", 16)
     world = World([node("a"), node("b")])
     made: list[Pod] = []
 
