@@ -114,14 +114,14 @@ def test_what_is_remembered_is_what_would_be_found(seed: int) -> None:
 
 @quick
 @given(seeds)
-def test_looking_ahead_changes_nothing(seed: int) -> None:
+def test_pruning_changes_nothing(seed: int) -> None:
     case = DeviceCases(seed).case()
     world, _ = world_of(case)
     names = [node["metadata"]["name"] for node in case["nodes"]]
     answers = []
-    for patience in (1, 10**9):
+    for steps in (1, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "PATIENCE", patience)
+            patch.setattr(search, "PRUNING_AFTER_STEPS", steps)
             answers.append([afresh(world, case, name) for name in names])
     for ahead, plain in zip(*answers, strict=True):
         agree(ahead, plain)

@@ -1,6 +1,6 @@
 """Objects of which little is read: namespaces, services, bindings, priority classes, leases, events.
 
-Upstream: k8s.io/api/{core,scheduling,coordination,events}/v1/types.go
+Upstream: k8s.io/api/core/v1/types.go
 """
 
 from msgspec import field

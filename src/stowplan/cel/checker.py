@@ -1,4 +1,7 @@
-"""The types of an expression, as the language defines them, and what is wrong with it."""
+"""The type checker.
+
+Upstream: github.com/google/cel-go/checker/checker.go
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ Scope = Mapping[str, Type]
 
 
 class Checker:
-    """Checks one expression; `errors` are (text, offset) in the order in which they were found."""
+    """Checks one expression. `errors` has (text, offset) pairs in the order of discovery."""
 
     def __init__(self, functions: Mapping[str, Sequence[Overload]], fields: Mapping[str, Type]) -> None:
         self.functions = functions
@@ -50,7 +53,7 @@ class Checker:
         self._fresh = 0
 
     def check(self, node: SyntaxNode, scope: Scope) -> Type:
-        """The type of a node, also noted on it."""
+        """Find the type of a node, and record it there."""
         match node:
             case Literal():
                 found = node.kind
@@ -206,7 +209,7 @@ class Checker:
         return map_of(keys, values)
 
     def _variables(self, node: Comprehension, scope: Scope) -> tuple[Type, ...]:
-        """The types of the variables of a macro."""
+        """The types of a macro's iteration variables."""
         over = self._known(self.check(node.range, scope))
         two = len(node.names) == 2
         if over.name == "list":

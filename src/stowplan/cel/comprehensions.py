@@ -93,7 +93,7 @@ def _filter(run: Evaluation, rows: Iterable[tuple[Any, ...]], steps: Sequence[St
 
 
 def _mapped(run: Evaluation, rows: Iterable[tuple[Any, ...]], steps: Sequence[Step]) -> Iterable[tuple[Any, Any]]:
-    """(key, transformed value) for the rows that pass the condition, if there is one."""
+    """Yield (key, transformed value) of the rows that pass the optional condition."""
     for row in rows:
         run.spend(1)
         if len(steps) == 1 or _holds(run, steps[0]):

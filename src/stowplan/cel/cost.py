@@ -27,7 +27,7 @@ CPU_LIMIT_SECONDS = 1.0
 
 CHAR_WORK = 4
 ITEM_WORK = 16
-"""An element of a list that existed before."""
+"""An element of a list, as a reference."""
 TEXT_ITEM_WORK = 64
 """An element of a list that is a new string."""
 ENTRY_WORK = 100
@@ -131,7 +131,7 @@ def by_joined(args: Sequence[Any]) -> int:
 
 
 def joined_size(items: Sequence[Any], separator: str = "") -> int:
-    """The length of a joined string; raises CelError where an element is no string."""
+    """The length of a joined string; raises CelError if an element is not a string."""
     for item in items:
         if not isinstance(item, str):
             raise CelError(f"join: invalid input: {item}")

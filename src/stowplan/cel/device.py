@@ -1,4 +1,7 @@
-"""A device as expressions see it."""
+"""The variable `device` of an expression.
+
+Upstream: k8s.io/dynamic-resource-allocation/cel/compile.go
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ FIELDS: dict[str, Type] = {
 
 
 class DeviceValue:
-    """The variable `device`; `error` where it has an attribute that cannot be read."""
+    """The variable `device`. `error` is set if an attribute has no supported value."""
 
     __slots__ = ("error", "variables")
 
@@ -46,7 +49,7 @@ class DeviceValue:
 
 
 def _put(domains: Domains, name: str, driver: str, value: Any) -> None:
-    """Names without a domain are in that of the driver."""
+    """Add a value to its domain. The domain of an unqualified name is the driver's."""
     domain, slash, bare = name.partition("/")
     key = (domain, bare) if slash else (driver, name)
     domains.setdefault(key[0], {})[key[1]] = value

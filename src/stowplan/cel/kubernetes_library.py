@@ -134,7 +134,7 @@ def _is_semver(text: str, normalize: bool = False) -> bool:
 
 
 def _normalized(text: str) -> str:
-    """Without a leading v and leading zeroes, and with all three numbers."""
+    """The version without a leading v and leading zeroes, and with all three numbers."""
     parts = [_without_zeroes(part) for part in text.removeprefix("v").split(".", 2)]
     if len(parts) < 3 and any(c in parts[-1] for c in "+-"):
         raise CelError("short version cannot contain PreRelease/Build meta data")

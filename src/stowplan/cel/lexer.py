@@ -1,4 +1,7 @@
-"""Text to tokens."""
+"""The lexer.
+
+Upstream: github.com/google/cel-go/parser/gen/CEL.g4
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from stowplan.cel.syntax import CompileError
 
 
 class Token(NamedTuple):
-    """`kind` is one of int, uint, double, string, bytes, name, escaped, end, or the symbol or keyword itself."""
+    """A token. `kind`: int, uint, double, string, bytes, name, escaped, end, or the symbol or keyword itself."""
 
     kind: str
     text: str
@@ -59,14 +62,14 @@ def tokenize(source: str) -> list[Token]:
 
 
 def string_value(token: Token) -> str:
-    """What a string literal stands for."""
+    """The value of a string literal."""
     if token.kind == "raw":
         return _unquote(token.text[1:])
     return _ESCAPE.sub(lambda match: _escaped(match, token.at), _unquote(token.text))
 
 
 def bytes_value(token: Token) -> bytes:
-    """What a bytes literal stands for; there, numeric escapes are bytes."""
+    """The value of a bytes literal. Numeric escapes are bytes."""
     if token.kind == "rawbytes":
         return _unquote(token.text[2:]).encode()
     text, at = _unquote(token.text[1:]), 0

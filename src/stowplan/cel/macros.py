@@ -1,4 +1,7 @@
-"""Macros: calls whose arguments are not evaluated as they stand."""
+"""Macro expansion.
+
+Upstream: github.com/google/cel-go/parser/macro.go, github.com/google/cel-go/ext/comprehensions.go
+"""
 
 from __future__ import annotations
 
@@ -43,13 +46,13 @@ _TWO_VARIABLES = {
 
 
 def expand(call: CallNode) -> SyntaxNode:
-    """What a call stands for: itself, unless it is a macro."""
+    """The expansion of a macro call; any other call is returned as it is."""
     shape = (call.function, len(call.args))
     if call.target is None:
         return _has(call) if shape == ("has", 1) else call
     if shape in _ONE_VARIABLE:
-        kind, complaint = _ONE_VARIABLE[shape]
-        name = _variable(call.args[0], complaint)
+        kind, message = _ONE_VARIABLE[shape]
+        name = _variable(call.args[0], message)
         return Comprehension(call.at, kind, call.target, (name,), tuple(call.args[1:]))
     if shape in _TWO_VARIABLES:
         first, second = (_variable(arg, _SIMPLE_NAME) for arg in call.args[:2])
@@ -80,8 +83,8 @@ def _over_optional(call: CallNode) -> SyntaxNode:
     assert call.target is not None
     name = call.args[0]
     if not isinstance(name, Ident):
-        complaint = f"{call.function}() variable name must be a simple identifier"
-        raise CompileError(complaint, name.at)
+        message = f"{call.function}() variable name must be a simple identifier"
+        raise CompileError(message, name.at)
     return BindNode(call.at, call.function, name.name, call.target, call.args[1])
 
 
@@ -92,9 +95,9 @@ _SPECIAL: dict[tuple[str, int], Callable[[CallNode], SyntaxNode]] = {
 }
 
 
-def _variable(node: SyntaxNode, complaint: str) -> str:
+def _variable(node: SyntaxNode, message: str) -> str:
     if not isinstance(node, Ident):
-        raise CompileError(complaint, node.at)
+        raise CompileError(message, node.at)
     if node.name == _ACCUMULATOR:
         raise CompileError("iteration variable overwrites accumulator variable", node.at)
     return node.name

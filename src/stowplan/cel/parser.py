@@ -1,4 +1,7 @@
-"""Tokens to a syntax tree: precedence climbing, so that nesting costs few frames."""
+"""The parser. Climbs precedence, so that nesting takes few frames.
+
+Upstream: github.com/google/cel-go/parser/parser.go
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ _EXPECTED = (
 
 
 def parse(source: str) -> SyntaxNode:
-    """The tree of an expression; raises CompileError."""
+    """The syntax tree of an expression. Raises CompileError."""
     parser = _Parser(tokenize(source))
     node = parser.expression()
     parser.expect("end")
@@ -84,7 +87,7 @@ class _Parser:
         return node
 
     def chain(self, symbol: str, function: str) -> SyntaxNode:
-        """Terms of a logical operator, all in one call: long chains must not nest."""
+        """The terms of a logical operator, in one call: long chains must not nest."""
         first = self.chain("&&", "_&&_") if symbol == "||" else self.binary(1)
         terms, at = [first], self.token.at
         while self.accept(symbol):
@@ -139,7 +142,7 @@ class _Parser:
         token = self.take()
         if token.kind == "escaped":
             raise CompileError("unsupported syntax: '`'", token.at)
-        # As everywhere in CEL, the words that are reserved for names of variables are fine for fields.
+        # Words that are reserved for variables are allowed as names of fields.
         if token.kind != "name":
             self.position -= 1
             self.fail("expecting IDENTIFIER")
@@ -229,7 +232,7 @@ class _Parser:
         return entries
 
     def struct(self, name: str) -> SyntaxNode:
-        """A message literal. No type that has a literal is known, so it is enough to get past it."""
+        """A message literal. No type has one here, so its fields are skipped and the checker reports the name."""
         opening = self.take()
         while not self.accept("}"):
             self.accept("?")

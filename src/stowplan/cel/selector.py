@@ -1,4 +1,7 @@
-"""Expressions, compiled once each, and what they say of a device."""
+"""Device selectors: expressions, compiled once each, evaluated for a device.
+
+Upstream: k8s.io/dynamic-resource-allocation/cel/compile.go, k8s.io/dynamic-resource-allocation/cel/cache.go
+"""
 
 from __future__ import annotations
 
@@ -41,16 +44,16 @@ _TYPE_NAMES = (
     *("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint", "null"),
     *("list(dyn)", "map(dyn, dyn)", "optional(dyn)", "ip", "cidr"),
 )
-_CACHED = 4096
+_MAX_CACHED_SELECTORS = 4096
 _TOO_DEEP = "expression recursion limit exceeded: 250"
 
 
 def _functions() -> dict[str, Sequence[Overload]]:
-    together: dict[str, Sequence[Overload]] = {}
+    functions: dict[str, Sequence[Overload]] = {}
     for library in _LIBRARIES:
         for name, overloads in library.functions.items():
-            together[name] = (*together.get(name, ()), *overloads)
-    return together
+            functions[name] = (*functions.get(name, ()), *overloads)
+    return functions
 
 
 _FUNCTIONS = _functions()
@@ -59,14 +62,14 @@ _SCOPE = {"device": DEVICE, **_TYPES}
 
 
 class DeviceSelectorProgram:
-    """A compiled expression, or the `error` that there is none. Compares by identity: equal texts are one object."""
+    """A compiled expression, or its `error`. Compared by identity: `compile_selector` returns one object per text."""
 
     __slots__ = ("_step", "error", "expression")
 
     def __init__(self, expression: str) -> None:
         self.expression = expression
         self.error: str | None = None
-        """Why the expression cannot be used."""
+        """The error of the compiler."""
         self._step: Step | None = None
         try:
             self._step = _compile(expression)
@@ -76,7 +79,7 @@ class DeviceSelectorProgram:
             self.error = f"compilation failed: ERROR: <input>:1:1: {_TOO_DEEP}"
 
     def matches(self, device: DeviceValue) -> bool | str:
-        """Whether the device is meant, or why that cannot be told."""
+        """Whether the device matches, or the error of the evaluation."""
         assert self._step is not None
         if device.error is not None:
             return device.error
@@ -89,14 +92,14 @@ class DeviceSelectorProgram:
         except RecursionError:
             return _TOO_DEEP
         except Exception as bug:
-            # As cel-go does with a panic: an expression must not end the scheduling loop.
+            # As cel-go handles a panic. An expression must not end the scheduling loop.
             return f"internal error: {bug}"
         if type(result) is bool:
             return result
-        return f"CEL result of type {type_name(result)} could not be converted to bool: {_no_bool(result)}"
+        return f"CEL result of type {type_name(result)} could not be converted to bool: {_conversion_error(result)}"
 
 
-def _no_bool(value: Any) -> str:
+def _conversion_error(value: Any) -> str:
     kind = type_name(value)
     if kind == "string":
         return "unsupported native conversion from string to 'bool'"
@@ -105,9 +108,9 @@ def _no_bool(value: Any) -> str:
     return f"type conversion error from '{kind.rpartition('.')[2]}' to 'bool'"
 
 
-@lru_cache(_CACHED)
+@lru_cache(_MAX_CACHED_SELECTORS)
 def compile_selector(expression: str) -> DeviceSelectorProgram:
-    """The selector of an expression."""
+    """Compile an expression. Results are cached."""
     return DeviceSelectorProgram(expression)
 
 

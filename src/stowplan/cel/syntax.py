@@ -1,4 +1,7 @@
-"""The syntax tree of an expression. Nodes know where they stand; the checker adds what it found out about them."""
+"""The syntax tree of an expression. The checker adds types and overloads to its nodes.
+
+Upstream: github.com/google/cel-go/common/ast/expr.go
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CompileError(Exception):
-    """An expression that is none; internal to the compiler, which turns it into a text."""
+    """An error of the compiler; `DeviceSelectorProgram.error` has its text."""
 
     def __init__(self, text: str, at: int) -> None:
         super().__init__(text)
@@ -22,7 +25,7 @@ class CompileError(Exception):
 
 @dataclass(slots=True, eq=False)
 class SyntaxNode:
-    """Anything that has a value. `at` is its offset in the source."""
+    """A node. `at` is its offset in the source."""
 
     at: int
     type: Type = field(default=DYN, init=False)
@@ -41,7 +44,7 @@ class Ident(SyntaxNode):
 
 @dataclass(slots=True, eq=False)
 class Select(SyntaxNode):
-    """A field of a value; with `test` the question whether it is there, with `optional` an answer that may be none."""
+    """A field of a value: `a.b`, as `test` `has(a.b)`, as `optional` `a.?b`."""
 
     operand: SyntaxNode
     name: str
@@ -51,7 +54,7 @@ class Select(SyntaxNode):
 
 @dataclass(slots=True, eq=False)
 class CallNode(SyntaxNode):
-    """A function, or an operator under the name that CEL gives it (`_+_`)."""
+    """A call of a function, or of an operator by its CEL name (`_+_`)."""
 
     function: str
     target: SyntaxNode | None
@@ -62,7 +65,7 @@ class CallNode(SyntaxNode):
 @dataclass(slots=True, eq=False)
 class CreateList(SyntaxNode):
     items: list[tuple[SyntaxNode, bool]]
-    """Elements, and whether they are optional."""
+    """(element, whether it is optional)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +80,7 @@ class CreateStruct(SyntaxNode):
 
 @dataclass(slots=True, eq=False)
 class Comprehension(SyntaxNode):
-    """A macro over a list or a map. `kind` says which; `names` are its variables, `steps` its expressions."""
+    """A comprehension macro of some `kind` over a list or a map, with its variables and expressions."""
 
     kind: str
     range: SyntaxNode
@@ -87,7 +90,7 @@ class Comprehension(SyntaxNode):
 
 @dataclass(slots=True, eq=False)
 class BindNode(SyntaxNode):
-    """A name for a value; `kind` tells cel.bind from the forms that look into an optional first."""
+    """A variable for a value: `kind` is bind, optMap or optFlatMap."""
 
     kind: str
     name: str
@@ -96,7 +99,7 @@ class BindNode(SyntaxNode):
 
 
 def qualified_name(node: SyntaxNode) -> str | None:
-    """`a.b.c` where the node is such a chain of names."""
+    """`a.b.c` if the node is a chain of names, else None."""
     if isinstance(node, Ident):
         return node.name
     if isinstance(node, Select) and not node.test and not node.optional:
@@ -106,7 +109,7 @@ def qualified_name(node: SyntaxNode) -> str | None:
 
 
 def display(source: str, text: str, at: int) -> str:
-    """An error with the line it is about, and a mark below the place."""
+    """An error with its line of the source and a mark below the position."""
     start = source.rfind("\n", 0, at) + 1
     end = source.find("\n", at)
     line = source[start : len(source) if end < 0 else end].replace("\t", " ")

@@ -1,4 +1,7 @@
-"""Static types of CEL, and when a value of one may stand where another is asked for."""
+"""Static types and assignability.
+
+Upstream: github.com/google/cel-go/common/types/types.go, github.com/google/cel-go/checker/types.go
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import NamedTuple
 
 
 class Type(NamedTuple):
-    """A type: its name and parameters. A name of one capital, or with a leading underscore, is a type parameter."""
+    """A type with its parameters. Type parameters are one capital, or begin with an underscore."""
 
     name: str
     params: tuple[Type, ...] = ()
@@ -20,7 +23,7 @@ class Type(NamedTuple):
         return f"{shown}({', '.join(map(str, self.params))})" if self.params else shown
 
     def declared(self) -> str:
-        """The name under which the type is declared, where messages use that."""
+        """The declared name, which some error messages have."""
         name = _DECLARED.get(self.name, self.name)
         return f"{name}({', '.join(p.declared() for p in self.params)})" if self.params else name
 
@@ -38,7 +41,7 @@ _DECLARED = {ANY.name: "google.protobuf.Any"}
 _NULLABLE = frozenset((DURATION.name, TIMESTAMP.name, ANY.name, "optional_type"))
 
 Bindings = dict[str, Type]
-"""What type parameters were found to stand for."""
+"""Type parameters and the types that they are bound to."""
 
 
 def list_of(element: Type) -> Type:
@@ -54,7 +57,7 @@ def optional_of(value: Type) -> Type:
 
 
 def parse_type(text: str) -> Type:
-    """A type from how signatures spell it: `map(K, list(V))`."""
+    """A type as signatures spell it: `map(K, list(V))`."""
     found, rest = _parse(text.strip())
     assert not rest, f"cannot read type {text!r}"
     return found
@@ -91,7 +94,7 @@ def unwrap_optional(kind: Type) -> tuple[Type, bool]:
 
 
 def substitute(bound: Bindings, kind: Type, *, free_as_dyn: bool = False) -> Type:
-    """The type with all parameters replaced that are known."""
+    """The type with its bound parameters replaced."""
     if kind.is_param:
         known = bound.get(kind.name)
         if known is not None:
@@ -103,12 +106,12 @@ def substitute(bound: Bindings, kind: Type, *, free_as_dyn: bool = False) -> Typ
 
 
 def most_general(one: Type, other: Type) -> Type:
-    """The more general of two types that agree."""
+    """The more general of two assignable types."""
     return one if _is_as_general(one, other) else other
 
 
 def assignable(bound: Bindings, one: Type, other: Type) -> bool:
-    """Whether the types agree; what parameters must stand for then is added to `bound`."""
+    """Whether one type is assignable to the other. Adds the necessary bindings to `bound`."""
     if other.is_param:
         valid, known = _fits_parameter(bound, one, other)
         if valid or known:
@@ -131,7 +134,7 @@ def _is_object(one: Type, other: Type) -> bool:
 
 
 def _fits_parameter(bound: Bindings, kind: Type, parameter: Type) -> tuple[bool, bool]:
-    """Whether a parameter may stand for the type, and whether it had a meaning before."""
+    """Whether a parameter may be bound to the type, and whether it was bound before."""
     if kind == parameter:
         return True, True
     known = bound.get(parameter.name)

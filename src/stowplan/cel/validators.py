@@ -1,4 +1,7 @@
-"""Checks of a typed tree that go beyond types: literals that cannot be what they are used for."""
+"""Validators: errors of a checked tree beyond types, such as invalid literals.
+
+Upstream: github.com/google/cel-go/cel/validator.go
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ _CLAUSES: dict[str, frozenset[Type]] = {
 
 
 class Validator:
-    """Looks at one tree; `errors` as in the checker."""
+    """Validates one tree; `errors` as in the checker."""
 
     def __init__(self, bound: Bindings) -> None:
         self._bound = bound
@@ -58,18 +61,18 @@ class Validator:
             self._call(node)
             formatting = formatting or node.function == "format"
         elif not formatting and isinstance(node, CreateList):
-            self._alike([(item, optional) for item, optional in node.items])
+            self._homogeneous([(item, optional) for item, optional in node.items])
         elif not formatting and isinstance(node, CreateMap):
-            self._alike([(key, False) for key, _, _ in node.entries])
-            self._alike([(value, optional) for _, value, optional in node.entries])
+            self._homogeneous([(key, False) for key, _, _ in node.entries])
+            self._homogeneous([(value, optional) for _, value, optional in node.entries])
         for child in _children(node):
             self.validate(child, formatting=formatting)
 
     def _type(self, node: SyntaxNode) -> Type:
         return substitute(self._bound, node.type, free_as_dyn=True)
 
-    def _alike(self, items: list[tuple[SyntaxNode, bool]]) -> None:
-        """All elements of a literal have one type."""
+    def _homogeneous(self, items: list[tuple[SyntaxNode, bool]]) -> None:
+        """Report the first element whose type differs from that of the first."""
         first: Type | None = None
         for item, optional in items:
             kind = self._type(item)
@@ -109,8 +112,8 @@ class Validator:
                 return
             used += 1
         if used < len(args):
-            told = f"too many arguments supplied to string.format (expected {used}, got {len(args)})"
-            self.errors.append((told, node.at))
+            message = f"too many arguments supplied to string.format (expected {used}, got {len(args)})"
+            self.errors.append((message, node.at))
 
 
 def _children(node: SyntaxNode) -> Iterator[SyntaxNode]:

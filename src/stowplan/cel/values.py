@@ -1,4 +1,7 @@
-"""Values at run time: plain Python where it serves, classes of their own where CEL knows more."""
+"""Runtime values: Python's own types where they have CEL's semantics, classes otherwise.
+
+Upstream: github.com/google/cel-go/common/types
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ NO_OVERLOAD = "no such overload"
 
 
 class UInt(int):
-    """An unsigned number."""
+    """A uint."""
 
 
 class Domains(dict[str, Any]):
-    """Attributes or capacities by domain; a domain that is not there is an empty one."""
+    """Attributes or capacities by domain. A missing domain is an empty map."""
 
 
 EMPTY_DOMAIN: dict[str, Any] = {}
@@ -39,13 +42,13 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Semver:
-    """A version; build metadata does not count in comparisons."""
+    """A semantic version. Build metadata is not compared."""
 
     numbers: tuple[int, int, int]
     prerelease: tuple[str, ...] = ()
 
     def key(self) -> tuple[Any, ...]:
-        """Orders as versions do: numbers before words, and a release after its pre-releases."""
+        """The sort key: numeric identifiers before alphanumeric ones, a release after its pre-releases."""
         parts = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in self.prerelease)
         return (*self.numbers, not self.prerelease, parts)
 
@@ -58,7 +61,7 @@ class DurationValue:
 @dataclass(frozen=True, slots=True)
 class Timestamp:
     nanos: int
-    """Since 1970, in UTC."""
+    """Since the epoch, UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class TypeValue:
 
 @dataclass(frozen=True, slots=True)
 class Optional:
-    """A value, or none."""
+    """An optional value."""
 
     present: bool
     value: Any = None
@@ -97,7 +100,7 @@ _TYPE_NAMES: dict[type, str] = {
 
 
 def register(python: type, name: str) -> None:
-    """Make a class known as the values of a type."""
+    """Register a class as the values of a type."""
     _TYPE_NAMES[python] = name
 
 
@@ -109,7 +112,7 @@ _NUMBERS = frozenset((int, UInt, float))
 
 
 def equal(one: Any, other: Any) -> bool:
-    """CEL's equality: numbers of all kinds compare with each other, all else only with its own kind."""
+    """CEL's equality: numbers of all types are comparable, other values only with their own type."""
     kind, other_kind = type(one), type(other)
     if kind in _NUMBERS and other_kind in _NUMBERS:
         return bool(one == other)
@@ -127,7 +130,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def compare(one: Any, other: Any) -> int:
-    """-1, 0 or 1; fails where the kinds have no common order."""
+    """-1, 0 or 1. Raises CelError if the types have no common order."""
     kind, other_kind = type(one), type(other)
     if kind is DurationValue or kind is Timestamp:
         if kind is not other_kind:
@@ -142,7 +145,7 @@ def compare(one: Any, other: Any) -> int:
 
 
 def size(value: Any) -> int:
-    """How much of a value there is to look at, for cost; 1 for what has no parts."""
+    """The size of a value in the cost model; 1 for scalars."""
     if isinstance(value, (str, bytes, list, dict)):
         return len(value)
     if type(value) is Optional and value.present:

@@ -9,7 +9,7 @@ A process registers its pages in a `Pages`: `add(path, handler)`, `add_health(pa
 The scheduler passes `ComponentPages` to a `SecureServer`; `InsecureServer({listener: pages})` serves any `Pages`
 without TLS and authentication. `Pages.not_found` can be overridden.
 
-Upstream: k8s.io/apiserver (authentication, authorization, secure serving), k8s.io/component-base/zpages
+Upstream: k8s.io/apiserver/pkg/server, k8s.io/apiserver/pkg/authentication, k8s.io/apiserver/pkg/authorization
 """
 
 from stowplan.config.options import ServingOptions

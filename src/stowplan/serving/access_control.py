@@ -1,6 +1,7 @@
 """Authentication and authorization of requests.
 
-Upstream: k8s.io/apiserver/pkg/endpoints/filters/authentication.go, authorization.go
+Upstream: k8s.io/apiserver/pkg/endpoints/filters/authentication.go,
+k8s.io/apiserver/pkg/endpoints/filters/authorization.go
 """
 
 from __future__ import annotations

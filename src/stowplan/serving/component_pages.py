@@ -1,6 +1,6 @@
 """Pages that every Kubernetes component serves: health, metrics, /configz, /statusz, /flagz and the log verbosity.
 
-Upstream: k8s.io/component-base/zpages, k8s.io/component-base/configz, k8s.io/apiserver/pkg/server/routes/flags.go
+Upstream: k8s.io/apiserver/pkg/server/statusz, k8s.io/apiserver/pkg/server/flagz, k8s.io/component-base/configz
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The representation of /statusz and /flagz that an Accept header names.
 
-Upstream: k8s.io/component-base/zpages/httputil/httputil.go
+Upstream: k8s.io/apiserver/pkg/server/statusz/negotiate/negotiation.go
 """
 
 from __future__ import annotations

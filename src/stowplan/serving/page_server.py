@@ -39,11 +39,11 @@ async def read_page(pages: Pages, request: web.BaseRequest) -> Page:
         if not request.content.at_eof():
             return _TOO_LARGE
     query = parse_qs(request.query_string, keep_blank_values=True)
-    asked = PageRequest(request.method, request.path, query, request.headers.get("Accept", ""), body)
-    handler = pages.find(asked.path)
+    wanted = PageRequest(request.method, request.path, query, request.headers.get("Accept", ""), body)
+    handler = pages.find(wanted.path)
     if handler is None:
-        return pages.not_found(asked)
-    return await asyncio.to_thread(handler, asked) if pages.is_blocking(handler) else handler(asked)
+        return pages.not_found(wanted)
+    return await asyncio.to_thread(handler, wanted) if pages.is_blocking(handler) else handler(wanted)
 
 
 def page_response(page: Page, headers: Mapping[str, str]) -> web.Response:

@@ -1,8 +1,11 @@
-"""DynamicResources: pods that use devices, through ResourceClaims or extended resources that stand for them.
+"""DynamicResources: pods that use devices through ResourceClaims, or through extended resources backed by devices.
 
-Belongs here: which claims a pod means, which nodes reach what they were given or have devices to give (`allocation`,
-`cel`), the claim that stands for extended resources, what is known of claims before a watch tells it (`assume`), and
-what is written into them. May import what every plugin may.
+Belongs here: the claims of a pod, the nodes that reach allocated devices or have devices to allocate (`allocation`),
+the special claim for extended resources, the assume cache of claims, and the writes of PreBind and Unreserve. Does not
+belong here: the language of selectors (`cel`). May import: `plugins.base`, `cache`, `cel`, `config`, `framework`,
+`api`, `errors`.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources
 """
 
 from stowplan.plugins.dynamic_resources.plugin import DynamicResources

@@ -1,4 +1,8 @@
-"""Claims as they are known to be: what watches told, what was written since, and what is about to be written."""
+"""The assume cache of ResourceClaims: watched, written and in-flight states.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dra_manager.go,
+pkg/scheduler/util/assumecache/assume_cache.go
+"""
 
 from __future__ import annotations
 
@@ -12,21 +16,21 @@ _SHARED = "DynamicResources.claims"
 
 
 class ClaimTracker:
-    """The claims of a cluster, for the plugins of all profiles: devices are given away once, whoever does it.
+    """The claims of a cluster, shared by the plugins of all profiles.
 
-    A claim is in flight from Reserve, which gives it devices, until the API server has them. From then on it is assumed
-    to be what the server answered, until a watch tells as much or more.
+    A claim is in flight from Reserve, which allocates devices to it, until the API server has the allocation. From then
+    on the object of the server's response is assumed, until a watch delivers that version or a newer one.
     """
 
     def __init__(self, store: Store[api.ResourceClaim]) -> None:
         self.allocated = AllocatedState()
-        """What all claims hold, those in flight included."""
+        """The allocations of all claims, those in flight included."""
         self._store = store
         self._assumed: dict[str, api.ResourceClaim] = {}
         self._in_flight: dict[str, api.AllocationResult] = {}
         for claim in store:
-            self._heard(None, claim)
-        store.listen(self._heard)
+            self._on_change(None, claim)
+        store.listen(self._on_change)
 
     def get(self, name: str, namespace: str) -> api.ResourceClaim | None:
         assumed = self._assumed.get(f"{namespace}/{name}") if self._assumed else None
@@ -36,16 +40,16 @@ class ClaimTracker:
         return (self._assumed.get(key, claim) for key, claim in self._store.items().items())
 
     def pending(self, claim: api.ResourceClaim) -> api.AllocationResult | None:
-        """What a claim is about to get."""
+        """The allocation of a claim in flight."""
         return self._in_flight.get(identity(claim))
 
     def take_off(self, claim: api.ResourceClaim, allocation: api.AllocationResult) -> None:
-        """A claim is in flight with the allocation that it is to have."""
+        """Mark a claim as in flight with its allocation (SignalClaimPendingAllocation)."""
         self._in_flight[identity(claim)] = allocation
         self.allocated.hold(identity(claim), allocation)
 
     def land(self, claim: api.ResourceClaim) -> None:
-        """A claim is no longer in flight, whether it was written or not. It holds what is known of it by other ways."""
+        """End the flight of a claim, written or not. Its assumed or watched allocation applies again."""
         who = identity(claim)
         if self._in_flight.pop(who, None) is not None:
             latest = self.get(claim.metadata.name, claim.metadata.namespace)
@@ -55,7 +59,7 @@ class ClaimTracker:
                 self._account(latest)
 
     def assume(self, claim: api.ResourceClaim) -> bool:
-        """The API server answered with this claim. False where it is unknown here, or something newer is known."""
+        """Assume the claim of an API response. False if the claim is unknown or a newer version is known."""
         key = key_of(claim.metadata)
         known = self._assumed.get(key) or self._store.items().get(key)
         if known is None or identity(known) != identity(claim) or _newer(known, claim):
@@ -64,15 +68,15 @@ class ClaimTracker:
         self._account(claim)
         return True
 
-    def _heard(self, old: api.ResourceClaim | None, new: api.ResourceClaim | None) -> None:
-        """A watch told of a claim."""
-        told = old if new is None else new
-        assert told is not None
-        assumed = self._assumed.get(key_of(told.metadata))
+    def _on_change(self, old: api.ResourceClaim | None, new: api.ResourceClaim | None) -> None:
+        """Store handler: a watch delivered a claim."""
+        watched = old if new is None else new
+        assert watched is not None
+        assumed = self._assumed.get(key_of(watched.metadata))
         if assumed is not None:
             if new is not None and identity(new) == identity(assumed) and _newer(assumed, new):
                 return
-            del self._assumed[key_of(told.metadata)]
+            del self._assumed[key_of(watched.metadata)]
         if old is not None and (new is None or identity(new) != identity(old)):
             self._in_flight.pop(identity(old), None)
             self.allocated.release(identity(old))
@@ -89,12 +93,12 @@ class ClaimTracker:
 
 
 def identity(claim: api.ResourceClaim) -> str:
-    """What tells claims apart: the uid, or the name where nobody gave them uids."""
+    """The identity of a claim: the uid, or the key for claims from files, which have none."""
     return claim.metadata.uid or key_of(claim.metadata)
 
 
 def tracker_of(cluster: Cluster) -> ClaimTracker:
-    """The one of a cluster."""
+    """The assume cache of a cluster."""
     tracker: ClaimTracker | None = cluster.shared.get(_SHARED)
     if tracker is None:
         tracker = cluster.shared[_SHARED] = ClaimTracker(cluster.stores.of(api.ResourceClaim))
@@ -102,6 +106,6 @@ def tracker_of(cluster: Cluster) -> ClaimTracker:
 
 
 def _newer(a: api.ResourceClaim, b: api.ResourceClaim) -> bool:
-    """Whether a is a later version than b; where versions are no numbers nobody can tell."""
+    """Whether a is newer than b; False if a version is not a number."""
     first, second = a.metadata.resource_version, b.metadata.resource_version
     return first.isdigit() and second.isdigit() and int(first) > int(second)

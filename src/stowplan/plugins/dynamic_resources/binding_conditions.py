@@ -1,4 +1,7 @@
-"""Devices that must report conditions before a pod may be bound: those of an allocation, and what became of them."""
+"""Binding conditions: conditions that devices must report before the pod is bound.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from stowplan.plugins.dynamic_resources.reasons import failure
 
 
 def readiness(claim: api.ResourceClaim) -> bool | Status:
-    """Whether all devices of an allocated claim are ready; an error once one of them has failed."""
+    """Whether all devices of an allocated claim are ready; an error status once a device failed."""
     allocation = claim.status.allocation
     for result in () if allocation is None else allocation.devices.results:
         if not result.binding_conditions:
@@ -22,15 +25,15 @@ def readiness(claim: api.ResourceClaim) -> bool | Status:
         for name in result.binding_failure_conditions:
             found = conditions.get(name)
             if found is not None and found.status == "True":
-                told = f"reason={found.reason}, message={quoted(found.message)}"
-                return failure(f"device binding failed: claim={claim.metadata.name}, {told}")
+                details = f"reason={found.reason}, message={quoted(found.message)}"
+                return failure(f"device binding failed: claim={claim.metadata.name}, {details}")
         if any(name not in conditions or conditions[name].status != "True" for name in result.binding_conditions):
             return False
     return True
 
 
 def timed_out(claim: api.ResourceClaim, timeout: float, now: float) -> bool:
-    """Whether the devices of an allocated claim had their time to get ready."""
+    """Whether the binding timeout of an allocated claim has passed."""
     allocation = claim.status.allocation
     if allocation is None or allocation.allocation_timestamp is None:
         return False
@@ -40,7 +43,7 @@ def timed_out(claim: api.ResourceClaim, timeout: float, now: float) -> bool:
 
 
 def _conditions(claim: api.ResourceClaim, result: api.DeviceRequestAllocationResult) -> dict[str, api.Condition] | None:
-    """What the driver reports of an allocated device, by type of condition; None where it reports nothing."""
+    """The conditions of an allocated device by type; None if the driver reports none."""
     device = (result.driver, result.pool, result.device)
     for status in claim.status.devices:
         if (status.driver, status.pool, status.device) == device:

@@ -1,4 +1,4 @@
-"""Waiting until the devices of a pod that is about to be bound are ready."""
+"""PreBind: waits until the devices of a pod are ready."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from stowplan.plugins.dynamic_resources.extended_resources import is_written
 from stowplan.plugins.dynamic_resources.reasons import failure
 from stowplan.plugins.dynamic_resources.reserve import ClaimReservation
 
-LOOK_EVERY = 5.0
-"""Seconds between two looks at whether devices are ready."""
+POLL_SECONDS = 5.0
+"""Between two checks of the binding conditions."""
 
 _OUTCOMES = {"device binding timeout": "timeout", "device binding failed": "failure"}
-"""What the waiting came to, by how its message begins; all else is an error."""
+"""Metric label of an outcome, by the beginning of its message; other messages are `error`."""
 
 
 class Readiness:
-    """Looks at claims, and says how that went in an event and in metrics."""
+    """Polls claims, and reports the outcome in an event and in metrics."""
 
     def __init__(self, tracker: ClaimTracker, handle: Handle, timeout: float, clock: Callable[[], float]) -> None:
         self._tracker = tracker
@@ -40,7 +40,7 @@ class Readiness:
         return status
 
     async def _until_ready(self, reservation: ClaimReservation) -> Status | None:
-        """Until the devices are ready, one failed, or their time is up."""
+        """Wait until the devices are ready, one failed, or the timeout has passed."""
         waited = 0.0
         while waited < self._timeout:
             ready = self._ready(reservation)
@@ -48,13 +48,13 @@ class Readiness:
                 return ready
             if ready:
                 return None
-            await Sleep(min(LOOK_EVERY, self._timeout - waited))
-            waited += LOOK_EVERY
+            await Sleep(min(POLL_SECONDS, self._timeout - waited))
+            waited += POLL_SECONDS
         return failure("device binding timeout: context deadline exceeded")
 
     def _measure(self, reservation: ClaimReservation, status: Status | None, seconds: float) -> None:
         message = "" if status is None else status.message
-        failed = next((told for text, told in _OUTCOMES.items() if message.startswith(text)), "error")
+        failed = next((label for text, label in _OUTCOMES.items() if message.startswith(text)), "error")
         outcome = "success" if status is None else failed
         for item in reservation.claims:
             allocation = item.claim.status.allocation
@@ -65,7 +65,7 @@ class Readiness:
                     self._handle.measured("dra_bindingconditions_allocations_total", labels)
 
     def _ready(self, reservation: ClaimReservation) -> bool | Status:
-        """Whether all devices are; an error once that cannot be any more."""
+        """Whether all devices are ready; an error status once one of them failed."""
         for item in reservation.claims:
             if not is_written(item.claim):
                 continue

@@ -1,4 +1,4 @@
-"""Single writes to claims, repeated where somebody else was faster."""
+"""Writes to ResourceClaims, retried after conflicts and lost responses."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ PAUSE = 0.01
 """Seconds between two attempts."""
 
 UNSETTLED = ("Timeout", "Unreachable")
-"""Reasons of failures after which nobody knows whether the write was carried out."""
+"""Reasons of failures after which it is unknown whether the server carried out the write."""
 
 Change = Callable[[api.ResourceClaim], Awaitable[Any]]
-"""Makes of a claim as it is stored what it should be: gives the claim as it is stored then, or a Failure."""
+"""Writes a change of a stored claim; returns the stored claim of the response, or a Failure."""
 
 
 async def repeatedly(claim: api.ResourceClaim, change: Change, on_refresh: str) -> Any:
-    """Change a claim; where it was changed by others meanwhile, or the answer got lost, look at it and try again."""
+    """Change a claim. After a conflict or a lost response, reads the claim and tries again."""
     outcome: Any = None
     for attempt in range(ATTEMPTS):
         if attempt:
             await Sleep(PAUSE)
             latest = await read(claim)
             if isinstance(latest, Failure):
-                # What got lost before remains unknown.
+                # The outcome of the earlier attempt remains unknown.
                 reason = outcome.reason if outcome.reason in UNSETTLED else latest.reason
                 return Failure(f"{on_refresh}: {latest.message}", reason)
             claim = latest
@@ -53,12 +53,12 @@ def patch_status(claim: api.ResourceClaim, changes: dict[str, Any]) -> Write:
 
 
 def within(outcome: Failure, context: str) -> Failure:
-    """The failure with what was being done."""
+    """The failure, with the operation in front of its message."""
     return Failure(f"{context}: {outcome.message}", outcome.reason)
 
 
 async def delete(claim: api.ResourceClaim) -> Failure | None:
-    """Delete a claim that the scheduler made, past the finalizer that protects allocations."""
+    """Delete a claim that the scheduler created: removes the finalizer first."""
     metadata = claim.metadata
     key = f"{metadata.namespace}/{metadata.name}"
 

@@ -1,4 +1,8 @@
-"""Which ResourceClaims a pod means, and what a cycle knows of them."""
+"""The ResourceClaims of a pod in one cycle.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/claims.go,
+k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,13 @@ from stowplan.plugins.dynamic_resources.reasons import failure, unresolvable
 
 @dataclass(frozen=True, slots=True)
 class PodClaim:
-    """One of a pod's claims, as it stood when the cycle began."""
+    """A claim of the pod, as of the beginning of the cycle."""
 
     claim: api.ResourceClaim
     reachable: api.CompiledNodeSelector | None = None
-    """The nodes that can reach what was allocated; None means all of them."""
+    """The nodes that reach the allocated devices; None means all nodes."""
     failed: bool = False
-    """The allocated devices did not get ready, or not in time: the claim is of no use on any node."""
+    """The allocated devices failed or timed out: the claim cannot be used on any node."""
 
     def usable_on(self, node: NodeInfo) -> bool:
         if self.failed:
@@ -30,31 +34,31 @@ class PodClaim:
 
 @dataclass(frozen=True, slots=True)
 class NodeAllocation:
-    """What the claims of a pod that have no devices yet would get on a node."""
+    """The allocations of a pod's unallocated claims on a node."""
 
     results: tuple[api.AllocationResult, ...]
     """In the order of `PodClaims.to_allocate`."""
     special: api.ResourceClaim | None = None
-    """The special claim as the node needs it."""
+    """The special claim for extended resources, as the node needs it."""
     mappings: tuple[api.ContainerExtendedResourceRequest, ...] = ()
-    """Which request of the special claim serves which container."""
+    """The requests of the special claim by container."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodClaims:
-    """All claims of a pod for one cycle. Where there are none, the plugin has nothing to do."""
+    """All claims of a pod in one cycle. The plugin skips a pod without claims."""
 
     user: tuple[PodClaim, ...] = ()
-    """Those that the pod's spec names."""
+    """The claims of the pod's spec."""
     special: PodClaim | None = None
-    """The scheduler's own claim for extended resources that device classes stand behind."""
+    """The special claim, which the scheduler creates for extended resources that are backed by device classes."""
     extended: Mapping[str, bool] = field(default_factory=dict)
-    """The extended resources that the pod asks for, and whether a device class stands behind each."""
+    """The extended resources of the pod, and whether a device class backs each."""
     allocations: Mapping[str, NodeAllocation] = field(default_factory=dict)
-    """By name of node, for nodes that Filter let pass. Looked up anew each time, with other ids for shares of devices,
-    so that Reserve asks once and keeps the answer."""
+    """Allocations by name of node, for nodes that passed Filter. Each lookup makes new share ids, so Reserve calls it
+    once and keeps the result."""
     unavailable: set[int] = field(default_factory=set)
-    """Which claims, in order, were found to be of no use on some node."""
+    """Positions of the claims that are unavailable on some node."""
 
     def __iter__(self) -> Iterator[PodClaim]:
         yield from self.user
@@ -65,18 +69,18 @@ class PodClaims:
         return bool(self.user) or self.special is not None
 
     def to_allocate(self) -> list[PodClaim]:
-        """Those that have no devices yet."""
+        """The claims without an allocation."""
         return [item for item in self if item.claim.status.allocation is None]
 
 
 class ClaimLookup(Protocol):
-    """Where claims are looked up by name."""
+    """A lookup of claims by name."""
 
     def get(self, name: str, namespace: str, /) -> api.ResourceClaim | None: ...
 
 
 def resolve(pod: Pod, store: ClaimLookup) -> list[api.ResourceClaim] | Status:
-    """The claims that the pod's spec names, in its order, or the first thing that is wrong with them."""
+    """The claims of the pod's spec in order, or the status of the first problem."""
     found: list[api.ResourceClaim] = []
     for entry in pod.spec.resource_claims:
         generated = entry.resource_claim_name is None
@@ -98,7 +102,7 @@ def resolve(pod: Pod, store: ClaimLookup) -> list[api.ResourceClaim] | Status:
 
 
 def check_requests(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) -> Status | None:
-    """Whether every device class that a claim asks for exists."""
+    """The status of a claim whose device class does not exist, None if all exist."""
     for request in claim.spec.devices.requests:
         if request.exactly is not None:
             wanted = [(request.name, request.exactly.device_class_name)]
@@ -123,7 +127,7 @@ def key(claim: api.ResourceClaim) -> str:
 
 
 def _generated_name(pod: Pod, entry: api.PodResourceClaim) -> str | Status | None:
-    """The name of the claim that was made from a template; None where it turned out that none was needed."""
+    """The name of the claim created from a template; None if none is needed."""
     if entry.resource_claim_template_name is None:
         at = f'pod "{pod.key}", spec.resourceClaim "{entry.name}"'
         return unresolvable(f"{at}: none of the supported fields are set")

@@ -1,4 +1,7 @@
-"""The requests for devices that stand for a pod's extended resources, and which container uses which of them."""
+"""Device requests for the extended resources of a pod, and their mapping to containers.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ Requests = tuple[tuple[api.DeviceRequest, ...], tuple[Mapping, ...]]
 def requests_for(
     template: PodTemplate, resources: Iterable[str], class_of: Callable[[str], api.DeviceClass | None]
 ) -> Requests:
-    """(requests by name, mappings) for those of a pod's extended resources that devices are to serve.
+    """(requests by name, mappings) for the extended resources of a pod that devices must serve.
 
-    Init containers that end use the devices of containers that live on after them, and ask for more only where those
-    do not do. As one runs after the other, the largest such request is enough for all.
+    Init containers that end reuse the devices of later containers, and request more only if these are not enough.
+    They run one after the other, so the largest such request is enough for all.
     """
     requests: list[api.DeviceRequest] = []
     mappings: list[Mapping] = []
     for resource in sorted(resources):
         device_class = class_of(resource)
         if device_class is not None:
-            asked, mapped = _for_resource(template.spec, resource, device_class.metadata.name)
-            requests += asked
+            made, mapped = _for_resource(template.spec, resource, device_class.metadata.name)
+            requests += made
             mappings += mapped
     return tuple(sorted(requests, key=lambda request: request.name)), tuple(mappings)
 
@@ -68,9 +71,9 @@ def _for_container(
     class_name: str,
     reusable: Sequence[api.DeviceRequest | None],
 ) -> tuple[api.DeviceRequest | None, list[Mapping]]:
-    """(the request that the container needs of its own, the requests that it uses)."""
-    asked = container.resources.requests
-    wanted = value(asked[resource]) if resource in asked else 0
+    """(the container's own request, the requests that it uses)."""
+    amounts = container.resources.requests
+    wanted = value(amounts[resource]) if resource in amounts else 0
     mappings: list[Mapping] = []
     for request in reusable if wanted else ():
         if request is not None:
@@ -80,7 +83,7 @@ def _for_container(
                 return None, mappings
     if not wanted:
         return None, mappings
-    name = f"container-{index}-request-{sorted(asked).index(resource)}"
+    name = f"container-{index}-request-{sorted(amounts).index(resource)}"
     exactly = api.ExactDeviceRequest(device_class_name=class_name, allocation_mode="ExactCount", count=wanted)
     mappings.append(_mapping(container, resource, name))
     return api.DeviceRequest(name=name, exactly=exactly), mappings

@@ -1,4 +1,7 @@
-"""Extended resources that a device class stands behind: on nodes that offer none as such, devices may serve them."""
+"""Extended resources backed by device classes: devices serve them on nodes whose allocatable does not have them.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go
+"""
 
 from __future__ import annotations
 
@@ -12,23 +15,23 @@ from stowplan.plugins.dynamic_resources.claims import PodClaims
 from stowplan.plugins.dynamic_resources.reasons import NOT_OFFERED, STALE
 
 UNWRITTEN = "<extended-resources>"
-"""The name of the special claim until it is written; no claim of the API can be called that."""
+"""The name of the special claim until it is written; not a valid name in the API."""
 
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
 def requested(template: PodTemplate) -> tuple[str, ...]:
-    """The extended resources that a pod asks for, in which a device class may have a part."""
+    """The extended resources of a pod, which a device class may back."""
     return template.derive("DynamicResources.requested", _requested)
 
 
 def backed(cluster: Cluster, template: PodTemplate) -> dict[str, bool]:
-    """The same, and whether a device class stands behind each of them."""
+    """The extended resources of a pod, and whether a device class backs each."""
     return {name: backing_device_class(cluster, name) is not None for name in requested(template)}
 
 
 def special_claim(cluster: Cluster, pod: Pod) -> api.ResourceClaim:
-    """The claim for all of a pod's extended resources: one left by an earlier attempt, or a fresh one to be filled."""
+    """The special claim of a pod: that of an earlier attempt, or a new one."""
     for claim in cluster.stores.of(api.ResourceClaim):
         if claim.metadata.annotations.get(ANNOTATION) == "true" and any(
             owner.controller and owner.uid == pod.uid and owner.name == pod.name
@@ -40,7 +43,7 @@ def special_claim(cluster: Cluster, pod: Pod) -> api.ResourceClaim:
         namespace=pod.namespace,
         name=UNWRITTEN,
         generate_name=f"{pod.name}-extended-resources-",
-        # Until it is written it is told apart from those of other pods by this.
+        # The identity of the claim until it is written.
         uid=f"{pod.uid}/{UNWRITTEN}",
         annotations={ANNOTATION: "true"},
         owner_references=(owner,),
@@ -53,7 +56,7 @@ def is_written(claim: api.ResourceClaim) -> bool:
 
 
 def needed_devices(claims: PodClaims, node: NodeInfo) -> tuple[str, ...] | Status:
-    """The extended resources that devices must serve on a node, since it does not offer them as such."""
+    """The extended resources that devices must serve on a node, since its allocatable does not have them."""
     if claims.special is None:
         return ()
     claim = claims.special.claim

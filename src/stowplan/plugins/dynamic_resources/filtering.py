@@ -1,4 +1,7 @@
-"""Filter and Score: what nodes have to offer to the claims of one pod."""
+"""Filter and Score.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from stowplan.plugins.dynamic_resources.reasons import CANNOT_ALLOCATE, OUT_OF_R
 
 @dataclass(frozen=True, slots=True)
 class _Demand:
-    """The claims of a pod as nodes must serve them: all alike, but for extended resources that some offer as such."""
+    """The claims of a pod that a node must serve. Differs between nodes only in extended resources."""
 
     wanted: tuple[WantedClaim, ...] | AllocationFailure
     offers: NodeOffers
@@ -33,7 +36,7 @@ class _Demand:
 
 
 class NodeSearch(Mapping[str, NodeAllocation]):
-    """What the claims of a pod that have no devices yet would get on each node, in one cycle."""
+    """Allocations of a pod's unallocated claims on nodes, in one cycle."""
 
     def __init__(self, registry: Registry, cluster: Cluster, pod: Pod, claims: PodClaims) -> None:
         self._registry = registry
@@ -46,7 +49,7 @@ class NodeSearch(Mapping[str, NodeAllocation]):
         self._settled_score = sum(_settled_score(item.claim) for item in claims)
 
     def demand(self, needed: tuple[str, ...] = ()) -> _Demand:
-        """The claims, with those extended resources that devices must serve."""
+        """The claims, with the extended resources that devices must serve."""
         found = self._demands.get(needed)
         if found is None:
             special: api.ResourceClaim | None = None
@@ -61,7 +64,7 @@ class NodeSearch(Mapping[str, NodeAllocation]):
         return found
 
     def deadline(self) -> float:
-        """When a pass over many nodes that begins now is to be broken off: it may take as long as a single node."""
+        """The time limit of a pass over many nodes that begins now: as long as for one node (filterTimeout)."""
         return time.monotonic() + (self._registry.allocator.timeout or math.inf)
 
     def on(self, node: NodeInfo, needed: tuple[str, ...] = ()) -> Solution | AllocationFailure | None:
@@ -69,14 +72,14 @@ class NodeSearch(Mapping[str, NodeAllocation]):
         return demand.wanted if isinstance(demand.wanted, AllocationFailure) else demand.offers.on(node, demand.wanted)
 
     def score(self, node: NodeInfo) -> int:
-        """What the alternatives are worth that the claims got on a node."""
+        """The score of the chosen alternatives on a node."""
         needed = needed_devices(self._outline, node)
         if isinstance(needed, Status) or not isinstance(self.on(node, needed), Solution):
             return 0
         return self._settled_score + int(self.demand(needed).offers.scores[node.slot])
 
     def scores(self, nodes: Nodes) -> Scores:
-        """The same for many nodes, where no extended resources make a difference between them."""
+        """The scores of many nodes, where extended resources make no difference between nodes."""
         return self._settled_score + self.demand().offers.scores[nodes.index]
 
     def __getitem__(self, node_name: str) -> NodeAllocation:
@@ -103,7 +106,7 @@ class NodeSearch(Mapping[str, NodeAllocation]):
 
 
 def judge(claims: PodClaims, node: NodeInfo) -> Status | None:
-    """The scalar form of Filter."""
+    """Filter for one node."""
     needed = needed_devices(claims, node)
     if isinstance(needed, Status):
         return needed
@@ -114,42 +117,42 @@ def judge(claims: PodClaims, node: NodeInfo) -> Status | None:
         if found is None:
             return CANNOT_ALLOCATE
         if isinstance(found, AllocationFailure):
-            return _told(found)
+            return _status(found)
     return _reach(claims, node)
 
 
 def judge_nodes(claims: PodClaims, nodes: Nodes) -> list[tuple[Mask, Status]]:
-    """The vector form: nodes are asked one by one only where the answer is not known."""
+    """Filter for many nodes: searches only nodes without a kept result."""
     if claims.special is not None or not isinstance(claims.allocations, NodeSearch):
         return _collect(nodes, ((position, judge(claims, node)) for position, node in nodes.infos()))
     demand = claims.allocations.demand()
     if isinstance(demand.wanted, AllocationFailure):
-        return [(np.ones(len(nodes), dtype=np.bool_), _told(demand.wanted))]
+        return [(np.ones(len(nodes), dtype=np.bool_), _status(demand.wanted))]
     failed: list[tuple[int, Status | None]] = []
-    given_up: Status | None = None
+    timed_out: Status | None = None
     deadline = claims.allocations.deadline()
     for position, node in demand.offers.unanswered(nodes):
-        # An error ends the cycle, and searches that take long on every node would hold up everybody else. What was
-        # found so far is remembered, so that the next attempt goes on from there.
-        if given_up is None and time.monotonic() > deadline:
-            given_up = failure(TIMED_OUT.format(node=node.name))
-        found = None if given_up is not None else demand.offers.on(node, demand.wanted)
+        # Long searches on every node would delay other pods, so the pass has a time limit. Results are kept; the
+        # next attempt continues with the remaining nodes.
+        if timed_out is None and time.monotonic() > deadline:
+            timed_out = failure(TIMED_OUT.format(node=node.name))
+        found = None if timed_out is not None else demand.offers.on(node, demand.wanted)
         if isinstance(found, AllocationFailure):
-            failed.append((position, _told(found)))
-            given_up = _told(found) if found.timed_out else None
-        elif given_up is not None:
-            failed.append((position, given_up))
+            failed.append((position, _status(found)))
+            timed_out = _status(found) if found.timed_out else None
+        elif timed_out is not None:
+            failed.append((position, timed_out))
     lacking = demand.offers.lacking(nodes)
     answers = [*_collect(nodes, failed), (lacking, CANNOT_ALLOCATE)]
     if any(item.claim.status.allocation is not None for item in claims.user):
-        told = {position for position, _ in failed}
-        rest = ((p, _reach(claims, n)) for p, n in nodes.infos() if not lacking[p] and p not in told)
+        rejected = {position for position, _ in failed}
+        rest = ((p, _reach(claims, n)) for p, n in nodes.infos() if not lacking[p] and p not in rejected)
         answers += _collect(nodes, rest)
     return answers
 
 
 def _reach(claims: PodClaims, node: NodeInfo) -> Status | None:
-    """Whether what was allocated earlier can be used on the node."""
+    """Whether the node reaches the devices of allocated claims."""
     useless = [number for number, item in enumerate(claims) if not item.usable_on(node)]
     if not useless:
         return None
@@ -157,7 +160,7 @@ def _reach(claims: PodClaims, node: NodeInfo) -> Status | None:
     return OUT_OF_REACH
 
 
-def _told(found: AllocationFailure) -> Status:
+def _status(found: AllocationFailure) -> Status:
     return unresolvable(found.text) if found.on_node else failure(found.text)
 
 
@@ -172,7 +175,7 @@ def _collect(nodes: Nodes, answers: Iterable[tuple[int, Status | None]]) -> list
 
 
 def _settled_score(claim: api.ResourceClaim) -> int:
-    """What the alternatives are worth that a claim was given earlier."""
+    """The score of the alternatives of an allocated claim."""
     if claim.status.allocation is None:
         return 0
     given = {result.request for result in claim.status.allocation.devices.results}

@@ -1,4 +1,7 @@
-"""Events after which a pod that found no devices may find some."""
+"""Queueing hints: events that may make a pod schedulable that DynamicResources rejected.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from stowplan.plugins.dynamic_resources.claims import resolve
 
 
 class Hints:
-    """What news of claims and of the pod itself mean to a waiting pod. All other events that count always help."""
+    """Hints for events of claims and of the pod itself. Other registered events always queue the pod."""
 
     def __init__(self, tracker: ClaimTracker) -> None:
         self._tracker = tracker
@@ -26,7 +29,7 @@ class Hints:
         )
 
     def after_claim_event(self, pod: Pod, old: api.ResourceClaim | None, new: api.ResourceClaim) -> QueueingHint:
-        """Devices that became free may help anybody; other news of a claim only the pods that use it."""
+        """Queue every pod after a deallocation; after other changes of a claim only the pods that use it."""
         claims = resolve(pod, self._tracker)
         if isinstance(claims, Status):
             return QueueingHint.QueueSkip
@@ -36,6 +39,6 @@ class Hints:
         return QueueingHint.Queue if freed or (own and changed) else QueueingHint.QueueSkip
 
     def after_pod_event(self, pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
-        """The pod's status now names the claims that were made for it."""
+        """Queue if the pod's status names the created claims now."""
         helps = new.uid == pod.uid and not isinstance(resolve(new, self._tracker), Status)
         return QueueingHint.Queue if helps else QueueingHint.QueueSkip

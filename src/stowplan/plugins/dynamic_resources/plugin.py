@@ -1,4 +1,7 @@
-"""The plugin: claims that are there and can be used, nodes that reach what was allocated or have devices to offer."""
+"""The plugin.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ _NONE = PodClaims()
 
 
 class DynamicResources(InTreePlugin):
-    """Concerned with pods that name claims, or ask for extended resources that devices might serve."""
+    """Allocates devices to the ResourceClaims and extended resources of pods."""
 
     name = NAME
     reads = ("ResourceClaim", "DeviceClass", "ResourceSlice")
@@ -80,7 +83,7 @@ class DynamicResources(InTreePlugin):
         return found if isinstance(found, Status) else None
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
-        # Written first: what comes later can tell a pod that was looked at from one that never was.
+        # Written first: later extension points distinguish a pod without state from a pod without claims.
         state.write(STATE, _NONE)
         named = resolve(pod, self._tracker)
         if isinstance(named, Status):
@@ -111,7 +114,7 @@ class DynamicResources(InTreePlugin):
         return [(np.ones(len(nodes), dtype=np.bool_), NO_STATE)] if claims is None else judge_nodes(claims, nodes)
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]) -> Status:
-        """Frees a claim that keeps the pod from nodes; it is tried again once that is done."""
+        """PostFilter: deallocate a claim that makes nodes unavailable; the pod is retried afterwards."""
         claims: PodClaims | None = state.get(STATE)
         if claims is None:
             return NO_CLAIMS if NAME in state.skip_filter else NO_STATE
@@ -124,7 +127,7 @@ class DynamicResources(InTreePlugin):
         return DELETED if self._releaser.drop_stale(claims, pod) else NOTHING_HELPS
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """What the alternatives are worth that claims prefer, where devices are allocated in this cycle."""
+        """The score of prioritized alternatives, for claims that are allocated in this cycle."""
         claims = self._claims(state, pod)
         return claims.allocations.score(node) if claims and isinstance(claims.allocations, NodeSearch) else 0
 
@@ -171,7 +174,7 @@ class DynamicResources(InTreePlugin):
         return self._hints.events()
 
     def _claims(self, state: CycleState, pod: Pod) -> PodClaims | None:
-        """What PreFilter found; None where it should have looked and did not."""
+        """The state of PreFilter; None if PreFilter did not run."""
         claims: PodClaims | None = state.get(STATE)
         return _NONE if claims is None and not self.concerns(pod.template) else claims
 

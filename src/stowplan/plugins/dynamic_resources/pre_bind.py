@@ -1,4 +1,7 @@
-"""PreBind: writes into the claims what Reserve gave them and who uses them, then waits for their devices."""
+"""PreBind: writes allocation and reservedFor of the claims, then waits for their devices.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go (bindClaim)
+"""
 
 from __future__ import annotations
 
@@ -28,14 +31,14 @@ from stowplan.plugins.dynamic_resources.extended_resources import is_written
 from stowplan.plugins.dynamic_resources.reasons import failure
 from stowplan.plugins.dynamic_resources.reserve import ClaimReservation, ReservedClaim
 
-_FIRST_LOOK, _LONGEST_LOOK, _LAST_LOOK = 0.01, 1.0, 120.0
-"""Seconds, between looks and in all, until a claim that was made here is told of by a watch."""
+_FIRST_POLL_SECONDS, _MAX_POLL_SECONDS, _POLL_TIMEOUT_SECONDS = 0.01, 1.0, 120.0
+"""Of the wait until a watch delivers a claim that was created here."""
 
 _SETTLE_EVERY = 1.0
 
 
 class ClaimWriter:
-    """The API side of a reservation. Claims are changed in part: fields that nobody here reads stay."""
+    """Writes reservations. Uses patches, since the structs have only the fields that are read."""
 
     def __init__(self, tracker: ClaimTracker, handle: Handle, timeout: float, clock: Callable[[], float]) -> None:
         self._tracker = tracker
@@ -70,7 +73,7 @@ class ClaimWriter:
         return problem
 
     async def _write(self, item: ReservedClaim, pod: Pod) -> Failure | None:
-        """Make the claim if it is not there yet, give it its devices, and reserve it."""
+        """Create the claim if necessary, write its allocation, and reserve it for the pod."""
         if item.special and not is_written(item.claim):
             made = await Write("create", KIND, _to_create(item.claim))
             outcome = "failure" if isinstance(made, Failure) else "success"
@@ -94,7 +97,7 @@ class ClaimWriter:
         if claim.metadata.deletion_timestamp is not None:
             return Failure(f"claim {name} got deleted in the meantime")
         if is_reserved_for(claim, pod) and claim.status.allocation is not None:
-            return claim  # It was written after all; only the answer got lost.
+            return claim  # The write was carried out; only the response was lost.
         if allocation is not None and claim.status.allocation is not None:
             return Failure(f"claim {name} got allocated elsewhere in the meantime")
         if allocation is None and claim.status.allocation is None:
@@ -121,13 +124,13 @@ class ClaimWriter:
         return changes
 
     async def _make_known(self, item: ReservedClaim) -> None:
-        """Let those who come next see the claim as it is stored, before it stops being in flight."""
+        """Assume the written claim before it stops being in flight."""
         known = self._tracker.assume(item.claim)
-        waited, pause = 0.0, _FIRST_LOOK
-        while item.special and not known and waited < _LAST_LOOK:
+        waited, pause = 0.0, _FIRST_POLL_SECONDS
+        while item.special and not known and waited < _POLL_TIMEOUT_SECONDS:
             await Sleep(pause)
             waited += pause
-            pause = min(2 * pause, _LONGEST_LOOK)
+            pause = min(2 * pause, _MAX_POLL_SECONDS)
             seen = self._tracker.get(item.claim.metadata.name, item.claim.metadata.namespace)
             known = seen is not None and (self._tracker.assume(item.claim) or seen.status.allocation is not None)
 
@@ -137,7 +140,7 @@ class ClaimWriter:
             self._handle.start(self._settle(item, pod))
 
     async def _settle(self, item: ReservedClaim, pod: Pod) -> None:
-        """Find out whether a claim was written. Its devices are nobody else's until then."""
+        """Find out whether a claim was written. Its devices stay allocated until then."""
         latest: Any = Failure("")
         while isinstance(latest, Failure) and latest.reason != "NotFound" and is_written(item.claim):
             await Sleep(_SETTLE_EVERY)
@@ -154,10 +157,10 @@ def _to_create(claim: api.ResourceClaim) -> api.ResourceClaim:
 
 
 async def _tell_pod(pod: Pod, claim: api.ResourceClaim, reservation: ClaimReservation) -> Failure | None:
-    """The pod's status says which claim serves its extended resources."""
+    """Write the special claim into the pod's status (extendedResourceClaimStatus)."""
     if not reservation.mappings:
-        told = f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus"
-        return Failure(told)
+        message = f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus"
+        return Failure(message)
     status = api.PodExtendedResourceClaimStatus(
         request_mappings=reservation.mappings, resource_claim_name=claim.metadata.name
     )

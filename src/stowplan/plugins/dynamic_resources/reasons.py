@@ -1,4 +1,4 @@
-"""What DynamicResources answers, in kube-scheduler's words."""
+"""Reasons and statuses of the plugin, with kube-scheduler's texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Taking back what claims got: for a pod that is not bound after all, and for one that devices elsewhere would help."""
+"""Deallocation and unreservation of claims: after Unreserve, and in PostFilter.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go (PostFilter, Unreserve)
+"""
 
 from __future__ import annotations
 
@@ -16,25 +19,25 @@ from stowplan.plugins.dynamic_resources.reserve import ClaimReservation
 log = logs.get(__name__)
 
 _PAUSE = 1.0
-"""Seconds until a pod is tried again for which a claim could not be freed."""
+"""Seconds until a pod is retried whose claim could not be deallocated."""
 
 
 class ClaimReleaser:
-    """Writes in the background: no attempt waits for them, and none is told what came of them."""
+    """Writes in the background. Attempts neither wait for the writes nor receive their outcome."""
 
     def __init__(self, tracker: ClaimTracker, handle: Handle) -> None:
         self._tracker = tracker
         self._handle = handle
 
     def unreserve(self, reservation: ClaimReservation, pod: Pod) -> None:
-        """The pod is not bound after all: others may use its claims, and those made for it go."""
+        """Unreserve the claims of a pod that is not bound, and delete those created for it."""
         reservation.end(self._tracker)
         for item in reservation.to_give_up(pod):
             steps = self._delete(item.claim) if item.special else self._unreserve(item.claim, pod)
             self._handle.start(steps)
 
     def blocking(self, claims: PodClaims, pod: Pod) -> api.ResourceClaim | None:
-        """An allocated claim that keeps the pod from some node and that nobody else uses."""
+        """An allocated claim that makes a node unavailable and is used by no other pod."""
         for index, item in enumerate(claims):
             if index in claims.unavailable and item is not claims.special:
                 consumers = {consumer.uid for consumer in item.claim.status.reserved_for}
@@ -43,11 +46,11 @@ class ClaimReleaser:
         return None
 
     def deallocate(self, claim: api.ResourceClaim, pod: Pod) -> None:
-        """Take the devices of a claim away, so that it may get others where the pod can go."""
+        """Deallocate a claim, so that it can be allocated on another node."""
         self._handle.start(self._deallocate(claim, pod))
 
     def drop_stale(self, claims: PodClaims, pod: Pod) -> bool:
-        """Delete the claim for extended resources that an earlier attempt left behind, if it did."""
+        """Delete the special claim of an earlier attempt, if there is one."""
         if claims.special is None or not is_written(claims.special.claim):
             return False
         self._handle.start(self._delete(claims.special.claim, pod))
@@ -77,7 +80,7 @@ class ClaimReleaser:
             await self._try_again(pod)
 
     async def _delete(self, claim: api.ResourceClaim, pod: Pod | None = None) -> None:
-        """`pod` is tried again once that is done."""
+        """`pod` is retried afterwards."""
         problem = await delete(claim)
         if problem is not None:
             log.error(problem.message, "delete", resourceclaim=logs.ref(key(claim)))
@@ -85,6 +88,6 @@ class ClaimReleaser:
             await self._try_again(pod)
 
     async def _try_again(self, pod: Pod) -> None:
-        """No event may follow that would wake the pod."""
+        """Queue the pod: there may be no event that does it."""
         await Sleep(_PAUSE)
         self._handle.activate({pod.key: pod})

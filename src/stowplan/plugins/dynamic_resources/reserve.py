@@ -1,4 +1,7 @@
-"""Reserve and Unreserve: the claims of a pod that is on its way to a node, and what is to be given to them."""
+"""Reserve and Unreserve.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
+"""
 
 from __future__ import annotations
 
@@ -14,22 +17,22 @@ from stowplan.plugins.dynamic_resources.reasons import NOT_ALLOCATED, failure
 
 @dataclass(slots=True)
 class ReservedClaim:
-    """One of the pod's claims."""
+    """A claim of the pod."""
 
     claim: api.ResourceClaim
-    """As it was when the cycle began, or as the API server has it since it was written."""
+    """As of the beginning of the cycle, or of the API server's response to a write."""
     begun: api.ResourceClaim
-    """As it was when the cycle began; in flight it is known by this."""
+    """The identity of the claim while it is in flight."""
     allocation: api.AllocationResult | None = None
-    """What it is to be given."""
+    """The allocation to write, None for an allocated claim."""
     special: bool = False
-    """Stands for extended resources."""
+    """Whether this is the special claim for extended resources."""
     unsettled: bool = False
-    """Whether it was written is not known yet; until it is, nobody else may have its devices."""
+    """Whether the outcome of a write is unknown; its devices stay allocated until it is known."""
 
 
 class ClaimReservation:
-    """What Reserve decided for a pod, carried on to PreBind and Unreserve."""
+    """The decision of Reserve, for PreBind and Unreserve."""
 
     __slots__ = ("claims", "mappings")
 
@@ -38,45 +41,45 @@ class ClaimReservation:
     ) -> None:
         self.claims = claims
         self.mappings = mappings
-        """Which request of the special claim serves which container."""
+        """The requests of the special claim by container."""
 
     @classmethod
     def of(cls, claims: PodClaims, node_name: str) -> ClaimReservation | Status:
-        """What was found for the node that was chosen."""
+        """The allocations on the selected node."""
         reserved = tuple(ReservedClaim(item.claim, item.claim, special=item is claims.special) for item in claims)
         missing = [item for item in reserved if item.claim.status.allocation is None]
         if not missing:
             return cls(reserved)
         found = claims.allocations.get(node_name)
         if found is None or not found.results:
-            # An extended resource that the node offers as such leaves the special claim empty.
+            # Extended resources in the node's allocatable leave the special claim empty.
             return cls(reserved) if all(item.special for item in missing) else NOT_ALLOCATED
         if len(found.results) != len(missing):
             have, want = len(found.results), len(missing)
-            told = f"have {have} allocations, {want} claims to allocate, want {want} claims"
-            return failure(f"internal error, {told}")
+            mismatch = f"have {have} allocations, {want} claims to allocate, want {want} claims"
+            return failure(f"internal error, {mismatch}")
         for item, allocation in zip(missing, found.results, strict=True):
             if item.special and found.special is not None:
                 if not found.special.spec.devices.requests:
-                    continue  # The node offers all of them as such: there is nothing to be written.
+                    continue  # The node's allocatable has all of them: there is no claim to write.
                 item.claim = item.begun = found.special
             item.allocation = allocation
         return cls(reserved, found.mappings)
 
     def begin(self, tracker: ClaimTracker) -> None:
-        """From now on nobody else gets the devices."""
+        """Mark the claims as in flight: their devices count as allocated."""
         for item in self.claims:
             if item.allocation is not None:
                 tracker.take_off(item.begun, item.allocation)
 
     def end(self, tracker: ClaimTracker) -> None:
-        """Others may have the devices, unless they were or may have been written."""
+        """End the flight of the claims, except of those that were or may have been written."""
         for item in self.claims:
             if not item.unsettled:
                 tracker.land(item.begun)
 
     def to_give_up(self, pod: Pod) -> list[ReservedClaim]:
-        """Claims that the API server has and that must not stay reserved for a pod which is not bound after all."""
+        """Written claims, which must be unreserved if the pod is not bound."""
         return [
             item
             for item in self.claims

@@ -1,7 +1,10 @@
-"""VolumeBinding: where the pod's bound volumes can be reached, and where its unbound claims can find volumes.
+"""VolumeBinding: nodes that reach the pod's bound volumes, and volumes for its unbound claims.
 
-Belongs here: sorting a pod's claims, matching them with existing volumes, whether new ones can be provisioned, and the
-overlay of decisions that the API server has not heard of yet. Does not belong here: calls to an API server.
+Belongs here: sorting a pod's claims, matching them with existing volumes, dynamic provisioning, and the assume cache of
+volumes and claims. Does not belong here: I/O; PreBind writes through instructions. May import: `plugins.base`, `cache`,
+`config`, `framework`, `api`, `errors`.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding
 """
 
 from stowplan.plugins.volume_binding.binder import VolumeDecision

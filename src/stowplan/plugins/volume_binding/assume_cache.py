@@ -1,4 +1,7 @@
-"""Objects as they will be once the decisions of earlier cycles have reached the API server."""
+"""Volumes and claims as earlier cycles decided about them, until the API server has the decision.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/assume_cache.go
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,20 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class VolumeAssumeCache(Generic[T]):
-    """Assumed objects over a store. An assumed object holds until the stored one changes or is gone."""
+    """Assumed objects over a store. An assumed object is valid until the stored one changes or is deleted."""
 
     def __init__(self, store: Store[T], resource: str) -> None:
         self._store = store
         self._resource = resource
         self._assumed: dict[str, tuple[T, T]] = {}
-        """(the stored object it was made from, the assumed one) by key."""
+        """(stored object, assumed object made from it) by key."""
 
     def get(self, name: str, namespace: str = "") -> T | None:
         stored = self._store.get(name, namespace)
         return None if stored is None else self.latest(stored)
 
     def latest(self, stored: T) -> T:
-        """The assumed object in place of a stored one, if there is one that still holds."""
+        """The valid assumed object in place of a stored one; else the stored one."""
         if not self._assumed:
             return stored
         base, assumed = self._assumed.get(key_of(stored.metadata), (None, stored))
@@ -36,7 +39,7 @@ class VolumeAssumeCache(Generic[T]):
         return [self.latest(item) for item in stored] if self._assumed else list(stored)
 
     def assume(self, item: T) -> str | None:
-        """Put an object over the stored one that it was made from; a complaint if that is no longer stored."""
+        """Assume an object made from the stored one; returns an error text if that is no longer stored."""
         key = key_of(item.metadata)
         stored = self._store.items().get(key)
         if stored is None:
@@ -49,7 +52,7 @@ class VolumeAssumeCache(Generic[T]):
         return None
 
     def restore(self, item: T) -> None:
-        """Take an assumed object back; nothing happens if it was not assumed, or from another version."""
+        """Drop an assumed object; no effect if it was not assumed or has another version."""
         key = key_of(item.metadata)
         _, assumed = self._assumed.get(key, (None, None))
         if assumed is not None and assumed.metadata.resource_version == item.metadata.resource_version:
@@ -65,5 +68,5 @@ class VolumeAssumeCache(Generic[T]):
 
 
 def _same_version(a: ApiObject, b: ApiObject) -> bool:
-    """Objects that never went through an API server have no version: only the very same one is unchanged then."""
+    """Compare resource versions. Objects without one (from files) are equal only if identical."""
     return a is b or (a.metadata.resource_version == b.metadata.resource_version != "")

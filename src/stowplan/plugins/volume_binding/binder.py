@@ -1,4 +1,7 @@
-"""Decisions about a pod's volumes on a node: which volumes its claims get, and which are to be provisioned."""
+"""Decides which volumes a pod's claims are bound to on a node, and which volumes are provisioned.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go
+"""
 
 from __future__ import annotations
 
@@ -18,23 +21,23 @@ from stowplan.plugins.volume_binding.reasons import BIND_CONFLICT, NODE_CONFLICT
 
 
 class VolumeDecision(NamedTuple):
-    """What is to be done about a pod's volumes on the node chosen for it."""
+    """Bindings and provisioning for a pod on the selected node (upstream: PodVolumes)."""
 
     bindings: tuple[tuple[api.PersistentVolumeClaim, api.PersistentVolume], ...] = ()
-    """Claims, each with the existing volume that it gets."""
+    """Claims with the existing volumes that they are bound to (StaticBindings)."""
     provisions: tuple[api.PersistentVolumeClaim, ...] = ()
-    """Claims for which a volume is to be made."""
+    """Claims whose volume is provisioned (DynamicProvisions)."""
 
 
 class Binder(Lookup):
-    """Decides, and remembers decisions until the API server has them."""
+    """Makes decisions, and assumes them until the API server has them (SchedulerVolumeBinder)."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(cluster)
         self.csi_nodes = cluster.stores.of(api.CSINode)
 
     def find(self, wanted: PodVolumes, node: NodeInfo) -> VolumeDecision | Status:
-        """What to do on a node, or why it will not do."""
+        """The decision for a node, or the status that rejects it (FindPodVolumes)."""
         conflict = self._check_bound(wanted, node)
         if isinstance(conflict, Status):
             return conflict
@@ -50,38 +53,38 @@ class Binder(Lookup):
         return VolumeDecision(tuple(bindings), tuple(delayed.claim for delayed in to_provision))
 
     def assume(self, decision: VolumeDecision, node_name: str) -> VolumeDecision | Status:
-        """Count on a decision from now on: the same with the objects as they are to become, or why that fails."""
+        """Assume a decision (AssumePodVolumes): returns it with the assumed objects, or an error status."""
         bindings: list[tuple[api.PersistentVolumeClaim, api.PersistentVolume]] = []
         provisions: list[api.PersistentVolumeClaim] = []
-        complaint: str | None = None
+        problem: str | None = None
         for claim, volume in decision.bindings:
             bound = bind(volume, claim)
-            complaint = None if bound is volume else self.volumes.assume(bound)
-            if complaint:
+            problem = None if bound is volume else self.volumes.assume(bound)
+            if problem:
                 break
             bindings.append((claim, bound))
-        for claim in () if complaint else decision.provisions:
+        for claim in () if problem else decision.provisions:
             annotations = {**claim.metadata.annotations, SELECTED_NODE: node_name}
             selected = replace(claim, metadata=replace(claim.metadata, annotations=annotations))
-            complaint = self.claims.assume(selected)
-            if complaint:
+            problem = self.claims.assume(selected)
+            if problem:
                 break
             provisions.append(selected)
         assumed = VolumeDecision(tuple(bindings), tuple(provisions))
-        if complaint:
+        if problem:
             self.restore(assumed)
-            return failure(complaint)
+            return failure(problem)
         return assumed
 
     def restore(self, assumed: VolumeDecision) -> None:
-        """Forget what was assumed."""
+        """Drop an assumed decision (RevertAssumedPodVolumes)."""
         for _, volume in assumed.bindings:
             self.volumes.restore(volume)
         for claim in assumed.provisions:
             self.claims.restore(claim)
 
     def _check_bound(self, wanted: PodVolumes, node: NodeInfo) -> str | Status | None:
-        """The first thing that is wrong with the bound volumes, if anything."""
+        """The first conflict of bound volumes with a node, None if there is none."""
         for volume in wanted.bound:
             affinity = volume.affinity
             if volume.migration is not None and self.migrated(volume.migration.plugin, node):
@@ -93,12 +96,12 @@ class Binder(Lookup):
         return VOLUME_MISSING if wanted.missing else None
 
     def migrated(self, plugin: str, node: NodeInfo) -> bool:
-        """Whether a node leaves the volumes of an in-tree plugin to its CSI driver."""
+        """Whether the node migrated an in-tree plugin to its CSI driver."""
         return plugin in migrated_plugins(self.csi_nodes.get(node.name)).split(",")
 
 
 def bind(volume: api.PersistentVolume, claim: api.PersistentVolumeClaim) -> api.PersistentVolume:
-    """The volume bound to the claim; the very same one if it is already."""
+    """The volume bound to the claim; the same object if it is bound already."""
     ref, annotations = volume.spec.claim_ref, volume.metadata.annotations
     if not is_for(volume, claim) and BOUND_BY_CONTROLLER not in annotations:
         annotations = {**annotations, BOUND_BY_CONTROLLER: "yes"}
@@ -126,7 +129,7 @@ def _reference(claim: api.PersistentVolumeClaim) -> api.ObjectReference:
 def _match(
     wanted: PodVolumes, node: NodeInfo
 ) -> tuple[list[tuple[api.PersistentVolumeClaim, api.PersistentVolume]], list[DelayedClaim]]:
-    """(claims with the volumes that they get, claims that find none), each volume given once."""
+    """(claims with their volumes, claims without one); no volume is used twice."""
     bindings, unmatched = [], []
     chosen: set[str] = set()
     for delayed in wanted.unmatched:

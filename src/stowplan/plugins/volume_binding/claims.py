@@ -1,4 +1,4 @@
-"""A pod's claims: what is wrong with them, which are bound, and which wait for the pod to be scheduled."""
+"""PersistentVolumeClaims of a pod: problems, and the state of their binding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stowplan.framework import Pod
 
 
 def find_problem(pod: Pod, claims: Store[api.PersistentVolumeClaim]) -> str | None:
-    """Why the pod cannot run yet on any node, for the first volume of which that is so."""
+    """The first problem of the pod's claims that keeps it from every node, None if there is none."""
     for volume in pod.spec.volumes:
         name = claim_name(pod, volume)
         if name is None:
@@ -26,8 +26,8 @@ def find_problem(pod: Pod, claims: Store[api.PersistentVolumeClaim]) -> str | No
             return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume_name}"'
         if claim.metadata.deletion_timestamp is not None:
             return f'persistentvolumeclaim "{name}" is being deleted'
-        if ephemeral and (complaint := not_owner(pod, claim)):
-            return complaint
+        if ephemeral and (problem := not_owner(pod, claim)):
+            return problem
     return None
 
 
@@ -37,7 +37,7 @@ def is_bound(claim: api.PersistentVolumeClaim) -> bool:
 
 
 def selected_node(claim: api.PersistentVolumeClaim) -> str | None:
-    """The node for which the claim is being provisioned already."""
+    """The node that the claim is being provisioned for (annotation selected-node)."""
     return claim.metadata.annotations.get(SELECTED_NODE)
 
 

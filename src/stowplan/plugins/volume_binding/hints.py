@@ -1,4 +1,7 @@
-"""Which events may make a pod schedulable that was rejected for its volumes."""
+"""Queueing hints: events that may make a pod schedulable that VolumeBinding rejected.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def after_csi_node_event(pod: Pod, old: api.CSINode | None, new: api.CSINode) ->
 
 
 def after_csi_driver_update(pod: Pod, old: api.CSIDriver, new: api.CSIDriver) -> QueueingHint:
-    """Once a driver stops keeping count of its storage, there is room. Only volumes in the pod's spec are compared."""
+    """Queue if a driver stops tracking storage capacity. As upstream, compares only inline CSI volumes."""
     stopped = bool(old.spec.storage_capacity) and not new.spec.storage_capacity
     inline = (volume.csi for volume in pod.spec.volumes if volume.csi is not None)
     return _queue_if(stopped and any(source.driver == new.metadata.name for source in inline))
@@ -35,8 +38,8 @@ def after_capacity_event(pod: Pod, old: api.CSIStorageCapacity | None, new: api.
     return _queue_if(now is not None and (before is None or now > before))
 
 
-def _queue_if(worth_it: bool) -> QueueingHint:
-    return QueueingHint.Queue if worth_it else QueueingHint.QueueSkip
+def _queue_if(queue: bool) -> QueueingHint:
+    return QueueingHint.Queue if queue else QueueingHint.QueueSkip
 
 
 EVENTS: tuple[ClusterEventWithHint, ...] = (

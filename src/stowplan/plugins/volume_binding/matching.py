@@ -1,4 +1,7 @@
-"""Finding an existing volume for a claim."""
+"""Finds an existing volume for a claim.
+
+Upstream: k8s.io/component-helpers/storage/volume/pv_helpers.go (FindMatchingVolume)
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ FILESYSTEM = "Filesystem"
 
 
 class Wish:
-    """What a claim asks of a volume, wherever it is."""
+    """The requirements of a claim, node affinity apart."""
 
     def __init__(self, claim: api.PersistentVolumeClaim) -> None:
         """Raises SelectorError where the claim's selector is malformed."""
@@ -29,7 +32,7 @@ class Wish:
         self._selector = EVERYTHING if claim.spec.selector is None else compile_label_selector(claim.spec.selector)
 
     def suits(self, volume: api.PersistentVolume) -> bool:
-        """What must hold for volumes that are reserved for the claim as well."""
+        """Requirements on every volume, pre-bound ones included."""
         spec = volume.spec
         return (
             (spec.claim_ref is None or is_for(volume, self._claim))
@@ -40,7 +43,7 @@ class Wish:
         )
 
     def may_take(self, volume: api.PersistentVolume) -> bool:
-        """What must hold besides for volumes that are free."""
+        """Further requirements on volumes without a claimRef."""
         return (
             volume.status.phase == "Available"
             and storage_class_of(volume) == self._storage_class
@@ -50,10 +53,10 @@ class Wish:
 
 
 class CandidateVolume(NamedTuple):
-    """A volume that the claim could have on the nodes that reach it."""
+    """A volume that meets the requirements of the claim."""
 
     rank: int
-    """Smaller volumes come first."""
+    """Sorts by size."""
     volume: api.PersistentVolume
     affinity: CompiledNodeSelector | None
 
@@ -62,10 +65,10 @@ class CandidateVolume(NamedTuple):
 
 
 class CandidateVolumes:
-    """The volumes for one claim, sorted by size, found by the label values of a node.
+    """The candidate volumes of one claim, sorted by size and indexed by the label values of nodes.
 
-    Local volumes come in thousands, each for one node: where an affinity demands certain values of a label, a volume is
-    looked at only for nodes with one of them.
+    A cluster has thousands of local volumes, each with an affinity to one node. A volume whose affinity requires
+    values of a label is checked only for nodes that have one of these values.
     """
 
     def __init__(self, claim: api.PersistentVolumeClaim, volumes: Iterable[api.PersistentVolume]) -> None:
@@ -83,12 +86,12 @@ class CandidateVolumes:
             term for v in (*reserved, *free) if (affinity := affinity_of(v)) is not None for term in affinity.terms
         )
         self.keys = frozenset(requirement.key for term in terms for requirement in term.labels)
-        """The node labels on which the answer depends."""
+        """Keys of the node labels that `find` depends on."""
 
     def find(self, labels: Mapping[str, str], chosen: set[str]) -> api.PersistentVolume | None:
-        """The volume to bind on a node with these labels; those that other claims of the pod get are out of question.
+        """The volume to bind on a node with these labels, without those chosen for other claims of the pod.
 
-        A volume that is reserved for the claim is the only one, even if the node cannot reach it.
+        A volume that is pre-bound to the claim is the only candidate, even if the node cannot reach it.
         """
         for candidate in self._reserved:
             if candidate.volume.metadata.name not in chosen:
@@ -121,7 +124,7 @@ class CandidateVolumes:
 
 
 def is_for(volume: api.PersistentVolume, claim: api.PersistentVolumeClaim) -> bool:
-    """Whether the volume is bound to the claim, or reserved for it."""
+    """Whether the claimRef of the volume names the claim (IsVolumeBoundToClaim)."""
     ref = volume.spec.claim_ref
     if ref is None or (ref.namespace, ref.name) != (claim.metadata.namespace, claim.metadata.name):
         return False
@@ -129,5 +132,5 @@ def is_for(volume: api.PersistentVolume, claim: api.PersistentVolumeClaim) -> bo
 
 
 def capacity(volume: api.PersistentVolume) -> int:
-    """The size of a volume, exactly."""
+    """The exact size of a volume."""
     return parse(volume.spec.capacity.get("storage", 0))

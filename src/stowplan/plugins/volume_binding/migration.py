@@ -1,4 +1,7 @@
-"""In-tree volumes on nodes where a CSI driver took over: their affinity, told in the driver's own labels."""
+"""CSI migration: the node affinity of in-tree volumes, translated to the labels of the CSI driver.
+
+Upstream: k8s.io/csi-translation-lib/translate.go
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ from stowplan.cache.volumes import (
 
 
 def migrated_plugins(csi_node: api.CSINode | None) -> str:
-    """The plugins whose volumes go through CSI drivers on the node, comma separated."""
+    """The in-tree plugins that the node migrated, comma separated (annotation migrated-plugins)."""
     return "" if csi_node is None else csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "")
 
 
 def translate_affinity(volume: api.PersistentVolume, migration: Migration) -> api.NodeSelector | None:
-    """The affinity of an in-tree volume as its CSI driver would state it.
+    """The affinity of an in-tree volume with the labels of its CSI driver.
 
     Raises TranslationError where the volume has no CSI equivalent.
     """
@@ -45,7 +48,7 @@ def translate_affinity(volume: api.PersistentVolume, migration: Migration) -> ap
 
 
 def _uses_beta_labels(volume: api.PersistentVolume, terms: tuple[api.NodeSelectorTerm, ...]) -> bool:
-    """Whether zones are told by the old label: the affinity decides before the volume's labels, new before old."""
+    """Whether the beta zone label is used. The affinity is checked before the volume's labels, the GA label first."""
     for keys in ({e.key for term in terms for e in term.match_expressions}, volume.metadata.labels):
         if ZONE in keys or BETA_ZONE in keys:
             return ZONE not in keys
@@ -65,7 +68,7 @@ def _rename(terms: tuple[api.NodeSelectorTerm, ...], old: str, new: str) -> tupl
 def _demand(
     terms: tuple[api.NodeSelectorTerm, ...], key: str, values: tuple[str, ...]
 ) -> tuple[api.NodeSelectorTerm, ...]:
-    """Every term demands one of the values as well; where there is none, that alone is the term."""
+    """Add a requirement to every term; without terms, it becomes the only one."""
     expression = api.NodeSelectorRequirement(key=key, operator="In", values=values)
     return tuple(
         replace(term, match_expressions=(*term.match_expressions, expression))

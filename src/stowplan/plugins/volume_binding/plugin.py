@@ -1,4 +1,7 @@
-"""The plugin: PreFilter looks volumes up, Filter judges nodes by them, Reserve keeps the decision."""
+"""The plugin: PreFilter reads the pod's volumes, Filter checks nodes, Reserve assumes the decision, PreBind writes it.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go
+"""
 
 from __future__ import annotations
 
@@ -33,18 +36,18 @@ STATE = NAME
 
 
 class Bookings:
-    """What the cycle knows of the pod's volumes, and what it decided about them. Clones of the state share it."""
+    """The state of a cycle: the pod's volumes and the decision. Clones of the CycleState share it."""
 
     __slots__ = ("decision", "wanted")
 
     def __init__(self, wanted: PodVolumes) -> None:
         self.wanted = wanted
         self.decision: VolumeDecision | None = None
-        """What Reserve decided; None before it, and where every claim is bound."""
+        """The decision of Reserve; None before Reserve and where every claim is bound."""
 
 
 class VolumeBinding(InTreePlugin):
-    """Nothing to score: kube-scheduler scores storage capacity behind a gate that is off."""
+    """Has no score: kube-scheduler's StorageCapacityScoring gate is off by default."""
 
     name = NAME
     reads = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity")
@@ -126,7 +129,7 @@ class VolumeBinding(InTreePlugin):
         return EVENTS
 
     def _filter_alike(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
-        """Nodes that agree on everything that the answer depends on are asked once."""
+        """Evaluate nodes with equal relevant labels once."""
         wanted: PodVolumes = state.read(STATE).wanted
         keys = sorted(wanted.label_keys())
         migrating = any(volume.migration is not None for volume in wanted.bound)

@@ -1,4 +1,4 @@
-"""A pod's volumes, looked up once for a cycle: all that the answers for single nodes are made from."""
+"""The volumes and claims of a pod, read once per cycle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from stowplan.plugins.volume_binding.reasons import BIND_CONFLICT, NAME, NOT_ENO
 
 
 class BoundVolume(NamedTuple):
-    """Where a bound volume can be reached; elsewhere on nodes where a CSI driver took over from its plugin."""
+    """The node affinity of a bound volume, and the translated one for nodes that migrated its plugin to CSI."""
 
     affinity: CompiledNodeSelector | None
     migration: Migration | None = None
@@ -38,40 +38,40 @@ class BoundVolume(NamedTuple):
 
 
 class DelayedClaim(NamedTuple):
-    """A claim that is bound or provisioned when the pod is scheduled."""
+    """A claim with WaitForFirstConsumer."""
 
     claim: api.PersistentVolumeClaim
     provisioning: Provisioning
     candidates: CandidateVolumes | None
-    """None if it is being provisioned already."""
+    """None if the claim is being provisioned."""
 
     def refusal(self, labels: Mapping[str, str]) -> str | None:
-        """Why no volume can be provisioned for nodes with these labels."""
+        """The reason that no volume can be provisioned for nodes with these labels, None if one can."""
         if not self.provisioning.allowed(labels):
             return BIND_CONFLICT
         return None if self.provisioning.has_room(labels) else NOT_ENOUGH_SPACE
 
 
 class PodVolumes:
-    """The claims of a pod, sorted by what is left to do about them."""
+    """The claims of a pod by state."""
 
     def __init__(self) -> None:
         self.bound: list[BoundVolume] = []
         self.missing = False
-        """Whether a claim is bound to a volume that does not exist; those after it are not looked at."""
+        """Whether a claim is bound to a volume that does not exist; the claims after it are not read."""
         self.provisioned: list[DelayedClaim] = []
-        """Claims that are being provisioned for a node already."""
+        """Claims that are being provisioned for a node."""
         self.unmatched: list[DelayedClaim] = []
-        """Claims for which a volume is to be found, smallest first."""
+        """Claims without a volume, smallest first."""
         self.problem = ""
-        """Why no volume can be looked for."""
+        """The error of a claim whose selector is malformed."""
 
     @property
     def delayed(self) -> list[DelayedClaim]:
         return [*self.provisioned, *self.unmatched]
 
     def label_keys(self) -> frozenset[str]:
-        """The node labels on which the answer for a node depends."""
+        """Keys of the node labels that the result of Filter depends on."""
         affinities = [a for volume in self.bound for a in (volume.affinity, volume.migrated_affinity) if a is not None]
         keys = [affinity.keys for affinity in affinities]
         keys += [delayed.provisioning.keys for delayed in self.delayed]
@@ -80,7 +80,7 @@ class PodVolumes:
 
 
 class Lookup:
-    """Finds the objects that matter to a pod's volumes."""
+    """Reads the objects behind a pod's volumes."""
 
     def __init__(self, cluster: Cluster) -> None:
         stores = cluster.stores
@@ -95,7 +95,7 @@ class Lookup:
         self._offers_version = -1
 
     def prepare(self, pod: Pod) -> PodVolumes | Status:
-        """The volumes of a pod that has any, or why it cannot be scheduled yet."""
+        """The volumes of a pod, or the status that rejects the pod (GetPodVolumeClaims)."""
         if problem := find_problem(pod, self._stored_claims):
             return Status(Code.UnschedulableAndUnresolvable, problem, plugin=NAME)
         found = PodVolumes()
@@ -159,7 +159,7 @@ class Lookup:
     def _offers_for(
         self, claim: api.PersistentVolumeClaim, storage_class: api.StorageClass
     ) -> list[api.PersistentVolume]:
-        """The volumes of a class that are free or reserved for the claim; most others are bound, and many."""
+        """The volumes of a class that are available or pre-bound to the claim. Indexed: most are bound to others."""
         if self._offers_version != self._stored_volumes.version:
             self._offers_version = self._stored_volumes.version
             self._offers = {}

@@ -1,4 +1,7 @@
-"""PreBind: writes what was decided about a pod's volumes, and waits until the volumes are there."""
+"""PreBind: writes the decision about a pod's volumes, and waits until the volumes are bound.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go (BindPodVolumes)
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ from stowplan.plugins.volume_binding.claims import is_bound
 from stowplan.plugins.volume_binding.migration import translate_affinity
 from stowplan.plugins.volume_binding.reasons import failure
 
-LOOK_EVERY = 1.0
-"""Seconds between two looks at whether the volumes are bound."""
+POLL_SECONDS = 1.0
+"""Between two checks whether the volumes are bound."""
 
 
 class BindingError(StowplanError):
-    """The volumes will not be bound as decided; the text is kube-scheduler's."""
+    """The volumes cannot be bound as decided. The text is kube-scheduler's."""
 
 
 class VolumeWriter:
-    """The API side of a decision. Volumes and claims are changed in part: fields that nobody here reads stay."""
+    """Writes decisions. Uses patches, since the structs have only the fields that are read."""
 
     def __init__(self, cluster: Cluster, binder: Binder, timeout: float) -> None:
         self._cluster = cluster
@@ -46,8 +49,8 @@ class VolumeWriter:
             return failure(written.message)
         waited = 0.0
         while waited < self._timeout:
-            await Sleep(LOOK_EVERY)
-            waited += LOOK_EVERY
+            await Sleep(POLL_SECONDS)
+            waited += POLL_SECONDS
             try:
                 if self._is_done(pod, node_name, written):
                     return None
@@ -56,7 +59,7 @@ class VolumeWriter:
         return failure("binding volumes: context deadline exceeded")
 
     async def _write(self, decision: VolumeDecision) -> VolumeDecision | Failure:
-        """First volumes, then claims; the same decision with the objects as they are stored then."""
+        """Write volumes, then claims; returns the decision with the objects of the responses."""
         bindings = []
         for claim, volume in decision.bindings:
             stored = await Write("patch", "PersistentVolume", volume, _claiming(volume))
@@ -123,7 +126,7 @@ class VolumeWriter:
         return stored
 
     def _check_affinity(self, volume: api.PersistentVolume, node: NodeInfo) -> None:
-        """The volume must be reachable from the node, or the pod would wait there for ever."""
+        """Raises BindingError if the node cannot reach the volume: the pod would wait there for ever."""
         affinity = affinity_of(volume)
         migration = migration_of(volume.spec)
         if migration is not None and migration.complete and self._binder.migrated(migration.plugin, node):
@@ -135,7 +138,7 @@ class VolumeWriter:
 
 
 def _claiming(volume: api.PersistentVolume) -> dict[str, Any]:
-    """What makes a volume that of the claim it now refers to."""
+    """The patch that sets the claimRef of a volume."""
     ref = volume.spec.claim_ref
     return {
         "metadata": {"annotations": dict(volume.metadata.annotations)},
@@ -144,6 +147,6 @@ def _claiming(volume: api.PersistentVolume) -> dict[str, Any]:
 
 
 def _older(seen: api.PersistentVolume | api.PersistentVolumeClaim, written: Any) -> bool:
-    """Whether the watch has not told yet of what was written."""
+    """Whether the watch has not delivered the written version yet."""
     versions = seen.metadata.resource_version, written.metadata.resource_version
     return all(version.isdigit() for version in versions) and int(versions[0]) < int(versions[1])

@@ -1,4 +1,7 @@
-"""Whether a new volume for a claim can be provisioned for a node."""
+"""Dynamic provisioning: whether a volume for a claim can be provisioned for a node.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go (checkVolumeProvisions, hasEnoughCapacity)
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 class Provisioning:
-    """What the storage class of a claim allows, and where its driver has room if it keeps count of that."""
+    """The topologies of a claim's storage class, and the capacity of its driver if that is tracked."""
 
     def __init__(
         self,
@@ -40,27 +43,27 @@ class Provisioning:
         self.keys = frozenset(r.key for term in self._topologies or () for r in term).union(
             *(segment.keys for segment in self._segments or ())
         )
-        """The node labels on which the answers depend."""
+        """Keys of the node labels that the methods depend on."""
 
     def allowed(self, labels: Mapping[str, str]) -> bool:
-        """Whether the class provisions at all, and for nodes with these labels."""
+        """Whether the class provisions volumes for nodes with these labels."""
         if not self._supported:
             return False
         return self._topologies is None or any(requirements_match(term, labels) for term in self._topologies)
 
     def has_room(self, labels: Mapping[str, str]) -> bool:
-        """Whether storage that nodes with these labels reach is large enough, as far as anybody keeps count."""
+        """Whether enough capacity is left for nodes with these labels; True where capacity is not tracked."""
         return self._segments is None or any(segment.matches(labels) for segment in self._segments)
 
 
 def size_limit(capacity: api.CSIStorageCapacity) -> int | None:
-    """The size in bytes up to which volumes can be made, if it is known; the largest single volume is more precise."""
+    """The size in bytes of the largest possible volume, None if unknown. maximumVolumeSize comes before capacity."""
     limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
     return None if limit is None else value(limit)
 
 
 def _compile(terms: Iterable[api.TopologySelectorTerm]) -> list[tuple[Requirement, ...]]:
-    """Terms of which one must hold; empty and malformed ones never do."""
+    """Compile terms, one of which must match. Empty and malformed terms match no node."""
     compiled = []
     for term in terms:
         expressions = term.match_label_expressions
@@ -70,7 +73,7 @@ def _compile(terms: Iterable[api.TopologySelectorTerm]) -> list[tuple[Requiremen
 
 
 def _segments_with_room(capacities: Iterable[api.CSIStorageCapacity], size: int) -> list[Selector]:
-    """The nodes that reach storage with room; where no topology is given, or a malformed one, that is no node."""
+    """Selectors of the nodes with enough capacity. A missing or malformed topology selects no node."""
     segments = []
     for capacity in capacities:
         limit = size_limit(capacity)

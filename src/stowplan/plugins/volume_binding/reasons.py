@@ -1,4 +1,7 @@
-"""What the plugin says of nodes and pods."""
+"""Reasons and statuses of the plugin.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _ORDER = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)
 
 @lru_cache
 def rejection(*reasons: str | None) -> Status:
-    """A node's rejection for these reasons, told in the order that kube-scheduler tells them in."""
+    """The status of a rejected node, with the reasons in kube-scheduler's order."""
     return Status(Code.UnschedulableAndUnresolvable, *(r for r in _ORDER if r in reasons), plugin=NAME)
 
 

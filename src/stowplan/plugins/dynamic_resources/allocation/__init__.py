@@ -1,7 +1,9 @@
-"""Which devices a claim would get on a node, found in kube-scheduler's order of search.
+"""The allocator: devices for claims on a node, found in kube-scheduler's order of search.
 
-Belongs here: the pools that slices form as seen from a node, what of them is taken, the search, and the result as the
-API words it. Does not belong here: cycles, statuses, caches of claims, writes. May import `api` and the sibling `cel`.
+Belongs here: the pools of a node, the allocated devices, the search, and the AllocationResult. Does not belong here:
+cycles, statuses, caches of claims, writes. May import: `cache`, `cel`, `framework`, `api`, `errors`.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured
 """
 
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState, DeviceID, PoolID

@@ -1,4 +1,8 @@
-"""What is taken: devices, shares of devices and capacity, counted from the allocations that claims hold."""
+"""Allocated devices, shares of devices and consumed capacity, summed over the allocations of claims.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured/internal/allocatedstate.go,
+pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go
+"""
 
 from __future__ import annotations
 
@@ -18,41 +22,41 @@ _LOG_LENGTH = 8192
 
 
 class AllocatedState:
-    """Kept up to date by differences, claim by claim.
+    """Updated incrementally, claim by claim.
 
-    An allocation that was decided but not written yet counts like any other: `hold` it under the claim's uid.
+    An allocation in flight counts like a written one: `hold` it under the claim's uid.
     """
 
     __slots__ = ("_counted", "_first", "_log", "capacity", "devices", "shared_capacity", "shares")
 
     def __init__(self) -> None:
         self.devices: Counter[DeviceID] = Counter()
-        """Devices that somebody has for himself."""
+        """Devices that are allocated exclusively."""
         self.shares: Counter[DeviceID] = Counter()
-        """Shares given of devices that serve many."""
+        """Allocated shares of devices that allow multiple allocations."""
         self.shared_capacity: Counter[DeviceID] = Counter()
-        """How many of the shares took some capacity."""
+        """The number of shares that consume capacity, by device."""
         self.capacity: dict[DeviceID, dict[str, Exact]] = {}
-        """The capacity that shares took."""
+        """Consumed capacity, by device."""
         self._counted: dict[str, api.AllocationResult] = {}
         self._log: list[PoolID] = []
         self._first = 0
 
     @property
     def position(self) -> int:
-        """Grows with every change; `pools_since` tells what changed after it."""
+        """Grows with every change; `pools_since` returns the changes after it."""
         return self._first + len(self._log)
 
     def pools_since(self, position: int) -> list[PoolID] | None:
-        """The pools in which something was taken or returned, with repeats; None where that is too long ago."""
+        """The pools with changes, with repeats; None if the log does not reach back that far."""
         return None if position < self._first else self._log[position - self._first :]
 
     def is_taken(self, device: DeviceID) -> bool:
-        """Whether anybody has the device or a share of it."""
+        """Whether the device or a share of it is allocated."""
         return device in self.devices or device in self.shares
 
     def hold(self, uid: str, allocation: api.AllocationResult) -> None:
-        """A claim holds this allocation, and no longer the one it may have held."""
+        """Record the allocation of a claim, in place of an earlier one."""
         known = self._counted.get(uid)
         if known is allocation:
             return
@@ -64,14 +68,14 @@ class AllocatedState:
         self._count(allocation, 1)
 
     def release(self, uid: str) -> None:
-        """A claim holds nothing, or is gone."""
+        """Remove the allocation of a claim."""
         known = self._counted.pop(uid, None)
         if known is not None:
             self._count(known, -1)
 
     def _count(self, allocation: api.AllocationResult, step: int) -> None:
         for result in allocation.devices.results:
-            # Access for administrators takes nothing away from others.
+            # Admin access does not count as an allocation.
             if result.admin_access:
                 continue
             device = (result.driver, result.pool, result.device)

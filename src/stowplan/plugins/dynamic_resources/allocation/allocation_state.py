@@ -1,4 +1,4 @@
-"""Devices picked so far in a search, with everything they take, and the way back."""
+"""Devices picked so far in a search, with their counters and capacity. Every pick can be undone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOTHING: dict[str, Exact] = {}
 
 
 class Picked(NamedTuple):
-    """A device for a request, and what a share of it takes (None where the device is had as a whole)."""
+    """A device for a request, and the capacity that its share consumes (None for an exclusive device)."""
 
     wanted: RequestedDevices
     device: PublishedDevice
@@ -27,7 +27,7 @@ class Picked(NamedTuple):
 
 
 class AllocationState:
-    """What the devices that are about to be allocated take, beside what is allocated already."""
+    """The picked devices of a search, on top of the allocated ones."""
 
     def __init__(self, claims: Sequence[WantedClaim], allocated: AllocatedState) -> None:
         self._claims = claims
@@ -42,14 +42,14 @@ class AllocationState:
         self._counters: dict[PoolID, CounterSets] = {}
 
     def in_use(self, claim: int, wanted: RequestedDevices, device: PublishedDevice) -> bool:
-        """Whether the device is out of the question: for administrators only if the claim has it already."""
+        """Whether the device is in use. With admin access, only the claim's own picks count."""
         taking = self._taking.get(device.id)
         if wanted.admin:
             return bool(taking) and claim in taking  # type: ignore[operator]
         return bool(taking) or device.id in self._allocated.devices
 
     def might_have_capacity(self, wanted: RequestedDevices, device: PublishedDevice) -> bool:
-        """Whether capacity is left beside what is allocated, whatever else is picked."""
+        """Whether enough capacity is left besides the allocated one, without the picks of this search."""
         return fits(wanted.capacity, device, self._allocated.capacity.get(device.id, _NOTHING), _NOTHING)
 
     def has_capacity(self, wanted: RequestedDevices, device: PublishedDevice) -> bool:
@@ -59,7 +59,7 @@ class AllocationState:
     def pick(
         self, claim: int, wanted: RequestedDevices, device: PublishedDevice, pool: DevicePool, *, must: bool = False
     ) -> Undo | None:
-        """Take a device, if it can be had; call what is returned to give it back."""
+        """Pick a device if possible; returns the function that undoes it, else None."""
         in_use = self.in_use(claim, wanted, device)
         if in_use and not (wanted.admin and device.shared):
             return None
@@ -84,7 +84,7 @@ class AllocationState:
         return lambda: _unwind(undone)
 
     def fingerprint(self, claim: int) -> Hashable:
-        """All that decides about devices to come, while a claim is being filled."""
+        """The state that later picks of the claim depend on."""
         return (
             len(self.picked[claim]),
             frozenset((device, frozenset(claims)) for device, claims in self._taking.items() if claims),
@@ -93,7 +93,7 @@ class AllocationState:
         )
 
     def _is_shared_already(self, device: PublishedDevice) -> bool:
-        """Whether some of the capacity is taken: then the counters were drawn on with the first share."""
+        """Whether a share exists already: the first one consumed the counters."""
         return device.id in self._allocated.capacity or device.id in self._capacity
 
     def _satisfies(self, claim: int, wanted: RequestedDevices, device: PublishedDevice, undone: list[Undo]) -> bool:
@@ -128,7 +128,7 @@ class AllocationState:
             self._capacity[device] = before
 
     def _draw(self, device: PublishedDevice, pool: DevicePool) -> bool:
-        """Draw on the counters of the pool. None of them may be overdrawn then, not even those of other devices."""
+        """Consume counters of the pool. Fails if any counter of the pool is below zero afterwards."""
         drawn = self._counters.setdefault(pool.id, {})
         _add(drawn, device, 1)
         for name, counters in pool.available(self._allocated).items():

@@ -1,4 +1,7 @@
-"""The allocator: what claims would get on a node."""
+"""The allocator.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured/allocator.go
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ TIMED_OUT = "node {node}: timed out trying to allocate devices"
 
 @dataclass(frozen=True, slots=True)
 class AllocationFailure:
-    """Why there is no answer. What is wrong on the node alone says nothing about others."""
+    """An error of the allocation. `on_node`: it concerns this node only."""
 
     text: str
     on_node: bool = False
@@ -30,7 +33,7 @@ class AllocationFailure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """Devices for claims on a node. Equal claims may share one, so it names none of them."""
+    """Devices for claims on a node. Shared by equal claims, so it has no names of claims."""
 
     picked: tuple[tuple[Picked, ...], ...]
     chosen: tuple[dict[int, int], ...]
@@ -38,7 +41,7 @@ class Solution:
     def results(
         self, claims: Sequence[WantedClaim], node_name: str
     ) -> tuple[api.AllocationResult, ...] | AllocationFailure:
-        """The allocations, one for each claim."""
+        """The AllocationResults, one per claim."""
         rows = zip(claims, self.picked, self.chosen, strict=True)
         try:
             return tuple(allocation(claim, picked, chosen, node_name) for claim, picked, chosen in rows)
@@ -47,7 +50,7 @@ class Solution:
 
 
 class Allocator:
-    """Lives as long as the plugin and reads the stores as they are."""
+    """Allocates devices from the current stores. Lives as long as the plugin."""
 
     def __init__(
         self,
@@ -60,17 +63,17 @@ class Allocator:
         self.inventory = Inventory(slices)
         self._classes = classes
         self.timeout = timeout
-        """How long the search may take on a node, in seconds; zero for as long as it takes."""
+        """Time limit of the search on a node in seconds (filterTimeout); zero means no limit."""
 
     def prepare(self, claims: Sequence[api.ResourceClaim]) -> tuple[WantedClaim, ...] | AllocationFailure:
-        """The claims as the search wants them: to be done once for all nodes."""
+        """Prepare the claims, once for all nodes."""
         try:
             return tuple(prepare(claim, self._classes) for claim in claims)
         except AllocationError as error:
             return AllocationFailure(str(error))
 
     def solve(self, node: NodeInfo, claims: Sequence[WantedClaim]) -> Solution | AllocationFailure | None:
-        """Devices for the claims on a node; None where there are not enough."""
+        """Devices for the claims on a node; None if there are not enough."""
         pools = self.inventory.pools(node)
         if isinstance(pools, str):
             return AllocationFailure(pools)
@@ -94,7 +97,7 @@ class Allocator:
     def allocate(
         self, node: NodeInfo, claims: Sequence[api.ResourceClaim]
     ) -> tuple[api.AllocationResult, ...] | AllocationFailure | None:
-        """The allocations that the claims would get on a node, one for each."""
+        """The AllocationResults of the claims on a node, one per claim."""
         prepared = self.prepare(claims)
         if isinstance(prepared, AllocationFailure):
             return prepared

@@ -1,4 +1,7 @@
-"""Capacity of devices that several claims may share: how much a request takes, and whether it is left."""
+"""Consumable capacity: how much a request consumes of a shared device, and whether it is left.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured/internal/incubating/consumable_capacity.go
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,21 @@ _SUFFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 class Amount(NamedTuple):
-    """An amount, and how it is written."""
+    """An amount with its quantity text."""
 
     exact: Exact
     text: Quantity
 
 
 def consumed(requests: Mapping[str, Quantity], device: PublishedDevice) -> dict[str, Amount]:
-    """What a request takes of each capacity of a device."""
+    """The amounts that a request consumes of each capacity of a device."""
     return {name: _taken(requests.get(name), capacity) for name, capacity in device.spec.capacity.items()}
 
 
 def fits(
     requests: Mapping[str, Quantity], device: PublishedDevice, taken: Mapping[str, Exact], taking: Mapping[str, Exact]
 ) -> bool:
-    """Whether a request may have what it wants of a device, beside what others took or are about to take."""
+    """Whether the capacity of a device is enough for a request, besides allocated and picked shares."""
     capacities = device.spec.capacity
     if not capacities:
         return not requests
@@ -74,7 +77,7 @@ def _rounded_up(requested: Quantity, least: Quantity, step: Quantity | None) -> 
 
 
 def _binary(amount: int) -> str:
-    """A whole amount with the largest binary suffix that keeps it whole."""
+    """A whole amount, written with the largest binary suffix that needs no fraction."""
     power = 0
     while amount and amount % 1024 == 0 and power < len(_SUFFIXES) - 1:
         amount //= 1024
@@ -83,7 +86,7 @@ def _binary(amount: int) -> str:
 
 
 def _violates(amount: Amount, policy: api.CapacityRequestPolicy | None) -> bool:
-    """Whether an amount is none that the policy allows. The default is always allowed, if written the same way."""
+    """Whether an amount violates the request policy. The default is allowed, if its text is the same."""
     if policy is None or amount.text == policy.default:
         return False
     allowed = policy.valid_range

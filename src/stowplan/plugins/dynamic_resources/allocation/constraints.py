@@ -1,4 +1,8 @@
-"""What devices of a claim must have in common, or must not."""
+"""Constraints of a claim: matchAttribute and distinctAttribute.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go,
+k8s.io/dynamic-resource-allocation/structured/internal/incubating/constraint.go
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,19 @@ from stowplan.plugins.dynamic_resources.allocation.devices import UNKNOWN, Attri
 
 
 class DeviceConstraint(Protocol):
-    """Fed with devices while they are tried. Each `add` that succeeded is undone by one `remove` of the same."""
+    """Checks devices as the search adds and removes them. Each successful `add` is undone by one `remove`."""
 
     def add(self, request: str, subrequest: str, device: PublishedDevice) -> bool: ...
 
     def remove(self, request: str, subrequest: str) -> None: ...
 
     def fingerprint(self) -> Hashable:
-        """All that decides about devices to come."""
+        """The state that later calls of `add` depend on."""
         ...
 
 
 class _OverRequests:
-    """A constraint on an attribute of the devices of some requests, or of all of them."""
+    """A constraint on an attribute of the devices of some requests, or of all requests."""
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
         self._requests = frozenset(requests)
@@ -35,7 +39,7 @@ class _OverRequests:
 
 
 class MatchAttribute(_OverRequests):
-    """All devices have the same value."""
+    """matchAttribute: all devices have the same value."""
 
     _value: Attribute = UNKNOWN
 
@@ -61,9 +65,9 @@ class MatchAttribute(_OverRequests):
 
 
 class DistinctAttribute(_OverRequests):
-    """Devices of different requests have different values.
+    """distinctAttribute: devices of different requests have different values.
 
-    As upstream has it, one value is remembered for each request, the latest: within a request only neighbours differ.
+    As upstream, only the latest value of each request is kept: within a request only neighbours differ.
     """
 
     def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
@@ -92,7 +96,7 @@ class DistinctAttribute(_OverRequests):
 
 
 def constraint(spec: api.DeviceConstraint) -> DeviceConstraint | None:
-    """The constraint that a claim states; None for one of a kind that is not known."""
+    """The constraint of a claim; None if its kind is unknown."""
     if spec.match_attribute is not None:
         return MatchAttribute(spec.requests, spec.match_attribute)
     if spec.distinct_attribute is not None:

@@ -1,4 +1,4 @@
-"""One published device, with all that is remembered about it while its slice stays as it is."""
+"""Published devices, with results that are kept while their slice does not change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.allocated import DeviceID, PoolID
 
 Attribute: TypeAlias = tuple[str, object]
-"""(kind, value); values of unknown kinds equal nothing, not even themselves."""
+"""(type, value); values of unknown types are equal to no value."""
 
 UNKNOWN: Attribute = ("", None)
 
@@ -19,7 +19,7 @@ _BLOCKING = frozenset(("NoSchedule", "NoExecute"))
 
 
 class Reach:
-    """Which nodes can reach a slice or a device; `error` where its selector cannot be understood."""
+    """The nodes that reach a slice or a device; `error` if its node selector is invalid."""
 
     __slots__ = ("_everywhere", "_name", "_selector", "error")
 
@@ -40,7 +40,7 @@ class Reach:
 
 
 class PublishedDevice:
-    """A device of a slice. Compares by identity."""
+    """A device of a slice. Compared by identity."""
 
     __slots__ = ("_cel", "_verdicts", "blocking", "consumes", "id", "pool_id", "reach", "shared", "slice", "spec")
 
@@ -52,7 +52,7 @@ class PublishedDevice:
         self.shared = bool(spec.allow_multiple_allocations)
         self.blocking = tuple(taint for taint in spec.taints if taint.effect in _BLOCKING)
         self.consumes: dict[str, dict[str, Exact]] = {}
-        """What it draws from the counters of its pool, by counter set."""
+        """The counters of the pool that it consumes, by counter set."""
         for drawn in spec.consumes_counters:
             amounts = self.consumes.setdefault(drawn.counter_set, {})
             for name, counter in drawn.counters.items():
@@ -62,7 +62,7 @@ class PublishedDevice:
         self._verdicts: dict[DeviceSelectorProgram, bool | str] = {}
 
     def verdict(self, selector: DeviceSelectorProgram) -> bool | str:
-        """What a selector says of the device: asked once, since neither changes."""
+        """The result of a selector for the device. Evaluated once: neither changes."""
         known = self._verdicts.get(selector)
         if known is None:
             if self._cel is None:
@@ -71,7 +71,7 @@ class PublishedDevice:
         return known
 
     def attribute(self, name: str) -> Attribute | None:
-        """An attribute by its full name; those of the driver's own domain may be published without it."""
+        """An attribute by its qualified name; the driver's domain may be left out in the slice."""
         found = self.spec.attributes.get(name)
         if found is None:
             domain, slash, bare = name.partition("/")
@@ -103,26 +103,26 @@ class Slice:
 
     @property
     def local_to(self) -> str:
-        """The only node that can see the slice; empty where several may."""
+        """The node of a node-local slice; empty for others."""
         return "" if self.object.spec.shared_counters else self.object.spec.node_name or ""
 
     def relevant_to(self, node: NodeInfo) -> bool | str:
-        """Whether devices or counters of the slice matter to the node, or what is wrong with its selectors."""
+        """Whether devices or counters of the slice are visible to the node, or the error of a node selector."""
         if self.object.spec.shared_counters:
             return True
         if self.reach.stated:
-            return self._told(self.reach, node, f"slice {self.name}")
+            return self._covers(self.reach, node, f"slice {self.name}")
         if not self.object.spec.per_device_node_selection:
             return False
         for device in self.devices:
             assert device.reach is not None
-            found = self._told(device.reach, node, f"device {device.spec.name} in slice {self.name}")
+            found = self._covers(device.reach, node, f"device {device.spec.name} in slice {self.name}")
             if found is not False:
                 return found
         return False
 
     @staticmethod
-    def _told(reach: Reach, node: NodeInfo, what: str) -> bool | str:
+    def _covers(reach: Reach, node: NodeInfo, what: str) -> bool | str:
         if reach.error is None:
             return reach.covers(node)
         return f"failed to perform node selection for {what}: failed to parse node selector: {reach.error}"

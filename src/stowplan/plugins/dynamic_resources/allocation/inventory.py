@@ -1,4 +1,4 @@
-"""All slices of the cluster, and the pools that they form for each node, gathered once per change."""
+"""All ResourceSlices, and the pools of each node, gathered again only after changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stowplan.plugins.dynamic_resources.allocation.pools import NodePools, gathe
 
 
 class Inventory:
-    """Reads the store of slices and keeps up with it."""
+    """Follows the store of slices."""
 
     def __init__(self, store: Store[api.ResourceSlice]) -> None:
         self._store = store
@@ -25,10 +25,10 @@ class Inventory:
         self._pools: dict[str, tuple[Mapping[str, str], NodePools | str]] = {}
         self._users: dict[PoolID, set[str]] = {}
         self.position = 0
-        """Grows when pools of any node may have changed."""
+        """Grows when the pools of a node may have changed."""
 
     def pools(self, node: NodeInfo) -> NodePools | str:
-        """The pools for a node: the same object while they stay the same. The text says what is wrong with them."""
+        """The pools of a node, the same object while they do not change; a text is their error."""
         self.refresh()
         known = self._pools.get(node.name)
         if known is not None and (known[0] is node.labels or (not self._common or known[0] == node.labels)):
@@ -40,7 +40,7 @@ class Inventory:
         return found
 
     def nodes_using(self, pool: PoolID) -> Iterable[str]:
-        """Names of nodes for which the pool was gathered, now or earlier."""
+        """Names of the nodes that the pool was ever gathered for."""
         return self._users.get(pool, ())
 
     def refresh(self) -> None:
@@ -75,7 +75,7 @@ class Inventory:
         self._users = {pool: names for pool, names in self._users.items() if pool in self._by_pool}
 
     def _forget(self, touched: list[Slice]) -> None:
-        """Drop what was gathered for the nodes that changes may concern."""
+        """Drop the pools of the nodes that changes concern."""
         if not all(item.local_to for item in touched):
             self._pools.clear()
             return

@@ -1,4 +1,7 @@
-"""Pools as seen from a node: the slices of one generation, whether they are all there, and whether they make sense."""
+"""The pools of a node: the slices of the newest generation, complete or not, valid or not.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured/internal/incubating/pools_incubating.go
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ CounterSets = dict[str, dict[str, Exact]]
 
 
 class DevicePool:
-    """The part of a pool that a node can use, and the rest of it where its counters matter."""
+    """The devices of a pool that a node reaches, and the others as far as they share counters."""
 
     __slots__ = ("_available", "_position", "counters", "devices", "elsewhere", "id", "incomplete", "invalid")
 
@@ -22,9 +25,9 @@ class DevicePool:
         self.incomplete = False
         self.invalid = False
         self.devices: tuple[PublishedDevice, ...] = ()
-        """In the order in which they are tried."""
+        """In the order of the search."""
         self.elsewhere: tuple[PublishedDevice, ...] = ()
-        """Devices of the pool that the node cannot reach; those that are taken draw on the same counters."""
+        """Devices that the node does not reach; allocated ones consume the same counters."""
         self.counters: CounterSets = {}
         self._available: CounterSets = {}
         self._position = -1
@@ -34,7 +37,7 @@ class DevicePool:
         return f"{self.id[0]}/{self.id[1]}"
 
     def available(self, allocated: AllocatedState) -> CounterSets:
-        """What is left of the counters; may be negative, which is as good as nothing."""
+        """The remaining counters; negative values mean that nothing is left."""
         if self._position != allocated.position:
             left = {name: dict(counters) for name, counters in self.counters.items()}
             for device in (*self.devices, *self.elsewhere):
@@ -47,7 +50,7 @@ class DevicePool:
 
 
 class NodePools:
-    """All pools that matter to a node, in the order in which they are tried."""
+    """All pools of a node, in the order of the search."""
 
     __slots__ = ("candidates", "ids", "pools")
 
@@ -57,11 +60,11 @@ class NodePools:
         self.candidates: list[tuple[PublishedDevice, DevicePool]] = [
             (device, pool) for pool in pools if not pool.incomplete and not pool.invalid for device in pool.devices
         ]
-        """Every device that may be allocated."""
+        """All devices that can be allocated."""
 
 
 def gather(slices: Iterable[Slice], node: NodeInfo, by_pool: Mapping[PoolID, Sequence[Slice]]) -> NodePools | str:
-    """The pools that some slices form for a node; `by_pool` has all slices there are. The text says what is wrong."""
+    """Gather the pools of a node; `by_pool` has all slices. A text is the error."""
     found: dict[PoolID, list[Slice]] = {}
     for item in slices:
         relevant = item.relevant_to(node)
@@ -70,13 +73,13 @@ def gather(slices: Iterable[Slice], node: NodeInfo, by_pool: Mapping[PoolID, Seq
         if relevant:
             _add(found, item)
     pools = [pool for pool_id, members in found.items() if (pool := _pool(pool_id, members, by_pool[pool_id]))]
-    # Devices that need time to get ready are a last resort.
+    # Devices with binding conditions come last.
     pools.sort(key=lambda pool: (any(d.spec.binding_conditions for d in pool.devices), pool.id))
     return NodePools(pools)
 
 
 def _add(found: dict[PoolID, list[Slice]], item: Slice) -> None:
-    """Only the newest generation counts."""
+    """The slices of the newest generation."""
     members = found.setdefault(item.pool_id, [])
     generation = item.object.spec.pool.generation
     if members and generation > members[0].object.spec.pool.generation:
@@ -86,7 +89,7 @@ def _add(found: dict[PoolID, list[Slice]], item: Slice) -> None:
 
 
 def _pool(pool_id: PoolID, members: list[Slice], everything: Sequence[Slice]) -> DevicePool | None:
-    """A pool from the slices that a node sees; None where they are being replaced by newer ones that it does not."""
+    """The pool of the slices that a node sees; None if a newer generation is not visible to the node."""
     generation, expected = members[0].object.spec.pool.generation, members[0].object.spec.pool.resource_slice_count
     pool = DevicePool(pool_id)
     unseen: list[Slice] = []
@@ -120,7 +123,7 @@ def _fill(pool: DevicePool, members: Sequence[Slice], unseen: Sequence[Slice]) -
 
 
 def _consistent(device: PublishedDevice, counters: CounterSets) -> bool:
-    """Whether all counters that a device draws on exist."""
+    """Whether all counters that a device consumes exist."""
     return all(
         name in counters and amounts.keys() <= counters[name].keys() for name, amounts in device.consumes.items()
     )

@@ -1,8 +1,7 @@
-"""Seeing early that a search is in vain, so that hopeless choices are not tried in all their combinations.
+"""Pruning of the search: choices that cannot succeed are not tried in all combinations.
 
-The definition is the plain search; nothing here changes what it finds. Two means: a state that failed once fails again,
-and what is left to fill must be possible at least if constraints, counters and capacity did not matter, which is a
-question of matching.
+The plain search is the definition; pruning does not change its result. Two rules: a state that failed once fails again,
+and the remaining requests must have a matching with devices when constraints, counters and capacity are ignored.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from stowplan.plugins.dynamic_resources.allocation.devices import Attribute, Pub
 from stowplan.plugins.dynamic_resources.allocation.pools import DevicePool
 from stowplan.plugins.dynamic_resources.allocation.requests import AllocationError, RequestedDevices, WantedClaim
 
-PATIENCE = 300
-"""How many steps of plain search are taken before it is worth looking ahead."""
+PRUNING_AFTER_STEPS = 300
+"""Steps of the plain search after which pruning pays."""
 
 
 class DeviceDemand(NamedTuple):
-    """How many devices an alternative takes on a node, and which they must be where it takes all."""
+    """The number of devices of an alternative on a node; all of them for allocationMode All."""
 
     wanted: RequestedDevices
     number: int
@@ -30,7 +29,7 @@ class DeviceDemand(NamedTuple):
 
 
 class Need(NamedTuple):
-    """Devices that one request cannot do without."""
+    """Devices that a request needs."""
 
     claim: int
     request: int
@@ -38,10 +37,10 @@ class Need(NamedTuple):
     number: int
     devices: Sequence[PublishedDevice]
     alike: tuple[str, ...] = ()
-    """Attributes in which all of them must agree."""
+    """Attributes whose values must be equal."""
 
     def usable(self, free: Sequence[PublishedDevice]) -> list[PublishedDevice]:
-        """Those of some devices of which as many as needed agree."""
+        """The devices that have enough others with the same values."""
         if not self.alike:
             return list(free)
         groups: dict[tuple[Attribute | None, ...], list[PublishedDevice]] = {}
@@ -53,7 +52,7 @@ class Need(NamedTuple):
 
 
 class Pruning:
-    """What can be told about the rest of a search from where it stands, always at the beginning of a request."""
+    """Decides at the beginning of a request whether the rest of the search can succeed."""
 
     def __init__(self, picking: AllocationState, needs: Sequence[Need]) -> None:
         self._picking = picking
@@ -61,11 +60,11 @@ class Pruning:
         self._failed: set[Hashable] = set()
 
     def key(self, claim: int, request: int) -> Hashable:
-        """Everything that decides how the search goes on."""
+        """The state that the rest of the search depends on."""
         return claim, request, self._picking.fingerprint(claim)
 
     def is_hopeless(self, key: Hashable, claim: int, request: int) -> bool:
-        """Whether there is no point in going on. False does not mean that there is."""
+        """Whether the rest of the search certainly fails."""
         if key in self._failed:
             return True
         if self._can_match([need for need in self._needs if (need.claim, need.request) >= (claim, request)]):
@@ -77,7 +76,7 @@ class Pruning:
         self._failed.add(key)
 
     def _can_match(self, needs: Sequence[Need]) -> bool:
-        """Whether all needs could be met side by side, each device serving one of them unless it may serve many."""
+        """Whether a matching of needs and devices exists; a shareable device may serve several needs."""
         edges: list[list[PublishedDevice]] = []
         for need in needs:
             free = need.usable([d for d in need.devices if not self._picking.in_use(need.claim, need.wanted, d)])
@@ -97,7 +96,7 @@ class Pruning:
 def _augment(
     number: int, edges: list[list[PublishedDevice]], serving: dict[PublishedDevice, int], seen: set[PublishedDevice]
 ) -> bool:
-    """Find a device for a need, moving other needs to other devices if it must be."""
+    """Find a device for a need, moving other needs along an augmenting path."""
     for device in edges[number]:
         if device in seen:
             continue
@@ -109,17 +108,17 @@ def _augment(
     return False
 
 
-def outlook(
+def pruning_of(
     claims: Sequence[WantedClaim],
     demands: Sequence[Sequence[Sequence[DeviceDemand]]],
     candidates: Sequence[tuple[PublishedDevice, DevicePool]],
     node: NodeInfo,
     picking: AllocationState,
 ) -> Pruning:
-    """An outlook for a search; `demands` are those of the alternatives of each request of each claim.
+    """The pruning of a search; `demands` are those of the alternatives of each request of each claim.
 
-    Where a selector fails for some device, or all devices are asked for under a constraint, the plain search might come
-    to an error that must be told: what has to be filled from there on is left out of account.
+    Where a selector fails for a device, or a request for all devices has a constraint, the plain search might return
+    an error. The requests from there on are not pruned.
     """
     needs: list[Need] = []
     try:
@@ -129,7 +128,7 @@ def outlook(
                 if constrained and any(demand.wanted.takes_all for demand in alternatives):
                     return Pruning(picking, needs)
                 found = [_need(claim, request, demand, candidates, node, picking) for demand in alternatives]
-                # Of several alternatives one is taken, nobody knows which.
+                # Which alternative is taken is unknown.
                 devices = dict.fromkeys(device for need in found for device in need.devices)
                 least = min(need.number for need in found)
                 alike = () if len(found) > 1 else _alike(claims[claim].claim, found[0].wanted)
@@ -140,7 +139,7 @@ def outlook(
 
 
 def _alike(claim: api.ResourceClaim, wanted: RequestedDevices) -> tuple[str, ...]:
-    """The attributes in which constraints want the devices of a request to agree."""
+    """The attributes that matchAttribute constraints name for a request."""
     return tuple(
         constraint.match_attribute
         for constraint in claim.spec.devices.constraints
@@ -159,7 +158,7 @@ def _need(
 ) -> Need:
     wanted = demand.wanted
     if wanted.takes_all:
-        # All devices are at least one.
+        # allocationMode All needs at least one device.
         number, devices = max(demand.number, 1), [device for device, _ in demand.every]
     else:
         number, devices = demand.number, [device for device, _ in candidates if wanted.selects(device, node)]

@@ -1,4 +1,4 @@
-"""Claims made ready for the search: what follows from a claim and its device classes alone."""
+"""Claims prepared for the search, from the claim and its device classes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice
 
 MAX_DEVICES = 32
-"""How many devices one claim may have."""
+"""Devices of one claim (AllocationResultsMaxSize)."""
 
 ALL = "All"
 EXACT_COUNT = "ExactCount"
 
 
 class AllocationError(Exception):
-    """The search must stop, on this node and all others; internal, the allocator answers with a Failure."""
+    """An error that ends the search on all nodes. The allocator returns an AllocationFailure."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,15 +29,15 @@ class RequestedDevices:
 
     name: str
     parent: str
-    """The request that this is an alternative of; empty for a request."""
+    """The request that this is an alternative of; empty for an exact request."""
     device_class: api.DeviceClass
     spec: api.ExactDeviceRequest | api.DeviceSubRequest
     admin: bool
     selectors: tuple[tuple[str, int, DeviceSelectorProgram], ...]
-    """(whose they are, number there, selector)."""
+    """(owner, number, selector)."""
     capacity: Mapping[str, Quantity]
     rank: int
-    """Its place among the alternatives."""
+    """The position among the alternatives."""
 
     @property
     def full_name(self) -> str:
@@ -77,7 +77,7 @@ class RequestedDevices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WantedClaim:
-    """A claim: for each of its requests the alternatives, of which an exact request has one."""
+    """A claim with the alternatives of each request; an exact request has one."""
 
     claim: api.ResourceClaim
     key: str
@@ -85,7 +85,7 @@ class WantedClaim:
 
 
 def prepare(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) -> WantedClaim:
-    """Raises AllocationError where the claim asks for what cannot be understood."""
+    """Raises AllocationError if the claim is invalid."""
     key = f"{claim.metadata.namespace}/{claim.metadata.name}"
     for number, constraint in enumerate(claim.spec.devices.constraints):
         if constraint.match_attribute is None and constraint.distinct_attribute is None:

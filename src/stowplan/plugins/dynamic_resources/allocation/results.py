@@ -1,4 +1,4 @@
-"""What was found, in the words of the API."""
+"""AllocationResults of the API, from the devices that the search found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stowplan.plugins.dynamic_resources.allocation.requests import AllocationErr
 def allocation(
     claim: WantedClaim, picked: Sequence[Picked], chosen: Mapping[int, int], node_name: str
 ) -> api.AllocationResult:
-    """The allocation of a claim. Shares get ids of their own, so each call describes another allocation."""
+    """The allocation of a claim. Shares get new ids, so each call returns a different allocation."""
     taken = [alternatives[chosen.get(number, 0)] for number, alternatives in enumerate(claim.requests)]
     return api.AllocationResult(
         devices=api.DeviceAllocationResult(
@@ -42,7 +42,7 @@ def _result(item: Picked) -> api.DeviceRequestAllocationResult:
 
 
 def _class_config(taken: Sequence[RequestedDevices]) -> list[api.DeviceAllocationConfiguration]:
-    """The settings of each class once, with all the requests that got devices of it."""
+    """The configuration of each class once, with its requests."""
     requests: dict[str, list[str]] = {}
     classes: dict[str, api.DeviceClass] = {}
     for wanted in taken:
@@ -59,7 +59,7 @@ def _class_config(taken: Sequence[RequestedDevices]) -> list[api.DeviceAllocatio
 def _claim_config(
     claim: api.ResourceClaim, taken: Sequence[RequestedDevices]
 ) -> list[api.DeviceAllocationConfiguration]:
-    """The settings of a claim that concern what was allocated, once for each request that they name."""
+    """The configuration of a claim for allocated requests, once per request."""
     out: list[api.DeviceAllocationConfiguration] = []
     for config in claim.spec.devices.config:
         named = [wanted for wanted in taken if {wanted.base, wanted.full_name} & set(config.requests)]
@@ -69,7 +69,7 @@ def _claim_config(
 
 
 def _node_selector(claim: api.ResourceClaim, picked: Sequence[Picked], node_name: str) -> api.NodeSelector | None:
-    """The nodes from which all devices can be reached; None for all nodes."""
+    """The node selector of the allocation; None for all nodes."""
     fields: list[api.NodeSelectorRequirement] = []
     expressions: list[api.NodeSelectorRequirement] = []
     for item in picked:
@@ -92,7 +92,7 @@ def _node_selector(claim: api.ResourceClaim, picked: Sequence[Picked], node_name
 
 
 def _extend(to: list[api.NodeSelectorRequirement], more: Sequence[api.NodeSelectorRequirement]) -> None:
-    """Add requirements that are not there yet; the order of values does not matter."""
+    """Add missing requirements; the order of values is ignored."""
     for new in more:
         if not any((new.key, new.operator, set(new.values)) == (o.key, o.operator, set(o.values)) for o in to):
             to.append(new)

@@ -1,7 +1,9 @@
-"""The search for devices on one node: first fit, depth first, in an order that decides which devices are found.
+"""The search for devices on one node: depth first, first fit. Its order decides which devices are found.
 
-Claims, their requests and the devices of each request are taken in turn; every device is tried at every place until
-all places are filled. Within one request devices are only tried in ascending order, so that each set is tried once.
+Claims, their requests and the devices of each request are filled in order. Within a request devices are tried in
+ascending order only, so that each set is tried once.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedSta
 from stowplan.plugins.dynamic_resources.allocation.allocation_state import AllocationState
 from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice
 from stowplan.plugins.dynamic_resources.allocation.pools import DevicePool, NodePools
-from stowplan.plugins.dynamic_resources.allocation.pruning import PATIENCE, DeviceDemand, Pruning, outlook
+from stowplan.plugins.dynamic_resources.allocation.pruning import PRUNING_AFTER_STEPS, DeviceDemand, Pruning, pruning_of
 from stowplan.plugins.dynamic_resources.allocation.requests import (
     MAX_DEVICES,
     AllocationError,
@@ -29,19 +31,19 @@ _CALLERS = 500
 
 
 class SearchTimeoutError(Exception):
-    """The search took longer than it may."""
+    """The search exceeded its time limit."""
 
 
 class _TooManyError(Exception):
-    """No solution from here on, since the claim would have too many devices."""
+    """The claim would have too many devices."""
 
 
-class _OutOfPatienceError(Exception):
-    """The search takes long enough for an outlook to pay; it starts over with one."""
+class _PruneError(Exception):
+    """The search took PRUNING_AFTER_STEPS steps; it starts over with pruning."""
 
 
 class _Place(NamedTuple):
-    """Where the search stands: which device of which alternative of which request of which claim comes next."""
+    """The position of the search: claim, request, alternative and device."""
 
     claim: int = 0
     request: int = 0
@@ -66,16 +68,16 @@ class Search:
         self._deadline = deadline
         self._picking = AllocationState(claims, allocated)
         self.picked = self._picking.picked
-        """For each claim, what was found."""
+        """The picked devices of each claim."""
         self.chosen: dict[tuple[int, int], int] = {}
-        """Which alternative was taken, by claim and request; the first where nothing is noted."""
+        """The chosen alternative by (claim, request); the first if missing."""
         self._demands: list[list[list[DeviceDemand]]] = []
         self._forgetful = [any(c.distinct_attribute for c in w.claim.spec.devices.constraints) for w in claims]
         self._steps = 0
-        self._outlook: Pruning | None = None
+        self._pruning: Pruning | None = None
 
     def run(self) -> bool:
-        """Whether devices were found for everything. Raises AllocationError and SearchTimeoutError."""
+        """Whether devices were found for all claims. Raises AllocationError and SearchTimeoutError."""
         for claim in self._claims:
             self._demands.append([[self._demand(claim, w) for w in alternatives] for alternatives in claim.requests])
             least = sum(min(demand.number for demand in demands) for demands in self._demands[-1])
@@ -85,13 +87,13 @@ class Search:
         self._make_room()
         try:
             return self._fill(_Place(), False, 0)
-        except _OutOfPatienceError:
+        except _PruneError:
             candidates = self._pools.candidates
-            self._outlook = outlook(self._claims, self._demands, candidates, self._node, self._picking)
+            self._pruning = pruning_of(self._claims, self._demands, candidates, self._node, self._picking)
             return self._fill(_Place(), False, 0)
 
     def _make_room(self) -> None:
-        """Let the search go as deep as it may have to: a few frames for each device."""
+        """Raise the recursion limit: the search takes a few frames per device."""
         places = sum(MAX_DEVICES + len(requests) for requests in self._demands)
         if (deepest := _FRAMES * places + _CALLERS) > sys.getrecursionlimit():
             sys.setrecursionlimit(deepest)
@@ -121,29 +123,29 @@ class Search:
         return DeviceDemand(wanted, len(every), every)
 
     def _fill(self, place: _Place, within_alternative: bool, start: int) -> bool:
-        """Fill all places from this one on; `start` is the first device that may be tried."""
+        """Fill all places from this one on; `start` is the first device to try."""
         self._check_time()
         if place.claim >= len(self._claims):
             return True
         self._steps += 1
-        if self._steps == PATIENCE:
-            raise _OutOfPatienceError
+        if self._steps == PRUNING_AFTER_STEPS:
+            raise _PruneError
         requests = self._demands[place.claim]
         if place.request >= len(requests):
             try:
                 return self._fill(_Place(place.claim + 1), False, 0)
             except _TooManyError:
-                # Other devices for this claim may leave the next one an alternative that takes fewer.
+                # With other devices for this claim, the next one may find an alternative with fewer devices.
                 return False
         if place.device == 0 and not within_alternative:
             return self._begin_request(place)
         return self._fill_request(place, within_alternative, start)
 
     def _begin_request(self, place: _Place) -> bool:
-        """Fill everything from the beginning of a request, unless that was found to be in vain."""
+        """Fill from the beginning of a request, unless pruning shows that it fails."""
         alternatives = len(self._demands[place.claim][place.request])
         branching = bool(self._demands[place.claim][place.request][0].wanted.parent)
-        ahead = self._outlook if self._may_skip(place.claim) else None
+        ahead = self._pruning if self._may_skip(place.claim) else None
         key = None if ahead is None else ahead.key(place.claim, place.request)
         if ahead is not None and ahead.is_hopeless(key, place.claim, place.request):
             return False
@@ -202,7 +204,7 @@ class Search:
             device, pool = candidates[position]
             if picking.in_use(place.claim, wanted, device) or not self._selects(wanted, device):
                 continue
-            # Asked before constraints hear of the device, since some of them do not forget it without a trace.
+            # Checked before constraints see the device: `remove` does not restore the state of some constraints.
             if not picking.has_capacity(wanted, device):
                 continue
             undo = picking.pick(place.claim, wanted, device, pool)
@@ -219,14 +221,14 @@ class Search:
         return False
 
     def _may_skip(self, claim: int) -> bool:
-        """Whether choices that fail may be left out. Trying and dropping them makes some constraints forget devices,
-        and what they allow then is what upstream allows."""
+        """Whether choices that fail may be skipped. Where trying them changes the state of a constraint, upstream's
+        result depends on the trial."""
         return not self._picking.picked[claim] or not self._forgetful[claim]
 
     def _enough(self, place: _Place, demand: DeviceDemand, start: int) -> bool:
-        """Whether there are as many devices left to try as are needed: without them every choice fails in the end.
+        """Whether enough devices are left to try.
 
-        A device about which a selector fails counts, so that the search comes to it and tells.
+        A device whose selector fails counts, so that the search reaches it and reports the error.
         """
         missing = demand.number - place.device
         wanted = demand.wanted
