@@ -9,7 +9,7 @@ May import: `engine`, `extender`, `cluster`, `runtime`, `plugins`, `queue`, `cac
 `api`. Only `cli` imports this room.
 """
 
-from stowplan.bench.calibration import calibrate
+from stowplan.bench.machine import calibrate
 from stowplan.bench.result import Result
 from stowplan.bench.runner import Runner
 from stowplan.bench.scenario import NAMES, Scenario, load_scenario

@@ -6,8 +6,7 @@ from random import Random
 from time import perf_counter_ns, process_time_ns, time
 
 from stowplan import api, config
-from stowplan.bench.nodes import nodes
-from stowplan.bench.pods import pods
+from stowplan.bench.object_series import nodes, pods
 from stowplan.bench.scenario import Scenario
 from stowplan.engine import Engine
 from stowplan.framework import Bind

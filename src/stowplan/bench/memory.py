@@ -1,4 +1,4 @@
-"""How much memory the process takes."""
+"""Memory of a process with a loaded cluster."""
 
 import gc
 import os
@@ -10,17 +10,16 @@ from pathlib import Path
 from time import perf_counter_ns, process_time_ns
 from typing import NamedTuple
 
-from stowplan.bench.nodes import node_name
-from stowplan.bench.pods import RUNNING, pods
+from stowplan.bench.object_series import RUNNING, node_name, pods
 from stowplan.bench.scenario import Scenario
-from stowplan.bench.scenario_cluster import build_stage
+from stowplan.bench.scenario_cluster import build_scenario_cluster
 
 _STATM = Path("/proc/self/statm")
 _MIB = 1024 * 1024
 
 
 class Load(NamedTuple):
-    """What taking pods in cost: nanoseconds by pod, CPU nanoseconds in all, and the memory at the end."""
+    """Cost of adding pods: nanoseconds per pod, total CPU nanoseconds, and resident memory at the end."""
 
     latencies: list[int]
     cpu: int
@@ -28,7 +27,7 @@ class Load(NamedTuple):
 
 
 def rss_mib() -> float:
-    """Resident memory of this process now; its peak, where the system does not tell."""
+    """Resident memory of this process now; its peak where /proc is missing."""
     if _STATM.exists():
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / _MIB
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -37,12 +36,12 @@ def rss_mib() -> float:
 
 def load(scenario: Scenario, count: int, pod_count: int, seed: int) -> Load:
     """Fill a cluster with nodes and running pods."""
-    stage = build_stage(scenario, count, seed)
+    scenario_cluster = build_scenario_cluster(scenario, count, seed)
     latencies = []
     cpu = 0
     for source in pods(scenario.incoming, pod_count, RUNNING, lambda number: node_name(number % count)):
         start, begin = process_time_ns(), perf_counter_ns()
-        stage.cluster.add_pod(stage.cluster.pod(source))
+        scenario_cluster.cluster.add_pod(scenario_cluster.cluster.pod(source))
         latencies.append(perf_counter_ns() - begin)
         cpu += process_time_ns() - start
     gc.collect()
@@ -50,6 +49,6 @@ def load(scenario: Scenario, count: int, pod_count: int, seed: int) -> Load:
 
 
 def load_apart(scenario: Scenario, count: int, pod_count: int, seed: int) -> Load:
-    """The same in a new process, where nothing else has taken memory."""
+    """`load` in a new process, so that other scenarios do not count."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(load, scenario, count, pod_count, seed).result()

@@ -7,12 +7,12 @@ from statistics import fmean
 import numpy as np
 from msgspec.structs import replace
 
-from stowplan.bench.calibration import calibrate
 from stowplan.bench.loop import LoopTrial
+from stowplan.bench.machine import calibrate
 from stowplan.bench.memory import load_apart, rss_mib
 from stowplan.bench.result import Result
 from stowplan.bench.scenario import Scenario
-from stowplan.bench.scenario_cluster import ScenarioCluster, build_stage
+from stowplan.bench.scenario_cluster import ScenarioCluster, build_scenario_cluster
 from stowplan.bench.trial import CHECKS, Trial
 
 _TURN = 1000
@@ -32,7 +32,7 @@ class Runner:
         seed: int = 0,
         progress: Progress = lambda message: None,
         calibrate: Callable[[], float] = calibrate,
-        build_stage: Callable[[Scenario, int, int], ScenarioCluster] = build_stage,
+        build_scenario_cluster: Callable[[Scenario, int, int], ScenarioCluster] = build_scenario_cluster,
     ) -> None:
         self.disagreements: list[str] = []
         self._nodes = nodes
@@ -40,7 +40,7 @@ class Runner:
         self._seed = seed
         self._progress = progress
         self._calibrate = calibrate
-        self._build_stage = build_stage
+        self._build_scenario_cluster = build_scenario_cluster
 
     def run(self, scenario: Scenario) -> list[Result]:
         """A result for each size of cluster that the scenario has."""
@@ -115,7 +115,7 @@ class Runner:
 
     def _trial(self, scenario: Scenario, size: int, count: int, checks: int) -> Trial:
         self._progress(f"{scenario.name}: setting up {size:,} nodes")
-        return Trial(scenario, self._build_stage(scenario, size, self._seed), count, self._seed, checks)
+        return Trial(scenario, self._build_scenario_cluster(scenario, size, self._seed), count, self._seed, checks)
 
     def _memory(self, scenario: Scenario, size: int) -> Result:
         count = self._pods or scenario.pods

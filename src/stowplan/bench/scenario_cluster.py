@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 from stowplan import api, config
 from stowplan.api import codec
-from stowplan.bench.nodes import node_name, nodes
-from stowplan.bench.pods import RUNNING, pods
+from stowplan.bench.object_series import RUNNING, node_name, nodes, pods
 from stowplan.bench.scenario import Scenario
 from stowplan.cache import Cluster
 from stowplan.framework import Pod
@@ -86,7 +85,7 @@ def fill_cluster(cluster: Cluster, scenario: Scenario, count: int, seed: int) ->
             cluster.add_pod(cluster.pod(pod))
 
 
-def build_stage(scenario: Scenario, count: int, seed: int) -> ScenarioCluster:
+def build_scenario_cluster(scenario: Scenario, count: int, seed: int) -> ScenarioCluster:
     """The scenario's cluster with so many nodes, and a real profile."""
     cluster, nominator, random = Cluster(), Nominator(), Random(seed)
     fill_cluster(cluster, scenario, count, seed)

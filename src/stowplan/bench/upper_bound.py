@@ -24,7 +24,7 @@ class PodKey(NamedTuple):
     uid: str
 
 
-class UpperBoundClient(NamedTuple):
+class UpperBound(NamedTuple):
     """What it took to bind all pods, and to have all their events written."""
 
     pods: int
@@ -41,9 +41,9 @@ class UpperBoundClient(NamedTuple):
         return self.cpu_seconds / self.pods * 1e6
 
 
-async def measure_ceiling(
+async def measure_upper_bound(
     connection: Connection, pods: Sequence[PodKey], node_names: Sequence[str], connections: int = MAX_CONNECTIONS
-) -> UpperBoundClient:
+) -> UpperBound:
     """Bind pods to nodes round robin, an event each. Raises ClusterError if the server refuses any of it."""
     run = _Run(Writer(connection, connections=connections), len(pods))
     wall, cpu = time.perf_counter(), time.process_time()
@@ -51,7 +51,7 @@ async def measure_ceiling(
         run.writer.submit(_Binding(run, pod, node_name))
     try:
         await run.done
-        return UpperBoundClient(len(pods), time.perf_counter() - wall, time.process_time() - cpu)
+        return UpperBound(len(pods), time.perf_counter() - wall, time.process_time() - cpu)
     finally:
         await run.writer.drain(0)
 

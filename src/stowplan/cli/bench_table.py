@@ -9,7 +9,7 @@ OURS = "stowplan"
 
 
 def table(headings: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]], reports: Sequence[Any]) -> list[str]:
-    """Reports in aligned columns, one line per contestant, followed by the comparison with each bar."""
+    """Reports in aligned columns, one line per extender, followed by the comparison with each bar."""
     rows = [headings]
     for report in reports:
         first = (report.scenario, f"{report.nodes:,}", f"{report.pods:,}")
@@ -20,6 +20,6 @@ def table(headings: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]], re
 
 
 def _verdicts(report: Any) -> Iterable[str]:
-    for verdict in report.verdicts:
+    for verdict in report.comparisons:
         met = "met" if verdict.met else "MISSED"
         yield f"{report.scenario}: {verdict.bar}: {verdict.measured:.3f}, {met}"

@@ -40,8 +40,8 @@ class FakeDecider:
                 return FakeDecision(info.name)
         if not self.evicts:
             return FakeDecision()
-        unlucky = self.random.choice(list(self.cluster.nodes))
-        return FakeDecision("", FakeProposal(unlucky.name, (next(iter(unlucky.pods.values())),)))
+        unrandom_statey = self.random.choice(list(self.cluster.nodes))
+        return FakeDecision("", FakeProposal(unrandom_statey.name, (next(iter(unrandom_statey.pods.values())),)))
 
     def decide_afresh(self, pod: Pod) -> FakeDecision:
         self.fresh += 1
@@ -56,7 +56,7 @@ def running(per_node: int) -> Running:
     return Running(per_node=per_node, pod={"spec": {"nodeName": "$node"}})
 
 
-def fake_stage(
+def fake_cluster(
     scenario: Scenario, count: int = 5, seed: int = 0, *, room: int = 110, evicts: bool = False
 ) -> tuple[ScenarioCluster, FakeDecider]:
     cluster = Cluster()
@@ -65,4 +65,4 @@ def fake_stage(
     return ScenarioCluster(cluster, Nominator(), decider, decider.random), decider
 
 
-__all__ = ["FakeDecider", "FakeDecision", "FakeProposal", "PodSeries", "fake_stage", "running", "scenario"]
+__all__ = ["FakeDecider", "FakeDecision", "FakeProposal", "PodSeries", "fake_cluster", "running", "scenario"]

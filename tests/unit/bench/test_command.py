@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
-from tests.unit.bench.fakes import FakeDecision, fake_stage, scenario
+from tests.unit.bench.fakes import FakeDecision, fake_cluster, scenario
 from tests.unit.bench.test_result import CONTRACT, RESULT
 
 from stowplan.bench import NAMES, Runner, Scenario
@@ -18,12 +18,12 @@ def run(monkeypatch: pytest.MonkeyPatch, *args: str, lie: str = "") -> Result:
     """Run the command on small scenarios and fake profiles; one named as `lie` decides otherwise without caches."""
 
     def build(given: Scenario, count: int, seed: int) -> ScenarioCluster:
-        stage, decider = fake_stage(given, count, seed)
+        made, decider = fake_cluster(given, count, seed)
         if given.name == lie:
             decider.lies = lambda decision: FakeDecision("node-4")
-        return stage
+        return made
 
-    monkeypatch.setattr(module, "Runner", partial(Runner, calibrate=lambda: 0.5, build_stage=build))
+    monkeypatch.setattr(module, "Runner", partial(Runner, calibrate=lambda: 0.5, build_scenario_cluster=build))
     monkeypatch.setattr(module, "load_scenario", partial(scenario, pods=20, floor=100.0))
     return CliRunner().invoke(bench, ["decisions", *args])
 
@@ -71,7 +71,7 @@ def test_a_disagreement_fails_the_command_after_all_results(monkeypatch: pytest.
     assert "stowplan: basic: pod default/pod-0: node-0 with caches, node-4 without\n" in outcome.stderr
     assert "stowplan: spread" not in outcome.stderr
     assert outcome.stderr.count("with caches") == 10
-    assert outcome.stderr.endswith("stowplan: decisions that are not the same without caches: 20\n")
+    assert outcome.stderr.endswith("stowplan: decisions that differ without caches: 20\n")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_the_table_is_aligned() -> None:
     [
         ({"max_rss_mib": 250.0}, "basic: 100 MiB, limit 250"),
         ({"cost_ratio": 1.256, "max_cost_ratio": 2.0}, "basic: 5,000 nodes cost 1.26 times as much, limit 2.0"),
-        ({"unplaced": 1234}, "basic: 1,234 pods found no node"),
+        ({"unplaced": 1234}, "basic: 1,234 pods were not placed"),
     ],
 )
 def test_notes_stand_below_the_table(changes: dict[str, Any], note: str) -> None:

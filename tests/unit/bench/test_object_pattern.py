@@ -17,14 +17,14 @@ from stowplan.bench.object_pattern import ObjectPattern, Range, overlay
 )
 def test_values_are_taken_in_turn(kind: int, expected: dict[str, Any]) -> None:
     pattern = {"cpu": "${cpu}m", "zones": "$zones", "name": "app-$kind"}
-    stencil = ObjectPattern(pattern, {"cpu": Range(10, 3, 5), "zones": [["a"], ["a", "b"]]})
-    assert stencil.kind(kind) == expected
+    pattern = ObjectPattern(pattern, {"cpu": Range(10, 3, 5), "zones": [["a"], ["a", "b"]]})
+    assert pattern.kind(kind) == expected
 
 
 def test_objects_of_a_kind_differ_in_number_suffix_and_node() -> None:
-    stencil = ObjectPattern({"a": "p-$number", "b": "x$suffix", "c": "$node", "d": ["$v"], "e": 1}, {"v": [7]})
-    assert json.loads(stencil.stamp(0, 300, "n1")) == {"a": "p-300", "b": "x00012c", "c": "n1", "d": [7], "e": 1}
-    assert json.loads(stencil.stamp(0, 301)) == {"a": "p-301", "b": "x00012d", "c": "", "d": [7], "e": 1}
+    pattern = ObjectPattern({"a": "p-$number", "b": "x$suffix", "c": "$node", "d": ["$v"], "e": 1}, {"v": [7]})
+    assert json.loads(pattern.stamp(0, 300, "n1")) == {"a": "p-300", "b": "x00012c", "c": "n1", "d": [7], "e": 1}
+    assert json.loads(pattern.stamp(0, 301)) == {"a": "p-301", "b": "x00012d", "c": "", "d": [7], "e": 1}
 
 
 def test_a_blank_that_nobody_fills_is_an_error() -> None:

@@ -1,8 +1,9 @@
 import json
+from typing import NamedTuple
 
 import msgspec
 
-from stowplan.bench.result import Result
+from stowplan.bench.result import Comparison, Result, encode, ratios_of
 
 CONTRACT = {
     "scenario": "basic",
@@ -38,3 +39,25 @@ def test_a_scenario_without_a_floor_has_it_as_null() -> None:
 def test_what_applies_to_some_scenarios_only_is_there_when_it_applies() -> None:
     extra = {"max_rss_mib": 250.0, "cost_ratio": 1.2, "max_cost_ratio": 2.0}
     assert json.loads(msgspec.structs.replace(RESULT, **extra).to_json()) == CONTRACT | extra
+
+
+class Figures(NamedTuple):
+    rate: float
+    cpu: float
+
+
+def test_ratios_are_ours_divided_by_theirs() -> None:
+    peers = {"a": Figures(5.0, 2.0), "b": Figures(0.0, 1.0)}
+    ratios = ratios_of(Figures(10.0, 1.0), peers, ("rate", "cpu"))
+    assert ratios["a"] == {"rate": 2.0, "cpu": 0.5}
+    assert ratios["b"]["rate"] > 1e6, "nobody divides by zero"
+
+
+def test_a_line_has_three_decimals() -> None:
+    line = encode({"a": [1.23456], "b": {"c": 2.0004}, "d": [Comparison(bar="x", measured=0.12345, met=True)], "e": 7})
+    assert json.loads(line) == {
+        "a": [1.235],
+        "b": {"c": 2.0},
+        "d": [{"bar": "x", "measured": 0.123, "met": True}],
+        "e": 7,
+    }

@@ -2,7 +2,7 @@ import gc
 from collections.abc import Callable
 
 import pytest
-from tests.unit.bench.fakes import FakeDecision, fake_stage, scenario
+from tests.unit.bench.fakes import FakeDecision, fake_cluster, scenario
 
 from stowplan.bench import runner as module
 from stowplan.bench.memory import Load
@@ -12,11 +12,11 @@ from stowplan.bench.scenario_cluster import ScenarioCluster
 
 
 def build(given: Scenario, count: int, seed: int) -> ScenarioCluster:
-    return fake_stage(given, count, seed)[0]
+    return fake_cluster(given, count, seed)[0]
 
 
 def quick(**options: object) -> Runner:
-    return Runner(calibrate=lambda: 0.5, build_stage=build, **options)  # type: ignore[arg-type]
+    return Runner(calibrate=lambda: 0.5, build_scenario_cluster=build, **options)  # type: ignore[arg-type]
 
 
 def test_a_result_says_what_was_measured() -> None:
@@ -34,7 +34,7 @@ def test_a_result_says_what_was_measured() -> None:
 
 def test_calibration_is_the_mean_of_before_and_after() -> None:
     times = iter([1.0, 3.0])
-    (result,) = Runner(calibrate=lambda: next(times), build_stage=build).run(scenario())
+    (result,) = Runner(calibrate=lambda: next(times), build_scenario_cluster=build).run(scenario())
     assert result.calibration_s == 2.0
 
 
@@ -72,11 +72,11 @@ def test_memory_is_that_of_the_other_process(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_disagreements_are_collected() -> None:
     def lying(given: Scenario, count: int, seed: int) -> ScenarioCluster:
-        stage, decider = fake_stage(given, count, seed)
+        stage, decider = fake_cluster(given, count, seed)
         decider.lies = lambda decision: FakeDecision()
         return stage
 
-    runner = Runner(calibrate=lambda: 1.0, build_stage=lying)
+    runner = Runner(calibrate=lambda: 1.0, build_scenario_cluster=lying)
     (result,) = runner.run(scenario(pods=4))
     assert (result.checked, result.agreed) == (4, 0)
     assert len(runner.disagreements) == 4
@@ -96,8 +96,8 @@ def test_progress_tells_what_is_going_on() -> None:
 
 def test_two_runs_with_one_seed_must_agree() -> None:
     """The stage of the check decides otherwise than the one that was measured."""
-    stages = iter((fake_stage(scenario(), 5, 0)[0], fake_stage(scenario(), 5, 0, room=3)[0]))
-    runner = Runner(calibrate=lambda: 0.5, build_stage=lambda *_: next(stages))
+    stages = iter((fake_cluster(scenario(), 5, 0)[0], fake_cluster(scenario(), 5, 0, room=3)[0]))
+    runner = Runner(calibrate=lambda: 0.5, build_scenario_cluster=lambda *_: next(stages))
     runner.run(scenario())
     assert any("differ between two runs" in text for text in runner.disagreements)
 

@@ -6,7 +6,7 @@ import pytest
 
 from stowplan.api import KINDS, DecodeError, codec
 from stowplan.bench import scenario as module
-from stowplan.bench.pods import pods
+from stowplan.bench.object_series import pods
 from stowplan.bench.scenario import NAMES, Scenario, load_scenario
 from stowplan.errors import InputError
 

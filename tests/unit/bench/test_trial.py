@@ -1,16 +1,16 @@
 import pytest
-from tests.unit.bench.fakes import FakeDecision, FakeProposal, PodSeries, fake_stage, running, scenario
+from tests.unit.bench.fakes import FakeDecision, FakeProposal, PodSeries, fake_cluster, running, scenario
 
 from stowplan.bench.trial import Trial
 
 
 def test_pods_are_decided_and_timed_one_by_one() -> None:
-    stage, decider = fake_stage(scenario())
-    trial = Trial(scenario(), stage, 30, seed=0, checks=10)
+    made, decider = fake_cluster(scenario())
+    trial = Trial(scenario(), made, 30, seed=0, checks=10)
     trial.advance(12)
     assert len(trial.latencies) == 12
     trial.advance(100)
-    assert len(trial.latencies) == len(stage.cluster.pods) == 30
+    assert len(trial.latencies) == len(made.cluster.pods) == 30
     assert min(trial.latencies) > 0
     assert trial.cpu > 0
     assert trial.checked == decider.fresh == 10
@@ -19,18 +19,18 @@ def test_pods_are_decided_and_timed_one_by_one() -> None:
 
 def test_warm_pods_are_placed_but_neither_timed_nor_checked() -> None:
     given = scenario(warm=7, incoming=PodSeries(templates=7))
-    stage, decider = fake_stage(given)
-    trial = Trial(given, stage, 14, seed=0)
-    assert len(stage.cluster.pods) == 7
+    made, decider = fake_cluster(given)
+    trial = Trial(given, made, 14, seed=0)
+    assert len(made.cluster.pods) == 7
     assert decider.fresh == 0
     trial.advance(14)
     assert len(trial.latencies) == 14
-    assert len(stage.cluster.pods) == 21
+    assert len(made.cluster.pods) == 21
 
 
 def test_pods_without_a_node_are_counted() -> None:
-    stage, _ = fake_stage(scenario(), 2, room=3)
-    trial = Trial(scenario(), stage, 10, seed=0)
+    made, _ = fake_cluster(scenario(), 2, room=3)
+    trial = Trial(scenario(), made, 10, seed=0)
     trial.advance(10)
     assert trial.unplaced == 4
 
@@ -38,11 +38,11 @@ def test_pods_without_a_node_are_counted() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_is_checked_follows_from_the_seed(seed: int) -> None:
     def checked(seed: int) -> list[str]:
-        stage, decider = fake_stage(scenario())
+        made, decider = fake_cluster(scenario())
         names: list[str] = []
         afresh = decider.decide_afresh
         decider.decide_afresh = lambda pod: names.append(pod.name) or afresh(pod)  # type: ignore[method-assign, func-returns-value]
-        Trial(scenario(), stage, 30, seed=seed, checks=5).advance(30)
+        Trial(scenario(), made, 30, seed=seed, checks=5).advance(30)
         return names
 
     assert len(checked(seed)) == 5
@@ -58,7 +58,7 @@ def test_time_spent_on_checks_does_not_count(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr("stowplan.bench.trial.perf_counter_ns", clock)
     monkeypatch.setattr("stowplan.bench.trial.process_time_ns", clock)
-    stage, decider = fake_stage(scenario())
+    made, decider = fake_cluster(scenario())
     decide = decider.decide
 
     def slow(cost: int) -> object:
@@ -71,29 +71,29 @@ def test_time_spent_on_checks_does_not_count(monkeypatch: pytest.MonkeyPatch) ->
 
     decider.decide = slow(3)  # type: ignore[method-assign, assignment]
     decider.decide_afresh = slow(1000)  # type: ignore[method-assign, assignment]
-    trial = Trial(scenario(), stage, 20, seed=0, checks=20)
+    trial = Trial(scenario(), made, 20, seed=0, checks=20)
     trial.advance(20)
     assert trial.latencies == [3] * 20
     assert trial.cpu == 60
 
 
 def test_a_node_that_is_another_without_caches_is_a_disagreement() -> None:
-    stage, decider = fake_stage(scenario())
+    made, decider = fake_cluster(scenario())
     decider.lies = lambda decision: FakeDecision("node-4")
-    trial = Trial(scenario(), stage, 3, seed=0)
+    trial = Trial(scenario(), made, 3, seed=0)
     trial.advance(3)
     assert trial.disagreements[0] == "small: pod default/pod-0: node-0 with caches, node-4 without"
     assert len(trial.disagreements) == trial.checked == 3
 
 
-def test_decisions_are_made_again_with_the_same_luck() -> None:
+def test_decisions_are_made_again_with_the_same_random_state() -> None:
     def placements(checks: int) -> dict[str, str]:
         given = scenario(running=running(3))
-        stage, _ = fake_stage(given, room=3, evicts=True)
-        trial = Trial(given, stage, 10, seed=0, checks=checks)
+        made, _ = fake_cluster(given, room=3, evicts=True)
+        trial = Trial(given, made, 10, seed=0, checks=checks)
         trial.advance(10)
         assert (trial.checked, trial.disagreements) == (checks, [])
-        return {pod.name: pod.node_name for pod in stage.cluster.pods.values()}
+        return {pod.name: pod.node_name for pod in made.cluster.pods.values()}
 
     assert placements(checks=10) == placements(checks=0)
 
@@ -108,9 +108,9 @@ def test_decisions_are_made_again_with_the_same_luck() -> None:
 )
 def test_other_victims_are_a_disagreement(lie: object, found: str) -> None:
     given = scenario(running=running(2))
-    stage, decider = fake_stage(given, 1, room=2, evicts=True)
+    made, decider = fake_cluster(given, 1, room=2, evicts=True)
     decider.lies = lie  # type: ignore[assignment]
-    trial = Trial(given, stage, 1, seed=0)
+    trial = Trial(given, made, 1, seed=0)
     trial.advance(1)
     assert len(trial.disagreements) == 1
     assert "node-0 instead of default/pod-10000000 with caches, " + found in trial.disagreements[0]

@@ -1,7 +1,7 @@
 import pytest
 from tests.unit.cluster.lean_server import Received, ok, refusal, run, serving
 
-from stowplan.bench.upper_bound import PodKey, measure_ceiling
+from stowplan.bench.upper_bound import PodKey, measure_upper_bound
 from stowplan.cluster.errors import ApiError, ConnectionFailedError
 
 PODS = [PodKey("ns", f"pod-{number}", f"uid-{number}") for number in range(6)]
@@ -10,7 +10,7 @@ PODS = [PodKey("ns", f"pod-{number}", f"uid-{number}") for number in range(6)]
 def test_pods_are_bound_round_robin_with_an_event_each() -> None:
     async def scene() -> None:
         async with serving(ok) as server:
-            ceiling = await measure_ceiling(server.connection(), PODS, ["n1", "n2"], connections=3)
+            ceiling = await measure_upper_bound(server.connection(), PODS, ["n1", "n2"], connections=3)
             bound = {each.path.split("/")[6]: each.json for each in server.received if each.path.endswith("/binding")}
             told = {each.json["regarding"]["name"]: each.json for each in server.received if "/events" in each.path}
             assert len(server.received) == 12
@@ -32,9 +32,9 @@ def test_a_refusal_is_an_error() -> None:
     async def scene() -> None:
         async with serving(refuse) as server:
             with pytest.raises(ApiError, match="no"):
-                await measure_ceiling(server.connection(), PODS, ["n1"])
+                await measure_upper_bound(server.connection(), PODS, ["n1"])
             await server.stop()
             with pytest.raises(ConnectionFailedError, match="refused"):
-                await measure_ceiling(server.connection(), PODS, ["n1"])
+                await measure_upper_bound(server.connection(), PODS, ["n1"])
 
     run(scene())

@@ -1,8 +1,8 @@
 """Measuring schedulers on a real control plane, one after the other in one run.
 
-Belongs here: workloads as YAML data, how their objects get into an API server and out again, the contestants as
+Belongs here: workloads as YAML data, how their objects get into an API server and out again, the schedulers as
 processes, the watch that counts bound pods, and what is made of the figures. Does not belong here: anything that a
-contestant does, and how results are printed (`cli` does).
+scheduler does, and how results are printed (`cli` does).
 May import: what `bench` may, and `cluster` and `testing`.
 """
 

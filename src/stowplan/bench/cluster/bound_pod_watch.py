@@ -1,4 +1,4 @@
-"""Counts pods as they are bound, at as little cost to the machine as can be."""
+"""Counts bound pods by a watch, with little CPU time."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _REQUEST = (
     "Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1\r\n\r\n"
 )
 _VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
-_SILENCE = 0.2
+_READ_TIMEOUT_SECONDS = 0.2
 
 
 class FrameCounter:
-    """Counts the frames of a watch in a stream of bytes, whatever its pieces are."""
+    """Counts the frames of a watch in a stream of bytes."""
 
     def __init__(self) -> None:
         self.frames = 0
@@ -43,17 +43,16 @@ class FrameCounter:
         self._last = whole[-1] if whole else self._last
 
     def cut(self) -> str:
-        """The stream has ended, maybe within a frame: the version to go on behind, if it told any."""
+        """The stream has ended, perhaps within a frame: the resourceVersion to resume from, or ""."""
         found, self._last, self._rest = _VERSION.search(self._last), b"", b""
         return found[1].decode() if found else ""
 
 
 class BoundPodWatch(Generic[T]):
-    """Watches pods that have a node, without their specs, from a version on. A thread of its own reads the watch.
+    """Watches the metadata of assigned pods from a resourceVersion on, on a thread.
 
-    A server ends the watch of who cannot keep up with it, which is taken up again where it broke off.
-    What `probe` says is kept of two moments: when the first frame came, whatever it told, and when the last of
-    `expected` pods was bound.
+    A watch that the server ends, since it is too slow, is resumed. The result of `probe` is kept at two moments: at the
+    first frame, and when the last of `expected` pods was bound.
     """
 
     def __init__(self, path: str, version: str, expected: int, probe: Callable[[], T]) -> None:
@@ -73,14 +72,14 @@ class BoundPodWatch(Generic[T]):
         return self._counter.added
 
     def open(self, url: str, tls: ssl.SSLContext, token: str) -> None:
-        """Begin to watch; what happens from now on is counted."""
+        """Start the watch."""
         self._connect = partial(self._connect_to, urlsplit(url), tls, token)
         self._stream = self._connect(self._version)
-        self._thread = threading.Thread(target=self._read, name="tally", daemon=True)
+        self._thread = threading.Thread(target=self._read, name="bound-pod-watch", daemon=True)
         self._thread.start()
 
     def wait(self, timeout: float, alive: Callable[[], bool]) -> tuple[T, T]:
-        """Wait until all expected pods are bound; what `probe` said. Raises NotInTime."""
+        """Wait until all expected pods are bound; returns the two results of `probe`. Raises NotInTimeError."""
         deadline = monotonic() + timeout
         while not self._over.wait(0.5):
             if not alive():
@@ -119,7 +118,7 @@ class BoundPodWatch(Generic[T]):
         line = head.splitlines()[0].decode(errors="replace")
         if line.split()[1:2] != ["200"]:
             raise SurroundingsError(f"watch of {self._path}: {line}")
-        stream.settimeout(_SILENCE)
+        stream.settimeout(_READ_TIMEOUT_SECONDS)
         self._take(body)
 
     def _read(self) -> None:

@@ -1,4 +1,4 @@
-"""The control plane that contestants meet on, and what is on it."""
+"""The control plane that schedulers meet on, and what is on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stowplan.bench.cluster import objects
 from stowplan.bench.cluster.bulk import send_all
 from stowplan.bench.cluster.objects import Written
 from stowplan.bench.cluster.workload import ClusterWorkload
-from stowplan.bench.nodes import node_name
+from stowplan.bench.object_series import node_name
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.wire import collection_path
 from stowplan.testing import ADMIN, ControlPlane, KubeApi, cpu_seconds

@@ -1,4 +1,4 @@
-"""The objects of a workload as a client writes them: JSON, without what the API server fills in."""
+"""The objects of a workload as JSON for the API server, without the fields that the server sets."""
 
 from __future__ import annotations
 
@@ -7,34 +7,33 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from stowplan.bench.cluster.workload import ClusterWorkload
-from stowplan.bench.nodes import node_name, node_pages
 from stowplan.bench.object_pattern import ObjectPattern, overlay
-from stowplan.bench.pods import RUNNING
+from stowplan.bench.object_series import RUNNING, node_name, node_pages
 from stowplan.bench.scenario import NodeSeries, PodSeries, load_object
 
 Written = tuple[str, bytes]
 """The name of an object, and its JSON."""
 
-_FILLED_IN = ("uid", "resourceVersion", "creationTimestamp")
+_SERVER_FIELDS = ("uid", "resourceVersion", "creationTimestamp")
 
 
 def nodes(series: NodeSeries, numbers: range, seed: int) -> Iterator[Written]:
-    """Nodes of these numbers."""
+    """The nodes with these numbers."""
     at = 0
     for page in node_pages(numbers.stop, series, seed):
         for node in json.loads(page)["items"]:
             if at >= numbers.start:
-                yield node["metadata"]["name"], json.dumps(_unmade(node)).encode()
+                yield node["metadata"]["name"], json.dumps(_without_server_fields(node)).encode()
             at += 1
 
 
 def incoming(workload: ClusterWorkload, count: int) -> Iterator[Written]:
-    """The pods that are to be scheduled."""
+    """The pending pods."""
     return _pods(workload.incoming, count, 0, lambda number: "")
 
 
 def running(workload: ClusterWorkload, node_count: int) -> Iterator[Written]:
-    """The pods that are on the nodes before."""
+    """The pods that run on the nodes at the start."""
     series = workload.running
     if series is None:
         return iter(())
@@ -42,32 +41,32 @@ def running(workload: ClusterWorkload, node_count: int) -> Iterator[Written]:
 
 
 def beside_nodes(workload: ClusterWorkload, node_count: int) -> Iterator[tuple[str, Written]]:
-    """What comes with the nodes, each with its kind."""
+    """Objects that accompany each node, with their kind."""
     return _beside(workload.per_node, node_count)
 
 
 def beside_pods(workload: ClusterWorkload, count: int) -> Iterator[tuple[str, Written]]:
-    """What comes with the pods that are to be scheduled, each with its kind."""
+    """Objects that accompany each pending pod, with their kind."""
     return _beside(workload.per_pod, count)
 
 
 def _beside(patterns: Iterable[dict[str, Any]], count: int) -> Iterator[tuple[str, Written]]:
-    for pattern in patterns:
-        stencil = ObjectPattern(pattern, {})
+    for fields in patterns:
+        pattern = ObjectPattern(fields, {})
         for number in range(count):
-            body = stencil.stamp(0, number, node_name(number))
-            yield pattern["kind"], (json.loads(body)["metadata"]["name"], body)
+            body = pattern.stamp(0, number, node_name(number))
+            yield fields["kind"], (json.loads(body)["metadata"]["name"], body)
 
 
 def _pods(series: PodSeries, count: int, first: int, node_of: Callable[[int], str]) -> Iterator[Written]:
-    pattern = _unmade(overlay(load_object("pod")["object"], series.pod))
-    del pattern["status"]
-    stencil = ObjectPattern(pattern, series.vary)
+    fields = _without_server_fields(overlay(load_object("pod")["object"], series.pod))
+    del fields["status"]
+    pattern = ObjectPattern(fields, series.vary)
     for number in range(count):
-        body = stencil.stamp(series.kind_of(number), first + number, node_of(number))
+        body = pattern.stamp(series.kind_of(number), first + number, node_of(number))
         yield json.loads(body)["metadata"]["name"], body
 
 
-def _unmade(item: dict[str, Any]) -> dict[str, Any]:
-    meta = {name: value for name, value in item["metadata"].items() if name not in _FILLED_IN}
+def _without_server_fields(item: dict[str, Any]) -> dict[str, Any]:
+    meta = {name: value for name, value in item["metadata"].items() if name not in _SERVER_FIELDS}
     return item | {"metadata": meta}

@@ -1,4 +1,4 @@
-"""What a workload measured, and whether that is enough."""
+"""Results of a workload, compared with the required ratios."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from stowplan.bench.cluster.run import Figures
-from stowplan.bench.cluster.workload import CEILING, KUBE_SCHEDULER, Bars
-from stowplan.bench.comparison import Comparison, Ratios, encode, ratios_of
+from stowplan.bench.cluster.workload import KUBE_SCHEDULER, UPPER_BOUND, Bars
+from stowplan.bench.result import Comparison, Ratios, encode, ratios_of
 
 _COMPARED = ("per_second", "cpu_us_per_pod", "rss_mib")
 
@@ -21,7 +21,7 @@ class ClusterReport(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     pods: int
     rounds: int
-    """How often each contestant took its turn; the figures are medians."""
+    """How often each scheduler took its turn; the figures are medians."""
     calibration_s: float
     figures: Figures
     peers: dict[str, Figures]
@@ -33,9 +33,9 @@ class ClusterReport(msgspec.Struct, frozen=True, kw_only=True):
         return ratios_of(self.figures, self.peers, _COMPARED)
 
     @property
-    def verdicts(self) -> list[Comparison]:
-        """Of the bars for which there is somebody to compare with."""
-        return list(judge(self.bars, self.figures, self.ratios))
+    def comparisons(self) -> list[Comparison]:
+        """For the bars whose peer was measured."""
+        return list(compare_with_bars(self.bars, self.figures, self.ratios))
 
     def to_json(self) -> bytes:
         fields: dict[str, Any] = {
@@ -47,16 +47,16 @@ class ClusterReport(msgspec.Struct, frozen=True, kw_only=True):
             "calibration_s": self.calibration_s,
             "peers": msgspec.to_builtins(self.peers),
             "ratios": self.ratios,
-            "bars": msgspec.to_builtins(self.verdicts),
+            "bars": msgspec.to_builtins(self.comparisons),
         }
         return encode(fields)
 
 
-def judge(bars: Bars, ours: Figures, ratios: Mapping[str, Mapping[str, float]]) -> Iterator[Comparison]:
+def compare_with_bars(bars: Bars, ours: Figures, ratios: Mapping[str, Mapping[str, float]]) -> Iterator[Comparison]:
     """Compare what was measured with what is asked for."""
-    theirs, ceiling = ratios.get(KUBE_SCHEDULER), ratios.get(CEILING)
+    theirs, upper_bound = ratios.get(KUBE_SCHEDULER), ratios.get(UPPER_BOUND)
     if bars.per_second is not None and theirs is not None:
-        yield _rate(bars.per_second, theirs["per_second"], bars.of_ceiling, ceiling)
+        yield _rate(bars.per_second, theirs["per_second"], bars.of_upper_bound, upper_bound)
     for field in ("cpu_us_per_pod", "rss_mib"):
         most = getattr(bars, field)
         if most is not None and theirs is not None:
@@ -67,11 +67,11 @@ def judge(bars: Bars, ours: Figures, ratios: Mapping[str, Mapping[str, float]]) 
         yield Comparison(bar=text, measured=ours.first_bind_s, met=ours.first_bind_s <= bars.first_bind_s)
 
 
-def _rate(least: float, ratio: float, share: float | None, ceiling: Mapping[str, float] | None) -> Comparison:
-    """Whoever comes near the ceiling need not be so much faster than others."""
+def _rate(least: float, ratio: float, share: float | None, upper_bound: Mapping[str, float] | None) -> Comparison:
+    """The bar of the rate. A scheduler near the upper bound need not reach the ratio to kube-scheduler."""
     text = f"per_second at least {least:g} of {KUBE_SCHEDULER}'s"
-    if ratio < least and share is not None and ceiling is not None:
+    if ratio < least and share is not None and upper_bound is not None:
         text += f", or {share:g} of the ceiling's"
-        if ceiling["per_second"] >= share:
-            return Comparison(bar=text, measured=ceiling["per_second"], met=True)
+        if upper_bound["per_second"] >= share:
+            return Comparison(bar=text, measured=upper_bound["per_second"], met=True)
     return Comparison(bar=text, measured=ratio, met=ratio >= least)

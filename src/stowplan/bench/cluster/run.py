@@ -1,54 +1,57 @@
-"""One contestant at work on one workload."""
+"""One run: a scheduler schedules the pods of a workload, and is measured."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, isinf
 from statistics import median, median_low
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 import msgspec
 
-from stowplan.bench.cluster.attempts import attempt_quantile
 from stowplan.bench.cluster.bound_pod_watch import BoundPodWatch
-from stowplan.bench.cluster.contestants import CONTESTANTS, Contestant
 from stowplan.bench.cluster.control_plane import PODS, BenchControlPlane
-from stowplan.bench.cluster.machine import busy_seconds
+from stowplan.bench.cluster.schedulers import SCHEDULERS, BenchScheduler
+from stowplan.bench.machine import busy_seconds
 from stowplan.testing import ADMIN, cpu_seconds, rss_mib
 from stowplan.testing.kube_scheduler import parse_samples
 
-PATIENCE = 600.0
-"""Seconds until the last pod has to be bound."""
+BIND_TIMEOUT_SECONDS = 600.0
+"""Time limit until the last pod is bound."""
 
-_LOOK_EVERY = 0.05
-_QUIET_LOOKS = 10
+_EVENT_POLL_SECONDS = 0.05
+_QUIET_POLLS = 10
+
+_BUCKET = re.compile(r'scheduler_scheduling_attempt_duration_seconds_bucket\{.*\ble="([^"]+)".*\}')
+_SCHEDULED = 'result="scheduled"'
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured of one contestant. The clock runs from the first sign of work to the last write."""
+    """Figures of one scheduler. Time is measured from the first event of the watch to the last write."""
 
     per_second: float
     cpu_us_per_pod: float
     p50_us: float | None = None
-    """Of an attempt to schedule, from the queue to the binding, where the contestant tells."""
+    """Of a scheduling attempt, from the queue to the binding, by the scheduler's metrics."""
     p99_us: float | None = None
     rss_mib: float
     """At the end."""
     first_bind_s: float
-    """Seconds from the start of the process to the first sign of work."""
+    """Seconds from the start of the process to the first event of the watch."""
     binds_per_second: float
-    """The rate from the first sign of work to the last bind, whatever of the events was left to be written."""
+    """The rate until the last binding, without the events that are written after it."""
     events: int
     control_plane_us_per_pod: float
     """CPU of API server and etcd together."""
     others_cpu_share: float
-    """The share of the machine's CPU time that went to others than contestant and control plane. Where it is not small,
-    the rates say little: contestants suffer from it in different measure."""
+    """Share of the machine's CPU time that other processes used. If it is not small, rates are not comparable."""
 
 
 class Reading(NamedTuple):
-    """A moment: the clock, and the CPU seconds that contestant, control plane and all together have used so far."""
+    """A point in time with the CPU seconds so far of scheduler, control plane and whole machine."""
 
     at: float
     cpu: float
@@ -56,24 +59,24 @@ class Reading(NamedTuple):
     machine_cpu: float
 
 
-def run_heat(arena: BenchControlPlane, name: str, count: int) -> Figures:
-    """Start a contestant where `count` pods wait, and measure it until they are bound and their events are written."""
-    events, version, plane = arena.events(), arena.version(), arena.control_plane
+def run_scheduler(control_plane: BenchControlPlane, name: str, count: int) -> Figures:
+    """Start a scheduler where `count` pods wait, and measure it until they are bound and their events are written."""
+    events, version, plane = control_plane.events(), control_plane.version(), control_plane.control_plane
     started = monotonic()
-    with CONTESTANTS[name](plane) as contestant:
-        process = contestant.process
+    with SCHEDULERS[name](plane) as scheduler:
+        process = scheduler.process
 
         def read() -> Reading:
-            return Reading(monotonic(), cpu_seconds(process.pid), arena.cpu_seconds(), busy_seconds())
+            return Reading(monotonic(), cpu_seconds(process.pid), control_plane.cpu_seconds(), busy_seconds())
 
-        tally = BoundPodWatch(PODS, version, count, read)
-        tally.open(plane.url, plane.tls(), ADMIN.token)
+        watch = BoundPodWatch(PODS, version, count, read)
+        watch.open(plane.url, plane.tls(), ADMIN.token)
         try:
-            first, last = tally.wait(PATIENCE, lambda: process.alive)
+            first, last = watch.wait(BIND_TIMEOUT_SECONDS, lambda: process.alive)
         finally:
-            tally.close()
-        written, end = _until_written(arena, read, last)
-        p50, p99 = _attempt_times(arena, contestant)
+            watch.close()
+        written, end = _until_written(control_plane, read, last)
+        p50, p99 = _attempt_times(control_plane, scheduler)
         return Figures(
             **rates(count, first, last, end),
             p50_us=p50,
@@ -86,12 +89,12 @@ def run_heat(arena: BenchControlPlane, name: str, count: int) -> Figures:
 
 def rates(count: int, first: Reading, last: Reading, end: Reading) -> dict[str, float]:
     """What follows from the readings at the first sign of work, at the last bind, and at the last write."""
-    took = max(end.at - first.at, _LOOK_EVERY)
+    took = max(end.at - first.at, _EVENT_POLL_SECONDS)
     cpu, plane = end.cpu - first.cpu, end.plane_cpu - first.plane_cpu
     others = max(end.machine_cpu - first.machine_cpu - cpu - plane, 0.0) / took / (os.cpu_count() or 1)
     return {
         "per_second": count / took,
-        "binds_per_second": count / max(last.at - first.at, _LOOK_EVERY),
+        "binds_per_second": count / max(last.at - first.at, _EVENT_POLL_SECONDS),
         "cpu_us_per_pod": cpu / count * 1e6,
         "control_plane_us_per_pod": plane / count * 1e6,
         "others_cpu_share": others,
@@ -108,22 +111,42 @@ def median_of(rounds: Sequence[Figures]) -> Figures:
     return Figures(**middle)
 
 
-def _until_written(arena: BenchControlPlane, read: Callable[[], Reading], last: Reading) -> tuple[int, Reading]:
+def _until_written(control_plane: BenchControlPlane, read: Callable[[], Reading], last: Reading) -> tuple[int, Reading]:
     """Wait until no more events come: how many there are then, and when the last of them was found."""
-    written, end, quiet = arena.events(), last, 0
-    while quiet < _QUIET_LOOKS:
-        sleep(_LOOK_EVERY)
+    written, end, quiet = control_plane.events(), last, 0
+    while quiet < _QUIET_POLLS:
+        sleep(_EVENT_POLL_SECONDS)
         quiet += 1
-        if (found := arena.events()) != written:
+        if (found := control_plane.events()) != written:
             written, end, quiet = found, read(), 0
     return written, end
 
 
-def _attempt_times(arena: BenchControlPlane, contestant: Contestant) -> tuple[float | None, float | None]:
-    """The median and the 99th percentile of an attempt, in microseconds, if the contestant tells."""
-    if not contestant.url:
+def _attempt_times(control_plane: BenchControlPlane, scheduler: BenchScheduler) -> tuple[float | None, float | None]:
+    """The median and the 99th percentile of an attempt, in microseconds, if the scheduler tells."""
+    if not scheduler.url:
         return None, None
-    with arena.control_plane.client(ADMIN, server=contestant.url) as client:
+    with control_plane.control_plane.client(ADMIN, server=scheduler.url) as client:
         samples = parse_samples(str(client.request("GET", "/metrics")["message"]))
     median, high = (attempt_quantile(samples, share) for share in (0.5, 0.99))
     return median and median * 1e6, high and high * 1e6
+
+
+def attempt_quantile(samples: Mapping[str, float], share: float) -> float | None:
+    """A quantile of the duration of successful attempts, by the scheduler's own histogram, interpolated within buckets;
+    None without a successful attempt. Attempts beyond the last bucket count as at its edge."""
+    counts: dict[float, float] = {}
+    for name, count in samples.items():
+        found = _BUCKET.fullmatch(name)
+        if found is not None and _SCHEDULED in name:
+            edge = inf if found[1] == "+Inf" else float(found[1])
+            counts[edge] = counts.get(edge, 0.0) + count
+    wanted = share * counts.get(inf, 0.0)
+    if not wanted:
+        return None
+    lower = below = 0.0
+    for edge in sorted(counts):
+        if counts[edge] >= wanted:
+            return lower if isinf(edge) else lower + (edge - lower) * (wanted - below) / (counts[edge] - below)
+        lower, below = edge, counts[edge]
+    return lower

@@ -1,4 +1,4 @@
-"""Runs workloads: the contestants one after the other, each on the same cluster."""
+"""Runs workloads: the schedulers one after the other, each on the same cluster."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from statistics import fmean
 
-from stowplan.bench.calibration import calibrate
 from stowplan.bench.cluster.control_plane import BenchControlPlane
-from stowplan.bench.cluster.machine import wait_until_quiet
 from stowplan.bench.cluster.report import ClusterReport
-from stowplan.bench.cluster.run import Figures, median_of, run_heat
+from stowplan.bench.cluster.run import Figures, median_of, run_scheduler
 from stowplan.bench.cluster.workload import NAMES, OURS, PEERS, ClusterWorkload, load_workload
+from stowplan.bench.machine import calibrate, wait_until_quiet
 
 Progress = Callable[[str], None]
 
@@ -29,8 +28,8 @@ class ClusterRunner:
         seed: int = 0,
         progress: Progress = lambda message: None,
         calibrate: Callable[[], float] = calibrate,
-        open_arena: Callable[[int], AbstractContextManager[BenchControlPlane]] = BenchControlPlane.open,
-        run_heat: Callable[[BenchControlPlane, str, int], Figures] = run_heat,
+        open_control_plane: Callable[[int], AbstractContextManager[BenchControlPlane]] = BenchControlPlane.open,
+        run_scheduler: Callable[[BenchControlPlane, str, int], Figures] = run_scheduler,
         settle: Callable[[], object] = wait_until_quiet,
     ) -> None:
         self._nodes = nodes
@@ -40,8 +39,8 @@ class ClusterRunner:
         self._seed = seed
         self._progress = progress
         self._calibrate = calibrate
-        self._open_arena = open_arena
-        self._run_heat = run_heat
+        self._open_control_plane = open_control_plane
+        self._run_scheduler = run_scheduler
         self._settle = settle
 
     def run(self, names: Iterable[str] = NAMES) -> Iterator[ClusterReport]:
@@ -49,26 +48,27 @@ class ClusterRunner:
         chosen = set(names)
         last: ClusterWorkload | None = None
         self._progress("starting etcd and kube-apiserver")
-        with self._open_arena(self._seed) as arena:
+        with self._open_control_plane(self._seed) as control_plane:
             for workload in [load_workload(name) for name in NAMES if name in chosen]:
                 if last is not None:
-                    arena.tear_down(last)
-                yield self._report(arena, workload)
+                    control_plane.tear_down(last)
+                yield self._report(control_plane, workload)
                 last = workload
 
-    def _report(self, arena: BenchControlPlane, workload: ClusterWorkload) -> ClusterReport:
+    def _report(self, control_plane: BenchControlPlane, workload: ClusterWorkload) -> ClusterReport:
         nodes = self._nodes or workload.nodes
         pods = self._pods or workload.pods
         if workload.most_per_node is not None:
             pods = min(pods, nodes * workload.most_per_node)
         self._progress(f"{workload.name}: setting up {nodes:,} nodes")
-        arena.set_up(workload, nodes)
+        control_plane.set_up(workload, nodes)
         before = self._calibrate()
-        contestants = [name for name in (*workload.peers, OURS) if name in self._peers or name == OURS]
+        schedulers = [name for name in (*workload.peers, OURS) if name in self._peers or name == OURS]
         rounds = [
-            {name: self._measure(arena, workload, name, pods) for name in contestants} for _ in range(self._rounds)
+            {name: self._measure(control_plane, workload, name, pods) for name in schedulers}
+            for _ in range(self._rounds)
         ]
-        figures = {name: median_of([each[name] for each in rounds]) for name in contestants}
+        figures = {name: median_of([each[name] for each in rounds]) for name in schedulers}
         calibration = fmean((before, self._calibrate()))
         return ClusterReport(
             scenario=workload.name,
@@ -81,14 +81,14 @@ class ClusterRunner:
             bars=workload.bars,
         )
 
-    def _measure(self, arena: BenchControlPlane, workload: ClusterWorkload, name: str, pods: int) -> Figures:
+    def _measure(self, control_plane: BenchControlPlane, workload: ClusterWorkload, name: str, pods: int) -> Figures:
         self._progress(f"{workload.name}: {name}: creating pods")
-        arena.fill(workload, pods)
+        control_plane.fill(workload, pods)
         self._settle()
         self._progress(f"{workload.name}: {name}: scheduling {pods:,} pods")
-        figures = self._run_heat(arena, name, pods)
+        figures = self._run_scheduler(control_plane, name, pods)
         self._progress(
             f"{workload.name}: {name}: {figures.per_second:,.0f} pods/s, {figures.cpu_us_per_pod:,.0f} us CPU a pod"
         )
-        arena.clear(workload, pods)
+        control_plane.clear(workload, pods)
         return figures

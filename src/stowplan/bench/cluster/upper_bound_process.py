@@ -1,4 +1,4 @@
-"""The ceiling as a process: binds what pods there are, then waits to be stopped, so that its CPU time can be read."""
+"""The upper bound as a process: binds all pods, then waits to be stopped, so that its CPU time can be read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import msgspec
 
-from stowplan.bench.upper_bound import PodKey, measure_ceiling
+from stowplan.bench.upper_bound import PodKey, measure_upper_bound
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.kubeconfig import load_connection
@@ -41,7 +41,7 @@ async def run(connection: Connection) -> None:
     nodes = await _names(connection, "/api/v1/nodes")
     pods = await _names(connection, "/api/v1/pods")
     keys = [PodKey(pod.namespace, pod.name, pod.uid) for pod in pods]
-    await measure_ceiling(connection, keys, [node.name for node in nodes])
+    await measure_upper_bound(connection, keys, [node.name for node in nodes])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Workloads: which pods are scheduled on which cluster, and how fast that has to be against the peers."""
+"""Workloads: pods, cluster, and required ratios to the peers."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from stowplan.errors import InputError
 NAMES = ("basic", "service", "spread", "affinity", "antiaffinity", "preemption", "devices", "startup")
 """Every workload, in the order in which they run; each is a file of that name."""
 
-CEILING, KUBE_SCHEDULER, OURS = "ceiling", "kube-scheduler", "stowplan"
-PEERS = (KUBE_SCHEDULER, CEILING)
-"""Whom we are measured against."""
+UPPER_BOUND, KUBE_SCHEDULER, OURS = "ceiling", "kube-scheduler", "stowplan"
+PEERS = (KUBE_SCHEDULER, UPPER_BOUND)
+"""The schedulers that Stowplan is compared with."""
 
 _SHARED = ("incoming", "running", "cluster", "objects")
-"""What a workload takes over from the scenario that it is made of."""
+"""Fields that a workload takes from its scenario."""
 
 
 class Bars(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is asked of us; None where nothing is."""
+    """Required figures; None for no requirement."""
 
     per_second: float | None = None
     """Our rate, divided by kube-scheduler's, is at least this,"""
-    of_ceiling: float | None = None
-    """or divided by the ceiling's at least this."""
+    of_upper_bound: float | None = None
+    """or divided by the upper bound at least this."""
     cpu_us_per_pod: float | None = None
     """Our CPU time for a pod, divided by kube-scheduler's, is at most this."""
     rss_mib: float | None = None
     """Our resident memory, divided by kube-scheduler's, is at most this."""
     first_bind_s: float | None = None
-    """So many seconds after we are started, at most, the first pod is bound."""
+    """Maximum seconds from the start of the process to the first bound pod."""
 
 
 class ClusterWorkload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,7 +48,7 @@ class ClusterWorkload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     nodes: int = 5000
     pods: int
     most_per_node: int | None = None
-    """So many of them can be on a node, if that is not for the node to say."""
+    """Maximum number of the pods on a node, if the workload limits it."""
     bars: Bars = Bars()
     peers: tuple[str, ...] = PEERS
     incoming: PodSeries = PodSeries()
@@ -56,9 +56,9 @@ class ClusterWorkload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     cluster: NodeSeries = NodeSeries()
     objects: tuple[dict[str, Any], ...] = ()
     per_node: tuple[dict[str, Any], ...] = ()
-    """Patterns of what comes with every node, whose name is `$node`,"""
+    """Patterns of objects that accompany each node, whose name is `$node`,"""
     per_pod: tuple[dict[str, Any], ...] = ()
-    """and with every pod that is to be scheduled; `$suffix` is the pod's."""
+    """and each pending pod; `$suffix` is the pod's."""
 
 
 @cache

@@ -1,6 +1,6 @@
 """Measuring extenders: ours beside a plain one in Go, asked the same by the same client.
 
-Belongs here: requests as kube-scheduler writes them, the two contestants, the client with its clock, and the comparison
+Belongs here: requests as kube-scheduler writes them, the two extenders, the client with its clock, and the comparison
 of their answers. Does not belong here: any way to answer that only a benchmark takes, and how results are printed.
 """
 

@@ -1,4 +1,4 @@
-"""What was measured, and whether that is enough."""
+"""Results of an extender workload, compared with the required ratios."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from stowplan.bench.comparison import Comparison, Ratios, encode, ratios_of
+from stowplan.bench.result import Comparison, Ratios, encode, ratios_of
 
 _COMPARED = ("per_second", "cpu_us_per_pod", "p50_us", "p99_us", "rss_mib")
 
 
 class ExtenderFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one extender. Times are those of the client, from the first byte sent to the last one received."""
+    """Figures of one extender, with times of the client: from the first byte sent to the last received."""
 
     per_second: float
     cpu_us_per_pod: float
@@ -32,9 +32,9 @@ class ExtenderReport(msgspec.Struct, frozen=True, kw_only=True):
     figures: ExtenderFigures
     peers: dict[str, ExtenderFigures] = {}
     compared: int = 0
-    """Answers that were held against the rival's."""
+    """Replies that were compared with those of the extender in Go."""
     disagreements: Sequence[str] = ()
-    verdicts: Sequence[Comparison] = ()
+    comparisons: Sequence[Comparison] = ()
 
     @property
     def ratios(self) -> Ratios:
@@ -52,13 +52,13 @@ class ExtenderReport(msgspec.Struct, frozen=True, kw_only=True):
             "ratios": self.ratios,
             "compared": self.compared,
             "agreed": self.compared - len(self.disagreements),
-            "bars": msgspec.to_builtins(self.verdicts),
+            "bars": msgspec.to_builtins(self.comparisons),
         }
         return encode(fields)
 
 
 def figures(seconds: Sequence[float], cpu_seconds: float, rss_mib: float) -> ExtenderFigures:
-    """From the times of the requests of one extender."""
+    """Figures from the request times of one extender."""
     ordered = sorted(seconds)
     return ExtenderFigures(
         per_second=len(seconds) / sum(seconds),
@@ -70,5 +70,5 @@ def figures(seconds: Sequence[float], cpu_seconds: float, rss_mib: float) -> Ext
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """The least value that at least this share of all does not exceed."""
+    """The smallest value that is not exceeded by this share of all values."""
     return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from stowplan.bench.calibration import calibrate
-from stowplan.bench.comparison import Comparison
-from stowplan.bench.extender.contestants import ExtenderContestant, build_rival, ours, rival
+from stowplan.bench.extender.extenders import BenchExtender, build_go_extender, go_extender, ours
 from stowplan.bench.extender.reply_comparison import differences
 from stowplan.bench.extender.report import ExtenderFigures, ExtenderReport, figures
 from stowplan.bench.extender.traffic import CONTROLLERS, Traffic
@@ -17,11 +15,13 @@ from stowplan.bench.extender.workload import (
     LEAK,
     LEAK_NODES,
     LEAK_REQUESTS,
-    MOST_LEAKED_MIB,
+    MAX_LEAKED_MIB,
     NAMES,
     WORKLOADS,
     ExtenderWorkload,
 )
+from stowplan.bench.machine import calibrate
+from stowplan.bench.result import Comparison
 from stowplan.testing import cpu_seconds, rss_mib
 
 OURS, GO = "stowplan", "go"
@@ -43,7 +43,7 @@ class ExtenderRunner:
         seed: int = 0,
         progress: Progress = lambda message: None,
         calibrate: Callable[[], float] = calibrate,
-        build: Callable[[Path], Path] = build_rival,
+        build: Callable[[Path], Path] = build_go_extender,
     ) -> None:
         self._requests = requests
         self._seed = seed
@@ -54,9 +54,9 @@ class ExtenderRunner:
     def run(self, names: Iterable[str] = NAMES) -> Iterator[ExtenderReport]:
         chosen = [name for name in NAMES if name in set(names)]
         with tempfile.TemporaryDirectory() as folder:
-            program = Path(folder) / "rival"
+            program = Path(folder) / "extender"
             if any(name in WORKLOADS for name in chosen):
-                self._progress("building the rival")
+                self._progress("building the extender in Go")
                 program = self._build(Path(folder))
             for name in chosen:
                 yield self._leak() if name == LEAK else self._compare(WORKLOADS[name], program)
@@ -66,14 +66,14 @@ class ExtenderRunner:
         self._progress(f"{workload.name}: {count} requests about {workload.nodes:,} nodes, to both")
         before = self._calibrate()
         traffic = Traffic(workload.nodes, self._seed, names_only=workload.names_only)
-        with ours() as mine, rival(program, remember=workload.names_only) as other:
-            heat = Heat(workload.verb, traffic, {OURS: mine, GO: other}, news=workload.names_only)
-            heat.warm_up(WARM)
-            heat.run(count)
-            measured = heat.figures()
+        with ours() as mine, go_extender(program, remember=workload.names_only) as other:
+            measurement = ExtenderMeasurement(workload.verb, traffic, {OURS: mine, GO: other}, news=workload.names_only)
+            measurement.warm_up(WARM)
+            measurement.run(count)
+            measured = measurement.figures()
         peer = measured[GO]
-        bars = [("p50_us", workload.most_p50), ("p99_us", workload.most_p99)]
-        verdicts = [_verdict(bar, getattr(measured[OURS], bar) / getattr(peer, bar), most) for bar, most in bars]
+        bars = [("p50_us", workload.max_p50_ratio), ("p99_us", workload.max_p99_ratio)]
+        comparisons = [_verdict(bar, getattr(measured[OURS], bar) / getattr(peer, bar), most) for bar, most in bars]
         return ExtenderReport(
             scenario=workload.name,
             nodes=workload.nodes,
@@ -81,9 +81,9 @@ class ExtenderRunner:
             calibration_s=fmean((before, self._calibrate())),
             figures=measured[OURS],
             peers={GO: peer},
-            compared=heat.compared,
-            disagreements=heat.disagreements,
-            verdicts=verdicts,
+            compared=measurement.compared,
+            disagreements=measurement.disagreements,
+            comparisons=comparisons,
         )
 
     def _leak(self) -> ExtenderReport:
@@ -92,46 +92,46 @@ class ExtenderRunner:
         before = self._calibrate()
         traffic = Traffic(LEAK_NODES, self._seed, names_only=False)
         with ours() as mine:
-            heat = Heat("filter", traffic, {OURS: mine}, news=False)
-            heat.warm_up(max(WARM, count // 10))
+            measurement = ExtenderMeasurement("filter", traffic, {OURS: mine}, news=False)
+            measurement.warm_up(max(WARM, count // 10))
             at_first = rss_mib(mine.process.pid)
-            heat.run(count)
-            measured = heat.figures()[OURS]
+            measurement.run(count)
+            measured = measurement.figures()[OURS]
         grown = measured.rss_mib - at_first
-        bar = f"grows by at most {MOST_LEAKED_MIB:g} MiB"
+        bar = f"grows by at most {MAX_LEAKED_MIB:g} MiB"
         return ExtenderReport(
             scenario=LEAK,
             nodes=LEAK_NODES,
             pods=count,
             calibration_s=fmean((before, self._calibrate())),
             figures=measured,
-            verdicts=[Comparison(bar=bar, measured=grown, met=grown <= MOST_LEAKED_MIB)],
+            comparisons=[Comparison(bar=bar, measured=grown, met=grown <= MAX_LEAKED_MIB)],
         )
 
 
-class Heat:
-    """The same requests to all contestants, by turns."""
+class ExtenderMeasurement:
+    """The same requests to all extenders, by turns."""
 
-    def __init__(self, verb: str, traffic: Traffic, contestants: dict[str, ExtenderContestant], *, news: bool) -> None:
+    def __init__(self, verb: str, traffic: Traffic, extenders: dict[str, BenchExtender], *, news: bool) -> None:
         self._verb = verb
         self._traffic = traffic
-        self._contestants = contestants
+        self._extenders = extenders
         self._news = news
-        self._seconds: dict[str, list[float]] = {name: [] for name in contestants}
-        self._cpu = dict.fromkeys(contestants, 0.0)
+        self._seconds: dict[str, list[float]] = {name: [] for name in extenders}
+        self._cpu = dict.fromkeys(extenders, 0.0)
         self.compared = 0
         self.disagreements: list[str] = []
 
     def warm_up(self, count: int) -> None:
         everything = self._traffic.everything()
-        for contestant in self._contestants.values():
-            contestant.client.ask("filter", everything)
+        for extender in self._extenders.values():
+            extender.client.ask("filter", everything)
         for _ in range(count):
             self._ask()
 
     def run(self, count: int) -> None:
-        self._seconds = {name: [] for name in self._contestants}
-        self._cpu = dict.fromkeys(self._contestants, 0.0)
+        self._seconds = {name: [] for name in self._extenders}
+        self._cpu = dict.fromkeys(self._extenders, 0.0)
         every = max(1, count // COMPARED)
         for number in range(count):
             answers = self._ask()
@@ -142,19 +142,19 @@ class Heat:
 
     def figures(self) -> dict[str, ExtenderFigures]:
         return {
-            name: figures(self._seconds[name], self._cpu[name], rss_mib(contestant.process.pid))
-            for name, contestant in self._contestants.items()
+            name: figures(self._seconds[name], self._cpu[name], rss_mib(extender.process.pid))
+            for name, extender in self._extenders.items()
         }
 
     def _ask(self) -> Sequence[bytes]:
         asked = self._traffic.ask()
         answers = []
-        for name, contestant in self._contestants.items():
+        for name, extender in self._extenders.items():
             if self._news:
-                contestant.client.ask("filter", asked.news)
-            before = cpu_seconds(contestant.process.pid)
-            answer = contestant.client.ask(self._verb, asked.body)
-            self._cpu[name] += cpu_seconds(contestant.process.pid) - before
+                extender.client.ask("filter", asked.news)
+            before = cpu_seconds(extender.process.pid)
+            answer = extender.client.ask(self._verb, asked.body)
+            self._cpu[name] += cpu_seconds(extender.process.pid) - before
             self._seconds[name].append(answer.seconds)
             answers.append(answer.body)
         return answers

@@ -2,7 +2,7 @@
 
 import sys
 
-from stowplan.bench.extender.plugin import ZoneAndRoom
+from stowplan.bench.plugins import ZoneAndRoom
 from stowplan.extender.handlers import GroupMember
 from stowplan.extender.server.process import run
 

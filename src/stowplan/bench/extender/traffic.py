@@ -11,8 +11,8 @@ import json
 from random import Random
 from typing import Any, NamedTuple
 
-from stowplan.bench.nodes import node_pages
 from stowplan.bench.object_pattern import ObjectPattern, overlay
+from stowplan.bench.object_series import node_pages
 from stowplan.bench.scenario import NodeSeries, load_object
 
 CONTROLLERS = 20
@@ -30,7 +30,7 @@ _POD = {
 
 
 class Asked(NamedTuple):
-    """A request's body, and one that brings the nodes that have changed, for contestants that know nodes by name."""
+    """A request's body, and one that brings the nodes that have changed, for extenders that know nodes by name."""
 
     body: bytes
     news: bytes

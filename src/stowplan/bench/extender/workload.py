@@ -6,24 +6,24 @@ import msgspec
 
 
 class ExtenderWorkload(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests of one kind. The bars are shares of the rival's times."""
+    """Requests of one kind. The limits are ratios to the times of the extender in Go."""
 
     name: str
     verb: str = "filter"
     nodes: int
     requests: int
     names_only: bool = False
-    most_p50: float
-    most_p99: float
+    max_p50_ratio: float
+    max_p99_ratio: float
 
 
 WORKLOADS = {
     workload.name: workload
     for workload in (
-        ExtenderWorkload(name="filter-full-1000", nodes=1000, requests=200, most_p50=0.25, most_p99=0.25),
-        ExtenderWorkload(name="filter-full-5000", nodes=5000, requests=100, most_p50=0.25, most_p99=0.25),
+        ExtenderWorkload(name="filter-full-1000", nodes=1000, requests=200, max_p50_ratio=0.25, max_p99_ratio=0.25),
+        ExtenderWorkload(name="filter-full-5000", nodes=5000, requests=100, max_p50_ratio=0.25, max_p99_ratio=0.25),
         ExtenderWorkload(
-            name="filter-names-5000", nodes=5000, requests=400, names_only=True, most_p50=1.0, most_p99=1.0
+            name="filter-names-5000", nodes=5000, requests=400, names_only=True, max_p50_ratio=1.0, max_p99_ratio=1.0
         ),
         ExtenderWorkload(
             name="prioritize-names-5000",
@@ -31,13 +31,13 @@ WORKLOADS = {
             nodes=5000,
             requests=400,
             names_only=True,
-            most_p50=1.0,
-            most_p99=1.0,
+            max_p50_ratio=1.0,
+            max_p99_ratio=1.0,
         ),
     )
 }
 LEAK = "leak"
 """A thousand requests in a row to ours alone: how much memory that leaves behind."""
-LEAK_NODES, LEAK_REQUESTS, MOST_LEAKED_MIB = 1000, 1000, 16.0
+LEAK_NODES, LEAK_REQUESTS, MAX_LEAKED_MIB = 1000, 1000, 16.0
 
 NAMES = (*WORKLOADS, LEAK)

@@ -3,15 +3,15 @@ import json
 import pytest
 from tests.unit.bench.cluster.samples import figures, report
 
-from stowplan.bench.cluster.report import judge
+from stowplan.bench.cluster.report import compare_with_bars
 from stowplan.bench.cluster.workload import Bars
 
 KUBE = figures(per_second=160.0, cpu=3000.0, rss_mib=300.0)
-CEILING = figures(per_second=500.0, cpu=180.0)
+UPPER_BOUND = figures(per_second=500.0, cpu=180.0)
 
 
 def test_json_is_one_line_with_the_fields_of_the_contract() -> None:
-    line = report(Bars(per_second=2), kube_scheduler=KUBE, ceiling=CEILING).to_json()
+    line = report(Bars(per_second=2), kube_scheduler=KUBE, ceiling=UPPER_BOUND).to_json()
     assert b"\n" not in line
     told = json.loads(line)
     own = {name: told[name] for name in ("scenario", "nodes", "pods", "per_second", "cpu_us_per_pod", "calibration_s")}
@@ -41,11 +41,11 @@ def test_json_is_one_line_with_the_fields_of_the_contract() -> None:
         (Bars(per_second=2.5), [("per_second at least 2.5 of kube-scheduler's", 2.5, True)]),
         (Bars(per_second=3), [("per_second at least 3 of kube-scheduler's", 2.5, False)]),
         (
-            Bars(per_second=3, of_ceiling=0.8),
+            Bars(per_second=3, of_upper_bound=0.8),
             [("per_second at least 3 of kube-scheduler's, or 0.8 of the ceiling's", 0.8, True)],
         ),
         (
-            Bars(per_second=3, of_ceiling=0.81),
+            Bars(per_second=3, of_upper_bound=0.81),
             [("per_second at least 3 of kube-scheduler's, or 0.81 of the ceiling's", 2.5, False)],
         ),
         (Bars(cpu_us_per_pod=0.1), [("cpu_us_per_pod at most 0.1 of kube-scheduler's", 0.1, True)]),
@@ -54,17 +54,17 @@ def test_json_is_one_line_with_the_fields_of_the_contract() -> None:
     ],
 )
 def test_bars_are_met_or_not(bars: Bars, told: list[tuple[str, float, bool]]) -> None:
-    verdicts = report(bars, kube_scheduler=KUBE, ceiling=CEILING).verdicts
-    assert [(verdict.bar, verdict.measured, verdict.met) for verdict in verdicts] == [
+    comparisons = report(bars, kube_scheduler=KUBE, ceiling=UPPER_BOUND).comparisons
+    assert [(verdict.bar, verdict.measured, verdict.met) for verdict in comparisons] == [
         (bar, pytest.approx(measured), met) for bar, measured, met in told
     ]
 
 
 def test_without_a_peer_there_is_no_verdict() -> None:
-    bars = Bars(per_second=2, of_ceiling=0.8, cpu_us_per_pod=0.1, first_bind_s=3)
-    assert [verdict.bar for verdict in judge(bars, figures(), {})] == ["first bind within 3 s of start"]
-    alone = report(Bars(per_second=3, of_ceiling=0.1), kube_scheduler=KUBE)
-    assert [verdict.met for verdict in alone.verdicts] == [False]
+    bars = Bars(per_second=2, of_upper_bound=0.8, cpu_us_per_pod=0.1, first_bind_s=3)
+    assert [verdict.bar for verdict in compare_with_bars(bars, figures(), {})] == ["first bind within 3 s of start"]
+    alone = report(Bars(per_second=3, of_upper_bound=0.1), kube_scheduler=KUBE)
+    assert [verdict.met for verdict in alone.comparisons] == [False]
 
 
 def test_a_peer_that_took_no_measurable_time_is_no_division_by_zero() -> None:

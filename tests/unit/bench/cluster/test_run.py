@@ -3,7 +3,7 @@ import os
 import pytest
 from tests.unit.bench.cluster.samples import figures
 
-from stowplan.bench.cluster.run import Reading, median_of, rates
+from stowplan.bench.cluster.run import Reading, attempt_quantile, median_of, rates
 
 
 def test_rates_end_with_the_last_write() -> None:
@@ -30,3 +30,31 @@ def test_one_pod_takes_some_time() -> None:
 def test_the_median_of_each_figure() -> None:
     rounds = [figures(per_second=rate, p50_us=p50) for rate, p50 in ((300.0, None), (100.0, 5.0), (200.0, 7.0))]
     assert median_of(rounds) == figures(per_second=200.0, p50_us=6.0)
+
+
+def samples(*buckets: tuple[str, float], result: str = "scheduled") -> dict[str, float]:
+    name = 'scheduler_scheduling_attempt_duration_seconds_bucket{profile="p",result="%s",le="%s"}'
+    return {name % (result, edge): count for edge, count in buckets}
+
+
+SOME = samples(("0.001", 0), ("0.002", 60), ("0.004", 100), ("+Inf", 100))
+
+
+@pytest.mark.parametrize(("share", "seconds"), [(0.3, 0.0015), (0.6, 0.002), (0.8, 0.003), (1.0, 0.004)])
+def test_attempts_spread_evenly_within_buckets(share: float, seconds: float) -> None:
+    assert attempt_quantile(SOME, share) == pytest.approx(seconds)
+
+
+def test_profiles_count_together_and_failures_do_not() -> None:
+    other = {name.replace('"p"', '"q"'): count for name, count in SOME.items()}
+    failed = samples(("0.001", 9), ("+Inf", 9000), result="unschedulable")
+    assert attempt_quantile(SOME | other | failed | {"go_goroutines": 7.0}, 0.3) == pytest.approx(0.0015)
+
+
+def test_beyond_the_last_bucket_is_its_edge() -> None:
+    assert attempt_quantile(samples(("0.001", 10), ("+Inf", 100)), 0.99) == 0.001
+
+
+@pytest.mark.parametrize("none", [{}, samples(("0.001", 0), ("+Inf", 0))])
+def test_without_attempts_there_is_nothing_to_tell(none: dict[str, float]) -> None:
+    assert attempt_quantile(none, 0.5) is None

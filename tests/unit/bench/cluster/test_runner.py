@@ -38,61 +38,67 @@ class FakeArena:
     def tear_down(self, workload: ClusterWorkload) -> None:
         self.log.append("tear down")
 
-    def heat(self, arena: BenchControlPlane, name: str, count: int) -> Figures:
+    def measurement(self, control_plane: BenchControlPlane, name: str, count: int) -> Figures:
         self.log.append(f"{name} {count}")
         return figures(per_second=100.0 if name == "stowplan" else 50.0)
 
 
 @pytest.fixture
-def arena() -> FakeArena:
+def control_plane() -> FakeArena:
     return FakeArena()
 
 
-def runner(arena: FakeArena, **more: Any) -> ClusterRunner:
-    return ClusterRunner(calibrate=lambda: 0.5, open_arena=arena.open, run_heat=arena.heat, settle=arena.settle, **more)
+def runner(control_plane: FakeArena, **more: Any) -> ClusterRunner:
+    return ClusterRunner(
+        calibrate=lambda: 0.5,
+        open_control_plane=control_plane.open,
+        run_scheduler=control_plane.measurement,
+        settle=control_plane.settle,
+        **more,
+    )
 
 
-def test_contestants_take_turns_on_a_cluster_that_is_made_anew(arena: FakeArena) -> None:
-    (report,) = runner(arena, nodes=20, pods=30, seed=4).run(["basic"])
+def test_contestants_take_turns_on_a_cluster_that_is_made_anew(control_plane: FakeArena) -> None:
+    (report,) = runner(control_plane, nodes=20, pods=30, seed=4).run(["basic"])
     turns = [
         step
         for name in ("kube-scheduler", "ceiling", "stowplan")
         for step in ("fill 30", "settle", f"{name} 30", "clear 30")
     ]
-    assert arena.log == ["open 4", "basic: 20 nodes", *turns, "close"]
+    assert control_plane.log == ["open 4", "basic: 20 nodes", *turns, "close"]
     assert (report.scenario, report.nodes, report.pods, report.calibration_s) == ("basic", 20, 30, 0.5)
     assert report.figures.per_second == 100.0
     assert list(report.peers) == ["kube-scheduler", "ceiling"]
 
 
-def test_in_every_round_each_contestant_takes_its_turn(arena: FakeArena) -> None:
-    (report,) = runner(arena, nodes=20, pods=30, rounds=2).run(["basic"])
-    turns = [step for step in arena.log if step.endswith(" 30") and step.split()[0] not in ("fill", "clear")]
+def test_in_every_round_each_contestant_takes_its_turn(control_plane: FakeArena) -> None:
+    (report,) = runner(control_plane, nodes=20, pods=30, rounds=2).run(["basic"])
+    turns = [step for step in control_plane.log if step.endswith(" 30") and step.split()[0] not in ("fill", "clear")]
     assert turns == ["kube-scheduler 30", "ceiling 30", "stowplan 30"] * 2
     assert (report.rounds, report.figures.per_second) == (2, 100.0)
 
 
-def test_workloads_run_in_their_own_order_and_size(arena: FakeArena) -> None:
-    reports = list(runner(arena, peers=()).run(reversed(NAMES)))
+def test_workloads_run_in_their_own_order_and_size(control_plane: FakeArena) -> None:
+    reports = list(runner(control_plane, peers=()).run(reversed(NAMES)))
     assert [report.scenario for report in reports] == list(NAMES)
     assert [(report.nodes, report.pods) for report in reports][-3:] == [(1000, 500), (500, 2000), (5000, 1)]
     assert all(not report.peers for report in reports)
-    assert arena.log.count("tear down") == len(NAMES) - 1
+    assert control_plane.log.count("tear down") == len(NAMES) - 1
 
 
-def test_peers_can_be_chosen_among_those_of_the_workload(arena: FakeArena) -> None:
-    reports = list(runner(arena, peers=("ceiling",)).run(["spread", "preemption"]))
+def test_peers_can_be_chosen_among_those_of_the_workload(control_plane: FakeArena) -> None:
+    reports = list(runner(control_plane, peers=("ceiling",)).run(["spread", "preemption"]))
     assert [list(report.peers) for report in reports] == [["ceiling"], []]
 
 
-def test_no_more_pods_than_fit(arena: FakeArena) -> None:
-    (report,) = runner(arena, nodes=20, pods=30).run(["antiaffinity"])
+def test_no_more_pods_than_fit(control_plane: FakeArena) -> None:
+    (report,) = runner(control_plane, nodes=20, pods=30).run(["antiaffinity"])
     assert report.pods == 20
 
 
-def test_progress_is_told(arena: FakeArena) -> None:
+def test_progress_is_told(control_plane: FakeArena) -> None:
     told: list[str] = []
-    list(runner(arena, nodes=20, pods=30, peers=(), progress=told.append).run(["basic"]))
+    list(runner(control_plane, nodes=20, pods=30, peers=(), progress=told.append).run(["basic"]))
     assert told == [
         "starting etcd and kube-apiserver",
         "basic: setting up 20 nodes",

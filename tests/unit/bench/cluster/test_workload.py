@@ -6,11 +6,11 @@ from stowplan.bench.cluster.workload import NAMES, PEERS, Bars, load_workload
 from stowplan.errors import InputError
 
 BARS = {
-    "basic": Bars(per_second=2, of_ceiling=0.85, cpu_us_per_pod=0.15, rss_mib=1, first_bind_s=3),
+    "basic": Bars(per_second=2, of_upper_bound=0.85, cpu_us_per_pod=0.15, rss_mib=1, first_bind_s=3),
     "service": Bars(per_second=5, cpu_us_per_pod=0.06),
-    "spread": Bars(per_second=4, of_ceiling=0.8, cpu_us_per_pod=0.06),
-    "affinity": Bars(per_second=6, of_ceiling=0.8, cpu_us_per_pod=0.05),
-    "antiaffinity": Bars(per_second=4, of_ceiling=0.8, cpu_us_per_pod=0.06),
+    "spread": Bars(per_second=4, of_upper_bound=0.8, cpu_us_per_pod=0.06),
+    "affinity": Bars(per_second=6, of_upper_bound=0.8, cpu_us_per_pod=0.05),
+    "antiaffinity": Bars(per_second=4, of_upper_bound=0.8, cpu_us_per_pod=0.06),
     "preemption": Bars(per_second=1.5, cpu_us_per_pod=0.4),
     "devices": Bars(per_second=2, cpu_us_per_pod=0.3),
     "startup": Bars(first_bind_s=10),

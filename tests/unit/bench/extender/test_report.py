@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from stowplan.bench.comparison import Comparison
 from stowplan.bench.extender.reply_comparison import differences
 from stowplan.bench.extender.report import ExtenderReport, figures
+from stowplan.bench.result import Comparison
 
 
 def test_figures() -> None:
@@ -29,7 +29,7 @@ def test_a_report_as_json() -> None:
         peers={"go": theirs},
         compared=3,
         disagreements=["one"],
-        verdicts=[verdict],
+        comparisons=[verdict],
     )
     told = json.loads(report.to_json())
     assert told["ratios"]["go"] == {

@@ -2,8 +2,8 @@
 
 import json
 
-from stowplan.bench.extender.plugin import ZoneAndRoom
 from stowplan.bench.extender.traffic import CHANGED, Traffic
+from stowplan.bench.plugins import ZoneAndRoom
 from stowplan.extender.handlers import GroupMember, Handlers
 from stowplan.extender.wire.node_lists import split
 

@@ -3,7 +3,7 @@ from typing import Any, cast
 
 import pytest
 
-from stowplan.bench.rack_care import RackCare
+from stowplan.bench.plugins import RackCare
 from stowplan.framework import CycleState
 
 NOTHING = cast("Any", None)

@@ -1,7 +1,7 @@
 import pytest
 
-from stowplan.bench.cluster import machine
-from stowplan.bench.cluster.machine import busy_seconds, wait_until_quiet
+from stowplan.bench import machine
+from stowplan.bench.machine import busy_seconds, calibrate, wait_until_quiet
 
 
 def test_time_goes_by() -> None:
@@ -31,3 +31,8 @@ def test_quiet_is_waited_for_but_not_for_ever(
     monkeypatch.setattr(machine.os, "cpu_count", lambda: 2)
     assert wait_until_quiet() is quiet
     assert waits == looks
+
+
+def test_the_time_grows_with_the_work() -> None:
+    calibrate(1_000)
+    assert 0 < calibrate(1_000) < calibrate(300_000)

@@ -1,4 +1,4 @@
-"""The contestants, as processes on a control plane."""
+"""The schedulers, as processes on a control plane."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import yaml
 
-from stowplan.bench.cluster.workload import CEILING, KUBE_SCHEDULER, OURS
+from stowplan.bench.cluster.workload import KUBE_SCHEDULER, OURS, UPPER_BOUND
 from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process, free_port
 from stowplan.testing.kube_scheduler import complete_config
 
 
-class Contestant(NamedTuple):
+class BenchScheduler(NamedTuple):
     """A process that schedules, and where it serves its metrics, if it does."""
 
     process: Process
@@ -24,17 +24,17 @@ class Contestant(NamedTuple):
 
 
 @contextmanager
-def _kube_scheduler(control_plane: ControlPlane) -> Iterator[Contestant]:
+def _kube_scheduler(control_plane: ControlPlane) -> Iterator[BenchScheduler]:
     scheduler = KubeScheduler(control_plane)
     scheduler.start(wait=False)
     try:
-        yield Contestant(scheduler.process, scheduler.url)
+        yield BenchScheduler(scheduler.process, scheduler.url)
     finally:
         scheduler.stop()
 
 
 @contextmanager
-def _stowplan(control_plane: ControlPlane) -> Iterator[Contestant]:
+def _stowplan(control_plane: ControlPlane) -> Iterator[BenchScheduler]:
     """With the flags and the configuration that kube-scheduler gets."""
     folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="stowplan-"))
     kubeconfig, port = control_plane.kubeconfig(SCHEDULER), free_port()
@@ -52,21 +52,21 @@ def _stowplan(control_plane: ControlPlane) -> Iterator[Contestant]:
     }
     command = [sys.executable, "-m", "stowplan", "scheduler", *(f"{flag}={value}" for flag, value in flags.items())]
     with Process("stowplan", command, folder / "stowplan.log") as process:
-        yield Contestant(process, f"https://127.0.0.1:{port}")
+        yield BenchScheduler(process, f"https://127.0.0.1:{port}")
 
 
 @contextmanager
-def _ceiling(control_plane: ControlPlane) -> Iterator[Contestant]:
+def _upper_bound(control_plane: ControlPlane) -> Iterator[BenchScheduler]:
     folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="ceiling-"))
     kubeconfig = control_plane.kubeconfig(SCHEDULER)
     command = [sys.executable, "-m", "stowplan.bench.cluster.upper_bound_process", str(kubeconfig)]
     with Process("ceiling", command, folder / "ceiling.log") as process:
-        yield Contestant(process)
+        yield BenchScheduler(process)
 
 
-CONTESTANTS: dict[str, Callable[[ControlPlane], AbstractContextManager[Contestant]]] = {
-    CEILING: _ceiling,
+SCHEDULERS: dict[str, Callable[[ControlPlane], AbstractContextManager[BenchScheduler]]] = {
+    UPPER_BOUND: _upper_bound,
     KUBE_SCHEDULER: _kube_scheduler,
     OURS: _stowplan,
 }
-"""By name, what runs them from the beginning to the end of a block; it does not wait until they are ready."""
+"""By name, a context manager that runs the scheduler; it does not wait until the scheduler is ready."""

@@ -1,4 +1,4 @@
-"""The two extenders as processes."""
+"""The measured extenders as processes: Stowplan's, and a plain one in Go."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ from stowplan.testing.toolchain import find_go
 SOURCE = Path(__file__).parents[4] / "benchmarks" / "rivals" / "extender"
 
 
-class RivalError(StowplanError):
-    """The extender to compare with cannot be had."""
+class GoExtenderError(StowplanError):
+    """The extender in Go cannot be built."""
 
 
-class ExtenderContestant(NamedTuple):
-    """An extender that runs, and a connection to it."""
+class BenchExtender(NamedTuple):
+    """A running extender and a connection to it."""
 
     process: Process
     client: BenchClient
 
 
-def build_rival(folder: Path) -> Path:
+def build_go_extender(folder: Path) -> Path:
     """Compile the extender in Go."""
     if not SOURCE.is_dir():
-        raise RivalError(f"{SOURCE} is missing: the rival is built from a checkout of the repository")
-    output = folder / "rival"
+        raise GoExtenderError(f"{SOURCE} is missing: the extender in Go is built from a checkout of the repository")
+    output = folder / "extender"
     go = find_go(SOURCE)
     command = [go.path, "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o", str(output), "."]
     surroundings = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
     built = subprocess.run(command, cwd=SOURCE, env=surroundings, capture_output=True, text=True)
     if built.returncode:
-        raise RivalError(f"the rival cannot be built: {' '.join(built.stderr.split())[-500:]}")
+        raise GoExtenderError(f"the extender in Go cannot be built: {' '.join(built.stderr.split())[-500:]}")
     return output
 
 
 @contextmanager
-def rival(program: Path, *, remember: bool) -> Iterator[ExtenderContestant]:
+def go_extender(program: Path, *, remember: bool) -> Iterator[BenchExtender]:
     port = free_port()
     command = [str(program), "-address", f"127.0.0.1:{port}", *(["-remember"] if remember else [])]
-    with _running("go", command, port) as contestant:
-        yield contestant
+    with _running("go", command, port) as extender:
+        yield extender
 
 
 @contextmanager
-def ours() -> Iterator[ExtenderContestant]:
+def ours() -> Iterator[BenchExtender]:
     port = free_port()
     command = [sys.executable, "-m", "stowplan.bench.extender.serve", str(port)]
-    with _running("stowplan", command, port) as contestant:
-        yield contestant
+    with _running("stowplan", command, port) as extender:
+        yield extender
 
 
 @contextmanager
-def _running(name: str, command: list[str], port: int) -> Iterator[ExtenderContestant]:
+def _running(name: str, command: list[str], port: int) -> Iterator[BenchExtender]:
     with tempfile.TemporaryDirectory() as folder, Process(name, command, Path(folder) / "log") as process:
         process.wait_ready(lambda: BenchClient.answers(port))
         client = BenchClient(port)
         try:
-            yield ExtenderContestant(process, client)
+            yield BenchExtender(process, client)
         finally:
             client.close()
