@@ -19,7 +19,7 @@ from stowplan.engine import CheckedEngine, Engine, Observer
 from stowplan.framework import Bind, Call, EmitEvent, Failure, Instruction, PatchStatus, Request
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
-from stowplan.simulator.api_server import ApiServer, Change
+from stowplan.simulator.api_server import ApiServer, ObjectChange
 from stowplan.simulator.simulation import VirtualClock, call
 
 NOW = 1_000_000.0
@@ -59,7 +59,7 @@ class Host:
         )
         self.state = self.engine._state
         """The engine's private state, for tests of its parts."""
-        self.untold: list[Change] = []
+        self.untold: list[ObjectChange] = []
         """What the watches have not told yet."""
         self.open: list[Instruction] = []
         """What the engine wants done and nobody has done yet."""

@@ -12,14 +12,14 @@ from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.cluster.snapshot import Snapshot, take_snapshot
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
-from stowplan.simulator.apply import Live
+from stowplan.simulator.apply import LiveObjects
 from stowplan.simulator.manifests import SIMULATED
 
 
 class LiveCluster(NamedTuple):
     """Objects of a cluster, with messages for the user."""
 
-    live: Live
+    live: LiveObjects
     documents: dict[tuple[type, str], dict[str, Any]]
     """The complete objects, if `keep_objects` was set."""
     notes: list[str]
@@ -38,7 +38,7 @@ def read_cluster(
         keep_objects=keep_objects,
         on_progress=lambda count: progress.start(f"reading the cluster: {count:,} objects"),
     )
-    live = Live([item for item, _ in snapshot.items], schedulers, connection.namespace or DEFAULT_NAMESPACE)
+    live = LiveObjects([item for item, _ in snapshot.items], schedulers, connection.namespace or DEFAULT_NAMESPACE)
     documents = {
         (type(item), key_of(item.metadata)): document for item, document in snapshot.items if document is not None
     }

@@ -172,10 +172,10 @@ def _examine(output: str, all_scores: bool) -> Examine | None:
 def _print_tables(report: SimulationReport, *, wide: bool, everything: bool, before: bool) -> None:
     from rich.console import Console
 
-    from stowplan.simulator.report.tables import Style, tables
+    from stowplan.simulator.report.tables import TableStyle, tables
 
     console = Console()
-    style = Style(wide, everything, console.width if console.is_terminal else None, before)
+    style = TableStyle(wide, everything, console.width if console.is_terminal else None, before)
     print_lines(console, tables(report, style))
 
 

@@ -23,7 +23,7 @@ T = TypeVar("T", bound=ApiObject)
 _MAX_KEPT_EVENTS = 100_000
 
 
-class Change(NamedTuple):
+class ObjectChange(NamedTuple):
     """A watch event: the current object, or the last state of a deleted one."""
 
     item: Any
@@ -42,7 +42,7 @@ class ApiServer:
         self._grace = grace
         """Seconds that a running pod takes to terminate."""
         self._stores = Stores()
-        self._changes: list[Change] = []
+        self._changes: list[ObjectChange] = []
         self._revision = 0
         self._incarnations: dict[tuple[type, str], int] = {}
         """How many deleted objects had the name; part of the uid of the next one."""
@@ -110,7 +110,7 @@ class ApiServer:
         if found is not None and found.metadata.uid == item.metadata.uid:
             self._remove(found)
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[ObjectChange]:
         """Watch events since the last call."""
         drained, self._changes = self._changes, []
         return drained
@@ -154,7 +154,7 @@ class ApiServer:
         store.put(stored)
         if old is None:
             self._note_owner(stored)
-        self._changes.append(Change(stored))
+        self._changes.append(ObjectChange(stored))
         return stored
 
     def _new_uid(self, item: ApiObject) -> str:
@@ -168,7 +168,7 @@ class ApiServer:
         self._incarnations[kind, key] = self._incarnations.get((kind, key), 0) + 1
         if (owner := controller_of(item)) is not None:
             self._dependents.get(owner.uid, _NO_KINDS).get(kind, _NO_NAMES).pop(item.metadata.name, None)
-        self._changes.append(Change(item, removed=True))
+        self._changes.append(ObjectChange(item, removed=True))
 
     def _note_owner(self, item: ApiObject) -> None:
         if (owner := controller_of(item)) is not None:

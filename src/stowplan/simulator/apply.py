@@ -31,7 +31,7 @@ _KEPT: dict[type[Any], tuple[str, ...]] = {
 """Fields of specs that keep the cluster's value if a manifest omits them."""
 
 
-class Live(NamedTuple):
+class LiveObjects(NamedTuple):
     """The current objects of a cluster."""
 
     items: list[Any]
@@ -51,7 +51,7 @@ class Applied(NamedTuple):
     notes: list[str]
 
 
-def apply(live: Live, given: Objects) -> Applied:
+def apply(live: LiveObjects, given: Objects) -> Applied:
     """Apply objects to a cluster."""
     stored = {_key(item): item for item in live.items}
     dependents = Dependents(live.items)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from stowplan import api
-from stowplan.simulator.api_server import ApiServer, Change
+from stowplan.simulator.api_server import ApiServer, ObjectChange
 from stowplan.simulator.identity import generate_name
 from stowplan.simulator.pod_status import is_active
 from stowplan.simulator.workloads.pod_factory import owned_by
@@ -24,7 +24,7 @@ class ClaimController:
     def __init__(self, api_server: ApiServer) -> None:
         self._api_server = api_server
 
-    def on_pod(self, change: Change) -> None:
+    def on_pod(self, change: ObjectChange) -> None:
         pod: api.Pod = change.item
         if not pod.spec.resource_claims:
             return
@@ -33,7 +33,7 @@ class ClaimController:
         elif is_active(pod):
             self._create_claims(pod)
 
-    def on_template(self, change: Change) -> None:
+    def on_template(self, change: ObjectChange) -> None:
         """Creates the claims of pods that waited for the template."""
         if not change.removed:
             for pod in [pod for pod in self._api_server.all(api.Pod) if pod.spec.resource_claims and is_active(pod)]:

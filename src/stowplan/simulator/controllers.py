@@ -7,13 +7,13 @@ from typing import Any
 
 from stowplan import api
 from stowplan.simulator.admission import Admission
-from stowplan.simulator.api_server import ApiServer, Change
+from stowplan.simulator.api_server import ApiServer, ObjectChange
 from stowplan.simulator.claim_controller import ClaimController
 from stowplan.simulator.disruption_controller import DisruptionController
 from stowplan.simulator.volume_controller import EphemeralVolumeController, VolumeController
 from stowplan.simulator.workloads import CONTROLLERS, WorkloadReconciler
 
-Handler = Callable[[Change], None]
+Handler = Callable[[ObjectChange], None]
 
 
 class Controllers:
@@ -39,7 +39,7 @@ class Controllers:
             **dict.fromkeys(CONTROLLERS, (self._workloads.on_workload,)),
         }
 
-    def react(self, change: Change) -> None:
+    def react(self, change: ObjectChange) -> None:
         """Run the controllers for a change. Changes that a later one has replaced are skipped."""
         item = change.item
         if (
@@ -64,7 +64,7 @@ class Controllers:
         """Notes for the user on objects that are not created yet."""
         return self._workloads.notes()
 
-    def _collect_pods(self, change: Change) -> None:
+    def _collect_pods(self, change: ObjectChange) -> None:
         """Deletes the pods of a deleted node (pod garbage collection)."""
         name = change.item.metadata.name
         if not change.removed:
@@ -74,7 +74,7 @@ class Controllers:
         for pod in [pod for pod in self._api_server.all(api.Pod) if pod.spec.node_name == name]:
             self._api_server.delete(pod)
 
-    def _collect_stray(self, change: Change) -> None:
+    def _collect_stray(self, change: ObjectChange) -> None:
         """Deletes a pod that was bound to a deleted node."""
         if not change.removed and change.item.spec.node_name in self._gone_nodes:
             self._api_server.delete(change.item)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.api.selectors import IN, Selector
 from stowplan.cache.stores import key_of
-from stowplan.simulator.api_server import ApiServer, Change, controller_of
+from stowplan.simulator.api_server import ApiServer, ObjectChange, controller_of
 from stowplan.simulator.disruption_counts import BudgetedPod, DisruptionCounts, Scale
 from stowplan.simulator.pod_status import is_healthy
 from stowplan.simulator.workloads import CONTROLLERS
@@ -39,7 +39,7 @@ class DisruptionController:
         self._covered: dict[str, tuple[api.Pod, tuple[DisruptionCounts, ...]]] = {}
         """Covered pods as they were counted, with the counts that include them."""
 
-    def on_budget(self, change: Change) -> None:
+    def on_budget(self, change: ObjectChange) -> None:
         metadata = change.item.metadata
         budget = self._api_server.get(api.PodDisruptionBudget, metadata.name, metadata.namespace)
         counts = self._counts.get(key_of(metadata))
@@ -48,7 +48,7 @@ class DisruptionController:
         else:
             self._publish(counts)
 
-    def on_pod(self, change: Change) -> None:
+    def on_pod(self, change: ObjectChange) -> None:
         if self._counts:
             metadata = change.item.metadata
             for counts in self._account(metadata, self._api_server.get(api.Pod, metadata.name, metadata.namespace)):

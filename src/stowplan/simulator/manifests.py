@@ -15,7 +15,7 @@ from stowplan.cache.stores import key_of
 from stowplan.errors import InputError
 from stowplan.simulator import input_checks
 from stowplan.simulator.admission import DEFAULT_NAMESPACE, located
-from stowplan.simulator.apply import Applied, Live, apply
+from stowplan.simulator.apply import Applied, LiveObjects, apply
 from stowplan.simulator.documents import Origin, Read, find_files, read_documents
 from stowplan.simulator.identity import generate_name
 from stowplan.simulator.ownership import Ownership
@@ -53,7 +53,7 @@ class _Header(msgspec.Struct, rename="camel"):
     items: msgspec.Raw = msgspec.Raw()
 
 
-def load(names: Iterable[str], read: Read, live: Live | None = None, namespace: str = "") -> Manifests:
+def load(names: Iterable[str], read: Read, live: LiveObjects | None = None, namespace: str = "") -> Manifests:
     """All objects of files, folders and (`-`) standard input; with `live`, applied to the objects of a cluster.
 
     `namespace` is for objects without one; by default it is that of the cluster. Raises InputError, one problem a line.

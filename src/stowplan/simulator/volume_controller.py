@@ -25,7 +25,7 @@ from stowplan.cache.volumes import (
 from stowplan.plugins.volume_binding.binder import bind
 from stowplan.plugins.volume_binding.matching import Wish, capacity, is_for
 from stowplan.simulator.admission import Admission
-from stowplan.simulator.api_server import ApiServer, Change
+from stowplan.simulator.api_server import ApiServer, ObjectChange
 from stowplan.simulator.pod_status import is_active
 from stowplan.simulator.provisioner import PROVISIONED_BY, Provisioner
 from stowplan.simulator.workloads.pod_factory import owned_by
@@ -46,19 +46,19 @@ class VolumeController:
         self._unbound: dict[str, dict[Key, None]] = {}
         """By storage class, claims for which no volume was found."""
 
-    def on_storage_class(self, change: Change) -> None:
+    def on_storage_class(self, change: ObjectChange) -> None:
         """Retries the claims of the class."""
         if not change.removed:
             self._retry(change.item.metadata.name)
 
-    def on_claim(self, change: Change) -> None:
+    def on_claim(self, change: ObjectChange) -> None:
         claim: api.PersistentVolumeClaim = change.item
         if change.removed:
             self._release(claim)
         else:
             self._sync_claim(_key(claim))
 
-    def on_volume(self, change: Change) -> None:
+    def on_volume(self, change: ObjectChange) -> None:
         volume: api.PersistentVolume = change.item
         name = volume.metadata.name
         self._free.get(storage_class_of(volume), {}).pop(name, None)
@@ -199,7 +199,7 @@ class EphemeralVolumeController:
         self._api_server = api_server
         self._admission = admission
 
-    def on_pod(self, change: Change) -> None:
+    def on_pod(self, change: ObjectChange) -> None:
         pod: api.Pod = change.item
         if change.removed or not pod.spec.volumes or not is_active(pod):
             return

@@ -6,7 +6,7 @@ from tests.unit.simulator.worlds import START, SimulatedCluster, node, pod, work
 
 from stowplan import api
 from stowplan.framework.instructions import EmitEvent
-from stowplan.simulator.api_server import ApiServer, Change, controller_of
+from stowplan.simulator.api_server import ApiServer, ObjectChange, controller_of
 from stowplan.simulator.faults import Faults, NodeLoss
 
 
@@ -17,7 +17,7 @@ def test_objects_get_uid_version_and_time() -> None:
     assert stored.metadata.resource_version == "1"
     assert stored.metadata.creation_timestamp == "2001-09-09T01:46:40Z"
     assert world.get(api.Pod, "a", "default") is stored
-    assert world.changes() == [Change(stored)]
+    assert world.changes() == [ObjectChange(stored)]
     assert world.changes() == []
 
 
@@ -42,7 +42,7 @@ def test_an_object_with_another_uid_takes_the_place_of_one_that_is_gone() -> Non
     world = SimulatedCluster().world
     first = world.put(pod("a"))
     second = world.put(pod("a", uid="other"))
-    assert world.changes() == [Change(first), Change(first, removed=True), Change(second)]
+    assert world.changes() == [ObjectChange(first), ObjectChange(first, removed=True), ObjectChange(second)]
 
 
 def test_a_name_used_again_means_another_uid_and_still_the_same_in_every_run() -> None:
@@ -69,7 +69,7 @@ def test_deleting_tells_the_last_state() -> None:
     world.delete(pod("a"))
     world.delete(pod("a"))
     assert world.get(api.Pod, "a") is None
-    assert world.changes() == [Change(stored), Change(stored, removed=True)]
+    assert world.changes() == [ObjectChange(stored), ObjectChange(stored, removed=True)]
 
 
 def test_the_version_counts_all_but_statuses() -> None:

@@ -5,7 +5,7 @@ from tests.builders import make
 from tests.unit.simulator.worlds import node, pod, workload
 
 from stowplan import api
-from stowplan.simulator.apply import Applied, Live, apply
+from stowplan.simulator.apply import Applied, LiveObjects, apply
 from stowplan.simulator.documents import Origin
 
 FILE = Origin("new.yaml")
@@ -21,7 +21,7 @@ def there(kind: str, name: str, **fields: Any) -> Any:
 
 
 def applied(stored: list[Any], *given: Any) -> Applied:
-    return apply(Live(stored, ("default-scheduler",)), [(item, FILE) for item in given])
+    return apply(LiveObjects(stored, ("default-scheduler",)), [(item, FILE) for item in given])
 
 
 def only(overlay: Applied) -> Any:

@@ -7,7 +7,7 @@ from tests.builders import make
 from tests.unit.simulator.worlds import SimulatedCluster, node, pod, workload
 
 from stowplan import api
-from stowplan.simulator.api_server import Change
+from stowplan.simulator.api_server import ObjectChange
 
 
 def test_pods_go_with_their_node_and_come_back_elsewhere() -> None:
@@ -55,7 +55,7 @@ def test_outdated_changes_are_passed_over() -> None:
     stage = SimulatedCluster()
     old = stage.world.put(workload("ReplicaSet", "web", namespace="default", replicas=5))
     stage.world.put(workload("ReplicaSet", "web", namespace="default", replicas=1))
-    stage.controllers.react(Change(old))
+    stage.controllers.react(ObjectChange(old))
     assert stage.names() == []
     stage.settle()
     assert len(stage.names()) == 1

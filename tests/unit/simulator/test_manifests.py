@@ -11,7 +11,7 @@ from tests.unit.simulator.worlds import SimulatedCluster
 
 from stowplan.api import KINDS
 from stowplan.errors import InputError
-from stowplan.simulator.apply import Live
+from stowplan.simulator.apply import LiveObjects
 from stowplan.simulator.manifests import Manifests, load, refuse
 
 
@@ -194,7 +194,7 @@ def test_manifests_are_laid_over_a_cluster() -> None:
         make("Service", "web", namespace="team", uid="s"),
         make("Node", "n", uid="n", status={"allocatable": {"pods": "1"}}),
     ]
-    live = Live(stored, ("default-scheduler",), "team")
+    live = LiveObjects(stored, ("default-scheduler",), "team")
     text = "kind: Service\nmetadata: {name: web}\n---\nkind: Pod\nmetadata: {name: new, namespace: other}"
     found = load(["f.yaml"], lambda _: text.encode(), live)
     assert names(found) == ["Node /n", "Pod team/runs", "Service team/web", "Pod other/new"]

@@ -13,7 +13,7 @@ from stowplan import api
 from stowplan.cache import Cluster
 from stowplan.framework import Pod
 from stowplan.framework.instructions import Bind
-from stowplan.simulator.api_server import ApiServer, Change
+from stowplan.simulator.api_server import ApiServer, ObjectChange
 from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.documents import Origin
 from stowplan.simulator.faults import Faults
@@ -53,7 +53,7 @@ class SimulatedCluster:
         self.now = float(START)
         self.world = ApiServer(lambda: self.now, faults, grace=grace)
         self.controllers = Controllers(self.world)
-        self.seen: list[Change] = []
+        self.seen: list[ObjectChange] = []
         self.populate(*items, standing=standing)
 
     def populate(self, *items: Any, standing: Iterable[str] = ()) -> None:

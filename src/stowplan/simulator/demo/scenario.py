@@ -43,7 +43,7 @@ class Finish(_DemoData, frozen=True, kw_only=True):
     first: int
 
 
-class Step(_DemoData, frozen=True, kw_only=True):
+class ScenarioStep(_DemoData, frozen=True, kw_only=True):
     """A step, once or repeated."""
 
     at: float
@@ -67,7 +67,7 @@ class DemoScenario(_DemoData, frozen=True, kw_only=True):
     seconds: float
     zones: tuple[str, ...]
     pools: tuple[NodePool, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ScenarioStep, ...]
 
     def make_slices(self, nodes: Iterable[api.Node]) -> Iterator[api.ResourceSlice]:
         """The ResourceSlices of the nodes."""

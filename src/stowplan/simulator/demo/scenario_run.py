@@ -13,7 +13,7 @@ from stowplan import api
 from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.simulator.demo.recent_events import RecentEvents
-from stowplan.simulator.demo.scenario import DemoScenario, Finish, Step, manifest_text
+from stowplan.simulator.demo.scenario import DemoScenario, Finish, ScenarioStep, manifest_text
 from stowplan.simulator.documents import Origin
 from stowplan.simulator.load import populate
 from stowplan.simulator.manifests import load
@@ -49,7 +49,7 @@ class ScenarioRun:
         """Seconds of simulated time."""
         return self.simulation.clock.now - EPOCH
 
-    def _do(self, step: Step, number: int) -> None:
+    def _do(self, step: ScenarioStep, number: int) -> None:
         if number == 1:
             self.events.announce(self.elapsed, step.say)
         if step.apply:

@@ -86,7 +86,7 @@ class NodeReport(ReportPart, frozen=True, kw_only=True):
     allocatable: dict[str, str]
 
 
-class Summary(ReportPart, frozen=True, kw_only=True, omit_defaults=False):
+class RunSummary(ReportPart, frozen=True, kw_only=True, omit_defaults=False):
     """Totals; pending pods include gated ones. CPU is in millicores, memory in bytes."""
 
     placed: int
@@ -110,7 +110,7 @@ class SimulationReport(ReportPart, frozen=True, kw_only=True, omit_defaults=Fals
     pending: tuple[PendingReport, ...]
     preemptions: tuple[PreemptionReport, ...]
     nodes: tuple[NodeReport, ...]
-    summary: Summary
+    summary: RunSummary
     unknown_kinds: dict[str, int]
 
 
@@ -273,9 +273,9 @@ def _quantities(amounts: Mapping[str, int]) -> dict[str, str]:
     return {name: f"{amounts[name]}{'m' if name == 'cpu' else ''}" for name in sorted(amounts)}
 
 
-def _summary(pods: Sequence[PodReport], recorder: RunRecorder, nodes: NodeTable) -> Summary:
+def _summary(pods: Sequence[PodReport], recorder: RunRecorder, nodes: NodeTable) -> RunSummary:
     count = Counter(pod.status for pod in pods)
-    return Summary(
+    return RunSummary(
         placed=count[PLACED],
         running=count[RUNNING],
         pending=count[PENDING] + count[GATED],

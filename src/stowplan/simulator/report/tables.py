@@ -19,8 +19,8 @@ from stowplan.simulator.report.report import (
     PodReport,
     PreemptionReport,
     ReasonReport,
+    RunSummary,
     SimulationReport,
-    Summary,
 )
 
 MAX_LISTED_PODS = 50
@@ -35,7 +35,7 @@ _RIGHT_ALIGNED = frozenset(
 )
 
 
-class Style(NamedTuple):
+class TableStyle(NamedTuple):
     """Extent and layout of the tables."""
 
     wide: bool = False
@@ -48,7 +48,7 @@ class Style(NamedTuple):
     """With the states of pods in the snapshot."""
 
 
-def tables(report: SimulationReport, style: Style) -> Iterator[Text]:
+def tables(report: SimulationReport, style: TableStyle) -> Iterator[Text]:
     """The whole report, line by line."""
     if report.pods:
         grouped = len(report.pods) > MAX_LISTED_PODS and not style.everything
@@ -86,7 +86,7 @@ def folded(text: str, width: int | None, indent: str = "", style: str = "") -> I
         yield Text(indent + line, style)
 
 
-def summary_line(summary: Summary) -> str:
+def summary_line(summary: RunSummary) -> str:
     """The totals in one line."""
     kinds = [f"{summary.gated:,} gated"] if summary.gated else []
     kinds += [f"{summary.pending_before:,} pending before"] if summary.pending_before else []
@@ -125,7 +125,7 @@ def _titled(title: str, lines: Iterator[Text]) -> Iterator[Text]:
     yield from lines
 
 
-def _pods(pods: Sequence[PodReport], style: Style) -> Iterator[Text]:
+def _pods(pods: Sequence[PodReport], style: TableStyle) -> Iterator[Text]:
     headings = ["NAMESPACE", "POD", *(["BEFORE"] if style.before else []), "STATUS", "NODE", "ATTEMPTS"]
     if style.wide:
         headings += ["SCORE", "RUNNER-UP", "FEASIBLE"]
@@ -170,7 +170,7 @@ def _workloads(pods: Sequence[PodReport]) -> Iterator[Text]:
     return aligned(["NAMESPACE", "WORKLOAD", "PODS", "PLACED", "RUNNING", "PENDING", "NODES"], rows)
 
 
-def _nodes(report: SimulationReport, style: Style) -> Iterator[Text]:
+def _nodes(report: SimulationReport, style: TableStyle) -> Iterator[Text]:
     shown = report.nodes if style.everything else report.nodes[:MAX_LISTED_PODS]
     rows = []
     for node in shown:
@@ -190,7 +190,7 @@ def _nodes(report: SimulationReport, style: Style) -> Iterator[Text]:
         yield Text(f"and {len(report.nodes) - len(shown):,} more; --all lists them")
 
 
-def _pending(pending: Sequence[PendingReport], style: Style) -> Iterator[Text]:
+def _pending(pending: Sequence[PendingReport], style: TableStyle) -> Iterator[Text]:
     groups: dict[tuple[str, tuple[ReasonReport, ...]], list[PendingReport]] = {}
     for each in pending:
         groups.setdefault((each.message, each.reasons), []).append(each)
@@ -205,7 +205,7 @@ def _pending(pending: Sequence[PendingReport], style: Style) -> Iterator[Text]:
         yield Text(f"and {len(groups) - len(shown):,} more messages; --all lists them")
 
 
-def _pending_pods(members: Sequence[PendingReport], style: Style) -> str:
+def _pending_pods(members: Sequence[PendingReport], style: TableStyle) -> str:
     """The pending pods: a single one by name, several by workload."""
     if len(members) == 1 and len(members[0].pods) == 1:
         return members[0].pods[0] + (f" of {members[0].workload}" if members[0].workload else "")
@@ -220,7 +220,7 @@ def _owner(each: PendingReport) -> str:
     return f"{each.pods[0].partition('/')[0]}/{each.workload}"
 
 
-def _evicted(preemptions: Sequence[PreemptionReport], style: Style) -> Iterator[Text]:
+def _evicted(preemptions: Sequence[PreemptionReport], style: TableStyle) -> Iterator[Text]:
     if len(preemptions) <= MAX_LISTED_PODS or style.everything:
         for each in preemptions:
             victim = f"{each.victim} (priority {each.victim_priority})"
@@ -242,7 +242,7 @@ def _group(each: PreemptionReport) -> tuple[str, str]:
     )
 
 
-def _names(names: Sequence[str], style: Style) -> str:
+def _names(names: Sequence[str], style: TableStyle) -> str:
     """The first names, and the number of the others."""
     if style.everything or len(names) <= _MAX_LISTED_NAMES + 1:
         return ", ".join(names)

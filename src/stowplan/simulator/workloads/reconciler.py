@@ -7,7 +7,7 @@ from typing import Any
 
 from stowplan import api
 from stowplan.simulator.admission import Admission
-from stowplan.simulator.api_server import ApiServer, Change
+from stowplan.simulator.api_server import ApiServer, ObjectChange
 from stowplan.simulator.pod_status import is_active
 from stowplan.simulator.workloads.daemon_set import DaemonSetController
 from stowplan.simulator.workloads.pod_factory import replacement_of
@@ -32,11 +32,11 @@ class WorkloadReconciler:
         """Create all objects that a workload lacks now, down to the pods."""
         self._create(self._controllers[type(owner)].lacking(owner))
 
-    def on_workload(self, change: Change) -> None:
+    def on_workload(self, change: ObjectChange) -> None:
         if not change.removed and change.item.metadata.uid not in self.standing:
             self.expand(change.item)
 
-    def on_pod(self, change: Change) -> None:
+    def on_pod(self, change: ObjectChange) -> None:
         pod: api.Pod = change.item
         owner = self._api_server.owner_of(pod)
         controller = self._controllers.get(type(owner))
@@ -54,7 +54,7 @@ class WorkloadReconciler:
             if not is_standing and (not is_active(pod) or (pod.spec.node_name and controller.awaits_start(owner))):
                 self.expand(owner)
 
-    def on_node(self, change: Change) -> None:
+    def on_node(self, change: ObjectChange) -> None:
         """Creates the daemon pods of a new node, and deletes those of a deleted one."""
         controller, node = self._controllers[api.DaemonSet], change.item
         assert isinstance(controller, DaemonSetController)

@@ -30,18 +30,18 @@ CONTROLLERS: dict[type[Any], type[WorkloadController]] = {
 """Workload controllers by kind."""
 
 
-class PodTemplate(NamedTuple):
+class WorkloadTemplate(NamedTuple):
     """A pod template and its path in the workload."""
 
     path: str
     template: api.PodTemplateSpec
 
 
-def find_template(item: Any) -> PodTemplate | None:
+def find_template(item: Any) -> WorkloadTemplate | None:
     """The pod template of a workload; None without one, and for other kinds."""
     controller = CONTROLLERS.get(type(item))
     template = None if controller is None else controller.template_of(item)
-    return None if controller is None or template is None else PodTemplate(controller.template_path, template)
+    return None if controller is None or template is None else WorkloadTemplate(controller.template_path, template)
 
 
 def pod_spec_of(item: Any) -> api.PodSpec | None:

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from stowplan.simulator.demo.scenario import POOL, ZONE, Step, load_scenario, manifest_text
+from stowplan.simulator.demo.scenario import POOL, ZONE, ScenarioStep, load_scenario, manifest_text
 from stowplan.simulator.manifests import load
 
 SCENARIO = load_scenario()
@@ -37,7 +37,7 @@ def test_gpu_nodes_have_devices() -> None:
 
 
 @pytest.mark.parametrize("step", [step for step in SCENARIO.steps if step.apply], ids=lambda step: step.apply)
-def test_manifests_are_sound(step: Step) -> None:
+def test_manifests_are_sound(step: ScenarioStep) -> None:
     manifests = load([step.apply], lambda name: manifest_text(name, 7))
     assert manifests.objects
     assert not manifests.unknown

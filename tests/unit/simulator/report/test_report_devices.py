@@ -3,7 +3,7 @@ from tests.unit.simulator.runs import Run
 from tests.unit.simulator.worlds import node, pod
 
 from stowplan.simulator.report.report import devices_of
-from stowplan.simulator.report.tables import Style, tables
+from stowplan.simulator.report.tables import TableStyle, tables
 
 
 def claim(name: str, *devices: str, user: str) -> object:
@@ -17,7 +17,7 @@ def claim(name: str, *devices: str, user: str) -> object:
 
 def test_devices_are_told_of_in_wide_tables_where_there_are_any() -> None:
     def lines(*items: object, wide: bool) -> list[str]:
-        return [line.plain for line in tables(Run(node("a"), *items).report(), Style(wide=wide))]
+        return [line.plain for line in tables(Run(node("a"), *items).report(), TableStyle(wide=wide))]
 
     entries = [{"name": name, "resourceClaimName": name} for name in ("c", "d")]
     running = pod("p", "a", uid="uid-p", resourceClaims=entries)

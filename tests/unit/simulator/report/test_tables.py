@@ -9,11 +9,20 @@ from tests.unit.simulator.worlds import node, pod, workload
 from stowplan.simulator.report import SimulationReport
 from stowplan.simulator.report import tables as module
 from stowplan.simulator.report.detailed_decisions import top_scores
-from stowplan.simulator.report.tables import Style, aligned, cores, folded, gibibytes, percentage, summary_line, tables
+from stowplan.simulator.report.tables import (
+    TableStyle,
+    aligned,
+    cores,
+    folded,
+    gibibytes,
+    percentage,
+    summary_line,
+    tables,
+)
 
 
 def lines(report: SimulationReport, **style: Any) -> list[str]:
-    return [line.plain for line in tables(report, Style(**style))]
+    return [line.plain for line in tables(report, TableStyle(**style))]
 
 
 SMALL = Run(
