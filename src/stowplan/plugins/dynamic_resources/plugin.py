@@ -11,21 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.config.args import DynamicResourcesArgs
-from stowplan.framework import (
-    ClusterEventWithHint,
-    CycleState,
-    Handle,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    Scores,
-    Status,
-    no_scores,
-    skip,
-)
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.dynamic_resources import extended_resources
 from stowplan.plugins.dynamic_resources.assume_cache import tracker_of
@@ -63,7 +50,9 @@ class DynamicResources(InTreePlugin):
     scope = "cluster"
     normalize = "default"
 
-    def __init__(self, args: DynamicResourcesArgs, handle: Handle, clock: Callable[[], float] | None = None) -> None:
+    def __init__(
+        self, args: DynamicResourcesArgs, handle: fwk.Handle, clock: Callable[[], float] | None = None
+    ) -> None:
         super().__init__(args, handle)
         self._binding_timeout = args.binding_timeout.seconds
         self._clock = clock or handle.now
@@ -75,29 +64,29 @@ class DynamicResources(InTreePlugin):
         timeout = args.filter_timeout.seconds
         self._registry = Registry(self.cluster, self._tracker.allocated, self._classes, timeout)
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         return bool(template.spec.resource_claims) or bool(extended_resources.requested(template))
 
-    def pre_enqueue(self, pod: Pod) -> Status | None:
+    def pre_enqueue(self, pod: fwk.Pod) -> fwk.Status | None:
         found = resolve(pod, self._tracker)
-        return found if isinstance(found, Status) else None
+        return found if isinstance(found, fwk.Status) else None
 
-    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+    def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         # Written first: later extension points distinguish a pod without state from a pod without claims.
         state.write(STATE, _NONE)
         named = resolve(pod, self._tracker)
-        if isinstance(named, Status):
+        if isinstance(named, fwk.Status):
             return named
         extended = extended_resources.backed(self.cluster, pod.template)
         special = extended_resources.special_claim(self.cluster, pod) if any(extended.values()) else None
         checked: list[PodClaim] = []
         for claim in named if special is None else (*named, special):
             item = self._examine(claim, is_special=claim is special)
-            if isinstance(item, Status):
+            if isinstance(item, fwk.Status):
                 return item
             checked.append(item)
         if not checked:
-            return skip()
+            return fwk.skip()
         user = tuple(checked[: len(named)])
         claims = PodClaims(user, None if special is None else checked[-1], extended)
         if claims.to_allocate():
@@ -105,15 +94,17 @@ class DynamicResources(InTreePlugin):
         state.write(STATE, claims)
         return None
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         claims = self._claims(state, pod)
         return NO_STATE if claims is None else judge(claims, node)
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterable[tuple[Mask, Status]]:
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterable[tuple[fwk.Mask, fwk.Status]]:
         claims = self._claims(state, pod)
         return [(np.ones(len(nodes), dtype=np.bool_), NO_STATE)] if claims is None else judge_nodes(claims, nodes)
 
-    def post_filter(self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]) -> Status:
+    def post_filter(self, state: fwk.CycleState, pod: fwk.Pod, statuses: Mapping[str, fwk.Status]) -> fwk.Status:
         """PostFilter: deallocate a claim that makes nodes unavailable; the pod is retried afterwards."""
         claims: PodClaims | None = state.get(STATE)
         if claims is None:
@@ -126,15 +117,15 @@ class DynamicResources(InTreePlugin):
             return DEALLOCATED
         return DELETED if self._releaser.drop_stale(claims, pod) else NOTHING_HELPS
 
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+    def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         """The score of prioritized alternatives, for claims that are allocated in this cycle."""
         claims = self._claims(state, pod)
         return claims.allocations.score(node) if claims and isinstance(claims.allocations, NodeSearch) else 0
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+    def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         claims = self._claims(state, pod)
         if not claims or not isinstance(claims.allocations, NodeSearch):
-            return no_scores(len(nodes))
+            return fwk.no_scores(len(nodes))
         if claims.special is None:
             return claims.allocations.scores(nodes)
         scores = np.zeros(len(nodes), dtype=np.int64)
@@ -142,43 +133,43 @@ class DynamicResources(InTreePlugin):
             scores[position] = claims.allocations.score(node)
         return scores
 
-    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    def reserve(self, state: fwk.CycleState, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
         claims = self._claims(state, pod)
         if claims is None:
             return NO_STATE
         reservation = ClaimReservation.of(claims, node_name)
-        if isinstance(reservation, Status):
+        if isinstance(reservation, fwk.Status):
             return reservation
         reservation.begin(self._tracker)
         state.write(RESERVATION, reservation)
         return None
 
-    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+    def unreserve(self, state: fwk.CycleState, pod: fwk.Pod, node_name: str) -> None:
         reservation: ClaimReservation | None = state.get(RESERVATION)
         if reservation is not None:
             self._releaser.unreserve(reservation, pod)
 
-    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    def pre_bind_pre_flight(self, state: fwk.CycleState, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
         claims = self._claims(state, pod)
         if claims is None:
             return NO_STATE
-        return None if claims else skip()
+        return None if claims else fwk.skip()
 
-    async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    async def pre_bind(self, state: fwk.CycleState, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
         reservation: ClaimReservation | None = state.get(RESERVATION)
         if reservation is None:
             return NO_STATE if self._claims(state, pod) is None else None
         return await self._writer.carry_out(reservation, pod, node_name)
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return self._hints.events()
 
-    def _claims(self, state: CycleState, pod: Pod) -> PodClaims | None:
+    def _claims(self, state: fwk.CycleState, pod: fwk.Pod) -> PodClaims | None:
         """The state of PreFilter; None if PreFilter did not run."""
         claims: PodClaims | None = state.get(STATE)
         return _NONE if claims is None and not self.concerns(pod.template) else claims
 
-    def _examine(self, claim: api.ResourceClaim, *, is_special: bool) -> PodClaim | Status:
+    def _examine(self, claim: api.ResourceClaim, *, is_special: bool) -> PodClaim | fwk.Status:
         allocation = claim.status.allocation
         if allocation is None:
             if self._tracker.pending(claim) is not None:
@@ -191,5 +182,5 @@ class DynamicResources(InTreePlugin):
             if reachable.error is not None:
                 return failure(reachable.error)
         ready = readiness(claim)
-        failed = isinstance(ready, Status) or (not ready and timed_out(claim, self._binding_timeout, self._clock()))
+        failed = isinstance(ready, fwk.Status) or (not ready and timed_out(claim, self._binding_timeout, self._clock()))
         return PodClaim(claim, reachable, failed)

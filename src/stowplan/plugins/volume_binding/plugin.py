@@ -9,21 +9,9 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
+from stowplan import framework as fwk
 from stowplan.cache.node_matching import match_nodes
 from stowplan.config.args import VolumeBindingArgs
-from stowplan.framework import (
-    ClusterEventWithHint,
-    CycleState,
-    Handle,
-    Mask,
-    NodeInfo,
-    Nodes,
-    Pod,
-    PodTemplate,
-    Scores,
-    Status,
-    skip,
-)
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.volume_binding.binder import Binder, VolumeDecision
 from stowplan.plugins.volume_binding.hints import EVENTS
@@ -53,28 +41,30 @@ class VolumeBinding(InTreePlugin):
     reads = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity")
     parallel_pre_bind = True
 
-    def __init__(self, args: VolumeBindingArgs, handle: Handle) -> None:
+    def __init__(self, args: VolumeBindingArgs, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self.binder = Binder(self.cluster)
         self._writer = VolumeWriter(self.cluster, self.binder, float(args.bind_timeout_seconds))
 
-    def concerns(self, template: PodTemplate) -> bool:
+    def concerns(self, template: fwk.PodTemplate) -> bool:
         return any(v.persistent_volume_claim is not None or v.ephemeral is not None for v in template.spec.volumes)
 
-    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+    def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         if not self.concerns(pod.template):
-            return skip()
+            return fwk.skip()
         wanted = self.binder.prepare(pod)
-        if isinstance(wanted, Status):
+        if isinstance(wanted, fwk.Status):
             return wanted
         state.write(STATE, Bookings(wanted))
         return None
 
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+    def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
         found = self.binder.find(state.read(STATE).wanted, node)
-        return found if isinstance(found, Status) else None
+        return found if isinstance(found, fwk.Status) else None
 
-    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def filter_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         wanted: PodVolumes = state.read(STATE).wanted
         if wanted.delayed or wanted.problem or any(volume.migration is not None for volume in wanted.bound):
             yield from self._filter_alike(state, pod, nodes)
@@ -87,54 +77,56 @@ class VolumeBinding(InTreePlugin):
         if wanted.missing:
             yield ~conflict, rejection(VOLUME_MISSING)
 
-    def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status:
-        return skip()
+    def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status:
+        return fwk.skip()
 
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+    def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         return 0
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
+    def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         return np.zeros(len(nodes), dtype=np.int64)
 
-    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    def reserve(self, state: fwk.CycleState, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
         bookings: Bookings | None = state.get(STATE)
         node = self.nodes.get(node_name)
         if bookings is None or node is None or not bookings.wanted.delayed:
             return None
         decision = self.binder.find(bookings.wanted, node)
-        if not isinstance(decision, Status):
+        if not isinstance(decision, fwk.Status):
             decision = self.binder.assume(decision, node_name)
-        if isinstance(decision, Status):
+        if isinstance(decision, fwk.Status):
             return decision
         bookings.decision = decision
         return None
 
-    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+    def unreserve(self, state: fwk.CycleState, pod: fwk.Pod, node_name: str) -> None:
         bookings: Bookings | None = state.get(STATE)
         if bookings is not None and bookings.decision is not None:
             self.binder.restore(bookings.decision)
             bookings.decision = None
 
-    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    def pre_bind_pre_flight(self, state: fwk.CycleState, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
         bookings: Bookings | None = state.get(STATE)
-        return skip() if bookings is None or bookings.decision is None else None
+        return fwk.skip() if bookings is None or bookings.decision is None else None
 
-    async def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    async def pre_bind(self, state: fwk.CycleState, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
         bookings: Bookings | None = state.get(STATE)
         if bookings is None or bookings.decision is None:
             return None
         return await self._writer.carry_out(pod, node_name, bookings.decision)
 
-    def events_to_register(self) -> Iterable[ClusterEventWithHint]:
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return EVENTS
 
-    def _filter_alike(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+    def _filter_alike(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         """Evaluate nodes with equal relevant labels once."""
         wanted: PodVolumes = state.read(STATE).wanted
         keys = sorted(wanted.label_keys())
         migrating = any(volume.migration is not None for volume in wanted.bound)
-        answers: dict[Hashable, Status | None] = {}
-        found: dict[Status, Mask] = {}
+        answers: dict[Hashable, fwk.Status | None] = {}
+        found: dict[fwk.Status, fwk.Mask] = {}
         for position, node in nodes.infos():
             name = node.name if wanted.provisioned else ""
             plugins = migrated_plugins(self.binder.csi_nodes.get(node.name)) if migrating else ""
