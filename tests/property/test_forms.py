@@ -16,21 +16,13 @@ from tests.property.vocabulary import CONFIGS, NODES, PODS
 from tests.property.walk import NAMES, STEPS, Step, Walk
 
 from stowplan.framework import Code, CycleState, Nodes, Plugin, Pod, Status, implements
+from stowplan.framework.status import merge_rejections
 from stowplan.runtime import Profile
 
 EXAMPLES = int(os.environ.get("STOWPLAN_EXAMPLES", "50"))
 
 pod_shapes = st.integers(0, len(PODS) - 1)
 steps = st.tuples(st.sampled_from(sorted(STEPS)), pod_shapes, st.integers(0, 100))
-
-
-def merged(parts: list[Status]) -> Status | None:
-    """All that a plugin has against one node, as one status: its worst code, and every reason."""
-    if not parts:
-        return None
-    hopeless = [part for part in parts if part.code == Code.UnschedulableAndUnresolvable]
-    code = (hopeless or parts)[0].code
-    return Status(code, *(reason for part in parts for reason in part.reasons), plugin=parts[0].plugin)
 
 
 def subsets(profile: Profile, random: Random) -> Iterator[Nodes]:
@@ -54,7 +46,8 @@ def check_filter(plugin: Plugin, state: CycleState, pod: Pod, nodes: Nodes) -> N
     by_slot = plugin.slot_filter(pod.template)
     for position, info in nodes.infos():
         expected = plugin.filter(state, pod, info)
-        assert merged(rejected.get(position, [])) == expected, (plugin.name, pod.name, info.name)
+        answer = merge_rejections(rejected[position]) if position in rejected else None
+        assert answer == expected, (plugin.name, pod.name, info.name)
         assert bool(passing[position]) == (expected is None), (plugin.name, pod.name, info.name)
         if by_slot is not None:
             assert by_slot(info.slot) == expected, (plugin.name, pod.name, info.name)

@@ -12,7 +12,7 @@ from stowplan import api
 from stowplan.engine.state import EngineState
 from stowplan.framework import Code, EmitEvent, PatchStatus, Pod, QueuedPodInfo, Status
 from stowplan.framework.instructions import encode_note
-from stowplan.runtime.decide.fit_error import histogram
+from stowplan.runtime.decide.fit_error import histogram, none_available
 
 
 class AttemptFailure(NamedTuple):
@@ -36,8 +36,7 @@ class AttemptFailure(NamedTuple):
         """A failure at Reserve or Permit. A rejection is reported as if the chosen node were the only one."""
         if not status.rejected:
             return cls.plain(status)
-        reasons = histogram(Counter(status.reasons))
-        message = f"0/1 nodes are available: {reasons}." if reasons else "0/1 nodes are available:"
+        message = none_available(1, histogram(Counter(status.reasons)))
         by = frozenset({status.plugin})
         return cls(status, message, frozenset(), by) if status.code is Code.Pending else cls(status, message, by)
 

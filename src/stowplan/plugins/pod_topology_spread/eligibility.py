@@ -31,7 +31,8 @@ class Eligibility(KeptBySlot[None]):
 
     def mask(self) -> Mask:
         """By slot. The same object until it differs, because most changes of nodes do not affect it."""
-        self.refresh(None)
+        if self._position != self._log.position:
+            self.refresh(None)
         return self._mask
 
     def rebuild(self, context: None) -> None:

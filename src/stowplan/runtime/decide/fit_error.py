@@ -15,16 +15,16 @@ def histogram(reasons: Mapping[str, int]) -> str:
     return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
 
 
+def none_available(total: int, reasons: str) -> str:
+    """The sentence of every failure to find a node."""
+    return f"0/{total} nodes are available: {reasons}." if reasons else f"0/{total} nodes are available:"
+
+
 def fit_error(diagnosis: Diagnosis, post_filter_message: str = "") -> str:
     """`0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s).`"""
-    total = len(diagnosis.profile.cluster.nodes)
-    text = f"0/{total} nodes are available:"
-    if diagnosis.pre_filtered.status is not None:
-        text += f" {diagnosis.pre_filtered.status.message}."
-    else:
-        reasons = histogram(reason_counts(diagnosis))
-        if reasons:
-            text += f" {reasons}."
+    refusal = diagnosis.pre_filtered.status
+    reasons = histogram(reason_counts(diagnosis)) if refusal is None else refusal.message
+    text = none_available(len(diagnosis.profile.cluster.nodes), reasons)
     return f"{text} {post_filter_message}" if post_filter_message else text
 
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from stowplan.framework import Mask, Slots
 from stowplan.plugins.base import Demand
 from stowplan.runtime.preemption.dry_run import PreemptionCandidate, in_order
-from stowplan.runtime.preemption.select_candidate import CRITERIA, Costs
+from stowplan.runtime.preemption.select_candidate import Costs, VictimColumns, costs_of_columns
 from stowplan.runtime.preemption.victim_table import AMOUNTS, Ints, VictimRow, VictimTable, requested
-from stowplan.runtime.preemption.victims import NOT_STARTED
 
 
 class Cleared(NamedTuple):
@@ -103,18 +102,11 @@ class DryRunMany:
         return row, victims
 
     def _costs(self, slots: Slots, victims: NDArray[np.bool_]) -> Costs:
-        width = len(victims)
-        weights, start, protected = (self.table.facts[i, :width].take(slots, axis=1) for i in range(AMOUNTS))
-        costs = np.empty((CRITERIA, len(slots)), dtype=np.int64)
-        if width:
-            weights *= victims
-            protected *= victims
-            protected.sum(axis=0, out=costs[0])
-            weights.max(axis=0, out=costs[1])
-            weights.sum(axis=0, out=costs[2])
-            victims.sum(axis=0, out=costs[3])
-            np.where(victims & (weights == costs[1]), -start, -NOT_STARTED).max(axis=0, out=costs[4])
-        return costs
+        facts = self.table.facts
+        weights, starts, protected = (facts[i, : len(victims)].take(slots, axis=1) for i in range(AMOUNTS))
+        weights *= victims
+        protected *= victims
+        return costs_of_columns(VictimColumns(victims, weights, starts, protected))
 
 
 def candidate_of(row: VictimRow, places: list[int]) -> PreemptionCandidate:

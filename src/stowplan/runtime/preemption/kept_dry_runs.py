@@ -28,7 +28,7 @@ class KeptDryRuns(KeptOnDemand):
         size = self.nodes.capacity
         self._possible: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
         self._victims: NDArray[np.bool_] = np.zeros((0, size), dtype=np.bool_)
-        self._costs: Costs = np.zeros((CRITERIA, size), dtype=np.int64)
+        self._costs: Costs = np.zeros((len(CRITERIA), size), dtype=np.int64)
 
     def clear(self, slots: Slots, nominated: Ints | None) -> Cleared:
         """As `DryRunMany.clear`. What depends on nominated pods is not kept, because no log records them."""

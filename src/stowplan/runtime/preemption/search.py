@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stowplan.framework import Code, Pod, Slots
-from stowplan.runtime.decide.fit_error import histogram
+from stowplan.runtime.decide.fit_error import histogram, none_available
 from stowplan.runtime.preemption.demands import demands_of
 from stowplan.runtime.preemption.dry_run import NO_VICTIMS, PreemptionCandidate, PreemptionCandidates
 from stowplan.runtime.preemption.iterate import one_by_one, together
@@ -105,4 +105,4 @@ def _no_candidates(profile: Profile, tried: int, failures: Counter[str]) -> str:
     counts = +failures
     if total > tried:
         counts[NOT_HELPFUL] += total - tried
-    return f"0/{total} nodes are available: {histogram(counts)}."
+    return none_available(total, histogram(counts))
