@@ -245,15 +245,15 @@ def test_what_is_wrong_with_a_huge_line_stays_short(filler: str) -> None:
     assert len(error_of(filler)) < 1100
 
 
-def test_a_bug_in_one_case_is_told_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = evaluator.judge
+def test_a_bug_in_one_case_is_reported_and_does_not_affect_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate = evaluator.evaluate
 
-    def stumble(profile: Any, asked: Any) -> Any:
-        if asked.name == "unlucky":
+    def fail_once(profile: Any, pod: Any) -> Any:
+        if pod.name == "unlucky":
             raise ZeroDivisionError("of all\nthings")
-        return judge(profile, asked)
+        return evaluate(profile, pod)
 
-    monkeypatch.setattr(evaluator, "judge", stumble)
+    monkeypatch.setattr(evaluator, "evaluate", fail_once)
     text = "\n".join([GOOD, case(pod=case_pod("unlucky")), GOOD])
     quiet, loud = run(text=text), run(text=text, verbosity="5")
     assert quiet.stdout == loud.stdout
@@ -272,7 +272,7 @@ def test_input_without_cases(text: str) -> None:
     assert result.stderr == "stowplan: the input is empty: no cases\n"
 
 
-def test_files_are_read_in_turn_and_one_that_cannot_be_read_keeps_nobody_from_the_others(tmp_path: Path) -> None:
+def test_files_are_read_in_turn_and_an_unreadable_one_is_skipped(tmp_path: Path) -> None:
     one = tmp_path / "one.jsonl"
     one.write_bytes(b"\xef\xbb\xbf" + case(id=1).encode() + b"\r\n\n" + case(id=2).encode())
     result = run(str(tmp_path / "missing"), str(one), "-", str(tmp_path), str(one), text=case(id=3))
