@@ -16,9 +16,9 @@ HERE = Path(__file__).parent
 class ExtenderProcess:
     """An extender on a port of its own, with its pages on another."""
 
-    def __init__(self, folder: Path, name: str, *flags: str, plugin: str = "Choosy", scheme: str = "http") -> None:
+    def __init__(self, folder: Path, name: str, *flags: str, plugin: str = "LabelDriven", scheme: str = "http") -> None:
         self._scheme = scheme
-        self._flags = (f"--plugin={HERE}/choosy.py:{plugin}", *flags)
+        self._flags = (f"--plugin={HERE}/label_driven_plugins.py:{plugin}", *flags)
         self._folder = folder
         self._name = name
         self.url = ""

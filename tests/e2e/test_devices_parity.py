@@ -17,7 +17,7 @@ from tests.builders import HOSTNAME
 from tests.e2e.conftest import StartStowplan
 from tests.e2e.device_clusters import DeviceCluster
 from tests.e2e.devices import CLAIM, GROUP
-from tests.parity.judging import Verdict
+from tests.parity.agreement import Verdict
 from tests.parity.outcome import condition_of
 
 from stowplan.testing import ControlPlane, KubeApi, KubeScheduler, wait_until
@@ -150,7 +150,7 @@ def as_a_case(api: KubeApi) -> JsonObject:
     return {"pods": pods, **{name: api.list(kind) for name, kind in KINDS.items()}}
 
 
-def play(both: Both, cluster: DeviceCluster, number: int, tally: Counter[str]) -> list[str]:
+def play(both: Both, cluster: DeviceCluster, number: int, totals: Counter[str]) -> list[str]:
     """One pod: what the two schedulers do not agree about."""
     pod, claims = cluster.pod(f"p-{number}", NAMESPACE)
     name = pod["metadata"]["name"]
@@ -164,7 +164,7 @@ def play(both: Both, cluster: DeviceCluster, number: int, tally: Counter[str]) -
         if not {theirs["node"], ours["node"]} <= set(best):
             what = f"{theirs} \n  ours {ours}\n  the best are {best}, claims {claims}"
             problems.append(f"{name}: {what}")
-        tally["another node"] += 1
+        totals["another node"] += 1
         # Both are to go on from what kube-scheduler chose.
         _remove(both.ours, pod, claims)
         for each in claims:
@@ -173,8 +173,8 @@ def play(both: Both, cluster: DeviceCluster, number: int, tally: Counter[str]) -
         ours = told(both.ours, pod)
     if theirs != ours:
         problems.append(f"{name}: {theirs}\n   ours {ours}\n   claims {claims}")
-    tally["placed" if "node" in theirs else "pending"] += 1
-    tally["with a claim made for them"] += bool(theirs.get("mappings"))
+    totals["placed" if "node" in theirs else "pending"] += 1
+    totals["with a claim made for them"] += bool(theirs.get("mappings"))
     if "node" not in theirs or "node" not in ours:
         both.remove(pod, claims)
     else:
@@ -192,7 +192,7 @@ def test_the_same_devices(
     other = start_control_plane()
     start_kube_scheduler(other)
     start_stowplan()
-    tally: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     problems = []
     with other.client() as theirs, ThreadPoolExecutor(2) as threads:
         both = Both(theirs, kube_api, threads)
@@ -201,9 +201,9 @@ def test_the_same_devices(
             both.create(*cluster.objects)
             time.sleep(SETTLE_SECONDS)
             for number in range(PODS):
-                problems += [f"cluster {seed}, {each}" for each in play(both, cluster, number, tally)]
+                problems += [f"cluster {seed}, {each}" for each in play(both, cluster, number, totals)]
             both.clear()
-    assert not problems, f"{len(problems)} of {sum(tally.values())}:\n" + "\n".join(problems)
-    log.info("%d clusters: %s", CLUSTERS, dict(tally))
-    assert tally["placed"] >= 2 * CLUSTERS
-    assert tally["pending"]
+    assert not problems, f"{len(problems)} of {sum(totals.values())}:\n" + "\n".join(problems)
+    log.info("%d clusters: %s", CLUSTERS, dict(totals))
+    assert totals["placed"] >= 2 * CLUSTERS
+    assert totals["pending"]

@@ -263,7 +263,7 @@ def test_the_same_class_inside_our_scheduler(
 ) -> None:
     for name in ("n1", "n2"):
         kube_api.create(node(name))
-    start_stowplan(f"--plugin={HERE}/choosy.py:Seats", user=ADMIN)
+    start_stowplan(f"--plugin={HERE}/label_driven_plugins.py:Seats", user=ADMIN)
     _take_seats(kube_api, namespace)
 
 

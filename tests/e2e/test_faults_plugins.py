@@ -14,22 +14,22 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 HERE = Path(__file__).parent
 DEADLINE = 2
-FAILED = 'running {} plugin "Troublesome": '
-SCORE_FAILED = 'running Score plugins: plugin "Troublesome" failed with: '
+FAILED = 'running {} plugin "Misbehaving": '
+SCORE_FAILED = 'running Score plugins: plugin "Misbehaving" failed with: '
 
 TROUBLES = {
     "pre_filter-raises": FAILED.format("PreFilter") + "pre_filter raised RuntimeError: out of order",
     "pre_filter-exits": FAILED.format("PreFilter") + "pre_filter raised SystemExit: ",
     "pre_filter-nonsense": FAILED.format("PreFilter")
     + "pre_filter returned 7.5j, expected a Status, node names or None",
-    "filter-raises": 'running "Troublesome" filter plugin: filter raised RuntimeError: out of order',
-    "filter-nonsense": 'running "Troublesome" filter plugin: it returned 7.5j, expected a Status or None',
+    "filter-raises": 'running "Misbehaving" filter plugin: filter raised RuntimeError: out of order',
+    "filter-nonsense": 'running "Misbehaving" filter plugin: it returned 7.5j, expected a Status or None',
     "pre_score-raises": FAILED.format("PreScore") + "pre_score raised RuntimeError: out of order",
     "score-raises": SCORE_FAILED + "score raised RuntimeError: out of order",
     "score-nonsense": SCORE_FAILED + "score returned 7.5j, expected a number",
     "reserve-raises": FAILED.format("Reserve") + "reserve raised RuntimeError: out of order",
     "permit-raises": FAILED.format("Permit") + "permit raised RuntimeError: out of order",
-    "permit-waits": "0/1 nodes are available: 1 rejected due to timeout after waiting 1s at plugin Troublesome.",
+    "permit-waits": "0/1 nodes are available: 1 rejected due to timeout after waiting 1s at plugin Misbehaving.",
     "permit-nonsense": FAILED.format("Permit") + "it returned 7.5j, expected a Status or None",
     "permit-hangs": FAILED.format("Permit") + f"permit did not return within {DEADLINE} s",
     "pre_bind-raises": FAILED.format("PreBind") + "pre_bind raised RuntimeError: out of order",
@@ -48,8 +48,8 @@ BINDS_FIRST: dict[str, Any] = {
     "profiles": [
         {
             "plugins": {
-                "multiPoint": {"enabled": [{"name": "Troublesome"}]},
-                "bind": {"disabled": [{"name": "*"}], "enabled": [{"name": "Troublesome"}, {"name": "DefaultBinder"}]},
+                "multiPoint": {"enabled": [{"name": "Misbehaving"}]},
+                "bind": {"disabled": [{"name": "*"}], "enabled": [{"name": "Misbehaving"}, {"name": "DefaultBinder"}]},
             }
         }
     ]
@@ -71,7 +71,7 @@ def notes(kube_api: KubeApi, namespace: str) -> dict[str, set[str]]:
 
 @pytest.fixture
 def scheduler(start_stowplan: StartStowplan) -> Process:
-    plugin, limit = f"--plugin={HERE}/troublesome.py:Troublesome", f"--plugin-call-timeout={DEADLINE}s"
+    plugin, limit = f"--plugin={HERE}/misbehaving_plugin.py:Misbehaving", f"--plugin-call-timeout={DEADLINE}s"
     return start_stowplan(plugin, limit, config=BINDS_FIRST)
 
 

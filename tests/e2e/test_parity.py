@@ -2,9 +2,9 @@
 
 import pytest
 from tests.e2e.conftest import StartStowplan
-from tests.parity.referee import Referee
+from tests.parity.comparison import Comparison
 from tests.parity.side import Side
-from tests.parity.tally import Tally
+from tests.parity.totals import Totals
 from tests.parity.workload import PROFILES, Workload, standing_objects
 
 from stowplan.testing import KubeApi
@@ -23,16 +23,16 @@ def test_same_outcomes(
     other = start_control_plane()
     start_kube_scheduler(other, config={"profiles": PROFILES})
     start_stowplan(config={"profiles": PROFILES})
-    tally = Tally()
+    totals = Totals()
     with other.client() as client, Side("kube-scheduler", client) as theirs, Side("stowplan", kube_api) as ours:
         for side in (theirs, ours):
             side.prepare(standing_objects())
-        with Referee(theirs, ours, tally) as referee:
+        with Comparison(theirs, ours, totals) as comparison:
             for index in INDICES:
-                referee.play(Workload(SEED, index, nodes=8, pods=PODS))
+                comparison.play(Workload(SEED, index, nodes=8, pods=PODS))
         ours.leave_nothing()
-    lasting = [found["problems"] for found in tally.disagreements if found["again"]]
+    lasting = [found["problems"] for found in totals.disagreements if found["again"]]
     assert not lasting
-    assert tally.counts["agreed"] == tally.counts["pods"] >= PODS * len(INDICES)
-    assert tally.counts["placed"] > PODS / 2
-    assert tally.counts["pending"] > 2
+    assert totals.counts["agreed"] == totals.counts["pods"] >= PODS * len(INDICES)
+    assert totals.counts["placed"] > PODS / 2
+    assert totals.counts["pending"] > 2

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import click
 import yaml
-from tests.parity.referee import Referee
+from tests.parity.comparison import Comparison
 from tests.parity.run import Run
 from tests.parity.side import Side
-from tests.parity.tally import Tally
+from tests.parity.totals import Totals
 from tests.parity.workload import PROFILES, Workload, standing_objects
 
 from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process, SurroundingsError
@@ -55,15 +55,15 @@ def _stowplan(control_plane: ControlPlane, flags: list[str]) -> Process:
     return Process("stowplan", command, folder / "stowplan.log")
 
 
-def play(referee: Referee, seed: int, index: int, nodes: int, pods: int) -> None:
+def play(comparison: Comparison, seed: int, index: int, nodes: int, pods: int) -> None:
     """Play a workload; where an API server does not answer in time, as on a machine that was halted, once more."""
     for _ in range(ATTEMPTS):
         try:
-            return referee.play(Workload(seed, index, nodes=nodes, pods=pods))
+            return comparison.play(Workload(seed, index, nodes=nodes, pods=pods))
         except SurroundingsError as problem:
             _tell(f"interrupted: {problem}")
-            referee.tally.counts["interrupted"] += 1
-            referee.clear()
+            comparison.totals.counts["interrupted"] += 1
+            comparison.clear()
     sys.exit(f"the API servers do not answer: {ATTEMPTS} times in a row")
 
 
@@ -95,16 +95,16 @@ def main(
     logs: Path | None,
 ) -> None:
     """Compare the outcomes of our scheduler with those of kube-scheduler."""
-    run = Run(Tally(tell=_tell), {"seed": seed, "nodes_each": nodes, "pods_each": pods}, result, cases or _new_file())
+    run = Run(Totals(tell=_tell), {"seed": seed, "nodes_each": nodes, "pods_each": pods}, result, cases or _new_file())
     if resume:
         run.resume()
-    with two_sides(logs) as sides, Referee(*sides, run.tally) as referee:
-        for index in range(first + run.tally.counts["workloads"], first + workloads):
-            play(referee, seed, index, nodes, pods)
+    with two_sides(logs) as sides, Comparison(*sides, run.totals) as comparison:
+        for index in range(first + run.totals.counts["workloads"], first + workloads):
+            play(comparison, seed, index, nodes, pods)
             run.save()
             click.echo(run.progress(workloads), err=True)
     click.echo(run.text(), nl=False)
-    sys.exit(1 if run.tally.counts["disagreements"] else 0)
+    sys.exit(1 if run.totals.counts["disagreements"] else 0)
 
 
 def _new_file() -> Path:

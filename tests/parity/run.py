@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 import msgspec
-from tests.parity.tally import Tally
+from tests.parity.totals import Totals
 
 from stowplan._version import KUBERNETES_VERSION, __version__
 
@@ -16,8 +16,8 @@ from stowplan._version import KUBERNETES_VERSION, __version__
 class Run:
     """Keeps the result of a run, also of one that has not ended."""
 
-    def __init__(self, tally: Tally, settings: dict[str, int], result: Path | None, cases: Path) -> None:
-        self.tally = tally
+    def __init__(self, totals: Totals, settings: dict[str, int], result: Path | None, cases: Path) -> None:
+        self.totals = totals
         self._settings = settings
         self._result = result
         self._cases = cases
@@ -29,14 +29,14 @@ class Run:
         before = msgspec.json.decode(self._result.read_bytes())
         if any(before[name] != value for name, value in self._settings.items()):
             raise click.UsageError(f"{self._result} is the result of another run")
-        self.tally.resume(before)
+        self.totals.resume(before)
         self._started -= before["seconds"]
 
     def save(self) -> None:
         if self._result:
             self._result.write_text(self.text())
-        if self.tally.disagreements:
-            self.tally.write_cases(self._cases)
+        if self.totals.disagreements:
+            self.totals.write_cases(self._cases)
 
     def text(self) -> str:
         told = {
@@ -45,11 +45,11 @@ class Run:
             "kubernetes": KUBERNETES_VERSION,
             **self._settings,
             "seconds": round(time.monotonic() - self._started),
-            **self.tally.summary(),
+            **self.totals.summary(),
         }
         return msgspec.json.format(msgspec.json.encode(told)).decode() + "\n"
 
     def progress(self, workloads: int) -> str:
-        counts, seconds = self.tally.counts, time.monotonic() - self._started
+        counts, seconds = self.totals.counts, time.monotonic() - self._started
         wrong = f"{counts['disagreements']} disagreements, {counts['once_only']} once only"
         return f"{counts['workloads']}/{workloads} workloads, {counts['pods']} pods, {wrong}, {seconds:.0f} s"

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from typing import Self
 
 from tests.builders import Json
-from tests.parity.board import Board
 from tests.parity.outcome import Outcome, is_decided, is_gated, is_leaving, outcome_of
+from tests.parity.pod_watch import PodWatch
 
 from stowplan.api.kinds import KINDS
 from stowplan.testing import KubeApi, RefusedError
@@ -45,14 +45,14 @@ class Side:
     def __init__(self, name: str, api: KubeApi) -> None:
         self.name = name
         self.api = api
-        self.board = Board(api)
+        self.watch = PodWatch(api)
         self._objects: dict[str, dict[str, Json]] = {}
         self._standing: list[Json] = []
         self._namespaces: list[Json] = []
         self._cleanup = ExitStack()
 
     def __enter__(self) -> Self:
-        self._cleanup.enter_context(self.board)
+        self._cleanup.enter_context(self.watch)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -102,7 +102,7 @@ class Side:
 
     def clear(self) -> None:
         """Remove a workload."""
-        for pod in self.board.pods().values():
+        for pod in self.watch.pods().values():
             self.delete(pod)
         for kind in _OF_A_WORKLOAD:
             clear(self.api, kind)
@@ -120,7 +120,7 @@ class Side:
     # Pods
     def create(self, manifest: Json) -> Json:
         made = self.api.create(manifest)
-        self.board.saw(made)
+        self.watch.saw(made)
         return made
 
     def start(self, pod: Json, at: str) -> None:
@@ -130,7 +130,7 @@ class Side:
     def change_pod(self, pod: Json, patch: Json, subresource: str = "") -> Json:
         meta = pod["metadata"]
         made = self.api.patch("Pod", meta["name"], patch, meta["namespace"], subresource=subresource)
-        self.board.saw(made)
+        self.watch.saw(made)
         return made
 
     def delete(self, pod: Json, *, gracefully: bool = False) -> None:
@@ -145,40 +145,40 @@ class Side:
                 raise
         else:
             if gracefully:
-                self.board.saw(made)
+                self.watch.saw(made)
                 return
-        self.board.removed(pod)
+        self.watch.removed(pod)
 
     def outcome(self, pod: Json, timeout: float = PATIENCE) -> Outcome:
         """Wait until the scheduler has decided about a pod, if it may, and return what."""
         uid = pod["metadata"]["uid"]
 
         def decided() -> bool:
-            seen = self.board.pod(uid)
+            seen = self.watch.pod(uid)
             return seen is not None and is_decided(seen)
 
-        if not is_gated(pod) and self.board.wait(decided, timeout):
-            self.board.wait(lambda: self._is_placed(uid) or self.board.complaints(uid), EVENT_PATIENCE)
+        if not is_gated(pod) and self.watch.wait(decided, timeout):
+            self.watch.wait(lambda: self._is_placed(uid) or self.watch.complaints(uid), EVENT_PATIENCE)
         return self.glance(pod)
 
     def glance(self, pod: Json) -> Outcome:
         """What the scheduler has decided so far."""
         uid = pod["metadata"]["uid"]
-        return outcome_of(self.board.pod(uid) or pod, self.board.complaints(uid))
+        return outcome_of(self.watch.pod(uid) or pod, self.watch.complaints(uid))
 
     def wait_placed(self, pod: Json, timeout: float) -> str:
         """The node of a pod once it has one, or nothing."""
         uid = pod["metadata"]["uid"]
-        self.board.wait(lambda: self._is_placed(uid), timeout)
-        return str((self.board.pod(uid) or pod)["spec"].get("nodeName", ""))
+        self.watch.wait(lambda: self._is_placed(uid), timeout)
+        return str((self.watch.pod(uid) or pod)["spec"].get("nodeName", ""))
 
     def _is_placed(self, uid: str) -> bool:
-        pod = self.board.pod(uid)
+        pod = self.watch.pod(uid)
         return pod is not None and bool(pod["spec"].get("nodeName"))
 
     def leaving(self) -> set[str]:
         """The pods that are being deleted."""
-        return {name for name, pod in self.board.pods().items() if is_leaving(pod)}
+        return {name for name, pod in self.watch.pods().items() if is_leaving(pod)}
 
     def objects(self, kind: str) -> list[Json]:
         """Those that we put there."""
@@ -186,7 +186,7 @@ class Side:
 
     def case(self) -> Json:
         """The cluster in the form that `stowplan evaluate` takes; the pod that it is asked about is to be added."""
-        pods = [pod for _, pod in sorted(self.board.pods().items())]
+        pods = [pod for _, pod in sorted(self.watch.pods().items())]
         lists = {KINDS[kind].case_list: self.objects(kind) for kind in self._objects}
         return {
             "pods": [pod for pod in pods if pod["spec"].get("nodeName")],

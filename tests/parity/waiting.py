@@ -9,12 +9,12 @@ import time
 from typing import TYPE_CHECKING
 
 from tests.builders import Json
-from tests.parity.board import key
 from tests.parity.outcome import PLACED, Outcome
+from tests.parity.pod_watch import key
 from tests.parity.workload import CONFIG
 
 if TYPE_CHECKING:
-    from tests.parity.referee import Referee
+    from tests.parity.comparison import Comparison
 
 QUIET_SECONDS = 0.04
 """How long schedulers usually need to try pods again."""
@@ -24,8 +24,8 @@ WAKE_PATIENCE = 10.0
 class Waiting:
     """Those of a workload that no node fits so far."""
 
-    def __init__(self, referee: Referee) -> None:
-        self._referee = referee
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
         self._pods: dict[str, tuple[Json, Json]] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -49,16 +49,16 @@ class Waiting:
     def finish(self) -> None:
         """See how they end."""
         if self._pods:
-            time.sleep(self._referee.settle)
+            time.sleep(self._comparison.settle)
             self.look()
-        self._referee.tally.counts["pending_to_the_end"] += len(self._pods)
+        self._comparison.totals.counts["pending_to_the_end"] += len(self._pods)
         self._pods.clear()
 
     def drop(self) -> None:
         """Have no pods waiting: something is about to happen on one side only, and might make room for them."""
         pods, self._pods = self._pods, {}
         for theirs, ours in pods.values():
-            self._referee.forget(theirs, ours)
+            self._comparison.forget(theirs, ours)
 
     def _compare(self, name: str) -> None:
         """Both may be about to try a pod again, one a little later than the other."""
@@ -74,21 +74,21 @@ class Waiting:
 
     def _glance(self, name: str) -> tuple[Outcome, Outcome]:
         theirs, ours = self._pods[name]
-        return self._referee.theirs.glance(theirs), self._referee.ours.glance(ours)
+        return self._comparison.theirs.glance(theirs), self._comparison.ours.glance(ours)
 
     def _place(self, name: str, *, alone: bool) -> None:
-        referee, (theirs, ours) = self._referee, self._pods.pop(name)
-        nodes = referee.theirs.wait_placed(theirs, WAKE_PATIENCE), referee.ours.wait_placed(ours, WAKE_PATIENCE)
-        referee.tally.counts["placed_later"] += 1
+        comparison, (theirs, ours) = self._comparison, self._pods.pop(name)
+        nodes = comparison.theirs.wait_placed(theirs, WAKE_PATIENCE), comparison.ours.wait_placed(ours, WAKE_PATIENCE)
+        comparison.totals.counts["placed_later"] += 1
         if not all(nodes):
             self._disagree(name, [f"later on kube-scheduler places it on {nodes[0]!r}, ours on {nodes[1]!r}"], ours)
-        elif alone and nodes[0] != nodes[1] and not set(nodes) <= set(referee.reconsider(ours).best):
+        elif alone and nodes[0] != nodes[1] and not set(nodes) <= set(comparison.reconsider(ours).best):
             self._disagree(name, [f"later on placed on {nodes}, not the best by our totals"], ours)
         if nodes[0]:
-            referee.run(name)
+            comparison.run(name)
         else:
-            referee.forget(theirs, ours)
+            comparison.forget(theirs, ours)
 
     def _disagree(self, name: str, problems: list[str], pod: Json) -> None:
-        case = {"id": name, "config": CONFIG, "pod": pod, **self._referee.ours.case()}
-        self._referee.tally.disagree(name, problems, case, again=True)
+        case = {"id": name, "config": CONFIG, "pod": pod, **self._comparison.ours.case()}
+        self._comparison.totals.disagree(name, problems, case, again=True)

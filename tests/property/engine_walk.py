@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tests.builders import only, profile_config
 from tests.builders.engine_host import Host, configured
 from tests.property.engine_vocabulary import NODE_NAMES, TAINT, node_of, object_of, pod_of
-from tests.property.gatekeeper import Gatekeeper
+from tests.property.late_points_plugin import LatePointsPlugin
 from tests.property.volume_controller import reconcile
 
 from stowplan import api
@@ -40,9 +40,9 @@ _TAINT = api.Taint(**TAINT)
 
 @lru_cache
 def settings() -> KubeSchedulerConfiguration:
-    everywhere = {"multiPoint": {"enabled": [{"name": Gatekeeper.name}]}}
-    first_to_bind = only("bind", Gatekeeper.name, "DefaultBinder")
-    return configured(profile_config({**everywhere, **first_to_bind}), [Gatekeeper.name])
+    everywhere = {"multiPoint": {"enabled": [{"name": LatePointsPlugin.name}]}}
+    first_to_bind = only("bind", LatePointsPlugin.name, "DefaultBinder")
+    return configured(profile_config({**everywhere, **first_to_bind}), [LatePointsPlugin.name])
 
 
 class EngineWalk:
@@ -51,7 +51,7 @@ class EngineWalk:
     def __init__(self, grace: float = 0.0) -> None:
         self.host = Host(
             config=settings(),
-            plugins={Gatekeeper.name: lambda args, handle: Gatekeeper(args, handle, self)},
+            plugins={LatePointsPlugin.name: lambda args, handle: LatePointsPlugin(args, handle, self)},
             grace=grace,
         )
         self.world, self.engine, self.state = self.host.world, self.host.engine, self.host.state
@@ -221,9 +221,9 @@ class EngineWalk:
         waiting = _pick(list(self.engine.waiting_pods), which)
         if waiting is not None:
             if how % 3 == 0 and not self.at_ease:
-                waiting.reject(Gatekeeper.name, "changed my mind")
+                waiting.reject(LatePointsPlugin.name, "changed my mind")
             else:
-                waiting.allow(Gatekeeper.name)
+                waiting.allow(LatePointsPlugin.name)
 
     # The end
     def come_to_rest(self) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.builders import World, profile_config
-from tests.property.authors import AUTHORS
+from tests.property.out_of_tree_plugins import OUT_OF_TREE_PLUGINS
 from tests.property.vocabulary import CONFIGS, NODES, PODS, make_node, make_pod
 from tests.property.walk import NAMES, STEPS, Step, Walk
 
@@ -79,11 +79,11 @@ def test_decisions_on_a_walk(nodes: list[int], asked: list[int], walked: list[St
 
 
 @quick
-@given(node_shapes, asked_shapes, walks, st.sets(st.sampled_from(sorted(AUTHORS)), min_size=1))
+@given(node_shapes, asked_shapes, walks, st.sets(st.sampled_from(sorted(OUT_OF_TREE_PLUGINS)), min_size=1))
 def test_decisions_with_plugins_of_users(
-    nodes: list[int], asked: list[int], walked: list[Step], authors: set[str]
+    nodes: list[int], asked: list[int], walked: list[Step], plugins_used: set[str]
 ) -> None:
-    compare(Walk(nodes, plugins={name: AUTHORS[name] for name in sorted(authors)}), asked, walked)
+    compare(Walk(nodes, plugins={name: OUT_OF_TREE_PLUGINS[name] for name in sorted(plugins_used)}), asked, walked)
 
 
 @pytest.mark.parametrize("seed", range(4))

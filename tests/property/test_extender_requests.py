@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import node, pod
-from tests.property.authors import Racks
 from tests.property.mutations import mutate
+from tests.property.out_of_tree_plugins import Racks
 
 from stowplan import api
 from stowplan.api import codec

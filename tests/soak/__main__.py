@@ -1,4 +1,4 @@
-"""The course of a run."""
+"""Injects faults and checks recovery by turns."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from pathlib import Path
 
 import click
 import msgspec
+from tests.soak.faults import FAULTS, RULES
 from tests.soak.surroundings import Surroundings, surroundings
 from tests.soak.traffic import NAMESPACE, Traffic
-from tests.soak.troubles import RULES, TROUBLES
 
 from stowplan._version import KUBERNETES_VERSION, __version__
 from stowplan.testing import SurroundingsError, wait_until
 
 MINUTES = float(os.environ.get("STOWPLAN_SOAK_MINUTES", "60"))
-WAR_SECONDS = (20.0, 60.0)
-TWO_AT_A_TIME = 0.3
-PEACE_WITHIN = 90.0
-"""Seconds after the last fault within which all must be right again."""
+FAULT_PHASE_SECONDS = (20.0, 60.0)
+SECOND_FAULT_PROBABILITY = 0.3
+RECOVERY_SECONDS = 90.0
+"""Seconds after the last fault within which all pods have to be bound."""
 
 
 class Run:
-    """Keeps the score."""
+    """Injects faults, checks recovery, and records the results."""
 
     def __init__(self, around: Surroundings, traffic: Traffic, rng: random.Random) -> None:
         self._around = around
@@ -38,25 +38,25 @@ class Run:
         self._rng = rng
         self.faults: Counter[str] = Counter()
         self.exits: Counter[int] = Counter()
-        self.slowest_peace = 0.0
+        self.slowest_recovery = 0.0
         self.rounds = 0
         self.problems: list[str] = []
 
-    def war(self) -> None:
-        """One fault after the other."""
-        until = time.monotonic() + self._rng.uniform(*WAR_SECONDS)
+    def inject_faults(self) -> None:
+        """Inject one fault after the other."""
+        until = time.monotonic() + self._rng.uniform(*FAULT_PHASE_SECONDS)
         while time.monotonic() < until:
             with self._in_addition():
-                name = self._rng.choice(list(TROUBLES))
+                name = self._rng.choice(list(FAULTS))
                 self.faults[name] += 1
-                TROUBLES[name](self._around, self._rng)
+                FAULTS[name](self._around, self._rng)
             self.exits.update(self._around.keep_running())
             time.sleep(self._rng.uniform(0, 2))
 
     @contextmanager
     def _in_addition(self) -> Iterator[None]:
-        """At times, another one that lasts as long."""
-        if self._rng.random() < TWO_AT_A_TIME:
+        """With some probability, inject a second fault of the same duration."""
+        if self._rng.random() < SECOND_FAULT_PROBABILITY:
             name = self._rng.choice(list(RULES))
             self.faults[name] += 1
             with self._around.proxy.rule(RULES[name]()):
@@ -64,16 +64,16 @@ class Run:
         else:
             yield
 
-    def peace(self) -> None:
-        """What is not right when all is quiet is a problem."""
+    def check_recovery(self) -> None:
+        """Wait until all pods are bound; record as problems whatever is wrong then."""
         self._around.wait_for_server()
         self._traffic.rest()
         began = time.monotonic()
         try:
-            wait_until(self._all_bound, timeout=PEACE_WITHIN, every=0.2)
+            wait_until(self._all_bound, timeout=RECOVERY_SECONDS, every=0.2)
         except SurroundingsError:
             self.problems += [f"never bound: {pod}" for pod in self._unbound()]
-        self.slowest_peace = max(self.slowest_peace, time.monotonic() - began)
+        self.slowest_recovery = max(self.slowest_recovery, time.monotonic() - began)
         self.rounds += 1
         self.problems += self._around.audit.problems
         self.problems += self._around.signs_of_bugs()
@@ -98,7 +98,7 @@ class Run:
             "pods_created": self._traffic.created,
             "pods_deleted": self._traffic.deleted,
             "bindings_seen": self._around.audit.seen,
-            "slowest_recovery_seconds": round(self.slowest_peace, 1),
+            "slowest_recovery_seconds": round(self.slowest_recovery, 1),
             "memory_mib": self._around.memory(),
             "problems": self.problems,
         }
@@ -120,8 +120,8 @@ def main(minutes: float, seed: int | None, result: Path | None) -> None:
         traffic.prepare()
         traffic.start()
         while not run.problems and time.monotonic() - began < 60 * minutes:
-            run.war()
-            run.peace()
+            run.inject_faults()
+            run.check_recovery()
             done = (
                 f"{(time.monotonic() - began) / 60:.1f} min, {run.faults.total()} faults, {around.audit.seen} bindings"
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from tests.eras import samples
+from tests.conversion import samples
 
 from stowplan.cli.main import cli
 

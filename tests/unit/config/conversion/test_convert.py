@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.eras import samples
+from tests.conversion import samples
 
 from stowplan.config import InvalidConfigurationError, from_builtins, load, read, yaml_text
 from stowplan.config.conversion import ERAS, V1, InsecureAddress, PolicySource, convert

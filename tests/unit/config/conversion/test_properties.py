@@ -5,7 +5,7 @@ from typing import Any
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
-from tests.eras import samples
+from tests.conversion import samples
 
 from stowplan.config import expand, from_builtins, read, yaml_text
 from stowplan.config.conversion import ERAS, convert

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.eras import samples
+from tests.conversion import samples
 
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.config.args import InterPodAffinityArgs, NodeResourcesFitArgs

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 HOLD = 20.0
 
 
-class Gatekeeper(Plugin):
+class LatePointsPlugin(Plugin):
     """Does to pods what their labels say, until it is told to let everybody pass."""
 
-    name = "Gatekeeper"
+    name = "LatePointsPlugin"
 
     def __init__(self, args: Any, handle: Handle, walk: EngineWalk) -> None:
         super().__init__(args, handle)

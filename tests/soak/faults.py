@@ -1,4 +1,4 @@
-"""The faults, each of which happens, lasts, and is over."""
+"""The faults; each function injects one, waits, and ends it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.soak.surroundings import Surroundings
 
 from stowplan.testing import Delay, Drop, Garble, Process, Reply, Rule
 
-Trouble = Callable[[Surroundings, random.Random], None]
+Fault = Callable[[Surroundings, random.Random], None]
 
 BINDINGS = {"method": "POST", "path": "/binding$"}
 ODD = b'{"type":"ADDED","object":{"spec":7}}\n'
@@ -34,7 +34,7 @@ RULES: dict[str, Callable[[], Rule]] = {
 }
 
 
-def _with_rule(make: Callable[[], Rule]) -> Trouble:
+def _with_rule(make: Callable[[], Rule]) -> Fault:
     def happen(around: Surroundings, rng: random.Random) -> None:
         with around.proxy.rule(make()):
             if rng.random() < 0.5:
@@ -96,7 +96,7 @@ def connections_cut(around: Surroundings, rng: random.Random) -> None:
         time.sleep(rng.uniform(0, 1))
 
 
-TROUBLES: dict[str, Trouble] = {
+FAULTS: dict[str, Fault] = {
     "killed": killed,
     "ended": ended,
     "all killed": all_killed,

@@ -27,10 +27,10 @@ DEEDS: dict[str, Callable[[], Any]] = {
 }
 
 
-class Troublesome(Plugin):
+class Misbehaving(Plugin):
     """Does what it is asked for at one extension point, and nothing at the others."""
 
-    name = "Troublesome"
+    name = "Misbehaving"
     scope = "cluster"
 
     def _do(self, method: str, pod: Any) -> Any:

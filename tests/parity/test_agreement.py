@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.builders import away, node, pod, term
-from tests.parity.judging import Verdict, disagreements
+from tests.parity.agreement import Verdict, disagreements
 from tests.parity.outcome import PENDING, PLACED, UNDECIDED, Outcome, Told
 from tests.parity.workload import Workload
 

@@ -12,23 +12,23 @@ from tests.parity.nodes import taint
 from tests.parity.outcome import is_leaving
 
 if TYPE_CHECKING:
-    from tests.parity.referee import Referee
+    from tests.parity.comparison import Comparison
 
 
-def interlude(referee: Referee, draw: Draw) -> None:
+def change_cluster(comparison: Comparison, draw: Draw) -> None:
     """Change something."""
     if draw.chance(0.35):
-        _change_node(referee, draw)
+        _change_node(comparison, draw)
     else:
-        _change_pod(referee, draw)
-    referee.tally.counts["interludes"] += 1
+        _change_pod(comparison, draw)
+    comparison.totals.counts["interludes"] += 1
 
 
-def _change_pod(referee: Referee, draw: Draw) -> None:
+def _change_pod(comparison: Comparison, draw: Draw) -> None:
     """End a pod that runs, begin to end it, or give it other labels."""
     running = [
         name
-        for name, pod in sorted(referee.theirs.board.pods().items())
+        for name, pod in sorted(comparison.theirs.watch.pods().items())
         if pod["spec"].get("nodeName") and not is_leaving(pod)
     ]
     if not running:
@@ -36,18 +36,18 @@ def _change_pod(referee: Referee, draw: Draw) -> None:
     name = draw.choice(running)
     what = draw.choice(("delete", "begin to delete", "relabel"))
     if what == "relabel":
-        referee.relabel(name, draw.labels())
+        comparison.relabel(name, draw.labels())
     else:
         gracefully = what == "begin to delete"
-        referee.both(lambda side: side.delete(side.board.pods()[name], gracefully=gracefully))
+        comparison.both(lambda side: side.delete(side.watch.pods()[name], gracefully=gracefully))
 
 
-def _change_node(referee: Referee, draw: Draw) -> None:
-    node = draw.choice(referee.theirs.objects("Node"))
+def _change_node(comparison: Comparison, draw: Draw) -> None:
+    node = draw.choice(comparison.theirs.objects("Node"))
     subresource, change = draw.choice(_NODE_CHANGES)
     patch = change(draw, node)
-    referee.both(lambda side: side.change(node, patch, subresource))
-    time.sleep(referee.settle)
+    comparison.both(lambda side: side.change(node, patch, subresource))
+    time.sleep(comparison.settle)
 
 
 def _resize(draw: Draw, node: Json) -> Json:

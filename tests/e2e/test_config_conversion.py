@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.eras import samples
+from tests.conversion import samples
 from tests.extenders import WebExtender
 
 from stowplan.testing import (

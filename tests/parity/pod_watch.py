@@ -18,7 +18,7 @@ _EVENTS = "events.k8s.io/v1/Event"
 _PIECE_SECONDS = 0.5
 
 
-class Board(ClusterWatch):
+class PodWatch(ClusterWatch):
     """Follows pods and the events about them for the length of a `with`."""
 
     def __init__(self, api: KubeApi) -> None:

@@ -1,4 +1,4 @@
-"""Feeds on a thread of their own, and a sink that keeps what they tell as a cluster's state."""
+"""Reflectors on a thread of their own, and a sink that keeps the objects they deliver."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ from stowplan.cluster.reflector import UNFINISHED_PODS, Item, Reflector
 
 
 class State:
-    """What the feeds have told so far. Adding what is known and removing what is not are told apart from the rest."""
+    """The objects delivered so far, and counts of syncs and of removals of unknown objects."""
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}
@@ -47,7 +47,7 @@ def _key(item: Any) -> str:
     return f"{item.metadata.namespace}/{item.metadata.name}/{item.metadata.uid}"
 
 
-class RunningFeeds:
+class RunningReflectors:
     """Feeds of some kinds; a context manager."""
 
     def __init__(self, kubeconfig: Path, *kinds: str, page: int = 500) -> None:
@@ -74,15 +74,15 @@ class RunningFeeds:
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
         client = Client(self._connection)
-        feeds = [asyncio.create_task(self._feed(client, kind).run()) for kind in self._kinds]
+        reflectors = [asyncio.create_task(self._feed(client, kind).run()) for kind in self._kinds]
         over = asyncio.create_task(self._over.wait())
         try:
-            done, _ = await asyncio.wait([over, *feeds], return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait([over, *reflectors], return_when=asyncio.FIRST_COMPLETED)
             self._failure = next((task.exception() for task in done if task is not over), None)
         finally:
-            for task in (over, *feeds):
+            for task in (over, *reflectors):
                 task.cancel()
-            await asyncio.gather(over, *feeds, return_exceptions=True)
+            await asyncio.gather(over, *reflectors, return_exceptions=True)
             await client.close()
 
     def _feed(self, client: Client, kind: Kind) -> Reflector:

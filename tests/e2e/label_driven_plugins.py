@@ -16,10 +16,10 @@ def named(pod: Pod, label: str) -> list[str]:
     return pod.labels.get(label, "").split("_")
 
 
-class Choosy(Plugin):
+class LabelDriven(Plugin):
     """Filters, scores and chooses victims by label."""
 
-    name = "Choosy"
+    name = "LabelDriven"
     scope = "cluster"
 
     def filter(self, state: Any, pod: Pod, node: Any) -> Any:

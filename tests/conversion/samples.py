@@ -1,6 +1,6 @@
 """A configuration of every era, as users write them: `given` files, and in `expected` what they come to in v1.
 
-An expected file has the notices as comments at its top. `python -m tests.eras.samples` writes them anew.
+An expected file has the notices as comments at its top. `python -m tests.conversion.samples` writes them anew.
 """
 
 from pathlib import Path

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Self, TypeVar
 
 from tests.builders import Json
-from tests.parity.board import key
+from tests.parity.agreement import Verdict, disagreements
+from tests.parity.cluster_changes import change_cluster
 from tests.parity.draw import Draw
-from tests.parity.interludes import interlude
-from tests.parity.judging import Verdict, disagreements
 from tests.parity.outcome import GATED, PENDING, PLACED, Outcome, is_leaving
+from tests.parity.pod_watch import key
 from tests.parity.pods import LOWEST, PATIENT
 from tests.parity.preemptors import Preemptors
 from tests.parity.side import Side
-from tests.parity.tally import Tally
+from tests.parity.totals import Totals
 from tests.parity.waiting import Waiting
 from tests.parity.workload import CONFIG, Workload
 
@@ -50,13 +50,13 @@ class Decision:
         return not any(outcome.nominated for outcome in self.outcomes)
 
 
-class Referee:
+class Comparison:
     """Brings one pod after the other before both schedulers, and keeps both sides the same."""
 
-    def __init__(self, theirs: Side, ours: Side, tally: Tally, *, settle: float = SETTLE_SECONDS) -> None:
+    def __init__(self, theirs: Side, ours: Side, totals: Totals, *, settle: float = SETTLE_SECONDS) -> None:
         self.theirs = theirs
         self.ours = ours
-        self.tally = tally
+        self.totals = totals
         self.settle = settle
         self.preemptors = Preemptors(self)
         self.waiting = Waiting(self)
@@ -80,13 +80,13 @@ class Referee:
             for pair in gated:
                 self._let_go(*pair)
             if draw.chance(INTERLUDES) and not self.preemptors:
-                interlude(self, draw)
+                change_cluster(self, draw)
             self.waiting.look()
         while self._gated:
             self._let_go(*self._gated.pop())
         self.preemptors.finish()
         self.waiting.finish()
-        self.tally.counts["workloads"] += 1
+        self.totals.counts["workloads"] += 1
         self.clear()
 
     def clear(self) -> None:
@@ -115,7 +115,7 @@ class Referee:
             except RefusedError as problem:
                 if problem.status not in _INVALID:
                     raise
-                self.tally.counts["redrawn"] += 1
+                self.totals.counts["redrawn"] += 1
         raise AssertionError(f"{workload.name}: the API server refuses every pod")
 
     def _bring(self, manifest: Json) -> None:
@@ -131,15 +131,15 @@ class Referee:
     def step(self, submit: Callable[[Side], Json]) -> None:
         """Let both decide about a pod, which `submit` hands in and returns."""
         decision = self._decide(submit)
-        self.tally.counts["pods"] += 1
+        self.totals.counts["pods"] += 1
         where = key(decision.theirs)
         if decision.problems and decision.can_be_repeated:
-            self.tally.disagree(f"{where} at first", decision.problems, decision.verdict.case, again=False)
+            self.totals.disagree(f"{where} at first", decision.problems, decision.verdict.case, again=False)
             decision = self._decide_again(decision)
         if decision.problems:
-            self.tally.disagree(where, decision.problems, decision.verdict.case, again=True)
+            self.totals.disagree(where, decision.problems, decision.verdict.case, again=True)
         else:
-            self.tally.counts["agreed"] += 1
+            self.totals.counts["agreed"] += 1
         self._settle(decision)
 
     def _decide(self, submit: Callable[[Side], Json]) -> Decision:
@@ -160,13 +160,13 @@ class Referee:
     def _settle(self, decision: Decision) -> None:
         """Make the outcome on their side true on both."""
         outcome, mine = decision.outcomes
-        verdict, counts = decision.verdict, self.tally.counts
+        verdict, counts = decision.verdict, self.totals.counts
         counts[outcome.kind] += 1
         if outcome.kind == GATED:
             self._gated.append((decision.theirs, decision.ours))
             return
         if outcome.kind == PENDING:
-            self.tally.note_message(outcome.message)
+            self.totals.note_message(outcome.message)
         if outcome.nominated:
             self.preemptors.add(decision.theirs, decision.ours, decision.outcomes, verdict)
             return
@@ -198,11 +198,11 @@ class Referee:
             found = side.glance(pod)
             if found.kind != GATED or found.event is not None:
                 problems = [f"{side.name}: a pod with scheduling gates is {found}"]
-                self.tally.disagree(name, problems, {"id": name, "pod": pod, **side.case()}, again=True)
+                self.totals.disagree(name, problems, {"id": name, "pod": pod, **side.case()}, again=True)
         self._manifests[name]["spec"].pop("schedulingGates")
         self._let_preempt(self._manifests[name])
         patch = {"spec": {"schedulingGates": None}}
-        self.step(lambda side: side.change_pod(side.board.pods()[name], patch))
+        self.step(lambda side: side.change_pod(side.watch.pods()[name], patch))
 
     def relabel(self, name: str, labels: dict[str, str]) -> None:
         """Give a pod other labels."""
@@ -210,7 +210,7 @@ class Referee:
         gone = dict.fromkeys(manifest["metadata"]["labels"].keys() - labels.keys())
         patch = {"metadata": {"labels": {**gone, **labels}}}
         manifest["metadata"]["labels"] = labels
-        self.both(lambda side: side.change_pod(side.board.pods()[name], patch))
+        self.both(lambda side: side.change_pod(side.watch.pods()[name], patch))
 
     # Keeping both sides the same
     def run(self, name: str) -> None:
@@ -218,11 +218,11 @@ class Referee:
         self.align()
         number = len(self._started)
         at = self._started[name] = f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"
-        self.both(lambda side: side.start(side.board.pods()[name], at))
+        self.both(lambda side: side.start(side.watch.pods()[name], at))
 
     def align(self) -> None:
         """Make the pods that have a node on our side those of their side."""
-        theirs, ours = self.theirs.board.pods(), self.ours.board.pods()
+        theirs, ours = self.theirs.watch.pods(), self.ours.watch.pods()
         for name in sorted({*theirs, *ours}):
             wanted, found = theirs.get(name), ours.get(name)
             if name in self.waiting or name in self.preemptors or _same(wanted, found):

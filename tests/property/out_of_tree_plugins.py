@@ -185,7 +185,7 @@ class Count:
         return Count(self.number)
 
 
-AUTHORS: dict[str, type[Plugin]] = {
+OUT_OF_TREE_PLUGINS: dict[str, type[Plugin]] = {
     plugin.name: plugin
     for plugin in (Racks, Crowds, Namesakes, Columns, Nominees, Absentee, Gossip, Counting, Fragile, Excessive)
 }

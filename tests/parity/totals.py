@@ -17,7 +17,7 @@ _QUOTED = re.compile(r'"[^"]*"')
 
 
 @dataclass
-class Tally:
+class Totals:
     """What was decided and how often the two sides agreed."""
 
     counts: Counter[str] = field(default_factory=Counter)
