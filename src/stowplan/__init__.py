@@ -1,7 +1,7 @@
 """Stowplan: a Kubernetes scheduler in Python.
 
-These are the names that authors of plugins need: those of `stowplan.framework`, and what a scheduler of one's own is
-built with. They are imported when the first of them is asked for, so that whoever needs none does not wait for NumPy.
+This package exports the plugin API (`stowplan.framework`) and the entry points of a scheduler with plugins of your own.
+The names are imported on first use, so programs that use none of them do not load NumPy.
 """
 
 from typing import TYPE_CHECKING

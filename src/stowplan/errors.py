@@ -1,8 +1,8 @@
 """The exceptions of Stowplan, one tree, below every room.
 
-A verdict about a pod is a value (`stowplan.framework` has `Status`), never an exception. What is raised is a bug (any
-built-in exception) or one of these, whose text is a finished message for the person at the terminal: it names the file
-and the path inside it, and the command line prints it without a traceback.
+A verdict about a pod is a value (`stowplan.framework.Status`), never an exception. An exception is either a bug (any
+built-in exception) or one of these, whose text is a complete message for the user: it names the file and the path in
+it, and the command line prints it without a traceback.
 
     StowplanError
     ├── ConfigError     a configuration that cannot be used
@@ -16,11 +16,11 @@ from collections.abc import Iterable
 
 
 class StowplanError(Exception):
-    """Anything that the user can mend: configuration, input, the surroundings."""
+    """A problem that the user can fix: configuration, input, environment."""
 
 
 class ConfigError(StowplanError):
-    """A configuration that cannot be used. It tells all that is wrong with it at once, a line each."""
+    """An invalid configuration. `problems` lists every fault, one line each."""
 
     def __init__(self, problems: str | Iterable[str]) -> None:
         self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
