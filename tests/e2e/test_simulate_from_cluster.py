@@ -126,7 +126,10 @@ def test_new_manifests_on_a_cluster_where_pods_run_and_wait(
         "huge": ("Pending", "Pending", ""),
     }
     assert result.exit_code == 3
-    assert result.stderr == f'stowplan: pending, but left to schedulerName "somebody": 1 pod ({namespace}/other)\n'
+    assert (
+        result.stderr
+        == f'stowplan: pending pods of schedulerName "somebody", not scheduled: 1 pod ({namespace}/other)\n'
+    )
 
     table = simulate(deployment).stdout.splitlines()
     assert table[0].split() == ["NAMESPACE", "POD", "BEFORE", "STATUS", "NODE", "ATTEMPTS"]

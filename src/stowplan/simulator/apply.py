@@ -128,7 +128,7 @@ def _foreign_notes(pods: list[api.Pod]) -> Iterator[str]:
     for pod in pods:
         names.setdefault(pod.spec.scheduler_name, []).append(key_of(pod.metadata))
     for scheduler, waiting in sorted(names.items()):
-        yield f'pending, but left to schedulerName "{scheduler}": {listed("pod", waiting)}'
+        yield f'pending pods of schedulerName "{scheduler}", not scheduled: {listed("pod", waiting)}'
 
 
 def _key(item: Any) -> tuple[type[Any], str]:

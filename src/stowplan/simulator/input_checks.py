@@ -93,18 +93,18 @@ def too_many_pods(ownership: Ownership) -> Iterator[str]:
 def notes(items: list[Any]) -> Iterator[str]:
     """Notes on an input that can be simulated, but may have an unexpected result."""
     if claims := dict.fromkeys(_missing_claims(items)):
-        yield f"not in the input, though pods refer to them: {listed('PersistentVolumeClaim', claims)}"
+        yield f"pods refer to objects that are not in the input: {listed('PersistentVolumeClaim', claims)}"
     for kind in (api.ResourceClaim, api.ResourceClaimTemplate):
         if missing := dict.fromkeys(_missing_device_claims(items, kind)):
-            yield f"not in the input, though pods refer to them: {listed(kind.__name__, missing)}"
+            yield f"pods refer to objects that are not in the input: {listed(kind.__name__, missing)}"
     nodes = {item.metadata.name: item for item in items if isinstance(item, api.Node)}
     used = dict.fromkeys(item.spec.node_name for item in items if isinstance(item, api.Pod))
     if strange := [name for name in used if name and name not in nodes]:
-        yield f"not in the input, though pods run there: {listed('node', strange)}"
+        yield f"pods run on nodes that are not in the input: {listed('node', strange)}"
     if full := [
         name for name, node in nodes.items() if "pods" not in (node.status.allocatable or node.status.capacity)
     ]:
-        yield f'no room for pods, since status.allocatable does not tell of "pods": {listed("node", full)}'
+        yield f'no pod fits, since status.allocatable has no "pods": {listed("node", full)}'
 
 
 def _missing_claims(items: list[Any]) -> Iterator[str]:

@@ -46,7 +46,7 @@ class Ownership:
                 if item.metadata.uid in path:
                     circle = [*path.values()][list(path).index(item.metadata.uid) :]
                     shown = " -> ".join(map(describe, [*circle, circle[0]]))
-                    yield origin.locate(f"$.metadata.ownerReferences: owners in a circle: {shown}")
+                    yield origin.locate(f"$.metadata.ownerReferences: cycle: {shown}")
                     break
                 path[item.metadata.uid] = item
                 item = self.owner_of(item)
@@ -65,7 +65,7 @@ class Ownership:
                 missing.setdefault(reference.kind, Counter())[name] += 1
         for kind, names in missing.items():
             owned = count_of(sum(names.values()), "object")
-            yield f"not in the input, though in control of {owned}: {listed(kind, names)}"
+            yield f"in control of {owned}, but not in the input: {listed(kind, names)}"
 
 
 def describe(item: Any) -> str:

@@ -255,7 +255,7 @@ BAD: list[tuple[str | bytes, str]] = [
             workload("ReplicaSet", "a", {"ownerReferences": [{**REPLICA_SET, "name": "b"}]}),
             workload("ReplicaSet", "b", {"ownerReferences": [{**REPLICA_SET, "name": "a"}]}),
         ),
-        "<stdin>[0]: $.metadata.ownerReferences: owners in a circle: ReplicaSet default/a -> ReplicaSet default/b",
+        "<stdin>[0]: $.metadata.ownerReferences: cycle: ReplicaSet default/a -> ReplicaSet default/b",
     ),
     (text(workload("DaemonSet", "d")), "<stdin>: $: DaemonSet default/d has a pod for each node, and the input has no"),
     (text(workload(replicas=1_000_000)), "<stdin>: $.spec.replicas: 1000000 pods, and no more than 200000"),

@@ -149,4 +149,4 @@ def test_pods_that_wait_for_others_are_told_and_left_out() -> None:
     ]
     found = applied(stored, pod("d", namespace="x", schedulerName="mine"))
     assert [item.metadata.name for item, _ in found.objects] == ["n", "runs", "d"]
-    assert found.notes == ['pending, but left to schedulerName "mine": 2 pods (x/a, x/b)']
+    assert found.notes == ['pending pods of schedulerName "mine", not scheduled: 2 pods (x/a, x/b)']

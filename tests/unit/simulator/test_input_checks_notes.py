@@ -13,7 +13,7 @@ def told(*items: Any) -> list[str]:
 
 
 def test_claims_that_nobody_has() -> None:
-    missing = "not in the input, though pods refer to them: 2 PersistentVolumeClaims (x/data, y/data)"
+    missing = "pods refer to objects that are not in the input: 2 PersistentVolumeClaims (x/data, y/data)"
     template = workload("Deployment", "web", namespace="y", pod=VOLUMES)
     assert told(pod("a", namespace="x", **VOLUMES), pod("b", namespace="x", **VOLUMES), template) == [missing]
 
@@ -35,8 +35,8 @@ def test_claims_on_devices_that_nobody_has() -> None:
     made = {"resourceClaims": [{"name": "g", "resourceClaimTemplateName": "gpu"}]}
     template = workload("Deployment", "web", namespace="y", pod=made)
     assert told(pod("a", namespace="x", **named), template) == [
-        "not in the input, though pods refer to them: 1 ResourceClaim (x/gpu)",
-        "not in the input, though pods refer to them: 1 ResourceClaimTemplate (y/gpu)",
+        "pods refer to objects that are not in the input: 1 ResourceClaim (x/gpu)",
+        "pods refer to objects that are not in the input: 1 ResourceClaimTemplate (y/gpu)",
     ]
     there = (make("ResourceClaim", "gpu", namespace="x"), make("ResourceClaimTemplate", "gpu", namespace="y"))
     assert told(pod("a", namespace="x", **named), template, *there) == []
@@ -44,11 +44,11 @@ def test_claims_on_devices_that_nobody_has() -> None:
 
 def test_nodes_that_are_missing() -> None:
     assert told(node("n1"), pod("a", "n1"), pod("b", "n2"), pod("c", "n2"), pod("d")) == [
-        "not in the input, though pods run there: 1 node (n2)"
+        "pods run on nodes that are not in the input: 1 node (n2)"
     ]
 
 
 def test_nodes_without_room() -> None:
     assert told(make("Node", "n1"), make("Node", "n2", status={"capacity": {"pods": "3"}}), node("n3")) == [
-        'no room for pods, since status.allocatable does not tell of "pods": 1 node (n1)'
+        'no pod fits, since status.allocatable has no "pods": 1 node (n1)'
     ]

@@ -115,7 +115,7 @@ def test_no_name_is_given_twice() -> None:
 
 def test_owners_and_limits_are_looked_at() -> None:
     owner = "[{kind: ReplicaSet, name: a, controller: true}]"
-    assert "owners in a circle" in problems(f"kind: ReplicaSet\nmetadata: {{name: a, ownerReferences: {owner}}}")[0]
+    assert "cycle: " in problems(f"kind: ReplicaSet\nmetadata: {{name: a, ownerReferences: {owner}}}")[0]
     assert "200000" in problems("kind: Deployment\nmetadata: {name: a}\nspec: {replicas: 1000000}")[0]
 
 
@@ -123,8 +123,8 @@ def test_notes() -> None:
     owner = "[{kind: ReplicaSet, name: a, uid: u, controller: true}]"
     text = f"kind: Pod\nmetadata: {{name: a, ownerReferences: {owner}}}\nspec: {{nodeName: n}}"
     assert read(text).notes == [
-        "not in the input, though in control of 1 object: 1 ReplicaSet (default/a)",
-        "not in the input, though pods run there: 1 node (n)",
+        "in control of 1 object, but not in the input: 1 ReplicaSet (default/a)",
+        "pods run on nodes that are not in the input: 1 node (n)",
     ]
 
 

@@ -63,9 +63,8 @@ def test_circles_are_told_of_once() -> None:
         workload("ReplicaSet", "f"),
     ]
     assert list(link(*circle).problems()) == [
-        "0.yaml: $.metadata.ownerReferences: owners in a circle: "
-        "ReplicaSet a -> ReplicaSet c -> ReplicaSet b -> ReplicaSet a",
-        "4.yaml: $.metadata.ownerReferences: owners in a circle: ReplicaSet e -> ReplicaSet e",
+        "0.yaml: $.metadata.ownerReferences: cycle: ReplicaSet a -> ReplicaSet c -> ReplicaSet b -> ReplicaSet a",
+        "4.yaml: $.metadata.ownerReferences: cycle: ReplicaSet e -> ReplicaSet e",
     ]
 
 
@@ -76,11 +75,11 @@ def test_owners_that_are_missing_are_noted() -> None:
         pod("mirror", owner=ref("n1", kind="Node")),
     )
     assert list(found.notes()) == [
-        "not in the input, though in control of 8 objects: 4 ReplicaSets (x/rs0, x/rs1, x/rs2, ...)",
-        "not in the input, though in control of 1 object: 1 Deployment (x/web)",
+        "in control of 8 objects, but not in the input: 4 ReplicaSets (x/rs0, x/rs1, x/rs2, ...)",
+        "in control of 1 object, but not in the input: 1 Deployment (x/web)",
     ]
     standing = {item.metadata.uid for item, _ in found.objects if isinstance(item, api.Pod)}
-    assert list(found.notes(standing)) == ["not in the input, though in control of 1 object: 1 Deployment (x/web)"]
+    assert list(found.notes(standing)) == ["in control of 1 object, but not in the input: 1 Deployment (x/web)"]
 
 
 def test_numbers_and_names() -> None:

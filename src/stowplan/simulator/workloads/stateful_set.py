@@ -68,7 +68,7 @@ class StatefulSetController(WorkloadController):
         missing = replicas_of(owner) - len(self.api_server.dependents(owner.metadata.uid, api.Pod))
         if missing <= 0 or not _in_order(owner):
             return None
-        return f"{missing} of {replicas_of(owner)} pods are not made before the one ahead of them is ready"
+        return f"{missing} of {replicas_of(owner)} pods are not created before the previous one is ready"
 
     def _pod(self, owner: api.StatefulSet, ordinal: int) -> api.Pod:
         pods = self.pod_factory(owner, owner.spec.template)

@@ -34,7 +34,7 @@ def test_each_pod_waits_for_the_one_before() -> None:
     stage = SimulatedCluster(node("n1"), workload("StatefulSet", "db", replicas=3))
     assert stage.names() == ["db-0"]
     assert list(stage.controllers.notes()) == [
-        "StatefulSet default/db: 2 of 3 pods are not made before the one ahead of them is ready"
+        "StatefulSet default/db: 2 of 3 pods are not created before the previous one is ready"
     ]
     stage.bind("db-0")
     assert stage.names() == ["db-0", "db-1"]
