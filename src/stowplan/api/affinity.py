@@ -1,4 +1,7 @@
-"""Where a pod asks to be: node and pod affinity, tolerations and topology spread."""
+"""Placement fields of a pod: node and pod affinity, tolerations and topology spread.
+
+Upstream: k8s.io/api/core/v1/types.go
+"""
 
 from stowplan.api.meta import Int32, Int64, LabelSelector, Wire
 
@@ -25,27 +28,27 @@ class NodeSelectorTerm(Wire, frozen=True, kw_only=True):
 
 
 class NodeSelector(Wire, frozen=True, kw_only=True):
-    """Terms of which one must hold."""
+    """Terms, one of which must match."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
 
 class PreferredSchedulingTerm(Wire, frozen=True, kw_only=True):
-    """A node selector term worth `weight` points where it matches."""
+    """A node selector term with the weight of a match."""
 
     weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
 class NodeAffinity(Wire, frozen=True, kw_only=True):
-    """Nodes that a pod requires, and nodes that it prefers."""
+    """Required and preferred nodes."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
 
 
 class PodAffinityTerm(Wire, frozen=True, kw_only=True):
-    """Pods that matter, and the node label that says what counts as close to them."""
+    """A selector of pods and the topology key of their domains."""
 
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
@@ -56,28 +59,28 @@ class PodAffinityTerm(Wire, frozen=True, kw_only=True):
 
 
 class WeightedPodAffinityTerm(Wire, frozen=True, kw_only=True):
-    """A pod affinity term worth `weight` points."""
+    """A pod affinity term with its weight."""
 
     weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
 class PodAffinity(Wire, frozen=True, kw_only=True):
-    """Pods to be close to."""
+    """Required and preferred pods in the same domain."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
 class PodAntiAffinity(Wire, frozen=True, kw_only=True):
-    """Pods to keep away from."""
+    """Pods that must not, or should not, be in the same domain."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
 class Affinity(Wire, frozen=True, kw_only=True):
-    """The three affinities; plugins tell an absent one from an empty one."""
+    """The three affinities. Absent and empty ones differ for plugins."""
 
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
@@ -85,7 +88,7 @@ class Affinity(Wire, frozen=True, kw_only=True):
 
 
 class Toleration(Wire, frozen=True, kw_only=True):
-    """Taints that the pod puts up with."""
+    """Taints that the pod tolerates."""
 
     key: str = ""
     operator: str = ""
@@ -95,7 +98,7 @@ class Toleration(Wire, frozen=True, kw_only=True):
 
 
 class TopologySpreadConstraint(Wire, frozen=True, kw_only=True):
-    """How unevenly matching pods may be spread over the domains of a topology key."""
+    """The allowed skew of matching pods over the domains of a topology key."""
 
     max_skew: Int32 = 0
     topology_key: str = ""

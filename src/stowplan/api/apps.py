@@ -1,4 +1,7 @@
-"""The group apps: workloads whose selectors drive default spreading and whose templates can be simulated."""
+"""The group apps. Selectors are used by default spreading, templates by the simulator.
+
+Upstream: k8s.io/api/apps/v1/types.go
+"""
 
 from stowplan.api.meta import Int32, LabelSelector, ObjectMeta, Wire
 from stowplan.api.pod import PodTemplateSpec
@@ -19,7 +22,7 @@ class DeploymentSpec(Wire, frozen=True, kw_only=True):
 
 
 class Deployment(Wire, frozen=True, kw_only=True):
-    """A deployment, which makes a replica set for each version of its template."""
+    """A deployment."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: DeploymentSpec = DeploymentSpec()
@@ -41,13 +44,13 @@ class ReplicaSet(Wire, frozen=True, kw_only=True):
 
 
 class StatefulSetOrdinals(Wire, frozen=True, kw_only=True):
-    """How the pods of a stateful set are numbered."""
+    """The numbering of the pods of a stateful set."""
 
     start: Int32 = 0
 
 
 class StatefulSetSpec(Wire, frozen=True, kw_only=True):
-    """The pods of a stateful set, and the claims that each of them gets."""
+    """The pods of a stateful set, and the claim templates."""
 
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
@@ -65,7 +68,7 @@ class StatefulSet(Wire, frozen=True, kw_only=True):
 
 
 class DaemonSetSpec(Wire, frozen=True, kw_only=True):
-    """The pod that every suitable node gets."""
+    """The pod template of a daemon set."""
 
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()

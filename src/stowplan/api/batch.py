@@ -1,4 +1,7 @@
-"""The group batch: pods that are meant to come to an end."""
+"""The group batch.
+
+Upstream: k8s.io/api/batch/v1/types.go
+"""
 
 from stowplan.api.meta import Condition, Int32, LabelSelector, ObjectMeta, Wire
 from stowplan.api.pod import PodTemplateSpec
@@ -7,7 +10,7 @@ __all__ = ["CronJob", "CronJobSpec", "Job", "JobSpec", "JobStatus", "JobTemplate
 
 
 class JobSpec(Wire, frozen=True, kw_only=True):
-    """How many pods of a job run at once, and how many have to succeed."""
+    """Parallelism, completions and the pod template of a job."""
 
     parallelism: Int32 | None = None
     completions: Int32 | None = None
@@ -19,7 +22,7 @@ class JobSpec(Wire, frozen=True, kw_only=True):
 
 
 class JobStatus(Wire, frozen=True, kw_only=True):
-    """How far a job is."""
+    """The progress of a job."""
 
     conditions: tuple[Condition, ...] = ()
     succeeded: Int32 = 0
@@ -35,14 +38,14 @@ class Job(Wire, frozen=True, kw_only=True):
 
 
 class JobTemplateSpec(Wire, frozen=True, kw_only=True):
-    """The job that a cron job makes copies of."""
+    """The template of a cron job."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
 
 
 class CronJobSpec(Wire, frozen=True, kw_only=True):
-    """What a cron job makes; when is of no interest here."""
+    """The template of a cron job; the schedule is not read."""
 
     suspend: bool | None = None
     job_template: JobTemplateSpec = JobTemplateSpec()

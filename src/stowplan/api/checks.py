@@ -1,7 +1,9 @@
-"""Checks of parts that many kinds share: quantities, selectors, words from a fixed set.
+"""Checks of parts that many kinds share: quantities, selectors, enumerations.
 
-A check yields problems as pairs of a path, relative to what was checked, and a text. Nothing is yielded, and next to
-nothing is formatted, for a sound object.
+A check yields (path, text) per problem; the path is relative to the checked value. Checks of a valid object format no
+text.
+
+Upstream: k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go, pkg/apis/core/validation/validation.go
 """
 
 import re
@@ -24,7 +26,7 @@ _is_part = re.compile(r"0*(100|[0-9]{1,2})%").fullmatch
 
 
 def below(path: str, problems: Iterable[tuple[str, str]]) -> Problems:
-    """The same problems, seen from further up."""
+    """The problems with a prefix in front of their paths."""
     for where, problem in problems:
         yield path + where, problem
 
@@ -36,19 +38,19 @@ def metadata(meta: ObjectMeta) -> Problems:
 
 
 def one_of(path: str, word: str, allowed: Collection[str]) -> Problems:
-    """A word must be one of those allowed."""
+    """A value must be one of the allowed ones."""
     if word not in allowed:
         yield path, f"must be one of {', '.join(quoted(each) for each in allowed)}: {quoted(word)}"
 
 
 def not_negative(path: str, number: int | None) -> Problems:
-    """A number, where there is one, must be at least zero."""
+    """A number must be absent or at least zero."""
     if number is not None and number < 0:
         yield path, f"must be greater than or equal to 0: {number}"
 
 
 def int_or_percent(path: str, amount: int | str | None) -> Problems:
-    """A number must be at least zero, a percentage at most the whole."""
+    """A number must be at least zero, a percentage at most 100%."""
     if not isinstance(amount, str):
         yield from not_negative(path, amount)
     elif not _is_percentage(amount):
@@ -58,21 +60,21 @@ def int_or_percent(path: str, amount: int | str | None) -> Problems:
 
 
 def quantities(path: str, resources: ResourceList) -> Problems:
-    """Amounts of resources must be quantities, and not negative."""
+    """Amounts of resources must be quantities of at least zero."""
     for name, amount in resources.items():
         if problem := quantity_problem(amount):
             yield f"{path}.{name}" if name.isidentifier() else f"{path}[{quoted(name)}]", problem
 
 
 def quantity(path: str, amount: Quantity | None) -> Problems:
-    """An amount, where there is one, must be a quantity, and not negative."""
+    """An amount must be absent or a quantity of at least zero."""
     if amount is not None and (problem := quantity_problem(amount)):
         yield path, problem
 
 
 @lru_cache(1 << 16)
 def quantity_problem(amount: Quantity) -> str | None:
-    """What is wrong with an amount, if anything."""
+    """The problem of an amount, None if it is valid."""
     try:
         negative = parse(amount) < 0
     except QuantityError as error:
@@ -81,7 +83,7 @@ def quantity_problem(amount: Quantity) -> str | None:
 
 
 def label_selector(path: str, selector: LabelSelector | None) -> Problems:
-    """A label selector must be one that upstream can parse."""
+    """A label selector must be one that Kubernetes can parse."""
     if selector is not None and (selector.match_labels or selector.match_expressions):
         try:
             compile_label_selector(selector)
@@ -90,16 +92,16 @@ def label_selector(path: str, selector: LabelSelector | None) -> Problems:
 
 
 def node_selector(path: str, selector: NodeSelector | None) -> Problems:
-    """Every term of a node selector must be sound."""
+    """Every term of a node selector must be valid."""
     if selector is not None:
         for i, term in enumerate(selector.node_selector_terms):
             yield from node_selector_term(f"{path}.nodeSelectorTerms[{i}]", term)
 
 
 def node_selector_term(path: str, term: NodeSelectorTerm) -> Problems:
-    """Operators must exist and have as many values as they take.
+    """Operators must be known and have the right number of values.
 
-    What the values are is not looked at: Kubernetes stores terms whose values can match no label, and means it.
+    The values are not checked: Kubernetes accepts terms whose values can match no label.
     """
     for i, expression in enumerate(term.match_expressions):
         at = f"{path}.matchExpressions[{i}]"
@@ -118,6 +120,6 @@ def node_selector_term(path: str, term: NodeSelectorTerm) -> Problems:
 
 
 def claim_spec(path: str, spec: PersistentVolumeClaimSpec) -> Problems:
-    """What a claim asks for must be quantities and a sound selector."""
+    """The spec of a claim must have valid quantities and a valid selector."""
     yield from quantities(f"{path}.resources.requests", spec.resources.requests)
     yield from label_selector(f"{path}.selector", spec.selector)

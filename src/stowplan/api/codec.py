@@ -1,8 +1,10 @@
-"""JSON and plain Python values in, structs out, and back: the one module that knows the JSON library.
+"""Decoding JSON and plain Python values to structs, and encoding. The only module that uses the JSON library.
 
-In Kubernetes null means "not set", wherever it stands. Structs do not allow for it, since that would burden every
-reader, and objects from an API server hardly contain any. So decoding is tried as is, and only an object that fails is
-stripped of its nulls and tried again.
+In Kubernetes null means "not set" everywhere. The structs do not allow null, since every reader would have to handle
+it, and objects from an API server hardly contain any. So an object is decoded as it is, and only if that fails its
+nulls are removed and it is decoded again.
+
+Upstream: k8s.io/apimachinery/pkg/runtime/serializer/json/json.go
 """
 
 import re
@@ -17,21 +19,21 @@ T = TypeVar("T")
 
 _decoders: dict[type, msgspec.json.Decoder[Any]] = {}
 _preparing = threading.Lock()
-"""msgspec describes a type to itself when it first meets it, and lets other threads see what is unfinished: decoding by
-that crashes the process. So one thread at a time meets new types."""
+"""Serializes the first use of a type. msgspec publishes its description of a type before it is complete, and decoding
+with it on another thread crashes the process."""
 
 _ANY_KEY = "[...]"
-_MOST_KEYS = 1000
+_MAX_SEARCHED_KEYS = 1000
 _steps = re.compile(r'\.(\w+)|\[("(?:[^"\\]|\\.)*")\]|\[(\d+)\]').findall
 _split_path = re.compile(r"(?P<problem>.*) - at `(?P<where>.*)`", re.DOTALL).fullmatch
 
 
 class DecodeError(InputError):
-    """Data that is no JSON, or not the JSON of what it should be. One line: path, colon, problem."""
+    """Data that is not JSON or does not fit the struct. One line: path, colon, problem."""
 
 
 def decode(struct: type[T], data: bytes | str) -> T:
-    """Decode JSON into a struct, or into any type that msgspec knows."""
+    """Decode JSON to a struct, or to any type that msgspec supports."""
     try:
         return _decoder(struct).decode(data)
     except msgspec.ValidationError:
@@ -41,7 +43,7 @@ def decode(struct: type[T], data: bytes | str) -> T:
 
 
 def convert(struct: type[T], value: object) -> T:
-    """Make a struct of plain dicts, lists and scalars, such as parsed YAML."""
+    """Convert plain dicts, lists and scalars, such as parsed YAML, to a struct."""
     _decoder(struct)
     try:
         return msgspec.convert(value, struct)
@@ -50,7 +52,7 @@ def convert(struct: type[T], value: object) -> T:
 
 
 def whole(data: bytes | str) -> dict[str, Any]:
-    """Decode a JSON object entirely, unread fields included."""
+    """Decode a JSON object with all fields."""
     value = _parse(data)
     if not isinstance(value, dict):
         raise DecodeError(f"$: Expected `object`, got `{type(value).__name__}`")
@@ -93,7 +95,7 @@ def _convert_without_nulls(struct: type[T], value: object) -> T:
 
 
 def _without_nulls(value: object) -> object:
-    """The same value with every object member that is null left out."""
+    """The value without object members that are null."""
     if isinstance(value, dict):
         return {key: _without_nulls(member) for key, member in value.items() if member is not None}
     if isinstance(value, list | tuple):
@@ -102,11 +104,11 @@ def _without_nulls(value: object) -> object:
 
 
 def _name_keys(struct: type[T], value: object, line: str) -> str:
-    """The error with the keys of maps in its path, which msgspec leaves out: they are found by trying each alone."""
+    """Add map keys to the path of an error. msgspec leaves them out, so each entry is decoded alone to find the key."""
     while _ANY_KEY in line:
         path, rest = line.split(_ANY_KEY, 1)
         entries = _walk(value, path)
-        if not isinstance(entries, dict) or not 0 < len(entries) <= _MOST_KEYS:
+        if not isinstance(entries, dict) or not 0 < len(entries) <= _MAX_SEARCHED_KEYS:
             break
         for key, entry in list(entries.items()):
             entries.clear()
@@ -120,7 +122,7 @@ def _name_keys(struct: type[T], value: object, line: str) -> str:
 
 
 def _walk(value: Any, path: str) -> Any:
-    """What stands at a path, None if nothing does."""
+    """The value at a path, None if there is none."""
     for name, quoted, index in _steps(path):
         try:
             value = value[int(index)] if index else value[name or msgspec.json.decode(quoted)]

@@ -34,7 +34,7 @@ class Service(Wire, frozen=True, kw_only=True):
 
 
 class ReplicationControllerSpec(Wire, frozen=True, kw_only=True):
-    """The pods of a replication controller; unlike newer workloads it selects by a plain map."""
+    """The pods of a replication controller, whose selector is a plain map."""
 
     replicas: Int32 | None = None
     selector: dict[str, str] = field(default_factory=dict)
@@ -49,14 +49,14 @@ class ReplicationController(Wire, frozen=True, kw_only=True):
 
 
 class Binding(Wire, frozen=True, kw_only=True):
-    """The order that puts a pod on a node."""
+    """The binding of a pod to a node."""
 
     metadata: ObjectMeta = ObjectMeta()
     target: ObjectReference = ObjectReference()
 
 
 class PriorityClass(Wire, frozen=True, kw_only=True):
-    """A name for a priority."""
+    """A named priority."""
 
     metadata: ObjectMeta = ObjectMeta()
     value: Int32 = 0
@@ -65,7 +65,7 @@ class PriorityClass(Wire, frozen=True, kw_only=True):
 
 
 class LeaseSpec(Wire, frozen=True, kw_only=True):
-    """Who holds the lease, since when and for how long."""
+    """Holder, times and duration of a lease."""
 
     holder_identity: str | None = None
     lease_duration_seconds: Int32 | None = None
@@ -75,21 +75,21 @@ class LeaseSpec(Wire, frozen=True, kw_only=True):
 
 
 class Lease(Wire, frozen=True, kw_only=True):
-    """A lock with an expiry."""
+    """A lease; replicas of a scheduler elect a leader with one."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: LeaseSpec = LeaseSpec()
 
 
 class EventSeries(Wire, frozen=True, kw_only=True):
-    """How often the same event was seen."""
+    """Count and time of repeated events."""
 
     count: Int32 = 0
     last_observed_time: str = ""
 
 
 class Event(Wire, frozen=True, kw_only=True):
-    """Something that happened to an object, told to its owner."""
+    """An event about an object."""
 
     metadata: ObjectMeta = ObjectMeta()
     event_time: str | None = None

@@ -1,4 +1,7 @@
-"""The group resource.k8s.io, supply side: device classes and the slices in which drivers publish devices."""
+"""The group resource.k8s.io: device classes and ResourceSlices.
+
+Upstream: k8s.io/api/resource/v1/types.go
+"""
 
 from typing import Any
 
@@ -28,20 +31,20 @@ class DeviceSelector(Wire, frozen=True, kw_only=True):
 
 
 class OpaqueDeviceConfiguration(Wire, frozen=True, kw_only=True):
-    """Settings that only the driver understands, carried along unread."""
+    """Parameters for the driver; not interpreted."""
 
     driver: str = ""
     parameters: Any = None
 
 
 class DeviceClassConfiguration(Wire, frozen=True, kw_only=True):
-    """Settings that a class gives to every device allocated through it."""
+    """Configuration of all devices that are allocated through a class."""
 
     opaque: OpaqueDeviceConfiguration | None = None
 
 
 class DeviceClassSpec(Wire, frozen=True, kw_only=True):
-    """Which devices belong to a class, and the extended resource it stands for."""
+    """The selectors of a class, its configuration, and the extended resource that it backs."""
 
     selectors: tuple[DeviceSelector, ...] = ()
     config: tuple[DeviceClassConfiguration, ...] = ()
@@ -49,14 +52,14 @@ class DeviceClassSpec(Wire, frozen=True, kw_only=True):
 
 
 class DeviceClass(Wire, frozen=True, kw_only=True):
-    """A named kind of device."""
+    """A device class."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: DeviceClassSpec = DeviceClassSpec()
 
 
 class DeviceAttribute(Wire, frozen=True, kw_only=True):
-    """A fact about a device; exactly one of the values is set."""
+    """An attribute; exactly one of the values is set."""
 
     int_value: Int64 | None = field(default=None, name="int")
     bool_value: bool | None = field(default=None, name="bool")
@@ -69,7 +72,7 @@ class DeviceAttribute(Wire, frozen=True, kw_only=True):
 
 
 class CapacityRequestPolicyRange(Wire, frozen=True, kw_only=True):
-    """Amounts that may be taken of a shared capacity, as a range."""
+    """Valid amounts of a request for shared capacity, as a range."""
 
     min: Quantity | None = None
     max: Quantity | None = None
@@ -77,7 +80,7 @@ class CapacityRequestPolicyRange(Wire, frozen=True, kw_only=True):
 
 
 class CapacityRequestPolicy(Wire, frozen=True, kw_only=True):
-    """Amounts that may be taken of a shared capacity."""
+    """Valid amounts of a request for shared capacity."""
 
     default: Quantity | None = None
     valid_values: tuple[Quantity, ...] = ()
@@ -85,7 +88,7 @@ class CapacityRequestPolicy(Wire, frozen=True, kw_only=True):
 
 
 class DeviceCapacity(Wire, frozen=True, kw_only=True):
-    """How much of something a device has."""
+    """A capacity of a device."""
 
     value: Quantity = 0
     request_policy: CapacityRequestPolicy | None = None
@@ -98,21 +101,21 @@ class Counter(Wire, frozen=True, kw_only=True):
 
 
 class CounterSet(Wire, frozen=True, kw_only=True):
-    """Counters that devices draw on together."""
+    """Counters that devices consume together."""
 
     name: str = ""
     counters: dict[str, Counter] = field(default_factory=dict)
 
 
 class DeviceCounterConsumption(Wire, frozen=True, kw_only=True):
-    """What a device draws from a counter set."""
+    """The counters of a set that a device consumes."""
 
     counter_set: str = ""
     counters: dict[str, Counter] = field(default_factory=dict)
 
 
 class DeviceTaint(Wire, frozen=True, kw_only=True):
-    """A mark that keeps claims from a device."""
+    """A taint of a device."""
 
     key: str = ""
     value: str = ""
@@ -121,7 +124,7 @@ class DeviceTaint(Wire, frozen=True, kw_only=True):
 
 
 class DeviceTaintSelector(Wire, frozen=True, kw_only=True):
-    """Which devices a rule taints; what is not said is no condition."""
+    """The devices that a rule taints; unset fields match all devices."""
 
     driver: str | None = None
     pool: str | None = None
@@ -129,7 +132,7 @@ class DeviceTaintSelector(Wire, frozen=True, kw_only=True):
 
 
 class DeviceTaintRuleSpec(Wire, frozen=True, kw_only=True):
-    """A taint, and the devices that have it."""
+    """The taint of a rule and its selector."""
 
     device_selector: DeviceTaintSelector | None = None
     taint: DeviceTaint = DeviceTaint()
@@ -160,7 +163,7 @@ class Device(Wire, frozen=True, kw_only=True):
 
 
 class ResourcePool(Wire, frozen=True, kw_only=True):
-    """The pool that a slice belongs to, and how many slices make it whole."""
+    """The pool of a slice, its generation and its number of slices."""
 
     name: str = ""
     generation: Int64 = 0
@@ -168,7 +171,7 @@ class ResourcePool(Wire, frozen=True, kw_only=True):
 
 
 class ResourceSliceSpec(Wire, frozen=True, kw_only=True):
-    """Devices of one driver, and the nodes that can reach them."""
+    """Devices of one driver, and the nodes that reach them."""
 
     driver: str = ""
     pool: ResourcePool = ResourcePool()

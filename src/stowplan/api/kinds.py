@@ -1,4 +1,4 @@
-"""Kinds of objects, the scheduler's own and the workloads that pods come from: structs, and the names of lists."""
+"""The kinds that are read: their structs, groups, plurals and lists in cases for `evaluate`."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,7 @@
-"""What every API object shares: the struct base, metadata, label selectors and references."""
+"""The base struct, metadata, label selectors and references.
+
+Upstream: k8s.io/apimachinery/pkg/apis/meta/v1/types.go
+"""
 
 from typing import Annotated, TypeAlias
 
@@ -13,7 +16,7 @@ Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 Quantity: TypeAlias = str | int | float
-"""A resource quantity as it stands in JSON; `stowplan.api.quantity` gives it a meaning."""
+"""A resource quantity as in JSON; `stowplan.api.quantity` parses it."""
 
 ResourceList: TypeAlias = dict[str, Quantity]
 
@@ -21,8 +24,8 @@ ResourceList: TypeAlias = dict[str, Quantity]
 class Wire(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """Base of all API structs.
 
-    Fields are what the scheduler reads, unknown ones are skipped. Instances are trees that nobody mutates, hence
-    `gc=False`: they can form no cycles, and the collector need not walk a large cluster.
+    The fields are those that the scheduler reads; others are skipped. Instances are immutable trees without cycles,
+    hence `gc=False`: the garbage collector does not walk the objects of a large cluster.
     """
 
 
@@ -37,7 +40,7 @@ class OwnerReference(Wire, frozen=True, kw_only=True):
 
 
 class ObjectMeta(Wire, frozen=True, kw_only=True):
-    """Identity, labels and lifecycle marks of an object."""
+    """Identity, labels, annotations and lifecycle of an object."""
 
     name: str = ""
     generate_name: str = ""
@@ -69,7 +72,7 @@ class LabelSelector(Wire, frozen=True, kw_only=True):
 
 
 class ObjectReference(Wire, frozen=True, kw_only=True):
-    """A pointer to an object of any kind."""
+    """A reference to an object of any kind."""
 
     api_version: str = ""
     kind: str = ""
@@ -81,7 +84,7 @@ class ObjectReference(Wire, frozen=True, kw_only=True):
 
 
 class Condition(Wire, frozen=True, kw_only=True):
-    """An observation of an object's state, as most kinds report it."""
+    """A condition of an object's status."""
 
     type: str = ""
     status: str = ""

@@ -1,4 +1,7 @@
-"""The syntax of label keys and values, with the words in which Kubernetes rejects a wrong one."""
+"""The syntax of label keys, label values and names, with Kubernetes' error texts.
+
+Upstream: k8s.io/apimachinery/pkg/util/validation/validation.go
+"""
 
 import re
 from functools import lru_cache
@@ -31,7 +34,7 @@ _SUBDOMAIN_ERROR = (
 
 @lru_cache(4096)
 def label_key_errors(key: str) -> tuple[str, ...]:
-    """What is wrong with a label key: a name, or a DNS subdomain, a slash and a name."""
+    """The errors of a label key: a name, or a DNS subdomain, a slash and a name."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         return (
@@ -53,7 +56,7 @@ def label_key_errors(key: str) -> tuple[str, ...]:
 
 @lru_cache(4096)
 def label_value_errors(value: str) -> tuple[str, ...]:
-    """What is wrong with a label value: it may be empty."""
+    """The errors of a label value, which may be empty."""
     too_long = _length_error(value, _MAX_LABEL)
     errors = [too_long] if too_long else []
     if not _match_value(value):
@@ -62,7 +65,7 @@ def label_value_errors(value: str) -> tuple[str, ...]:
 
 
 def subdomain_errors(name: str) -> list[str]:
-    """What is wrong with a DNS subdomain, which is what most objects are named by."""
+    """The errors of a DNS subdomain, the syntax of most names of objects."""
     too_long = _length_error(name, _MAX_SUBDOMAIN)
     errors = [too_long] if too_long else []
     if not _match_subdomain(name):

@@ -1,4 +1,7 @@
-"""Nodes: what they offer and whom they keep away."""
+"""Nodes.
+
+Upstream: k8s.io/api/core/v1/types.go
+"""
 
 from msgspec import field
 
@@ -8,7 +11,7 @@ __all__ = ["AttachedVolume", "ContainerImage", "Node", "NodeSpec", "NodeStatus",
 
 
 class Taint(Wire, frozen=True, kw_only=True):
-    """A mark that repels pods which do not tolerate it."""
+    """A taint, which repels pods that do not tolerate it."""
 
     key: str = ""
     value: str = ""
@@ -16,14 +19,14 @@ class Taint(Wire, frozen=True, kw_only=True):
 
 
 class NodeSpec(Wire, frozen=True, kw_only=True):
-    """Taints, and whether the node is cordoned."""
+    """Taints, and whether the node is unschedulable (cordoned)."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 
 
 class ContainerImage(Wire, frozen=True, kw_only=True):
-    """An image that the node already holds, under all its names."""
+    """An image on the node, with all its names."""
 
     names: tuple[str, ...] = ()
     size_bytes: Int64 = 0
@@ -37,7 +40,7 @@ class AttachedVolume(Wire, frozen=True, kw_only=True):
 
 
 class NodeStatus(Wire, frozen=True, kw_only=True):
-    """What the node can give."""
+    """Allocatable resources, images and attached volumes."""
 
     capacity: ResourceList = field(default_factory=dict)
     allocatable: ResourceList = field(default_factory=dict)
@@ -48,7 +51,7 @@ class NodeStatus(Wire, frozen=True, kw_only=True):
 
 
 class Node(Wire, frozen=True, kw_only=True):
-    """A machine that runs pods."""
+    """A node."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec = NodeSpec()

@@ -1,7 +1,9 @@
 """Node selectors, compiled: alternatives of requirements on labels and on the node's name.
 
-Upstream parses leniently: a term that cannot be parsed matches no node, the others still count, and the errors are
-looked at by few. So compiled selectors hold the sound terms only, and the text of the errors beside them.
+Kubernetes parses leniently: a term that cannot be parsed matches no node, and the other terms apply. So a compiled
+selector has the valid terms, and the text of the errors.
+
+Upstream: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,21 +46,21 @@ class CompiledTerm(msgspec.Struct, frozen=True, cache_hash=True, order=True):
     fields: tuple[Requirement, ...] = ()
 
     def matches(self, labels: Mapping[str, str], node_name: str) -> bool:
-        """Whether a node with these labels and this name is meant; a node without a name has no fields to check."""
+        """Whether a node with these labels and this name matches; fields of a node without a name are not checked."""
         if not requirements_match(self.labels, labels):
             return False
         return not node_name or all(field_matches(field, node_name) for field in self.fields)
 
 
 class CompiledNodeSelector(msgspec.Struct, frozen=True, cache_hash=True):
-    """Terms of which one must match; without terms no node matches."""
+    """Terms, one of which must match; without terms no node matches."""
 
     terms: tuple[CompiledTerm, ...] = ()
     error: str | None = None
 
     @property
     def keys(self) -> frozenset[str]:
-        """The label keys that decide."""
+        """The label keys that the result depends on."""
         return frozenset(requirement.key for term in self.terms for requirement in term.labels)
 
     def matches(self, labels: Mapping[str, str], node_name: str) -> bool:
@@ -67,21 +69,21 @@ class CompiledNodeSelector(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class WeightedTerm(msgspec.Struct, frozen=True, cache_hash=True, order=True):
-    """A term and what it is worth."""
+    """A term and its weight."""
 
     term: CompiledTerm
     weight: int
 
 
 class CompiledPreferredTerms(msgspec.Struct, frozen=True, cache_hash=True):
-    """Preferred terms; where one of them cannot be parsed there are none, but an error."""
+    """Preferred terms; if one cannot be parsed there is only the error."""
 
     terms: tuple[WeightedTerm, ...] = ()
     error: str | None = None
 
     @property
     def keys(self) -> frozenset[str]:
-        """The label keys that decide."""
+        """The label keys that the result depends on."""
         return frozenset(requirement.key for weighted in self.terms for requirement in weighted.term.labels)
 
     def score(self, labels: Mapping[str, str], node_name: str) -> int:
@@ -90,13 +92,13 @@ class CompiledPreferredTerms(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 def field_matches(field: Requirement, node_name: str) -> bool:
-    """Whether a node of this name satisfies a requirement on a field; only its name is a field, others are empty."""
+    """Whether a node of this name satisfies a field requirement. metadata.name is the only field; others are empty."""
     present = node_name if field.key == NODE_NAME_FIELD else ""
     return (present == field.values[0]) == (field.operator == IN)
 
 
 def compile_node_selector(selector: NodeSelector) -> CompiledNodeSelector:
-    """Compile a required node selector; terms that cannot be parsed are dropped and told of in `error`."""
+    """Compile a required node selector; terms that cannot be parsed are dropped, and `error` has the texts."""
     terms = set()
     errors: list[str] = []
     for i, term in enumerate(selector.node_selector_terms):
@@ -124,7 +126,7 @@ def compile_preferred_terms(terms: Iterable[PreferredSchedulingTerm]) -> Compile
 
 
 def term_errors(term: NodeSelectorTerm, path: str) -> list[str]:
-    """Upstream's complaints about a term, each with the field below `path` that it is about."""
+    """Kubernetes' errors of a term, each with its field below `path`."""
     errors: list[str] = []
     for i, expression in enumerate(term.match_expressions):
         at = f"{path}.matchExpressions[{i}]"

@@ -1,4 +1,7 @@
-"""Pods: what they ask for and what became of them."""
+"""Pods.
+
+Upstream: k8s.io/api/core/v1/types.go
+"""
 
 from msgspec import field
 
@@ -30,7 +33,7 @@ class ResourceRequirements(Wire, frozen=True, kw_only=True):
 
 
 class ContainerPort(Wire, frozen=True, kw_only=True):
-    """A port of a container, and the host port it occupies."""
+    """A port of a container, and its host port."""
 
     name: str = ""
     host_port: Int32 = 0
@@ -40,7 +43,7 @@ class ContainerPort(Wire, frozen=True, kw_only=True):
 
 
 class ContainerRestartRule(Wire, frozen=True, kw_only=True):
-    """What happens when a container exits in a given way."""
+    """The action for an exit of a container."""
 
     action: str = ""
 
@@ -57,13 +60,13 @@ class Container(Wire, frozen=True, kw_only=True):
 
 
 class PodSchedulingGate(Wire, frozen=True, kw_only=True):
-    """A reason to keep the pod out of the queue."""
+    """A scheduling gate."""
 
     name: str = ""
 
 
 class PodResourceClaim(Wire, frozen=True, kw_only=True):
-    """A resource claim by name, or the template to make one from."""
+    """A resource claim by name, or the template of one."""
 
     name: str = ""
     resource_claim_name: str | None = None
@@ -71,13 +74,13 @@ class PodResourceClaim(Wire, frozen=True, kw_only=True):
 
 
 class PodSchedulingGroup(Wire, frozen=True, kw_only=True):
-    """The group that the pod is to be scheduled with."""
+    """The pod group of the pod."""
 
     pod_group_name: str | None = None
 
 
 class PodSpec(Wire, frozen=True, kw_only=True):
-    """What a pod asks for, as far as scheduling is concerned."""
+    """The fields of a pod's spec that scheduling reads."""
 
     node_name: str = ""
     scheduler_name: str = "default-scheduler"
@@ -103,7 +106,7 @@ class PodSpec(Wire, frozen=True, kw_only=True):
 
 
 class ContainerStatus(Wire, frozen=True, kw_only=True):
-    """The resources that a running container has, which in-place resize may hold apart from its spec."""
+    """The resources of a running container, which differ from the spec during an in-place resize."""
 
     name: str = ""
     resources: ResourceRequirements | None = None
@@ -111,7 +114,7 @@ class ContainerStatus(Wire, frozen=True, kw_only=True):
 
 
 class PodResourceClaimStatus(Wire, frozen=True, kw_only=True):
-    """The claim that was made from a template; no name where none was needed."""
+    """The claim created from a template; no name if none was needed."""
 
     name: str = ""
     resource_claim_name: str | None = None
@@ -137,7 +140,7 @@ FINISHED_PHASES = ("Succeeded", "Failed")
 
 
 class PodStatus(Wire, frozen=True, kw_only=True):
-    """What became of a pod."""
+    """The status of a pod."""
 
     phase: str = ""
     conditions: tuple[Condition, ...] = ()
@@ -153,7 +156,7 @@ class PodStatus(Wire, frozen=True, kw_only=True):
 
 
 class Pod(Wire, frozen=True, kw_only=True):
-    """The unit of scheduling."""
+    """A pod."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
@@ -161,7 +164,7 @@ class Pod(Wire, frozen=True, kw_only=True):
 
 
 class PodTemplateSpec(Wire, frozen=True, kw_only=True):
-    """The pod that a workload makes copies of."""
+    """The pod template of a workload."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()

@@ -1,4 +1,7 @@
-"""Checks of pods and of pod templates."""
+"""Checks of pods and pod templates.
+
+Upstream: pkg/apis/core/validation/validation.go
+"""
 
 from stowplan.api import checks
 from stowplan.api.affinity import Affinity, NodeAffinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, Toleration
@@ -18,13 +21,13 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def pod_problems(pod: Pod) -> Problems:
-    """All problems of a pod but those of its metadata."""
+    """All problems of a pod, its metadata excepted."""
     yield from spec_problems(pod.spec)
     yield from _status(pod.status)
 
 
 def spec_problems(spec: PodSpec) -> Problems:
-    """All problems of the spec of a pod or a template, with paths that begin above it."""
+    """All problems of the spec of a pod or template; paths begin with `spec`."""
     for i, container in enumerate(spec.containers):
         yield from _container(f".spec.containers[{i}]", container)
     for i, container in enumerate(spec.init_containers):

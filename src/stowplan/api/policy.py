@@ -1,4 +1,7 @@
-"""The group policy: disruption budgets, which preemption tries to respect."""
+"""The group policy: PodDisruptionBudgets.
+
+Upstream: k8s.io/api/policy/v1/types.go
+"""
 
 from typing import TypeAlias
 
@@ -13,7 +16,7 @@ IntOrPercent: TypeAlias = Int32 | str
 
 
 class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
-    """The pods under a budget, and how many of them must be left, or may be missing."""
+    """The selector of a budget, and the pods that must be available or may be unavailable."""
 
     selector: LabelSelector | None = None
     min_available: IntOrPercent | None = None
@@ -21,7 +24,7 @@ class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetStatus(Wire, frozen=True, kw_only=True):
-    """What is left of a budget, the numbers behind it, and the evictions (pod name to time) counted against it."""
+    """Allowed disruptions, the numbers behind them, and processed evictions (pod name to time)."""
 
     disruptions_allowed: Int32 = 0
     current_healthy: Int32 = 0
@@ -31,7 +34,7 @@ class PodDisruptionBudgetStatus(Wire, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudget(Wire, frozen=True, kw_only=True):
-    """How many pods of a set may be disrupted at once."""
+    """A disruption budget."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()

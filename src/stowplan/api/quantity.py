@@ -1,7 +1,9 @@
-"""Exact resource quantities, read as Kubernetes reads them.
+"""Exact resource quantities.
 
-Upstream rounds every quantity up to a whole number of billionths, so an int of nano units holds any of them exactly,
-and comparing two quantities is comparing two ints. All functions are memoised: a cluster repeats few distinct texts.
+Kubernetes rounds every quantity up to a whole number of nano units, so an int of nano units is exact, and quantities
+are compared as ints. All functions are memoised: a cluster has few distinct texts.
+
+Upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go
 """
 
 import re
@@ -12,7 +14,7 @@ from stowplan.api.meta import Quantity
 from stowplan.errors import InputError
 
 Exact: TypeAlias = int
-"""A quantity in billionths of its unit."""
+"""A quantity in nano units."""
 
 MAX_INT64 = 2**63 - 1
 
@@ -32,15 +34,15 @@ _WRONG_SUFFIX = "unable to parse quantity's suffix"
 
 
 class QuantityError(InputError):
-    """A text that is no quantity."""
+    """A text that is not a quantity."""
 
 
 @lru_cache(_CACHE_SIZE)
 def parse(quantity: Quantity) -> Exact:
-    """The quantity exactly, rounded away from zero if it is finer than that."""
+    """The quantity in nano units, rounded away from zero."""
     if isinstance(quantity, int):
         return quantity * _NANO
-    # The shortest text of a float is the number that stood in the JSON.
+    # The shortest text of a float is the number in the JSON.
     text = repr(quantity) if isinstance(quantity, float) else quantity.strip()
     match = _PATTERN.fullmatch(text)
     if not text or not match or len(text) > _MAX_LENGTH:
@@ -56,23 +58,23 @@ def parse(quantity: Quantity) -> Exact:
 
 @lru_cache(_CACHE_SIZE)
 def value(quantity: Quantity) -> int:
-    """The quantity in whole units, rounded away from zero, at most what an int64 holds."""
+    """The quantity in whole units, rounded away from zero and clamped to int64."""
     return _round(parse(quantity), _NANO)
 
 
 @lru_cache(_CACHE_SIZE)
 def milli_value(quantity: Quantity) -> int:
-    """The quantity in thousandths, rounded away from zero, at most what an int64 holds."""
+    """The quantity in milli units, rounded away from zero and clamped to int64."""
     return _round(parse(quantity), _MICRO)
 
 
 def round_up(resource: str, amount: Exact) -> int:
-    """A sum of exact amounts as the scheduler counts the resource: cpu in thousandths, all else in whole units."""
+    """A sum in the scheduler's unit of the resource: milli units for cpu, whole units otherwise."""
     return _round(amount, _MICRO if resource == "cpu" else _NANO)
 
 
 def _exponent(text: str, suffix: str) -> int:
-    """The power of ten that a decimal suffix stands for."""
+    """The power of ten of a decimal suffix."""
     if suffix in _DECIMAL:
         return _DECIMAL[suffix]
     try:
@@ -81,7 +83,7 @@ def _exponent(text: str, suffix: str) -> int:
         exponent = None
     if exponent is None:
         raise QuantityError(f"cannot parse quantity {_quoted(text)}: {_WRONG_SUFFIX}")
-    # Far beyond every int64, yet small enough that a hostile exponent costs nothing.
+    # Beyond every int64, and small enough that a hostile exponent is cheap.
     return max(-_MAX_EXPONENT, min(_MAX_EXPONENT, exponent))
 
 

@@ -1,4 +1,7 @@
-"""The group resource.k8s.io, demand side: claims on devices and what was allocated for them."""
+"""The group resource.k8s.io: ResourceClaims and their allocations.
+
+Upstream: k8s.io/api/resource/v1/types.go
+"""
 
 from msgspec import field
 
@@ -16,7 +19,7 @@ __all__ = [
 
 
 class DeviceToleration(Wire, frozen=True, kw_only=True):
-    """Device taints that a request puts up with."""
+    """Device taints that a request tolerates."""
 
     key: str = ""
     operator: str = ""
@@ -26,13 +29,13 @@ class DeviceToleration(Wire, frozen=True, kw_only=True):
 
 
 class CapacityRequirements(Wire, frozen=True, kw_only=True):
-    """How much of a device's capacities a request needs."""
+    """The capacity that a request consumes."""
 
     requests: ResourceList = field(default_factory=dict)
 
 
 class ExactDeviceRequest(Wire, frozen=True, kw_only=True):
-    """Devices of one class."""
+    """A request for devices of one class."""
 
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
@@ -44,7 +47,7 @@ class ExactDeviceRequest(Wire, frozen=True, kw_only=True):
 
 
 class DeviceSubRequest(Wire, frozen=True, kw_only=True):
-    """One of the alternatives of a prioritised request."""
+    """An alternative of a prioritized list."""
 
     name: str = ""
     device_class_name: str = ""
@@ -56,7 +59,7 @@ class DeviceSubRequest(Wire, frozen=True, kw_only=True):
 
 
 class DeviceRequest(Wire, frozen=True, kw_only=True):
-    """A need for devices: exactly one kind, or the first alternative that can be had."""
+    """A request: exactly one class, or the first available alternative."""
 
     name: str = ""
     exactly: ExactDeviceRequest | None = None
@@ -64,7 +67,7 @@ class DeviceRequest(Wire, frozen=True, kw_only=True):
 
 
 class DeviceConstraint(Wire, frozen=True, kw_only=True):
-    """An attribute that must be the same, or differ, over the devices of some requests."""
+    """An attribute that must match, or differ, among the devices of some requests."""
 
     requests: tuple[str, ...] = ()
     match_attribute: str | None = None
@@ -72,14 +75,14 @@ class DeviceConstraint(Wire, frozen=True, kw_only=True):
 
 
 class DeviceClaimConfiguration(Wire, frozen=True, kw_only=True):
-    """Settings that a claim gives to the devices of some requests."""
+    """Configuration of the devices of some requests."""
 
     requests: tuple[str, ...] = ()
     opaque: OpaqueDeviceConfiguration | None = None
 
 
 class DeviceClaim(Wire, frozen=True, kw_only=True):
-    """The devices that a claim asks for."""
+    """Requests, constraints and configuration of a claim."""
 
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
@@ -87,13 +90,13 @@ class DeviceClaim(Wire, frozen=True, kw_only=True):
 
 
 class ResourceClaimSpec(Wire, frozen=True, kw_only=True):
-    """What a claim asks for."""
+    """The spec of a claim."""
 
     devices: DeviceClaim = DeviceClaim()
 
 
 class DeviceRequestAllocationResult(Wire, frozen=True, kw_only=True):
-    """One device that was allocated for a request."""
+    """A device that is allocated for a request."""
 
     request: str = ""
     driver: str = ""
@@ -108,7 +111,7 @@ class DeviceRequestAllocationResult(Wire, frozen=True, kw_only=True):
 
 
 class DeviceAllocationConfiguration(Wire, frozen=True, kw_only=True):
-    """Settings that came with an allocation, from the class or from the claim."""
+    """Configuration of an allocation, from the class or from the claim."""
 
     source: str = ""
     requests: tuple[str, ...] = ()
@@ -123,7 +126,7 @@ class DeviceAllocationResult(Wire, frozen=True, kw_only=True):
 
 
 class AllocationResult(Wire, frozen=True, kw_only=True):
-    """The devices of a claim, and the nodes that can reach them; no selector means all nodes."""
+    """The allocated devices, and the nodes that reach them; no selector means all nodes."""
 
     devices: DeviceAllocationResult = DeviceAllocationResult()
     node_selector: NodeSelector | None = None
@@ -131,7 +134,7 @@ class AllocationResult(Wire, frozen=True, kw_only=True):
 
 
 class ResourceClaimConsumerReference(Wire, frozen=True, kw_only=True):
-    """Who may use a claim."""
+    """A user of a claim (reservedFor)."""
 
     api_group: str = ""
     resource: str = ""
@@ -140,7 +143,7 @@ class ResourceClaimConsumerReference(Wire, frozen=True, kw_only=True):
 
 
 class AllocatedDeviceStatus(Wire, frozen=True, kw_only=True):
-    """What the driver says of an allocated device."""
+    """The driver's status of an allocated device."""
 
     driver: str = ""
     pool: str = ""
@@ -150,7 +153,7 @@ class AllocatedDeviceStatus(Wire, frozen=True, kw_only=True):
 
 
 class ResourceClaimStatus(Wire, frozen=True, kw_only=True):
-    """What a claim got, and who uses it."""
+    """Allocation and users of a claim."""
 
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
@@ -158,7 +161,7 @@ class ResourceClaimStatus(Wire, frozen=True, kw_only=True):
 
 
 class ResourceClaim(Wire, frozen=True, kw_only=True):
-    """A request for devices."""
+    """A claim of devices."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimSpec = ResourceClaimSpec()
@@ -166,14 +169,14 @@ class ResourceClaim(Wire, frozen=True, kw_only=True):
 
 
 class ResourceClaimTemplateSpec(Wire, frozen=True, kw_only=True):
-    """The claim to be made for each pod."""
+    """Metadata and spec of the created claims."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimSpec = ResourceClaimSpec()
 
 
 class ResourceClaimTemplate(Wire, frozen=True, kw_only=True):
-    """A pattern for claims."""
+    """A template of claims."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()

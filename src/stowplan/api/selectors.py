@@ -1,4 +1,7 @@
-"""Label selectors, compiled to a canonical form that can be hashed, interned and asked quickly."""
+"""Label selectors, compiled to a canonical, hashable form.
+
+Upstream: k8s.io/apimachinery/pkg/labels/selector.go
+"""
 
 import re
 import sys
@@ -41,7 +44,7 @@ _match_int = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII).fullmatch
 
 
 class SelectorError(InputError):
-    """A selector that Kubernetes would not parse."""
+    """A selector that Kubernetes cannot parse."""
 
 
 class Requirement(NamedTuple):
@@ -53,7 +56,7 @@ class Requirement(NamedTuple):
 
 
 class Selector(msgspec.Struct, frozen=True, cache_hash=True):
-    """Requirements that must all hold; equal selectors are equal values however they were written.
+    """Requirements that must all hold. Selectors with the same meaning are equal.
 
     `nothing` marks the selector of an absent `LabelSelector`, which matches no object at all.
     """
@@ -68,7 +71,7 @@ class Selector(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def keys(self) -> frozenset[str]:
-        """The label keys that decide."""
+        """The label keys that the result depends on."""
         return frozenset(requirement.key for requirement in self.requirements)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
@@ -76,7 +79,7 @@ class Selector(msgspec.Struct, frozen=True, cache_hash=True):
         return not self.nothing and requirements_match(self.requirements, labels)
 
     def conjoin(self, other: "Selector") -> "Selector":
-        """The selector of what both select."""
+        """The conjunction of two selectors."""
         if self.nothing or other.nothing:
             return NOTHING
         return Selector(canonical((*self.requirements, *other.requirements)))
@@ -87,7 +90,7 @@ EVERYTHING = Selector()
 
 
 def requirements_match(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
-    """Whether all requirements hold; an absent label satisfies NotIn and DoesNotExist and nothing else."""
+    """Whether all requirements hold. An absent label satisfies only NotIn and DoesNotExist."""
     for key, operator, values in requirements:
         label = labels.get(key)
         if operator == IN:
@@ -108,7 +111,7 @@ def requirements_match(requirements: Iterable[Requirement], labels: Mapping[str,
 
 
 def compares(label: str, operator: str, bound: str) -> bool:
-    """Whether a label lies above (Gt) or below (Lt) a bound; what is no int64 never does."""
+    """Whether a label is above (Gt) or below (Lt) a bound; False unless both are int64."""
     left, right = parse_int64(label), parse_int64(bound)
     if left is None or right is None:
         return False
@@ -122,17 +125,17 @@ def parse_int64(text: str) -> int | None:
 
 
 def canonical(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """Requirements in the one order that equal selectors share."""
+    """Requirements in canonical order."""
     return tuple(sorted(set(requirements)))
 
 
 def selector_from_map(labels: Mapping[str, str]) -> Selector:
-    """The selector of objects that carry all these labels; the labels' syntax is not checked, as upstream."""
+    """The selector of objects with all these labels. As upstream, their syntax is not checked."""
     return Selector(canonical(Requirement(key, IN, (value,)) for key, value in labels.items()))
 
 
 def compile_label_selector(selector: LabelSelector | None) -> Selector:
-    """Compile a selector of the API; raise SelectorError where upstream could not parse it."""
+    """Compile a selector of the API. Raises SelectorError if Kubernetes cannot parse it."""
     if selector is None:
         return NOTHING
     requirements = []
@@ -153,7 +156,7 @@ def requirement(key: str, operator: str, values: Iterable[str]) -> Requirement:
 
 
 def requirement_errors(key: str, operator: str, values: tuple[str, ...], path: str = "") -> list[str]:
-    """Upstream's complaints about one requirement, each with the field below `path` that it is about."""
+    """Kubernetes' errors of a requirement, each with its field below `path`."""
     dot = f"{path}." if path else ""
     errors: list[str] = []
     if problems := label_key_errors(key):
@@ -172,13 +175,13 @@ def requirement_errors(key: str, operator: str, values: tuple[str, ...], path: s
 
 
 def value_count_error(operator: str, values: tuple[str, ...]) -> str | None:
-    """What is wrong with the number of values that an operator got, if anything."""
+    """The error of an operator's number of values, None if it is right."""
     (fewest, most), problem = _VALUE_COUNTS[operator]
     return None if fewest <= len(values) <= most else problem
 
 
 def joined(errors: Iterable[str]) -> str:
-    """Several complaints as upstream prints them: once each, in brackets if more than one."""
+    """Errors as Kubernetes prints them: without duplicates, in brackets if more than one."""
     unique = list(dict.fromkeys(errors))
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
@@ -189,7 +192,7 @@ def quoted(text: str) -> str:
 
 
 def listed(values: tuple[str, ...]) -> str:
-    """A list of texts as upstream shows it; an empty one is not set."""
+    """A list of texts as Kubernetes prints it."""
     return msgspec.json.encode(values).decode() if values else "null"
 
 

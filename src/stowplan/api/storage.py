@@ -1,4 +1,7 @@
-"""The group storage.k8s.io."""
+"""The group storage.k8s.io.
+
+Upstream: k8s.io/api/storage/v1/types.go
+"""
 
 from msgspec import field
 
@@ -13,7 +16,7 @@ __all__ = [
 
 
 class TopologySelectorLabelRequirement(Wire, frozen=True, kw_only=True):
-    """A node label and the values it may have."""
+    """A node label and its allowed values."""
 
     key: str = ""
     values: tuple[str, ...] = ()
@@ -26,7 +29,7 @@ class TopologySelectorTerm(Wire, frozen=True, kw_only=True):
 
 
 class StorageClass(Wire, frozen=True, kw_only=True):
-    """A way to provision volumes."""
+    """A storage class."""
 
     metadata: ObjectMeta = ObjectMeta()
     provisioner: str = ""
@@ -36,7 +39,7 @@ class StorageClass(Wire, frozen=True, kw_only=True):
 
 
 class VolumeNodeResources(Wire, frozen=True, kw_only=True):
-    """How many volumes of a driver a node can take; no count means no limit."""
+    """The attach limit of a driver on a node; no count means no limit."""
 
     count: Int32 | None = None
 
@@ -57,14 +60,14 @@ class CSINodeSpec(Wire, frozen=True, kw_only=True):
 
 
 class CSINode(Wire, frozen=True, kw_only=True):
-    """What is known of CSI drivers on the node of the same name; annotations tell which plugins migrated."""
+    """The CSI drivers of the node of the same name. An annotation has the migrated in-tree plugins."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CSINodeSpec = CSINodeSpec()
 
 
 class CSIDriverSpec(Wire, frozen=True, kw_only=True):
-    """Traits of a CSI driver."""
+    """The spec of a CSI driver."""
 
     attach_required: bool | None = None
     storage_capacity: bool | None = None
@@ -80,7 +83,7 @@ class CSIDriver(Wire, frozen=True, kw_only=True):
 
 
 class CSIStorageCapacity(Wire, frozen=True, kw_only=True):
-    """How much of a storage class is left for the nodes of a topology segment."""
+    """The remaining capacity of a storage class for the nodes of a topology segment."""
 
     metadata: ObjectMeta = ObjectMeta()
     node_topology: LabelSelector | None = None
@@ -90,14 +93,14 @@ class CSIStorageCapacity(Wire, frozen=True, kw_only=True):
 
 
 class VolumeAttachmentSource(Wire, frozen=True, kw_only=True):
-    """The attached volume: a persistent volume by name, or a spec of its own."""
+    """The attached volume: a persistent volume by name, or an inline spec."""
 
     persistent_volume_name: str | None = None
     inline_volume_spec: PersistentVolumeSpec | None = None
 
 
 class VolumeAttachmentSpec(Wire, frozen=True, kw_only=True):
-    """Which driver attaches what to which node."""
+    """Driver, node and volume of an attachment."""
 
     attacher: str = ""
     node_name: str = ""

@@ -1,4 +1,7 @@
-"""Which taints a toleration covers."""
+"""Matching of taints and tolerations.
+
+Upstream: k8s.io/component-helpers/scheduling/corev1/helpers.go, k8s.io/api/core/v1/toleration.go
+"""
 
 from collections.abc import Container, Iterable
 
@@ -12,11 +15,11 @@ PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
 
 REPELLING_EFFECTS = frozenset((NO_SCHEDULE, NO_EXECUTE))
-"""The effects that keep a pod off a node, as opposed to making the node less attractive."""
+"""The effects that Filter rejects; PreferNoSchedule only lowers the score."""
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Whether the toleration covers the taint. An empty key or effect covers any; Gt and Lt cover none."""
+    """Whether the toleration tolerates the taint. An empty key or effect matches all; Gt and Lt match none."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -27,14 +30,14 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """Whether any of the tolerations covers the taint."""
+    """Whether one of the tolerations tolerates the taint."""
     return any(tolerates(toleration, taint) for toleration in tolerations)
 
 
 def find_untolerated(
     taints: Iterable[Taint], tolerations: Iterable[Toleration], effects: Container[str] = REPELLING_EFFECTS
 ) -> Taint | None:
-    """The first taint with one of the effects that no toleration covers."""
+    """The first taint with one of the effects that is not tolerated."""
     for taint in taints:
         if taint.effect in effects and not tolerated(taint, tolerations):
             return taint

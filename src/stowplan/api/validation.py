@@ -1,8 +1,10 @@
-"""Whether an object makes sense: what an API server would have refused, as far as verdicts hang on it.
+"""Validation of objects, as far as scheduling depends on it.
 
-Objects from a cluster have passed an API server; those from files have not, and a negative request or a mistyped
-operator would turn verdicts into nonsense without anyone noticing. Nothing is refused here that an API server accepts.
-Each problem is one line: path, colon, text.
+An API server has validated the objects of a cluster, but not objects from files, where a negative request or a mistyped
+operator would change verdicts unnoticed. Objects that an API server accepts are valid here. A problem is one line:
+path, colon, text.
+
+Upstream: pkg/apis/core/validation/validation.go
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,7 @@
-"""Volumes of pods, persistent volumes and the claims on them."""
+"""Volumes of pods, PersistentVolumes and PersistentVolumeClaims.
+
+Upstream: k8s.io/api/core/v1/types.go
+"""
 
 from typing import TypeAlias
 
@@ -90,20 +93,20 @@ class VsphereVirtualDiskVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class LocalVolumeSource(Wire, frozen=True, kw_only=True):
-    """A disk of one node."""
+    """A local volume of a node."""
 
     path: str = ""
 
 
 class CSIVolumeSource(Wire, frozen=True, kw_only=True):
-    """A volume that a CSI driver makes for one pod."""
+    """An inline volume of a CSI driver."""
 
     driver: str = ""
     read_only: bool | None = None
 
 
 class CSIPersistentVolumeSource(Wire, frozen=True, kw_only=True):
-    """A persistent volume that a CSI driver serves."""
+    """A persistent volume of a CSI driver."""
 
     driver: str = ""
     volume_handle: str = ""
@@ -118,21 +121,21 @@ class ImageVolumeSource(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolumeClaimVolumeSource(Wire, frozen=True, kw_only=True):
-    """A volume that a claim stands for."""
+    """A reference to a claim."""
 
     claim_name: str = ""
     read_only: bool = False
 
 
 class VolumeResourceRequirements(Wire, frozen=True, kw_only=True):
-    """How much storage a claim asks for."""
+    """The requested storage of a claim."""
 
     requests: ResourceList = field(default_factory=dict)
     limits: ResourceList = field(default_factory=dict)
 
 
 class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
-    """What a claim wants, and the volume it got."""
+    """The spec of a claim, with the name of its volume."""
 
     access_modes: tuple[str, ...] = ()
     selector: LabelSelector | None = None
@@ -144,7 +147,7 @@ class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolumeClaimStatus(Wire, frozen=True, kw_only=True):
-    """How far the binding of a claim is."""
+    """The phase of a claim."""
 
     phase: str = ""
     access_modes: tuple[str, ...] = ()
@@ -152,7 +155,7 @@ class PersistentVolumeClaimStatus(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolumeClaim(Wire, frozen=True, kw_only=True):
-    """A request for storage."""
+    """A claim of storage."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
@@ -160,20 +163,20 @@ class PersistentVolumeClaim(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolumeClaimTemplate(Wire, frozen=True, kw_only=True):
-    """The claim that is made for an ephemeral volume."""
+    """The claim template of an ephemeral volume."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
 
 
 class EphemeralVolumeSource(Wire, frozen=True, kw_only=True):
-    """A volume whose claim lives and dies with the pod."""
+    """A volume whose claim is created for the pod and deleted with it."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
 class Volume(Wire, frozen=True, kw_only=True):
-    """A pod's volume: a name, and one of the sources that plugins look into."""
+    """A volume of a pod: a name and one of the sources that plugins read."""
 
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
@@ -192,13 +195,13 @@ class Volume(Wire, frozen=True, kw_only=True):
 
 
 class VolumeNodeAffinity(Wire, frozen=True, kw_only=True):
-    """Nodes from which a persistent volume can be reached."""
+    """The nodes that reach a persistent volume."""
 
     required: NodeSelector | None = None
 
 
 class PersistentVolumeSpec(Wire, frozen=True, kw_only=True):
-    """A piece of storage: size, modes, class, the claim it is bound to, and where it comes from."""
+    """Capacity, modes, class, claim and source of a persistent volume."""
 
     capacity: ResourceList = field(default_factory=dict)
     access_modes: tuple[str, ...] = ()
@@ -221,13 +224,13 @@ class PersistentVolumeSpec(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolumeStatus(Wire, frozen=True, kw_only=True):
-    """Whether a persistent volume is available, bound or released."""
+    """The phase of a persistent volume."""
 
     phase: str = ""
 
 
 class PersistentVolume(Wire, frozen=True, kw_only=True):
-    """A piece of storage in the cluster."""
+    """A persistent volume."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
@@ -235,4 +238,4 @@ class PersistentVolume(Wire, frozen=True, kw_only=True):
 
 
 AnyVolumeSource: TypeAlias = Volume | PersistentVolumeSpec
-"""Both carry the in-tree sources under the same attribute names."""
+"""Both have the in-tree sources under the same attribute names."""

@@ -1,4 +1,7 @@
-"""Checks of workloads, their pod templates included."""
+"""Checks of workloads and their pod templates.
+
+Upstream: pkg/apis/apps/validation/validation.go, pkg/apis/batch/validation/validation.go
+"""
 
 from collections.abc import Callable
 from typing import Any
