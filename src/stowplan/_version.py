@@ -1,6 +1,6 @@
-"""Versions as plain constants: the build reads them without importing, `stowplan version` without importing much."""
+"""Versions as plain constants. The build reads them without importing the module."""
 
 __version__ = "0.1.0.dev0"
 
 KUBERNETES_VERSION = "v1.36.4"
-"""The kube-scheduler release whose verdicts are the reference."""
+"""The reproduced release of kube-scheduler."""
