@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan import framework as fwk
 from stowplan.cache.columns import Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import scoring_requests
-from stowplan.framework import Mask, Nodes, PodTemplate, Scores
 from stowplan.plugins.base.node_facts import BALANCE_BASE, BASES, DIVISORS, FREE, NodeFacts
 
 LEAST_ALLOCATED_PART = "least allocated"
@@ -48,14 +48,14 @@ class CpuAndMemory:
         self._facts.refresh(None)
         return self._facts.exact
 
-    def fits(self, template: PodTemplate, nodes: Nodes) -> Mask:
+    def fits(self, template: fwk.PodTemplate, nodes: fwk.Nodes) -> fwk.Mask:
         """The nodes with room for the pod's cpu, its memory and one more pod."""
         enough = self._facts.of(nodes)[FREE] >= template.derive(self, _terms)[FREE]
-        passing: Mask = enough[0]
+        passing: fwk.Mask = enough[0]
         passing &= enough[1]
         return passing
 
-    def total(self, template: PodTemplate, nodes: Nodes, weights: Mapping[str, int]) -> NDArray[Any] | None:
+    def total(self, template: fwk.PodTemplate, nodes: fwk.Nodes, weights: Mapping[str, int]) -> NDArray[Any] | None:
         """The weighted sum of both scores; None if not applicable."""
         if not self.applicable():
             return None
@@ -65,12 +65,12 @@ class CpuAndMemory:
             return least + balanced
         return weight * least.astype(np.int64) + other * balanced.astype(np.int64)
 
-    def scores(self, part: str, template: PodTemplate, nodes: Nodes) -> Scores:
+    def scores(self, part: str, template: fwk.PodTemplate, nodes: fwk.Nodes) -> fwk.Scores:
         """One of the scores; only if applicable."""
         least, balanced = self._points(template, nodes)
         return (least if part == LEAST_ALLOCATED_PART else balanced).astype(np.int64)
 
-    def _points(self, template: PodTemplate, nodes: Nodes) -> tuple[Points, Points]:
+    def _points(self, template: fwk.PodTemplate, nodes: fwk.Nodes) -> tuple[Points, Points]:
         """The scores LeastAllocated and BalancedAllocation."""
         facts = self._facts.of(nodes)
         shares = facts[BASES] + template.derive(self, _terms)[BASES]
@@ -90,7 +90,7 @@ class CpuAndMemory:
         return both[0], both[1]
 
 
-def _terms(template: PodTemplate) -> Floats:
+def _terms(template: fwk.PodTemplate) -> Floats:
     """For a template: the amounts that must be free, and the amounts that are added to the bases; as a column."""
     cpu, memory = template.requests.get("cpu", 0), template.requests.get("memory", 0)
     filled = scoring_requests(template)

@@ -6,10 +6,10 @@ from math import nan
 
 import numpy as np
 
+from stowplan import framework as fwk
 from stowplan.cache.columns import Floats, float_view
 from stowplan.cache.kept import KeptBySlot
 from stowplan.cache.nodes import NodeTable
-from stowplan.framework import Nodes, Slots
 
 FREE = slice(0, 2)
 """Free cpu and memory. NaN for a node without room for another pod: no request is below that."""
@@ -39,11 +39,11 @@ class NodeFacts(KeptBySlot[None]):
         """Whether the terms of all nodes are meaningful and exact: every node has cpu and memory, within
         EXACT_IN_FLOAT."""
         # The latest result of `of`, which is called more than once for the same nodes.
-        self._latest_nodes: Nodes | None = None
+        self._latest_nodes: fwk.Nodes | None = None
         self._latest_position = 0
         self._latest_facts: Floats = self._rows
 
-    def of(self, nodes: Nodes) -> Floats:
+    def of(self, nodes: fwk.Nodes) -> Floats:
         """The terms of a subset of nodes; read-only."""
         position = self._log.position
         if self._latest_nodes is nodes and self._latest_position == position:
@@ -81,7 +81,7 @@ class NodeFacts(KeptBySlot[None]):
         for view, fact in zip(self._changing, facts, strict=True):
             view[slot] = fact
 
-    def repair_many(self, slots: Slots, context: None = None) -> None:
+    def repair_many(self, slots: fwk.Slots, context: None = None) -> None:
         """Computes the terms of some nodes. For a node without cpu or memory some terms are meaningless."""
         amounts = self.nodes.sheet.data.take(slots, axis=1)
         cpu, memory, used_cpu, used_memory, filled_cpu, filled_memory, pods, allowed = amounts

@@ -8,12 +8,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.selectors import quoted
-from stowplan.framework import Status
 from stowplan.plugins.dynamic_resources.reasons import failure
 
 
-def readiness(claim: api.ResourceClaim) -> bool | Status:
+def readiness(claim: api.ResourceClaim) -> bool | fwk.Status:
     """Whether all devices of an allocated claim are ready; an error status once a device failed."""
     allocation = claim.status.allocation
     for result in () if allocation is None else allocation.devices.results:

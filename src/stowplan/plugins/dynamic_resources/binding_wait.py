@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stowplan import api
-from stowplan.framework import EmitEvent, Handle, Pod, Sleep, Status
+from stowplan import framework as fwk
 from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker
 from stowplan.plugins.dynamic_resources.binding_conditions import readiness, timed_out
 from stowplan.plugins.dynamic_resources.claims import key
@@ -23,36 +23,36 @@ _OUTCOMES = {"device binding timeout": "timeout", "device binding failed": "fail
 class Readiness:
     """Polls claims, and reports the outcome in an event and in metrics."""
 
-    def __init__(self, tracker: ClaimTracker, handle: Handle, timeout: float, clock: Callable[[], float]) -> None:
+    def __init__(self, tracker: ClaimTracker, handle: fwk.Handle, timeout: float, clock: Callable[[], float]) -> None:
         self._tracker = tracker
         self._handle = handle
         self._timeout = timeout
         self._clock = clock
 
-    async def wait(self, reservation: ClaimReservation, pod: Pod, node_name: str) -> Status | None:
+    async def wait(self, reservation: ClaimReservation, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
         if not any(_has_conditions(item.claim) for item in reservation.claims):
             return None
         note = f"waiting for binding conditions for device on node {node_name}"
-        self._handle.emit(EmitEvent(pod, "Normal", "BindingConditionsPending", "Scheduling", note))
+        self._handle.emit(fwk.EmitEvent(pod, "Normal", "BindingConditionsPending", "Scheduling", note))
         began = self._clock()
         status = await self._until_ready(reservation)
         self._measure(reservation, status, self._clock() - began)
         return status
 
-    async def _until_ready(self, reservation: ClaimReservation) -> Status | None:
+    async def _until_ready(self, reservation: ClaimReservation) -> fwk.Status | None:
         """Wait until the devices are ready, one failed, or the timeout has passed."""
         waited = 0.0
         while waited < self._timeout:
             ready = self._ready(reservation)
-            if isinstance(ready, Status):
+            if isinstance(ready, fwk.Status):
                 return ready
             if ready:
                 return None
-            await Sleep(min(POLL_SECONDS, self._timeout - waited))
+            await fwk.Sleep(min(POLL_SECONDS, self._timeout - waited))
             waited += POLL_SECONDS
         return failure("device binding timeout: context deadline exceeded")
 
-    def _measure(self, reservation: ClaimReservation, status: Status | None, seconds: float) -> None:
+    def _measure(self, reservation: ClaimReservation, status: fwk.Status | None, seconds: float) -> None:
         message = "" if status is None else status.message
         failed = next((label for text, label in _OUTCOMES.items() if message.startswith(text)), "error")
         outcome = "success" if status is None else failed
@@ -64,7 +64,7 @@ class Readiness:
                 if result.binding_conditions:
                     self._handle.measured("dra_bindingconditions_allocations_total", labels)
 
-    def _ready(self, reservation: ClaimReservation) -> bool | Status:
+    def _ready(self, reservation: ClaimReservation) -> bool | fwk.Status:
         """Whether all devices are ready; an error status once one of them failed."""
         for item in reservation.claims:
             if not is_written(item.claim):
@@ -75,7 +75,7 @@ class Readiness:
                 return failure(f'could not find ResourceClaim "{key(item.claim)}"')
             item.claim = claim
             ready = readiness(claim)
-            if isinstance(ready, Status):
+            if isinstance(ready, fwk.Status):
                 return ready
             if not ready:
                 late = timed_out(claim, self._timeout, self._clock())

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from stowplan import api
-from stowplan.framework import Failure, Sleep, Write
+from stowplan import framework as fwk
 
 KIND = "ResourceClaim"
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -27,37 +27,37 @@ async def repeatedly(claim: api.ResourceClaim, change: Change, on_refresh: str) 
     outcome: Any = None
     for attempt in range(ATTEMPTS):
         if attempt:
-            await Sleep(PAUSE)
+            await fwk.Sleep(PAUSE)
             latest = await read(claim)
-            if isinstance(latest, Failure):
+            if isinstance(latest, fwk.Failure):
                 # The outcome of the earlier attempt remains unknown.
                 reason = outcome.reason if outcome.reason in UNSETTLED else latest.reason
-                return Failure(f"{on_refresh}: {latest.message}", reason)
+                return fwk.Failure(f"{on_refresh}: {latest.message}", reason)
             claim = latest
         outcome = await change(claim)
-        if not isinstance(outcome, Failure) or outcome.reason not in ("Conflict", *UNSETTLED):
+        if not isinstance(outcome, fwk.Failure) or outcome.reason not in ("Conflict", *UNSETTLED):
             return outcome
     return outcome
 
 
-def read(claim: api.ResourceClaim) -> Write:
-    return Write("get", KIND, claim)
+def read(claim: api.ResourceClaim) -> fwk.Write:
+    return fwk.Write("get", KIND, claim)
 
 
-def set_finalizers(claim: api.ResourceClaim, finalizers: list[str]) -> Write:
-    return Write("patch", KIND, claim, {"metadata": {"finalizers": finalizers or None}})
+def set_finalizers(claim: api.ResourceClaim, finalizers: list[str]) -> fwk.Write:
+    return fwk.Write("patch", KIND, claim, {"metadata": {"finalizers": finalizers or None}})
 
 
-def patch_status(claim: api.ResourceClaim, changes: dict[str, Any]) -> Write:
-    return Write("patch", KIND, claim, {"status": changes}, subresource="status")
+def patch_status(claim: api.ResourceClaim, changes: dict[str, Any]) -> fwk.Write:
+    return fwk.Write("patch", KIND, claim, {"status": changes}, subresource="status")
 
 
-def within(outcome: Failure, context: str) -> Failure:
+def within(outcome: fwk.Failure, context: str) -> fwk.Failure:
     """The failure, with the operation in front of its message."""
-    return Failure(f"{context}: {outcome.message}", outcome.reason)
+    return fwk.Failure(f"{context}: {outcome.message}", outcome.reason)
 
 
-async def delete(claim: api.ResourceClaim) -> Failure | None:
+async def delete(claim: api.ResourceClaim) -> fwk.Failure | None:
     """Delete a claim that the scheduler created: removes the finalizer first."""
     metadata = claim.metadata
     key = f"{metadata.namespace}/{metadata.name}"
@@ -66,9 +66,9 @@ async def delete(claim: api.ResourceClaim) -> Failure | None:
         if FINALIZER not in latest.metadata.finalizers:
             return latest
         outcome = await set_finalizers(latest, [name for name in latest.metadata.finalizers if name != FINALIZER])
-        return within(outcome, f"update resourceclaim {key}") if isinstance(outcome, Failure) else outcome
+        return within(outcome, f"update resourceclaim {key}") if isinstance(outcome, fwk.Failure) else outcome
 
     outcome = await repeatedly(claim, unprotect, f"get resourceclaim {key}")
-    if not isinstance(outcome, Failure):
-        outcome = await Write("delete", KIND, claim)
-    return outcome if isinstance(outcome, Failure) and outcome.reason != "NotFound" else None
+    if not isinstance(outcome, fwk.Failure):
+        outcome = await fwk.Write("delete", KIND, claim)
+    return outcome if isinstance(outcome, fwk.Failure) and outcome.reason != "NotFound" else None

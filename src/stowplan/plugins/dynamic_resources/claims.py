@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.cache import Store
-from stowplan.framework import NodeInfo, Pod, Status
 from stowplan.plugins.dynamic_resources.reasons import failure, unresolvable
 
 
@@ -26,7 +26,7 @@ class PodClaim:
     failed: bool = False
     """The allocated devices failed or timed out: the claim cannot be used on any node."""
 
-    def usable_on(self, node: NodeInfo) -> bool:
+    def usable_on(self, node: fwk.NodeInfo) -> bool:
         if self.failed:
             return False
         return self.reachable is None or self.reachable.matches(node.labels, node.name)
@@ -79,13 +79,13 @@ class ClaimLookup(Protocol):
     def get(self, name: str, namespace: str, /) -> api.ResourceClaim | None: ...
 
 
-def resolve(pod: Pod, store: ClaimLookup) -> list[api.ResourceClaim] | Status:
+def resolve(pod: fwk.Pod, store: ClaimLookup) -> list[api.ResourceClaim] | fwk.Status:
     """The claims of the pod's spec in order, or the status of the first problem."""
     found: list[api.ResourceClaim] = []
     for entry in pod.spec.resource_claims:
         generated = entry.resource_claim_name is None
         name = _generated_name(pod, entry) if generated else entry.resource_claim_name
-        if isinstance(name, Status):
+        if isinstance(name, fwk.Status):
             return name
         if name is None:
             continue
@@ -101,7 +101,7 @@ def resolve(pod: Pod, store: ClaimLookup) -> list[api.ResourceClaim] | Status:
     return found
 
 
-def check_requests(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) -> Status | None:
+def check_requests(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) -> fwk.Status | None:
     """The status of a claim whose device class does not exist, None if all exist."""
     for request in claim.spec.devices.requests:
         if request.exactly is not None:
@@ -118,7 +118,7 @@ def check_requests(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) ->
     return None
 
 
-def is_reserved_for(claim: api.ResourceClaim, pod: Pod) -> bool:
+def is_reserved_for(claim: api.ResourceClaim, pod: fwk.Pod) -> bool:
     return any(consumer.uid == pod.uid for consumer in claim.status.reserved_for)
 
 
@@ -126,7 +126,7 @@ def key(claim: api.ResourceClaim) -> str:
     return f"{claim.metadata.namespace}/{claim.metadata.name}"
 
 
-def _generated_name(pod: Pod, entry: api.PodResourceClaim) -> str | Status | None:
+def _generated_name(pod: fwk.Pod, entry: api.PodResourceClaim) -> str | fwk.Status | None:
     """The name of the claim created from a template; None if none is needed."""
     if entry.resource_claim_template_name is None:
         at = f'pod "{pod.key}", spec.resourceClaim "{entry.name}"'
@@ -137,6 +137,6 @@ def _generated_name(pod: Pod, entry: api.PodResourceClaim) -> str | Status | Non
     return unresolvable(f'pod "{pod.key}": ResourceClaim not created yet')
 
 
-def _controlled_by(claim: api.ResourceClaim, pod: Pod) -> bool:
+def _controlled_by(claim: api.ResourceClaim, pod: fwk.Pod) -> bool:
     controller = next((owner for owner in claim.metadata.owner_references if owner.controller), None)
     return controller is not None and controller.uid == pod.uid

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.quantity import value
-from stowplan.framework import PodTemplate
 
 Mapping = api.ContainerExtendedResourceRequest
 Requests = tuple[tuple[api.DeviceRequest, ...], tuple[Mapping, ...]]
 
 
 def requests_for(
-    template: PodTemplate, resources: Iterable[str], class_of: Callable[[str], api.DeviceClass | None]
+    template: fwk.PodTemplate, resources: Iterable[str], class_of: Callable[[str], api.DeviceClass | None]
 ) -> Requests:
     """(requests by name, mappings) for the extended resources of a pod that devices must serve.
 

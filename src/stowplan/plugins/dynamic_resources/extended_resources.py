@@ -6,11 +6,11 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresour
 from __future__ import annotations
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.quantity import value
 from stowplan.cache import Cluster
 from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
 from stowplan.cache.requests import is_extended_resource
-from stowplan.framework import NodeInfo, Pod, PodTemplate, Status
 from stowplan.plugins.dynamic_resources.claims import PodClaims
 from stowplan.plugins.dynamic_resources.reasons import NOT_OFFERED, STALE
 
@@ -20,17 +20,17 @@ UNWRITTEN = "<extended-resources>"
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
-def requested(template: PodTemplate) -> tuple[str, ...]:
+def requested(template: fwk.PodTemplate) -> tuple[str, ...]:
     """The extended resources of a pod, which a device class may back."""
     return template.derive("DynamicResources.requested", _requested)
 
 
-def backed(cluster: Cluster, template: PodTemplate) -> dict[str, bool]:
+def backed(cluster: Cluster, template: fwk.PodTemplate) -> dict[str, bool]:
     """The extended resources of a pod, and whether a device class backs each."""
     return {name: backing_device_class(cluster, name) is not None for name in requested(template)}
 
 
-def special_claim(cluster: Cluster, pod: Pod) -> api.ResourceClaim:
+def special_claim(cluster: Cluster, pod: fwk.Pod) -> api.ResourceClaim:
     """The special claim of a pod: that of an earlier attempt, or a new one."""
     for claim in cluster.stores.of(api.ResourceClaim):
         if claim.metadata.annotations.get(ANNOTATION) == "true" and any(
@@ -55,7 +55,7 @@ def is_written(claim: api.ResourceClaim) -> bool:
     return claim.metadata.name != UNWRITTEN
 
 
-def needed_devices(claims: PodClaims, node: NodeInfo) -> tuple[str, ...] | Status:
+def needed_devices(claims: PodClaims, node: fwk.NodeInfo) -> tuple[str, ...] | fwk.Status:
     """The extended resources that devices must serve on a node, since its allocatable does not have them."""
     if claims.special is None:
         return ()
@@ -72,7 +72,7 @@ def needed_devices(claims: PodClaims, node: NodeInfo) -> tuple[str, ...] | Statu
     return () if claim.status.allocation is not None else tuple(needed)
 
 
-def _requested(template: PodTemplate) -> tuple[str, ...]:
+def _requested(template: fwk.PodTemplate) -> tuple[str, ...]:
     return tuple(
         name
         for name, amount in template.requests.items()

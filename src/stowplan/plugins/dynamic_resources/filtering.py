@@ -14,9 +14,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.cache import Cluster
 from stowplan.cache.device_classes import backing_device_class
-from stowplan.framework import Mask, NodeInfo, Nodes, Pod, Scores, Status
 from stowplan.plugins.dynamic_resources.allocation import TIMED_OUT, AllocationFailure, Solution, WantedClaim
 from stowplan.plugins.dynamic_resources.claims import NodeAllocation, PodClaims
 from stowplan.plugins.dynamic_resources.extended_requests import requests_for
@@ -38,7 +38,7 @@ class _Demand:
 class NodeSearch(Mapping[str, NodeAllocation]):
     """Allocations of a pod's unallocated claims on nodes, in one cycle."""
 
-    def __init__(self, registry: Registry, cluster: Cluster, pod: Pod, claims: PodClaims) -> None:
+    def __init__(self, registry: Registry, cluster: Cluster, pod: fwk.Pod, claims: PodClaims) -> None:
         self._registry = registry
         self._cluster = cluster
         self._pod = pod
@@ -67,25 +67,25 @@ class NodeSearch(Mapping[str, NodeAllocation]):
         """The time limit of a pass over many nodes that begins now: as long as for one node (filterTimeout)."""
         return time.monotonic() + (self._registry.allocator.timeout or math.inf)
 
-    def on(self, node: NodeInfo, needed: tuple[str, ...] = ()) -> Solution | AllocationFailure | None:
+    def on(self, node: fwk.NodeInfo, needed: tuple[str, ...] = ()) -> Solution | AllocationFailure | None:
         demand = self.demand(needed)
         return demand.wanted if isinstance(demand.wanted, AllocationFailure) else demand.offers.on(node, demand.wanted)
 
-    def score(self, node: NodeInfo) -> int:
+    def score(self, node: fwk.NodeInfo) -> int:
         """The score of the chosen alternatives on a node."""
         needed = needed_devices(self._outline, node)
-        if isinstance(needed, Status) or not isinstance(self.on(node, needed), Solution):
+        if isinstance(needed, fwk.Status) or not isinstance(self.on(node, needed), Solution):
             return 0
         return self._settled_score + int(self.demand(needed).offers.scores[node.slot])
 
-    def scores(self, nodes: Nodes) -> Scores:
+    def scores(self, nodes: fwk.Nodes) -> fwk.Scores:
         """The scores of many nodes, where extended resources make no difference between nodes."""
         return self._settled_score + self.demand().offers.scores[nodes.index]
 
     def __getitem__(self, node_name: str) -> NodeAllocation:
         node = self._cluster.nodes.get(node_name)
         needed = () if node is None else needed_devices(self._outline, node)
-        if node is None or isinstance(needed, Status) or not (needed or self._outline.user):
+        if node is None or isinstance(needed, fwk.Status) or not (needed or self._outline.user):
             raise KeyError(node_name)
         demand, found = self.demand(needed), self.on(node, needed)
         if not isinstance(found, Solution) or isinstance(demand.wanted, AllocationFailure):
@@ -105,10 +105,10 @@ class NodeSearch(Mapping[str, NodeAllocation]):
         return backing_device_class(self._cluster, resource)
 
 
-def judge(claims: PodClaims, node: NodeInfo) -> Status | None:
+def judge(claims: PodClaims, node: fwk.NodeInfo) -> fwk.Status | None:
     """Filter for one node."""
     needed = needed_devices(claims, node)
-    if isinstance(needed, Status):
+    if isinstance(needed, fwk.Status):
         return needed
     if not needed and not claims.user:
         return None
@@ -121,15 +121,15 @@ def judge(claims: PodClaims, node: NodeInfo) -> Status | None:
     return _reach(claims, node)
 
 
-def judge_nodes(claims: PodClaims, nodes: Nodes) -> list[tuple[Mask, Status]]:
+def judge_nodes(claims: PodClaims, nodes: fwk.Nodes) -> list[tuple[fwk.Mask, fwk.Status]]:
     """Filter for many nodes: searches only nodes without a kept result."""
     if claims.special is not None or not isinstance(claims.allocations, NodeSearch):
         return _collect(nodes, ((position, judge(claims, node)) for position, node in nodes.infos()))
     demand = claims.allocations.demand()
     if isinstance(demand.wanted, AllocationFailure):
         return [(np.ones(len(nodes), dtype=np.bool_), _status(demand.wanted))]
-    failed: list[tuple[int, Status | None]] = []
-    timed_out: Status | None = None
+    failed: list[tuple[int, fwk.Status | None]] = []
+    timed_out: fwk.Status | None = None
     deadline = claims.allocations.deadline()
     for position, node in demand.offers.unanswered(nodes):
         # Long searches on every node would delay other pods, so the pass has a time limit. Results are kept; the
@@ -151,7 +151,7 @@ def judge_nodes(claims: PodClaims, nodes: Nodes) -> list[tuple[Mask, Status]]:
     return answers
 
 
-def _reach(claims: PodClaims, node: NodeInfo) -> Status | None:
+def _reach(claims: PodClaims, node: fwk.NodeInfo) -> fwk.Status | None:
     """Whether the node reaches the devices of allocated claims."""
     useless = [number for number, item in enumerate(claims) if not item.usable_on(node)]
     if not useless:
@@ -160,12 +160,12 @@ def _reach(claims: PodClaims, node: NodeInfo) -> Status | None:
     return OUT_OF_REACH
 
 
-def _status(found: AllocationFailure) -> Status:
+def _status(found: AllocationFailure) -> fwk.Status:
     return unresolvable(found.text) if found.on_node else failure(found.text)
 
 
-def _collect(nodes: Nodes, answers: Iterable[tuple[int, Status | None]]) -> list[tuple[Mask, Status]]:
-    masks: dict[Status, Mask] = {}
+def _collect(nodes: fwk.Nodes, answers: Iterable[tuple[int, fwk.Status | None]]) -> list[tuple[fwk.Mask, fwk.Status]]:
+    masks: dict[fwk.Status, fwk.Mask] = {}
     for position, status in answers:
         if status is not None:
             if status not in masks:

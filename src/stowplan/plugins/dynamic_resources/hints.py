@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stowplan import api
-from stowplan.framework import Action, ClusterEventWithHint, EventResource, Pod, QueueingHint, Status, on
+from stowplan import framework as fwk
 from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker, identity
 from stowplan.plugins.dynamic_resources.claims import resolve
 
@@ -19,26 +19,30 @@ class Hints:
     def __init__(self, tracker: ClaimTracker) -> None:
         self._tracker = tracker
 
-    def events(self) -> Iterable[ClusterEventWithHint]:
+    def events(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
-            on(EventResource.Node, Action.Add | Action.UpdateNodeLabel | Action.UpdateNodeAllocatable),
-            on(EventResource.ResourceClaim, Action.Add | Action.Update, self.after_claim_event),
-            on(EventResource.Pod, Action.UpdatePodGeneratedResourceClaim, self.after_pod_event),
-            on(EventResource.DeviceClass, Action.Add | Action.Update),
-            on(EventResource.ResourceSlice, Action.Add | Action.Update),
+            fwk.on(
+                fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeLabel | fwk.Action.UpdateNodeAllocatable
+            ),
+            fwk.on(fwk.EventResource.ResourceClaim, fwk.Action.Add | fwk.Action.Update, self.after_claim_event),
+            fwk.on(fwk.EventResource.Pod, fwk.Action.UpdatePodGeneratedResourceClaim, self.after_pod_event),
+            fwk.on(fwk.EventResource.DeviceClass, fwk.Action.Add | fwk.Action.Update),
+            fwk.on(fwk.EventResource.ResourceSlice, fwk.Action.Add | fwk.Action.Update),
         )
 
-    def after_claim_event(self, pod: Pod, old: api.ResourceClaim | None, new: api.ResourceClaim) -> QueueingHint:
+    def after_claim_event(
+        self, pod: fwk.Pod, old: api.ResourceClaim | None, new: api.ResourceClaim
+    ) -> fwk.QueueingHint:
         """Queue every pod after a deallocation; after other changes of a claim only the pods that use it."""
         claims = resolve(pod, self._tracker)
-        if isinstance(claims, Status):
-            return QueueingHint.QueueSkip
+        if isinstance(claims, fwk.Status):
+            return fwk.QueueingHint.QueueSkip
         freed = old is not None and old.status.allocation is not None and new.status.allocation is None
         own = any(identity(claim) == identity(new) for claim in claims)
         changed = old is None or old.status != new.status
-        return QueueingHint.Queue if freed or (own and changed) else QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if freed or (own and changed) else fwk.QueueingHint.QueueSkip
 
-    def after_pod_event(self, pod: Pod, old: Pod | None, new: Pod) -> QueueingHint:
+    def after_pod_event(self, pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod) -> fwk.QueueingHint:
         """Queue if the pod's status names the created claims now."""
-        helps = new.uid == pod.uid and not isinstance(resolve(new, self._tracker), Status)
-        return QueueingHint.Queue if helps else QueueingHint.QueueSkip
+        helps = new.uid == pod.uid and not isinstance(resolve(new, self._tracker), fwk.Status)
+        return fwk.QueueingHint.Queue if helps else fwk.QueueingHint.QueueSkip

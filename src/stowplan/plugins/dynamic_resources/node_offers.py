@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.cache import Cluster, Store
 from stowplan.cache.kept import KeptOnDemand
 from stowplan.cache.lru_map import LruMap
-from stowplan.framework import Mask, NodeInfo, Nodes
 from stowplan.plugins.dynamic_resources.allocation import (
     AllocatedState,
     AllocationFailure,
@@ -50,7 +50,7 @@ class NodeOffers(KeptOnDemand):
         self.verdicts: NDArray[np.int8] = np.zeros(size, dtype=np.int8)
         self.scores: NDArray[np.int64] = np.zeros(size, dtype=np.int64)
 
-    def on(self, node: NodeInfo, claims: Sequence[WantedClaim]) -> Solution | AllocationFailure | None:
+    def on(self, node: fwk.NodeInfo, claims: Sequence[WantedClaim]) -> Solution | AllocationFailure | None:
         """What one node has to offer. Failures name the claim, so that they are never remembered."""
         slot = node.slot
         if self.is_known(slot):
@@ -65,14 +65,14 @@ class NodeOffers(KeptOnDemand):
         self.settle(slot)
         return found
 
-    def unanswered(self, nodes: Nodes) -> list[tuple[int, NodeInfo]]:
+    def unanswered(self, nodes: fwk.Nodes) -> list[tuple[int, fwk.NodeInfo]]:
         """The nodes without an answer, with their positions."""
         missing = set(self.unknown(nodes.slots()).tolist())
         return [(position, info) for position, info in nodes.infos() if info.slot in missing] if missing else []
 
-    def lacking(self, nodes: Nodes) -> Mask:
+    def lacking(self, nodes: fwk.Nodes) -> fwk.Mask:
         """Which of the nodes are known not to have enough devices."""
-        mask: Mask = self._known[nodes.index] & (self.verdicts[nodes.index] == LACKING)
+        mask: fwk.Mask = self._known[nodes.index] & (self.verdicts[nodes.index] == LACKING)
         return mask
 
     def catch_up(self) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api import codec
-from stowplan.framework import CancelledError, Failure, Handle, Pod, Sleep, Status, Write
 from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker
 from stowplan.plugins.dynamic_resources.binding_wait import Readiness
 from stowplan.plugins.dynamic_resources.claim_writes import (
@@ -40,13 +40,13 @@ _SETTLE_EVERY = 1.0
 class ClaimWriter:
     """Writes reservations. Uses patches, since the structs have only the fields that are read."""
 
-    def __init__(self, tracker: ClaimTracker, handle: Handle, timeout: float, clock: Callable[[], float]) -> None:
+    def __init__(self, tracker: ClaimTracker, handle: fwk.Handle, timeout: float, clock: Callable[[], float]) -> None:
         self._tracker = tracker
         self._handle = handle
         self._clock = clock
         self._readiness = Readiness(tracker, handle, timeout, clock)
 
-    async def carry_out(self, reservation: ClaimReservation, pod: Pod, node_name: str) -> Status | None:
+    async def carry_out(self, reservation: ClaimReservation, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
         for item in reservation.claims:
             if not is_reserved_for(item.claim, pod):
                 problem = await self._bind(item, reservation, pod)
@@ -54,12 +54,12 @@ class ClaimWriter:
                     return failure(problem.message)
         return await self._readiness.wait(reservation, pod, node_name)
 
-    async def _bind(self, item: ReservedClaim, reservation: ClaimReservation, pod: Pod) -> Failure | None:
+    async def _bind(self, item: ReservedClaim, reservation: ClaimReservation, pod: fwk.Pod) -> fwk.Failure | None:
         if item.special and item.allocation is None and not item.claim.spec.devices.requests:
             return None
         try:
             problem = await self._write(item, pod)
-        except CancelledError:
+        except fwk.CancelledError:
             self._unsettle(item, pod)
             raise
         if problem is not None and problem.reason in UNSETTLED:
@@ -72,13 +72,13 @@ class ClaimWriter:
             problem = await _tell_pod(pod, item.claim, reservation)
         return problem
 
-    async def _write(self, item: ReservedClaim, pod: Pod) -> Failure | None:
+    async def _write(self, item: ReservedClaim, pod: fwk.Pod) -> fwk.Failure | None:
         """Create the claim if necessary, write its allocation, and reserve it for the pod."""
         if item.special and not is_written(item.claim):
-            made = await Write("create", KIND, _to_create(item.claim))
-            outcome = "failure" if isinstance(made, Failure) else "success"
+            made = await fwk.Write("create", KIND, _to_create(item.claim))
+            outcome = "failure" if isinstance(made, fwk.Failure) else "success"
             self._handle.measured("resourceclaim_creates_total", (outcome,))
-            if isinstance(made, Failure):
+            if isinstance(made, fwk.Failure):
                 return within(made, f"create claim for extended resources {item.claim.metadata.namespace}/")
             item.claim = made
 
@@ -87,33 +87,35 @@ class ClaimWriter:
 
         after_conflict = f"get updated claim {key(item.claim)} after conflict"
         outcome = await repeatedly(item.claim, change, after_conflict)
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, fwk.Failure):
             return outcome
         item.claim = outcome
         return None
 
-    async def _reserve(self, claim: api.ResourceClaim, allocation: api.AllocationResult | None, pod: Pod) -> Any:
+    async def _reserve(self, claim: api.ResourceClaim, allocation: api.AllocationResult | None, pod: fwk.Pod) -> Any:
         name = key(claim)
         if claim.metadata.deletion_timestamp is not None:
-            return Failure(f"claim {name} got deleted in the meantime")
+            return fwk.Failure(f"claim {name} got deleted in the meantime")
         if is_reserved_for(claim, pod) and claim.status.allocation is not None:
             return claim  # The write was carried out; only the response was lost.
         if allocation is not None and claim.status.allocation is not None:
-            return Failure(f"claim {name} got allocated elsewhere in the meantime")
+            return fwk.Failure(f"claim {name} got allocated elsewhere in the meantime")
         if allocation is None and claim.status.allocation is None:
-            return Failure(f"claim {name} got deallocated elsewhere in the meantime")
+            return fwk.Failure(f"claim {name} got deallocated elsewhere in the meantime")
         if allocation is not None and FINALIZER not in claim.metadata.finalizers:
             protected = await set_finalizers(claim, [*claim.metadata.finalizers, FINALIZER])
-            if isinstance(protected, Failure):
+            if isinstance(protected, fwk.Failure):
                 return within(protected, f"add finalizer to claim {name}")
             claim = protected
         outcome = await patch_status(claim, self._changes(claim, allocation, pod))
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, fwk.Failure):
             what = "reservation" if allocation is None else "allocation and reservation"
             return within(outcome, f"add {what} to claim {name}")
         return outcome
 
-    def _changes(self, claim: api.ResourceClaim, allocation: api.AllocationResult | None, pod: Pod) -> dict[str, Any]:
+    def _changes(
+        self, claim: api.ResourceClaim, allocation: api.AllocationResult | None, pod: fwk.Pod
+    ) -> dict[str, Any]:
         consumer = api.ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
         changes: dict[str, Any] = {"reservedFor": codec.builtins((*claim.status.reserved_for, consumer))}
         now = datetime.fromtimestamp(int(self._clock()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -128,24 +130,24 @@ class ClaimWriter:
         known = self._tracker.assume(item.claim)
         waited, pause = 0.0, _FIRST_POLL_SECONDS
         while item.special and not known and waited < _POLL_TIMEOUT_SECONDS:
-            await Sleep(pause)
+            await fwk.Sleep(pause)
             waited += pause
             pause = min(2 * pause, _MAX_POLL_SECONDS)
             seen = self._tracker.get(item.claim.metadata.name, item.claim.metadata.namespace)
             known = seen is not None and (self._tracker.assume(item.claim) or seen.status.allocation is not None)
 
-    def _unsettle(self, item: ReservedClaim, pod: Pod) -> None:
+    def _unsettle(self, item: ReservedClaim, pod: fwk.Pod) -> None:
         item.unsettled = item.allocation is not None
         if item.unsettled:
             self._handle.start(self._settle(item, pod))
 
-    async def _settle(self, item: ReservedClaim, pod: Pod) -> None:
+    async def _settle(self, item: ReservedClaim, pod: fwk.Pod) -> None:
         """Find out whether a claim was written. Its devices stay allocated until then."""
-        latest: Any = Failure("")
-        while isinstance(latest, Failure) and latest.reason != "NotFound" and is_written(item.claim):
-            await Sleep(_SETTLE_EVERY)
+        latest: Any = fwk.Failure("")
+        while isinstance(latest, fwk.Failure) and latest.reason != "NotFound" and is_written(item.claim):
+            await fwk.Sleep(_SETTLE_EVERY)
             latest = await read(item.claim)
-        if not isinstance(latest, Failure):
+        if not isinstance(latest, fwk.Failure):
             self._tracker.assume(latest)
         self._tracker.land(item.begun)
         item.unsettled = False
@@ -156,17 +158,17 @@ def _to_create(claim: api.ResourceClaim) -> api.ResourceClaim:
     return replace(claim, metadata=replace(claim.metadata, name="", uid=""), status=api.ResourceClaimStatus())
 
 
-async def _tell_pod(pod: Pod, claim: api.ResourceClaim, reservation: ClaimReservation) -> Failure | None:
+async def _tell_pod(pod: fwk.Pod, claim: api.ResourceClaim, reservation: ClaimReservation) -> fwk.Failure | None:
     """Write the special claim into the pod's status (extendedResourceClaimStatus)."""
     if not reservation.mappings:
         message = f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus"
-        return Failure(message)
+        return fwk.Failure(message)
     status = api.PodExtendedResourceClaimStatus(
         request_mappings=reservation.mappings, resource_claim_name=claim.metadata.name
     )
     item = api.Pod(metadata=api.ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid))
     changes = {"status": {"extendedResourceClaimStatus": codec.builtins(status)}}
-    outcome = await Write("patch", "Pod", item, changes, subresource="status")
-    if isinstance(outcome, Failure):
+    outcome = await fwk.Write("patch", "Pod", item, changes, subresource="status")
+    if isinstance(outcome, fwk.Failure):
         return within(outcome, f"update pod {pod.key} ExtendedResourceClaimStatus")
     return None

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from stowplan.framework import Code, Status
+from stowplan import framework as fwk
 
 NAME = "DynamicResources"
 
 
-def unresolvable(text: str) -> Status:
-    return Status(Code.UnschedulableAndUnresolvable, text, plugin=NAME)
+def unresolvable(text: str) -> fwk.Status:
+    return fwk.Status(fwk.Code.UnschedulableAndUnresolvable, text, plugin=NAME)
 
 
-def failure(text: str) -> Status:
-    return Status(Code.Error, text, plugin=NAME)
+def failure(text: str) -> fwk.Status:
+    return fwk.Status(fwk.Code.Error, text, plugin=NAME)
 
 
 CANNOT_ALLOCATE = unresolvable("cannot allocate all claims")
@@ -20,10 +20,10 @@ OUT_OF_REACH = unresolvable("resourceclaim not available on the node")
 STALE = unresolvable("cannot schedule extended resource claim")
 NOT_OFFERED = unresolvable("cannot fit resource")
 
-NO_CLAIMS = Status(Code.Unschedulable, "no new claims to deallocate", plugin=NAME)
-DEALLOCATED = Status(Code.Unschedulable, "deallocation of ResourceClaim completed", plugin=NAME)
-DELETED = Status(Code.Unschedulable, "deletion of ResourceClaim completed", plugin=NAME)
-NOTHING_HELPS = Status(Code.Unschedulable, "still not schedulable", plugin=NAME)
+NO_CLAIMS = fwk.Status(fwk.Code.Unschedulable, "no new claims to deallocate", plugin=NAME)
+DEALLOCATED = fwk.Status(fwk.Code.Unschedulable, "deallocation of ResourceClaim completed", plugin=NAME)
+DELETED = fwk.Status(fwk.Code.Unschedulable, "deletion of ResourceClaim completed", plugin=NAME)
+NOTHING_HELPS = fwk.Status(fwk.Code.Unschedulable, "still not schedulable", plugin=NAME)
 
 NO_STATE = failure("not found")
 NOT_ALLOCATED = failure("claim allocation not found for node")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stowplan import api
-from stowplan.framework import Pod, Status
+from stowplan import framework as fwk
 from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker
 from stowplan.plugins.dynamic_resources.claims import PodClaims, is_reserved_for
 from stowplan.plugins.dynamic_resources.extended_resources import is_written
@@ -44,7 +44,7 @@ class ClaimReservation:
         """The requests of the special claim by container."""
 
     @classmethod
-    def of(cls, claims: PodClaims, node_name: str) -> ClaimReservation | Status:
+    def of(cls, claims: PodClaims, node_name: str) -> ClaimReservation | fwk.Status:
         """The allocations on the selected node."""
         reserved = tuple(ReservedClaim(item.claim, item.claim, special=item is claims.special) for item in claims)
         missing = [item for item in reserved if item.claim.status.allocation is None]
@@ -78,7 +78,7 @@ class ClaimReservation:
             if not item.unsettled:
                 tracker.land(item.begun)
 
-    def to_give_up(self, pod: Pod) -> list[ReservedClaim]:
+    def to_give_up(self, pod: fwk.Pod) -> list[ReservedClaim]:
         """Written claims, which must be unreserved if the pod is not bound."""
         return [
             item

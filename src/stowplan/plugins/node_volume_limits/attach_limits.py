@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.cache import Cluster, NodeTable
 from stowplan.cache.kept import KeptBySlot
-from stowplan.framework import Mask, NodeInfo, Slots
 from stowplan.plugins.node_volume_limits.attachable import attachable_volumes
 
 UNLIMITED = 1 << 40
@@ -44,12 +44,12 @@ class AttachLimits:
             self._limits = {csi_node.metadata.name: limits_of(csi_node) for csi_node in self._csi_nodes}
         return self._limits
 
-    def doubtful(self, new: Mapping[str, int]) -> Mask:
+    def doubtful(self, new: Mapping[str, int]) -> fwk.Mask:
         """The slots of nodes that may not have room for the new volumes (counts by driver), or that need an exact
         check."""
         self._used.refresh(None)
         bound = self._used.values + self._attached_at_most()
-        doubt: Mask = bound >= UNKNOWN_VOLUME_COUNT
+        doubt: fwk.Mask = bound >= UNKNOWN_VOLUME_COUNT
         columns = self._limit_columns()
         for driver in new.keys() & columns.keys():
             doubt |= bound + new[driver] > columns[driver]
@@ -97,7 +97,7 @@ class _UsedByPods(KeptBySlot[None]):
         self.values = np.zeros(self.nodes.capacity, dtype=np.int64)
         self.repair_many(np.arange(self.nodes.high))
 
-    def repair_many(self, slots: Slots, context: None = None) -> None:
+    def repair_many(self, slots: fwk.Slots, context: None = None) -> None:
         for slot in slots.tolist():
             self.repair_one(slot)
 
@@ -106,7 +106,7 @@ class _UsedByPods(KeptBySlot[None]):
         self.values[slot] = 0 if info is None else _used_by_pods(info)
 
 
-def _used_by_pods(info: NodeInfo) -> int:
+def _used_by_pods(info: fwk.NodeInfo) -> int:
     """Only claims by name are certain to be found without an error."""
     used = 0
     for pod in info.pods.values():

@@ -7,12 +7,12 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from stowplan import framework as fwk
 from stowplan.api import Toleration
 from stowplan.api.tolerations import find_untolerated
 from stowplan.cache import ABSENT, NodeTable
 from stowplan.cache.kept import KeptBySlot
 from stowplan.cache.node_matching import RequiredNodes, required_nodes
-from stowplan.framework import Mask, PodTemplate, Slots
 from stowplan.plugins.pod_topology_spread.constraints import SpreadConstraint
 
 Rule = tuple[frozenset[str], RequiredNodes | None, tuple[Toleration, ...] | None]
@@ -27,9 +27,9 @@ class Eligibility(KeptBySlot[None]):
     def __init__(self, nodes: NodeTable, rule: Rule) -> None:
         super().__init__(nodes, follows_pods=False)
         self._rule = rule
-        self._mask: Mask = np.zeros(0, dtype=np.bool_)
+        self._mask: fwk.Mask = np.zeros(0, dtype=np.bool_)
 
-    def mask(self) -> Mask:
+    def mask(self) -> fwk.Mask:
         """By slot. The same object until it differs, because most changes of nodes do not affect it."""
         if self._position != self._log.position:
             self.refresh(None)
@@ -38,16 +38,16 @@ class Eligibility(KeptBySlot[None]):
     def rebuild(self, context: None) -> None:
         self._mask = self._eligible(np.arange(self.nodes.capacity))
 
-    def repair_many(self, slots: Slots, context: None) -> None:
+    def repair_many(self, slots: fwk.Slots, context: None) -> None:
         eligible = self._eligible(slots)
         if not np.array_equal(eligible, self._mask[slots]):
             self._mask = self._mask.copy()
             self._mask[slots] = eligible
 
-    def _eligible(self, slots: Slots) -> Mask:
+    def _eligible(self, slots: fwk.Slots) -> fwk.Mask:
         nodes = self.nodes
         keys, required, tolerations = self._rule
-        mask: Mask = np.ones(len(slots), dtype=np.bool_)
+        mask: fwk.Mask = np.ones(len(slots), dtype=np.bool_)
         for key in keys:
             mask &= nodes.label(key).array[slots] != ABSENT
         if required is not None:
@@ -65,7 +65,7 @@ class Eligibilities:
         self._nodes = nodes
         self._known: WeakValueDictionary[Rule, Eligibility] = WeakValueDictionary()
 
-    def of(self, template: PodTemplate, constraint: SpreadConstraint, keys: Iterable[str]) -> Eligibility | None:
+    def of(self, template: fwk.PodTemplate, constraint: SpreadConstraint, keys: Iterable[str]) -> Eligibility | None:
         """The nodes that count and have these keys; None for all nodes that have the constraint's own key."""
         rule: Rule = (
             frozenset(keys) - {constraint.topology_key},

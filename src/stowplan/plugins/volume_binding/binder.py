@@ -10,9 +10,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.cache import Cluster
 from stowplan.cache.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE
-from stowplan.framework import NodeInfo, Status
 from stowplan.plugins.volume_binding.claims import selected_node
 from stowplan.plugins.volume_binding.matching import is_for
 from stowplan.plugins.volume_binding.migration import migrated_plugins
@@ -36,10 +36,10 @@ class Binder(Lookup):
         super().__init__(cluster)
         self.csi_nodes = cluster.stores.of(api.CSINode)
 
-    def find(self, wanted: PodVolumes, node: NodeInfo) -> VolumeDecision | Status:
+    def find(self, wanted: PodVolumes, node: fwk.NodeInfo) -> VolumeDecision | fwk.Status:
         """The decision for a node, or the status that rejects it (FindPodVolumes)."""
         conflict = self._check_bound(wanted, node)
-        if isinstance(conflict, Status):
+        if isinstance(conflict, fwk.Status):
             return conflict
         if any(selected_node(delayed.claim) != node.name for delayed in wanted.provisioned):
             return rejection(conflict, BIND_CONFLICT)
@@ -52,7 +52,7 @@ class Binder(Lookup):
             return rejection(conflict, refusal)
         return VolumeDecision(tuple(bindings), tuple(delayed.claim for delayed in to_provision))
 
-    def assume(self, decision: VolumeDecision, node_name: str) -> VolumeDecision | Status:
+    def assume(self, decision: VolumeDecision, node_name: str) -> VolumeDecision | fwk.Status:
         """Assume a decision (AssumePodVolumes): returns it with the assumed objects, or an error status."""
         bindings: list[tuple[api.PersistentVolumeClaim, api.PersistentVolume]] = []
         provisions: list[api.PersistentVolumeClaim] = []
@@ -83,7 +83,7 @@ class Binder(Lookup):
         for claim in assumed.provisions:
             self.claims.restore(claim)
 
-    def _check_bound(self, wanted: PodVolumes, node: NodeInfo) -> str | Status | None:
+    def _check_bound(self, wanted: PodVolumes, node: fwk.NodeInfo) -> str | fwk.Status | None:
         """The first conflict of bound volumes with a node, None if there is none."""
         for volume in wanted.bound:
             affinity = volume.affinity
@@ -95,7 +95,7 @@ class Binder(Lookup):
                 return NODE_CONFLICT
         return VOLUME_MISSING if wanted.missing else None
 
-    def migrated(self, plugin: str, node: NodeInfo) -> bool:
+    def migrated(self, plugin: str, node: fwk.NodeInfo) -> bool:
         """Whether the node migrated an in-tree plugin to its CSI driver."""
         return plugin in migrated_plugins(self.csi_nodes.get(node.name)).split(",")
 
@@ -127,7 +127,7 @@ def _reference(claim: api.PersistentVolumeClaim) -> api.ObjectReference:
 
 
 def _match(
-    wanted: PodVolumes, node: NodeInfo
+    wanted: PodVolumes, node: fwk.NodeInfo
 ) -> tuple[list[tuple[api.PersistentVolumeClaim, api.PersistentVolume]], list[DelayedClaim]]:
     """(claims with their volumes, claims without one); no volume is used twice."""
     bindings, unmatched = [], []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.quantity import Exact, parse
 from stowplan.cache import Store
 from stowplan.cache.volumes import BIND_COMPLETED, SELECTED_NODE, claim_name, not_found, not_owner
-from stowplan.framework import Pod
 
 
-def find_problem(pod: Pod, claims: Store[api.PersistentVolumeClaim]) -> str | None:
+def find_problem(pod: fwk.Pod, claims: Store[api.PersistentVolumeClaim]) -> str | None:
     """The first problem of the pod's claims that keeps it from every node, None if there is none."""
     for volume in pod.spec.volumes:
         name = claim_name(pod, volume)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.node_selectors import CompiledNodeSelector
 from stowplan.api.selectors import SelectorError
 from stowplan.cache import Cluster
@@ -19,7 +20,6 @@ from stowplan.cache.volumes import (
     migration_of,
     storage_class_of,
 )
-from stowplan.framework import Code, Pod, Status
 from stowplan.plugins.volume_binding.assume_cache import VolumeAssumeCache
 from stowplan.plugins.volume_binding.claims import find_problem, is_bound, requested_size, selected_node
 from stowplan.plugins.volume_binding.matching import CandidateVolumes
@@ -94,10 +94,10 @@ class Lookup:
         self._offers: dict[tuple[str, str], list[api.PersistentVolume]] = {}
         self._offers_version = -1
 
-    def prepare(self, pod: Pod) -> PodVolumes | Status:
+    def prepare(self, pod: fwk.Pod) -> PodVolumes | fwk.Status:
         """The volumes of a pod, or the status that rejects the pod (GetPodVolumeClaims)."""
         if problem := find_problem(pod, self._stored_claims):
-            return Status(Code.UnschedulableAndUnresolvable, problem, plugin=NAME)
+            return fwk.Status(fwk.Code.UnschedulableAndUnresolvable, problem, plugin=NAME)
         found = PodVolumes()
         immediate = False
         for claim in self._claims_of(pod):
@@ -117,7 +117,7 @@ class Lookup:
         found.unmatched.sort(key=lambda delayed: requested_size(delayed.claim))
         return found
 
-    def _claims_of(self, pod: Pod) -> Iterator[api.PersistentVolumeClaim]:
+    def _claims_of(self, pod: fwk.Pod) -> Iterator[api.PersistentVolumeClaim]:
         for volume in pod.spec.volumes:
             name = claim_name(pod, volume)
             if name is not None and (claim := self.claims.get(name, pod.namespace)) is not None:

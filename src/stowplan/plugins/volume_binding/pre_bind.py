@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api import codec
 from stowplan.cache import Cluster, key_of
 from stowplan.cache.volumes import (
@@ -19,7 +20,6 @@ from stowplan.cache.volumes import (
     not_found,
 )
 from stowplan.errors import StowplanError
-from stowplan.framework import Failure, NodeInfo, Pod, Sleep, Status, Write
 from stowplan.plugins.volume_binding.binder import Binder, VolumeDecision
 from stowplan.plugins.volume_binding.claims import is_bound
 from stowplan.plugins.volume_binding.migration import translate_affinity
@@ -43,13 +43,13 @@ class VolumeWriter:
         self._volumes = cluster.stores.of(api.PersistentVolume)
         self._claims = cluster.stores.of(api.PersistentVolumeClaim)
 
-    async def carry_out(self, pod: Pod, node_name: str, decision: VolumeDecision) -> Status | None:
+    async def carry_out(self, pod: fwk.Pod, node_name: str, decision: VolumeDecision) -> fwk.Status | None:
         written = await self._write(decision)
-        if isinstance(written, Failure):
+        if isinstance(written, fwk.Failure):
             return failure(written.message)
         waited = 0.0
         while waited < self._timeout:
-            await Sleep(POLL_SECONDS)
+            await fwk.Sleep(POLL_SECONDS)
             waited += POLL_SECONDS
             try:
                 if self._is_done(pod, node_name, written):
@@ -58,24 +58,24 @@ class VolumeWriter:
                 return failure(f"binding volumes: {problem}")
         return failure("binding volumes: context deadline exceeded")
 
-    async def _write(self, decision: VolumeDecision) -> VolumeDecision | Failure:
+    async def _write(self, decision: VolumeDecision) -> VolumeDecision | fwk.Failure:
         """Write volumes, then claims; returns the decision with the objects of the responses."""
         bindings = []
         for claim, volume in decision.bindings:
-            stored = await Write("patch", "PersistentVolume", volume, _claiming(volume))
-            if isinstance(stored, Failure):
+            stored = await fwk.Write("patch", "PersistentVolume", volume, _claiming(volume))
+            if isinstance(stored, fwk.Failure):
                 return stored
             bindings.append((claim, stored))
         provisions = []
         for claim in decision.provisions:
             annotation = {SELECTED_NODE: claim.metadata.annotations[SELECTED_NODE]}
-            stored = await Write("patch", "PersistentVolumeClaim", claim, {"metadata": {"annotations": annotation}})
-            if isinstance(stored, Failure):
+            stored = await fwk.Write("patch", "PersistentVolumeClaim", claim, {"metadata": {"annotations": annotation}})
+            if isinstance(stored, fwk.Failure):
                 return stored
             provisions.append(stored)
         return VolumeDecision(tuple(bindings), tuple(provisions))
 
-    def _is_done(self, pod: Pod, node_name: str, written: VolumeDecision) -> bool:
+    def _is_done(self, pod: fwk.Pod, node_name: str, written: VolumeDecision) -> bool:
         node = self._cluster.nodes.get(node_name)
         if node is None:
             raise BindingError(f'failed to get node "{node_name}": node "{node_name}" not found')
@@ -84,7 +84,7 @@ class VolumeWriter:
         bound = all(self._is_bound(node, claim, volume) for claim, volume in written.bindings)
         return bound and all(self._is_provisioned(node, claim) for claim in written.provisions)
 
-    def _is_bound(self, node: NodeInfo, claim: api.PersistentVolumeClaim, written: api.PersistentVolume) -> bool:
+    def _is_bound(self, node: fwk.NodeInfo, claim: api.PersistentVolumeClaim, written: api.PersistentVolume) -> bool:
         volume = self._volumes.get(written.metadata.name)
         if volume is None:
             raise BindingError(f"failed to check binding: {not_found('persistentvolumes', written.metadata.name)}")
@@ -100,7 +100,7 @@ class VolumeWriter:
             raise BindingError(f'ClaimRef got reset for pv "{volume.metadata.name}"')
         return is_bound(stored)
 
-    def _is_provisioned(self, node: NodeInfo, written: api.PersistentVolumeClaim) -> bool:
+    def _is_provisioned(self, node: fwk.NodeInfo, written: api.PersistentVolumeClaim) -> bool:
         claim = self._stored(written, "failed to check provisioning pvc")
         if _older(claim, written):
             return False
@@ -125,7 +125,7 @@ class VolumeWriter:
             raise BindingError(f"{context}: {not_found('persistentvolumeclaims', key_of(claim.metadata))}")
         return stored
 
-    def _check_affinity(self, volume: api.PersistentVolume, node: NodeInfo) -> None:
+    def _check_affinity(self, volume: api.PersistentVolume, node: fwk.NodeInfo) -> None:
         """Raises BindingError if the node cannot reach the volume: the pod would wait there for ever."""
         affinity = affinity_of(volume)
         migration = migration_of(volume.spec)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.cache import Store
-from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState
 from stowplan.plugins.dynamic_resources.allocation.allocation_state import Picked
 from stowplan.plugins.dynamic_resources.allocation.inventory import Inventory
@@ -72,7 +72,7 @@ class Allocator:
         except AllocationError as error:
             return AllocationFailure(str(error))
 
-    def solve(self, node: NodeInfo, claims: Sequence[WantedClaim]) -> Solution | AllocationFailure | None:
+    def solve(self, node: fwk.NodeInfo, claims: Sequence[WantedClaim]) -> Solution | AllocationFailure | None:
         """Devices for the claims on a node; None if there are not enough."""
         pools = self.inventory.pools(node)
         if isinstance(pools, str):
@@ -95,7 +95,7 @@ class Allocator:
         return None
 
     def allocate(
-        self, node: NodeInfo, claims: Sequence[api.ResourceClaim]
+        self, node: fwk.NodeInfo, claims: Sequence[api.ResourceClaim]
     ) -> tuple[api.AllocationResult, ...] | AllocationFailure | None:
         """The AllocationResults of the claims on a node, one per claim."""
         prepared = self.prepare(claims)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.quantity import Exact, parse
 from stowplan.cel import DeviceSelectorProgram, DeviceValue
-from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.allocated import DeviceID, PoolID
 
 Attribute: TypeAlias = tuple[str, object]
@@ -33,7 +33,7 @@ class Reach:
     def stated(self) -> bool:
         return bool(self._name) or self._everywhere or self._selector is not None
 
-    def covers(self, node: NodeInfo) -> bool:
+    def covers(self, node: fwk.NodeInfo) -> bool:
         if self._name:
             return node.name == self._name
         return self._everywhere or (self._selector is not None and self._selector.matches(node.labels, node.name))
@@ -106,7 +106,7 @@ class Slice:
         """The node of a node-local slice; empty for others."""
         return "" if self.object.spec.shared_counters else self.object.spec.node_name or ""
 
-    def relevant_to(self, node: NodeInfo) -> bool | str:
+    def relevant_to(self, node: fwk.NodeInfo) -> bool | str:
         """Whether devices or counters of the slice are visible to the node, or the error of a node selector."""
         if self.object.spec.shared_counters:
             return True
@@ -122,7 +122,7 @@ class Slice:
         return False
 
     @staticmethod
-    def _covers(reach: Reach, node: NodeInfo, what: str) -> bool | str:
+    def _covers(reach: Reach, node: fwk.NodeInfo, what: str) -> bool | str:
         if reach.error is None:
             return reach.covers(node)
         return f"failed to perform node selection for {what}: failed to parse node selector: {reach.error}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.cache import Store
-from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.allocated import PoolID
 from stowplan.plugins.dynamic_resources.allocation.devices import Slice
 from stowplan.plugins.dynamic_resources.allocation.pools import NodePools, gather
@@ -27,7 +27,7 @@ class Inventory:
         self.position = 0
         """Grows when the pools of a node may have changed."""
 
-    def pools(self, node: NodeInfo) -> NodePools | str:
+    def pools(self, node: fwk.NodeInfo) -> NodePools | str:
         """The pools of a node, the same object while they do not change; a text is their error."""
         self.refresh()
         known = self._pools.get(node.name)

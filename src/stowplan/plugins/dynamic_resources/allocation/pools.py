@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from stowplan import framework as fwk
 from stowplan.api.quantity import Exact, parse
-from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState, PoolID
 from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice, Slice
 
@@ -63,7 +63,7 @@ class NodePools:
         """All devices that can be allocated."""
 
 
-def gather(slices: Iterable[Slice], node: NodeInfo, by_pool: Mapping[PoolID, Sequence[Slice]]) -> NodePools | str:
+def gather(slices: Iterable[Slice], node: fwk.NodeInfo, by_pool: Mapping[PoolID, Sequence[Slice]]) -> NodePools | str:
     """Gather the pools of a node; `by_pool` has all slices. A text is the error."""
     found: dict[PoolID, list[Slice]] = {}
     for item in slices:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from stowplan import api
-from stowplan.framework import NodeInfo
+from stowplan import framework as fwk
 from stowplan.plugins.dynamic_resources.allocation.allocation_state import AllocationState
 from stowplan.plugins.dynamic_resources.allocation.devices import Attribute, PublishedDevice
 from stowplan.plugins.dynamic_resources.allocation.pools import DevicePool
@@ -112,7 +112,7 @@ def pruning_of(
     claims: Sequence[WantedClaim],
     demands: Sequence[Sequence[Sequence[DeviceDemand]]],
     candidates: Sequence[tuple[PublishedDevice, DevicePool]],
-    node: NodeInfo,
+    node: fwk.NodeInfo,
     picking: AllocationState,
 ) -> Pruning:
     """The pruning of a search; `demands` are those of the alternatives of each request of each claim.
@@ -153,7 +153,7 @@ def _need(
     request: int,
     demand: DeviceDemand,
     candidates: Sequence[tuple[PublishedDevice, DevicePool]],
-    node: NodeInfo,
+    node: fwk.NodeInfo,
     picking: AllocationState,
 ) -> Need:
     wanted = demand.wanted

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stowplan import api
+from stowplan import framework as fwk
 from stowplan.api.meta import Quantity
 from stowplan.cache import Store
 from stowplan.cel import DeviceSelectorProgram, compile_selector
-from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice
 
 MAX_DEVICES = 32
@@ -55,7 +55,9 @@ class RequestedDevices:
     def takes_all(self) -> bool:
         return self.spec.allocation_mode == ALL
 
-    def selects(self, device: PublishedDevice, node: NodeInfo, check_time: Callable[[], None] = lambda: None) -> bool:
+    def selects(
+        self, device: PublishedDevice, node: fwk.NodeInfo, check_time: Callable[[], None] = lambda: None
+    ) -> bool:
         """Whether the device matches all selectors and the node can reach it. `check_time` runs before each selector.
 
         Raises AllocationError where a selector cannot be compiled or evaluated.

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from stowplan.framework import NodeInfo
+from stowplan import framework as fwk
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState
 from stowplan.plugins.dynamic_resources.allocation.allocation_state import AllocationState
 from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice
@@ -58,7 +58,7 @@ class Search:
         self,
         claims: Sequence[WantedClaim],
         pools: NodePools,
-        node: NodeInfo,
+        node: fwk.NodeInfo,
         allocated: AllocatedState,
         deadline: float | None,
     ) -> None:
