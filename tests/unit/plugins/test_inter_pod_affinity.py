@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.builders import HOSTNAME, PREFERRED, REQUIRED, ZONE, Json, away, make, near, node, pod, term
-from tests.builders.plugin_rig import PluginRig, message, queue_if
+from tests.builders.plugin_rig import PluginRig, queue_if
+from tests.unit.plugins.definition_run import DefinitionRun
 
 from stowplan import api
 from stowplan.framework import Action, ClusterEvent, Code, CycleState, EventResource, QueueingHint, Status
@@ -191,77 +192,30 @@ def random_pods(random: Random, nodes: list[Json]) -> list[Json]:
     return [random_pod(random, f"p{i}", random.choice(names), 0.2) for i in range(random.randint(0, 12))]
 
 
-@pytest.mark.parametrize("seed", range(120))
-def test_filter_follows_the_definition(seed: int) -> None:
-    random = Random(seed)
+def random_run(random: Random, often: float) -> DefinitionRun:
     nodes = random_nodes(random)
     pods = random_pods(random, nodes)
-    rig = rig_with(nodes, pods)
-    item = random_pod(random, "new", "", 0.6)
-    definition = Definition(item, nodes, pods)
-    newcomer = rig.pod(item)
-    assert (rig.pre_filter(newcomer) is None) == definition.skips
-    assert rig.reasons(newcomer) == {host["metadata"]["name"]: definition.verdict(host) for host in nodes}
+    return DefinitionRun(rig_with(nodes, pods), nodes, pods, random_pod(random, "new", "", often), Definition)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_filter_follows_the_definition(seed: int) -> None:
+    run = random_run(Random(seed), 0.6)
+    assert (run.rig.pre_filter(run.pending) is None) == run.definition().skips
+    run.check()
 
 
 @pytest.mark.parametrize("seed", range(120))
 def test_filter_follows_what_ifs(seed: int) -> None:
     random = Random(seed)
-    nodes = random_nodes(random)
-    pods = random_pods(random, nodes)
-    rig = rig_with(nodes, pods)
-    item = random_pod(random, "new", "", 0.8)
-    definition = Definition(item, nodes, pods)
-    newcomer = rig.pod(item)
-    state = rig.pre_filter(newcomer)
-    if state is None:
-        return
-    host = random.choice(nodes)
-    info = rig.cluster.nodes.get(host["metadata"]["name"])
-    assert info is not None
-    with rig.cluster.what_if() as journal:
-        for other in [p for p in pods if p["spec"]["nodeName"] == info.name and random.random() < 0.7]:
-            journal.remove(rig.cluster.pods[other["metadata"]["uid"]], info)
-            definition.shift(other, host, -1)
-        for i in range(random.randint(0, 2)):
-            nominated = random_pod(random, f"nominated-{i}", "", 0.7)
-            journal.add(rig.pod(nominated), info)
-            definition.shift(nominated, host, 1)
-        assert message(rig.plugin.filter(state, newcomer, info)) == definition.verdict(host)
-    afterwards = Definition(item, nodes, pods)
-    assert message(rig.plugin.filter(state, newcomer, info)) == afterwards.verdict(host)
+    random_run(random, 0.8).check_what_if(random, lambda name, on: random_pod(random, name, on, 0.7))
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_filter_stays_right_as_the_cluster_changes_and_tokens_keep_their_promise(seed: int) -> None:
     random = Random(seed)
-    nodes = random_nodes(random)
-    pods = random_pods(random, nodes)
-    rig = rig_with(nodes, pods)
-    item = random_pod(random, "new", "", 0.8)
-    newcomer = rig.pod(item)
-    token, before = rig.plugin.filter_token(newcomer), rig.reasons(newcomer)
-    for step in range(20):
-        changed = random.choice(nodes)["metadata"]["name"]
-        if random.random() < 0.2:
-            replaced = random_nodes(random)[0]
-            replaced["metadata"]["name"] = changed
-            nodes[:] = [n for n in nodes if n["metadata"]["name"] != changed] + [replaced]
-            rig.put_node(replaced)
-        elif pods and random.random() < 0.3:
-            gone = pods.pop(random.randrange(len(pods)))
-            rig.cluster.remove_pod(gone["metadata"]["uid"])
-            changed = gone["spec"]["nodeName"]
-        else:
-            came = random_pod(random, f"more-{step}", changed, 0.4)
-            pods.append(came)
-            rig.add_pod(came)
-        definition = Definition(item, nodes, pods)
-        now = rig.reasons(newcomer)
-        assert now == {host["metadata"]["name"]: definition.verdict(host) for host in nodes}
-        if rig.plugin.filter_token(newcomer) == token:
-            assert {n: v for n, v in now.items() if n != changed} == {n: v for n, v in before.items() if n != changed}
-        token, before = rig.plugin.filter_token(newcomer), now
+    run = random_run(random, 0.8)
+    run.check_changes(random, lambda: random_nodes(random)[0], lambda name, on: random_pod(random, name, on, 0.4))
 
 
 @pytest.mark.parametrize("seed", range(100))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 from tests.builders import HOSTNAME, ZONE, Json, node, pod, spread
-from tests.builders.plugin_rig import PluginRig, message, queue_if
+from tests.builders.plugin_rig import PluginRig, queue_if
+from tests.unit.plugins.definition_run import DefinitionRun
 from tests.unit.plugins.spread_definition import SKEWED, UNLABELED, Definition, defined_scores
 
 from stowplan import api
@@ -56,7 +58,7 @@ def random_pods(random: Random, nodes: list[Json]) -> list[Json]:
     pods = []
     for i in range(random.randint(0, 30)):
         on = random.choice([n["metadata"]["name"] for n in nodes])
-        item = pod(f"p{i}", on, namespace=random.choice(["default", "default", "other"]), labels=random_labels(random))
+        item = random_pod(random, f"p{i}", on)
         if random.random() < 0.15:
             item["metadata"]["deletionTimestamp"] = "2024-01-01T00:00:00Z"
         pods.append(item)
@@ -88,82 +90,35 @@ def random_newcomer(random: Random, hard: bool | None = None) -> Json:
     return pod("new", labels=random_labels(random), **spec)
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_filter_follows_the_definition(seed: int) -> None:
-    random = Random(seed)
+def random_run(random: Random, hard: bool | None = True) -> DefinitionRun:
     nodes = random_nodes(random)
     pods = random_pods(random, nodes)
-    rig = rig_with(nodes, pods)
-    item = random_newcomer(random)
-    definition = Definition(item, nodes, pods)
-    newcomer = rig.pod(item)
-    assert rig.reasons(newcomer) == {host["metadata"]["name"]: definition.verdict(host) for host in nodes}
-    assert (rig.pre_filter(newcomer) is None) == (not definition.rules)
+    return DefinitionRun(rig_with(nodes, pods), nodes, pods, random_newcomer(random, hard), Definition)
+
+
+def random_pod(random: Random, name: str, on: str) -> Json:
+    return pod(name, on, namespace=random.choice(["default", "default", "other"]), labels=random_labels(random))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_filter_follows_the_definition(seed: int) -> None:
+    run = random_run(Random(seed), hard=None)
+    assert (run.rig.pre_filter(run.pending) is None) == (not run.definition().rules)
+    run.check()
 
 
 @pytest.mark.parametrize("seed", range(100))
 def test_filter_follows_what_ifs(seed: int) -> None:
     random = Random(seed)
-    nodes = random_nodes(random)
-    pods = random_pods(random, nodes)
-    rig = rig_with(nodes, pods)
-    item = random_newcomer(random, hard=True)
-    definition = Definition(item, nodes, pods)
-    newcomer = rig.pod(item)
-    state = rig.pre_filter(newcomer)
-    assert state is not None
-    host = random.choice(nodes)
-    info = rig.cluster.nodes.get(host["metadata"]["name"])
-    assert info is not None
-    with rig.cluster.what_if() as journal:
-        for other in [p for p in pods if p["spec"]["nodeName"] == info.name and random.random() < 0.6]:
-            journal.remove(rig.cluster.pods[other["metadata"]["uid"]], info)
-            definition.shift(other, host, -1)
-        for i in range(random.randint(0, 2)):
-            nominated = pod(
-                f"nominated-{i}", namespace=random.choice(["default", "other"]), labels=random_labels(random)
-            )
-            journal.add(rig.pod(nominated), info)
-            definition.shift(nominated, host, 1)
-        assert message(rig.plugin.filter(state, newcomer, info)) == definition.verdict(host)
-    afterwards = Definition(item, nodes, pods)
-    assert message(rig.plugin.filter(state, newcomer, info)) == afterwards.verdict(host)
+    run = random_run(random)
+    assert run.rig.pre_filter(run.pending) is not None
+    run.check_what_if(random, partial(random_pod, random))
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_filter_stays_right_as_the_cluster_changes_and_tokens_keep_their_promise(seed: int) -> None:
     random = Random(seed)
-    nodes = random_nodes(random)
-    pods = random_pods(random, nodes)
-    rig = rig_with(nodes, pods)
-    item = random_newcomer(random, hard=True)
-    newcomer = rig.pod(item)
-    token, before = rig.plugin.filter_token(newcomer), rig.reasons(newcomer)
-    for step in range(25):
-        changed = set()
-        if random.random() < 0.2:
-            replaced = {**random_nodes(random)[0]}
-            replaced["metadata"] = {**replaced["metadata"], "name": random.choice(nodes)["metadata"]["name"]}
-            nodes[:] = [n for n in nodes if n["metadata"]["name"] != replaced["metadata"]["name"]] + [replaced]
-            rig.put_node(replaced)
-            changed.add(replaced["metadata"]["name"])
-        elif pods and random.random() < 0.3:
-            gone = pods.pop(random.randrange(len(pods)))
-            rig.cluster.remove_pod(gone["metadata"]["uid"])
-            changed.add(gone["spec"]["nodeName"])
-        else:
-            came = pod(f"more-{step}", random.choice(nodes)["metadata"]["name"], labels=random_labels(random))
-            pods.append(came)
-            rig.add_pod(came)
-            changed.add(came["spec"]["nodeName"])
-        definition = Definition(item, nodes, pods)
-        now = rig.reasons(newcomer)
-        assert now == {host["metadata"]["name"]: definition.verdict(host) for host in nodes}
-        if rig.plugin.filter_token(newcomer) == token:
-            assert {n: v for n, v in now.items() if n not in changed} == {
-                n: v for n, v in before.items() if n not in changed
-            }
-        token, before = rig.plugin.filter_token(newcomer), now
+    random_run(random).check_changes(random, lambda: random_nodes(random)[0], partial(random_pod, random))
 
 
 def test_token_of_hostname_spread_survives_a_placement() -> None:
