@@ -217,7 +217,7 @@ def test_without_nodes_there_is_nothing_to_tell(simulate: Simulate) -> None:
     result = simulate(user=NOBODY)
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
-    assert "pods cannot be read, and without them nothing can be told: Forbidden (403): pods is forbidden" in line
+    assert "pods cannot be read, and they are required: Forbidden (403): pods is forbidden" in line
 
 
 def test_kinds_that_the_server_lacks_are_named(start_control_plane: Callable[..., ControlPlane]) -> None:

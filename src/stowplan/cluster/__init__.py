@@ -1,8 +1,9 @@
-"""The one room that talks to a Kubernetes API server.
+"""Client of the Kubernetes API server; the only room that sends requests to it.
 
-Belongs here: kubeconfig and credentials; connections and their rate; feeds, which list and watch kinds of objects, and
-snapshots, which list them once; the writing of bindings, statuses and events; leader election; and the errors of all
-that.
-Does not belong here: what is made of the objects. Feeds end in a sink, instructions come as values of `framework`.
-May import: `api`, `config`, `framework`, `observe` and `errors`.
+Belongs here: kubeconfig and credentials; connections and rate limits; reflectors, which list and watch kinds, and
+snapshots, which list them once; bindings, status patches and events; leader election; and their errors.
+Does not belong here: the handling of objects. Reflectors deliver to a sink; instructions are values of `framework`.
+May import: `api`, `config`, `framework`, `logs` and `errors`.
+
+Upstream: k8s.io/client-go
 """

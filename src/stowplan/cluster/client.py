@@ -1,4 +1,7 @@
-"""Requests to the API server: lists, watches and the rare calls. What is written in bulk goes through `lean`."""
+"""HTTP client for lists, watches and rare requests, on aiohttp. Frequent writes use `write_client`.
+
+Upstream: k8s.io/client-go/rest/request.go
+"""
 
 import asyncio
 import socket
@@ -15,15 +18,15 @@ from stowplan.cluster.errors import ApiError, ConnectionFailedError, UntrustedSe
 from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.errors import os_error_text
 
-_RETRIES = 10
-"""How often a request is sent again because the server asks to come back later."""
-_LONGEST_WAIT_SECONDS = 60.0
-_CONNECT_SECONDS = 30.0
-_READ_BUFFER = 1 << 20
+_MAX_RETRIES = 10
+"""Retries of a request that the server answers with Retry-After."""
+_MAX_RETRY_AFTER_SECONDS = 60.0
+_CONNECT_TIMEOUT_SECONDS = 30.0
+_READ_BUFFER_BYTES = 1 << 20
 _LOST = (aiohttp.ClientError, OSError)
 
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-"""A watch may be silent for long, so a server that vanished shows only in probes: after a minute of these."""
+"""TCP keepalive: a watch may be silent for long, so a lost server is detected by probes, after a minute."""
 
 
 class _Request(NamedTuple):
@@ -33,11 +36,11 @@ class _Request(NamedTuple):
     body: bytes | None
     content_type: str
     silence: float
-    """The longest time without a byte from the server."""
+    """Seconds without a byte from the server before the request fails."""
 
 
 class Client:
-    """Speaks to one API server on the event loop that it was made on."""
+    """Client of one API server, bound to the event loop on which it was made."""
 
     def __init__(
         self,
@@ -47,7 +50,7 @@ class Client:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         observe: Callable[[str, str, float, int, int], object] | None = None,
     ) -> None:
-        """`observe` is told of every request: method, status, seconds, bytes sent, bytes received."""
+        """`observe` is called for every request: method, status, seconds, bytes sent, bytes received."""
         self._observe = observe
         self.connection = connection
         self._limiter = limiter
@@ -58,7 +61,7 @@ class Client:
         if self._session is not None:
             await self._session.close()
             self._session = None
-            await asyncio.sleep(0)  # for sockets to be closed before the loop is
+            await asyncio.sleep(0)  # Sockets close before the loop does.
 
     async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
         return await self.request("GET", path, params=params)
@@ -73,11 +76,12 @@ class Client:
         params: Mapping[str, str] | None = None,
         timeout: float = 60.0,
     ) -> bytes:
-        """The body of the reply. A request that is to come back later does, one refused for its login logs in anew.
+        """The body of the reply. Retries if the server answers with Retry-After, and once with new credentials on 401.
 
-        `timeout` bounds the silence in each try. Raises ApiError, ConnectionFailed and CredentialsError.
+        `timeout` limits the time without a byte in each attempt. Raises ApiError, ConnectionFailedError and
+        CredentialsError.
         """
-        for attempt in range(_RETRIES + 1):
+        for attempt in range(_MAX_RETRIES + 1):
             if self._limiter is not None and (wait := self._limiter.take()) > 0:
                 await self._sleep(wait)
             began = monotonic()
@@ -87,20 +91,20 @@ class Client:
                 self._observe(method, str(reply.status), monotonic() - began, len(body or b""), len(content))
             if reply.status < 300:
                 return content
-            later = _asked_to_wait(reply)
-            if later is None or attempt == _RETRIES:
+            later = _retry_after(reply)
+            if later is None or attempt == _MAX_RETRIES:
                 raise ApiError.from_reply(reply.status, content, reply.headers.get("Retry-After"))
-            await self._sleep(min(later, _LONGEST_WAIT_SECONDS))
+            await self._sleep(min(later, _MAX_RETRY_AFTER_SECONDS))
         raise AssertionError("unreachable")
 
     @asynccontextmanager
     async def open_watch(
         self, path: str, params: Mapping[str, str], silence: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a watch and read it piece by piece, each piece all that has arrived. No rate limit, as in client-go.
+        """Open a watch and yield its bytes as they arrive. Not rate-limited, as in client-go.
 
-        The pieces end when the server ends the watch; ConnectionFailed is raised if it breaks off, or if nothing comes
-        for `silence` seconds.
+        The iterator ends when the server ends the watch. Raises ConnectionFailedError if the connection breaks, or if
+        nothing arrives for `silence` seconds.
         """
         reply = await self._open(_Request("GET", path, params, None, "", silence))
         if reply.status >= 300:
@@ -121,7 +125,7 @@ class Client:
             yield piece
 
     async def _read(self, reply: aiohttp.ClientResponse) -> bytes:
-        """All of a reply. The connection is kept for the next request if nothing went wrong."""
+        """The whole body. After success the connection is reused."""
         try:
             return await reply.read()
         except _LOST as error:
@@ -130,7 +134,7 @@ class Client:
             _drop(reply)
 
     async def _open(self, request: _Request) -> aiohttp.ClientResponse:
-        """Send a request; if the login is refused, once more with a new one."""
+        """Send a request; on 401 once more with new credentials."""
         login = await self.connection.login()
         reply = await self._send(request, login)
         if reply.status == 401 and self.connection.invalidate(login):
@@ -151,7 +155,7 @@ class Client:
                 headers={**login.headers, **content_type},
                 data=request.body,
                 timeout=aiohttp.ClientTimeout(
-                    total=None, connect=min(_CONNECT_SECONDS, request.silence), sock_read=request.silence
+                    total=None, connect=min(_CONNECT_TIMEOUT_SECONDS, request.silence), sock_read=request.silence
                 ),
                 ssl=login.tls if login.tls is not None else True,
                 server_hostname=self.connection.server_name,
@@ -167,11 +171,11 @@ class Client:
             headers={
                 "User-Agent": self.connection.user_agent,
                 "Accept": "application/json",
-                # Compressing costs the server more than the wire does, and kube-scheduler asks for none either.
+                # Compression costs the server more than it saves; kube-scheduler disables it too.
                 "Accept-Encoding": "identity",
             },
             cookie_jar=aiohttp.DummyCookieJar(),
-            read_bufsize=_READ_BUFFER,
+            read_bufsize=_READ_BUFFER_BYTES,
             auto_decompress=False,
         )
 
@@ -182,24 +186,24 @@ class Client:
         if isinstance(error, ssl.SSLCertVerificationError):
             return UntrustedServerError(f"{server}: the server's certificate is not trusted: {error.verify_message}")
         if isinstance(error, TimeoutError):
-            return ConnectionFailedError(f"{server}: no answer in time")
+            return ConnectionFailedError(f"{server}: no reply in time")
         if isinstance(error, aiohttp.ClientConnectorError):
             return ConnectionFailedError(f"{server}: {os_error_text(error.os_error)}")
-        if isinstance(error, aiohttp.ClientHttpProxyError):  # whose own text has the proxy's URL, with the password
+        if isinstance(error, aiohttp.ClientHttpProxyError):  # Its text contains the proxy's URL and password.
             return ConnectionFailedError(f"{server}: the proxy refuses: {error.status} {error.message}")
         return ConnectionFailedError(f"{server}: {' '.join(str(error).split()) or type(error).__name__}")
 
 
 def _drop(reply: aiohttp.ClientResponse) -> None:
-    """Be done with a reply. If it was not read to its end, neither is its connection of use, nor a proper goodbye."""
+    """Release a reply. The connection of an unfinished one is aborted."""
     connection = reply.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
     reply.close()
 
 
-def _asked_to_wait(reply: aiohttp.ClientResponse) -> float | None:
-    """How long the server wants us to wait before the same request may succeed; None if it does not say so."""
+def _retry_after(reply: aiohttp.ClientResponse) -> float | None:
+    """Seconds of Retry-After for a status that permits a retry; None otherwise."""
     if reply.status != 429 and reply.status < 500:
         return None
     return parse_retry_after(reply.headers.get("Retry-After"))

@@ -1,7 +1,9 @@
-"""Where the API server is and how to log in to it.
+"""Address and credentials of an API server.
 
-A `Connection` opens no socket: it is what a client has to know before it does. Credentials age, so what changes with
-them comes as a `LoginMethod`: the headers and the TLS context to use now.
+A `Connection` opens no socket. Credentials expire, so a client obtains the current headers and TLS context as a
+`LoginMethod`.
+
+Upstream: k8s.io/client-go/rest/config.go, k8s.io/client-go/transport
 """
 
 import asyncio
@@ -20,19 +22,19 @@ USER_AGENT = f"stowplan/{__version__} ({platform.system().lower()}/{platform.mac
 
 
 class Identity(NamedTuple):
-    """Who we are to the server, for now."""
+    """Current credentials: headers and a client certificate."""
 
     headers: dict[str, str]
     certificate: Certificate | None = None
     expires: float = float("inf")
-    """When to ask for it again, in seconds since 1970."""
+    """When to obtain them again, in seconds since 1970."""
 
 
 class Credentials(Protocol):
-    """Something that hands out identities. It may block, on files or on a program that runs."""
+    """Source of identities. May block on files or on an exec plugin."""
 
     renewable: bool
-    """Whether asking again may bring another identity."""
+    """Whether obtaining again may return another identity."""
 
     def obtain(self) -> Identity:
         """The identity to use now. Raises CredentialsError."""
@@ -40,20 +42,19 @@ class Credentials(Protocol):
 
 
 class LoginMethod(NamedTuple):
-    """What to open connections and send requests with. Compare by identity: another object is another login.
+    """Headers and TLS context of requests. Compared by identity: another object is another login.
 
-    A connection that was opened with another `tls` than the one here uses an outdated certificate, and is best closed
-    when it falls idle.
+    A connection that was opened with another `tls` uses an outdated certificate and is closed when idle.
     """
 
     headers: dict[str, str]
     tls: ssl.SSLContext | None
-    """None where the server speaks plain HTTP."""
+    """None for plain HTTP."""
     expires: float
 
 
 class Connection:
-    """The way to one API server. Threads may share it."""
+    """Address and credentials of one API server. Thread-safe."""
 
     def __init__(
         self,
@@ -72,14 +73,14 @@ class Connection:
         self.host = parts.hostname or ""
         self.port = parts.port or (443 if self.scheme == "https" else 80)
         self.prefix = parts.path.rstrip("/")
-        """What stands before every API path; empty unless the server lives below a path of its host."""
+        """Prefix of every API path; empty unless the server is below a path of its host."""
         self.trust = trust or Trust()
         self.server_name = server_name
-        """The name that the server's certificate must bear, None for the host's own."""
+        """Name that the server's certificate must have; None for the host's."""
         self.proxy = proxy
-        """The URL of an HTTP proxy to go through, possibly with a password in it."""
+        """URL of an HTTP proxy; may contain a password."""
         self.namespace = namespace
-        """The namespace that the kubeconfig's context names; empty if it names none."""
+        """Namespace of the kubeconfig's context; may be empty."""
         self.user_agent = USER_AGENT
         self._credentials = credentials
         self._clock = clock
@@ -89,26 +90,26 @@ class Connection:
         self._made_of: tuple[bytes, Certificate | None] | None = None
 
     def current(self) -> LoginMethod | None:
-        """The login in use, None if it has to be renewed by `login` first."""
+        """The current login; None if `login` has to renew it first."""
         login = self._login
         return login if login is not None and self._clock() < login.expires else None
 
     async def login(self) -> LoginMethod:
-        """The login to use now; what is outdated is renewed on a thread, as it may take a program's run."""
+        """The current login; an expired one is renewed on a thread, since an exec plugin may run."""
         login = self.current()
         return login if login is not None else await asyncio.to_thread(self.renew)
 
     def renew(self) -> LoginMethod:
-        """The login to use now, for those who may block. Raises CredentialsError."""
+        """The current login; blocks while it is renewed. Raises CredentialsError."""
         with self._lock:
             login = self.current()
             return login if login is not None else self._renew()
 
     def invalidate(self, login: LoginMethod) -> bool:
-        """Take note that the server refused this login; whether trying again can make a difference."""
+        """Record that the server rejected this login. Returns whether a retry may succeed."""
         with self._lock:
             if self._login is not login:
-                return True  # somebody has renewed it in the meantime
+                return True  # Renewed in the meantime.
             if self._credentials.renewable:
                 self._login = None
             return self._credentials.renewable
@@ -123,7 +124,7 @@ class Connection:
         return login
 
     def _tls(self, certificate: Certificate | None) -> ssl.SSLContext:
-        """A context is made anew only if its parts have changed, for connections are tied to their context."""
+        """The context; a new one only if its parts have changed, since connections are tied to their context."""
         parts = self.trust.read(), certificate
         if self._context is None or parts != self._made_of:
             self._context, self._made_of = make_context(self.trust, *parts), parts

@@ -1,4 +1,7 @@
-"""Keys, certificates and tokens: given in place, or in files that are replaced from time to time."""
+"""Keys, certificates and tokens: inline, or in files that are rotated.
+
+Upstream: k8s.io/client-go/transport/token_source.go, k8s.io/client-go/transport/cert_rotation.go
+"""
 
 from pathlib import Path
 
@@ -6,14 +9,14 @@ from stowplan import logs
 from stowplan.cluster.errors import CredentialsError
 
 REREAD_SECONDS = 50.0
-"""How long what came from a file is taken as it was read. Tokens of service accounts live for ten minutes or more, and
-a new one is in place when a fifth of that is left."""
+"""Age after which a file is read again. Service account tokens live at least ten minutes and are replaced when a fifth
+of that is left."""
 
 log = logs.get(__name__)
 
 
 class CredentialSource:
-    """Some bytes to log in with. `where` names the field that gave them; the bytes themselves are never told."""
+    """Bytes of a credential. `where` names their field in the kubeconfig; the bytes are never logged."""
 
     __slots__ = ("_last", "path", "where")
 
@@ -23,10 +26,10 @@ class CredentialSource:
         self._last = data
 
     def __repr__(self) -> str:
-        return f"<Material {self.where}>"
+        return f"<CredentialSource {self.where}>"
 
     def read(self) -> bytes:
-        """The bytes as they are now. A file that was good once may be missing for a while."""
+        """The current bytes. A file that was readable once may be missing for a while."""
         if self.path:
             try:
                 self._last = self._read_file()

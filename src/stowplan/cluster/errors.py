@@ -1,13 +1,15 @@
-"""What goes wrong between here and the API server.
+"""Errors of requests to the API server.
 
     StowplanError
     └── ClusterError
-        ├── ApiError            the server answered, and refused
-        ├── ConnectionFailed    there was no answer, or none that could be read
-        │   └── UntrustedServer     whoever answered does not prove to be the server
-        └── CredentialsError    there is nothing to log in with
+        ├── ApiError                    the server rejected the request
+        ├── ConnectionFailedError       no reply, or an unreadable one
+        │   └── UntrustedServerError    the server's certificate is not trusted
+        └── CredentialsError            the credentials cannot be obtained
 
-A kubeconfig that cannot be used is a `ConfigError`, as any configuration is. No text carries a secret.
+An invalid kubeconfig is a `ConfigError`. No text contains a secret.
+
+Upstream: k8s.io/apimachinery/pkg/api/errors/errors.go
 """
 
 from stowplan.api import codec
@@ -31,24 +33,24 @@ _REASONS = {
     503: "ServiceUnavailable",
     504: "Timeout",
 }
-"""Kubernetes' word for a status code, for replies that bring none, such as those of a proxy on the way."""
+"""Reason by status code, for replies without a Status, such as a proxy's."""
 
-_LONGEST_BODY = 300
+_MAX_BODY_CHARACTERS = 300
 
 _MESSAGE, _REASON, _DETAILS, _CODE = 3, 4, 5, 6
 _RETRY_AFTER = 5
-"""The numbers of a Status' fields in protobuf, and of one in its details."""
+"""Field numbers of Status in protobuf, and of retryAfterSeconds in its details."""
 
 
 class ClusterError(StowplanError):
-    """Any trouble with the cluster's API server."""
+    """Base of all errors here."""
 
 
 class ApiError(ClusterError):
-    """A request that the API server refused.
+    """A request that the API server rejected.
 
-    `status` is the HTTP status code, `reason` Kubernetes' own word (Conflict, NotFound, Expired), `message` what the
-    server says, `retry_after` the seconds that it asks to wait before the next try.
+    `status` is the HTTP status code, `reason` Kubernetes' reason (Conflict, NotFound, Expired), `message` the server's
+    text, `retry_after` the seconds of Retry-After.
     """
 
     def __init__(self, status: int, reason: str = "", message: str = "", retry_after: float | None = None) -> None:
@@ -60,43 +62,43 @@ class ApiError(ClusterError):
 
     @classmethod
     def from_reply(cls, status: int, body: bytes, retry_after: str | None = None) -> "ApiError":
-        """The error that a reply means: its body is a Kubernetes Status, or whatever a proxy has to say."""
+        """The error of a reply, whose body is a Status or a proxy's text."""
         wait = parse_retry_after(retry_after)
         try:
-            told = _read_status(body)
+            found = _read_status(body)
         except (codec.DecodeError, ValueError):
-            text = " ".join(body[:_LONGEST_BODY].decode(errors="replace").split())
+            text = " ".join(body[:_MAX_BODY_CHARACTERS].decode(errors="replace").split())
             return cls(status, "", text, wait)
-        return cls.from_status(told, status, wait)
+        return cls.from_status(found, status, wait)
 
     @classmethod
-    def from_status(cls, told: "ApiStatus", status: int = 0, retry_after: float | None = None) -> "ApiError":
-        """The error that a Kubernetes Status means, as it also comes in a watch, where no HTTP status goes with it."""
-        if retry_after is None and told.details.retry_after_seconds > 0:
-            retry_after = float(told.details.retry_after_seconds)
-        return cls(status or told.code, told.reason, told.message, retry_after)
+    def from_status(cls, found: "ApiStatus", status: int = 0, retry_after: float | None = None) -> "ApiError":
+        """The error of a Status; in a watch it comes without an HTTP status."""
+        if retry_after is None and found.details.retry_after_seconds > 0:
+            retry_after = float(found.details.retry_after_seconds)
+        return cls(status or found.code, found.reason, found.message, retry_after)
 
 
 class ConnectionFailedError(ClusterError):
-    """No answer from the API server: unreachable, cut off, too slow, or not speaking as it should."""
+    """No usable reply from the API server: unreachable, disconnected, too slow, or not HTTP."""
 
 
 class UntrustedServerError(ConnectionFailedError):
-    """A certificate that the trusted authorities did not sign, or that is another's. Waiting does not mend it."""
+    """The server's certificate is not signed by a trusted authority, or has another name. Retrying does not help."""
 
 
 class CredentialsError(ClusterError):
-    """Credentials that cannot be read, or that a plugin does not hand out."""
+    """Credentials cannot be read, or the exec plugin fails."""
 
 
 class StatusDetails(Wire, frozen=True, kw_only=True):
-    """The part of a Status that asks for patience."""
+    """The part of Status with retryAfterSeconds."""
 
     retry_after_seconds: int = 0
 
 
 class ApiStatus(Wire, frozen=True, kw_only=True):
-    """Kubernetes' Status, the body of every refusal."""
+    """metav1.Status, the body of an error reply."""
 
     code: int = 0
     reason: str = ""
@@ -105,14 +107,14 @@ class ApiStatus(Wire, frozen=True, kw_only=True):
 
 
 def _read_status(body: bytes) -> ApiStatus:
-    """A Status as the server writes it: in protobuf where the reply was to be that, else in JSON."""
+    """A Status in protobuf or JSON."""
     if not body.startswith(protobuf.MAGIC):
         return codec.decode(ApiStatus, body)
-    told = dict(protobuf.fields(protobuf.opened(body)))
-    reason, message, details = (_bytes(told.get(number)) for number in (_REASON, _MESSAGE, _DETAILS))
+    found = dict(protobuf.fields(protobuf.opened(body)))
+    reason, message, details = (_bytes(found.get(number)) for number in (_REASON, _MESSAGE, _DETAILS))
     retry_after = dict(protobuf.fields(details)).get(_RETRY_AFTER)
     return ApiStatus(
-        code=_number(told.get(_CODE)),
+        code=_number(found.get(_CODE)),
         reason=reason.decode(),
         message=message.decode(),
         details=StatusDetails(retry_after_seconds=_number(retry_after)),
@@ -128,5 +130,5 @@ def _number(value: int | bytes | None) -> int:
 
 
 def parse_retry_after(text: str | None) -> float | None:
-    """The seconds of a Retry-After header. Kubernetes never sends a date there."""
+    """Seconds of a Retry-After header. Kubernetes never sends a date."""
     return float(text) if text is not None and text.strip().isdecimal() else None

@@ -1,12 +1,15 @@
-"""How fast requests may follow each other: `clientConnection`'s qps and burst."""
+"""Rate limiter of requests: `clientConnection`'s qps and burst.
+
+Upstream: k8s.io/client-go/util/flowcontrol/throttle.go
+"""
 
 from collections.abc import Callable
 
 
 class TokenBucket:
-    """Allows `burst` requests at once and `qps` a second in the long run; a qps of 0 or less sets no limit.
+    """Allows `burst` requests at once and `qps` per second on average; a qps of 0 or less disables it.
 
-    Requests are served in turn: each `take` books the next free slot, also one that lies ahead.
+    Each `take` reserves the next free token, which may be in the future.
     """
 
     def __init__(self, qps: float, burst: int, clock: Callable[[], float]) -> None:
@@ -17,7 +20,7 @@ class TokenBucket:
         self._filled_at = clock()
 
     def take(self) -> float:
-        """Book a request; the seconds to wait before it is sent, 0 for none."""
+        """Reserve a token. Returns the seconds to wait before the request is sent."""
         if self._qps <= 0:
             return 0.0
         now = self._clock()

@@ -1,4 +1,4 @@
-"""What a cluster holds now: all objects of some kinds, listed once. Nothing but GET requests are sent."""
+"""Snapshot of a cluster: all objects of some kinds, listed once. Only GET requests are sent."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable
@@ -15,19 +15,19 @@ from stowplan.cluster.reflector.pager import list_pages
 from stowplan.cluster.reflector.watch_frames import Decoder, MalformedReplyError
 
 Item = tuple[Any, dict[str, Any] | None]
-"""An object as its kind's struct, and all of it where that is wanted."""
+"""An object as its kind's struct, and as plain data if requested."""
 
 _SELECTORS = {"Pod": UNFINISHED_PODS}
 
 
 class Snapshot(NamedTuple):
-    """The objects, and the kinds that there is nothing of."""
+    """The objects, and the kinds that cannot be read."""
 
     items: list[Item]
     missing: list[Kind]
-    """Kinds that the server does not have."""
+    """Kinds that the server does not serve."""
     forbidden: list[Kind]
-    """Kinds that we may not read."""
+    """Kinds that the user may not read."""
 
 
 def take_snapshot(
@@ -38,10 +38,9 @@ def take_snapshot(
     keep_objects: bool = False,
     on_progress: Callable[[int], None] = lambda count: None,
 ) -> Snapshot:
-    """List these kinds, of pods only those that have not finished; `on_progress` is told how many objects there are.
+    """List these kinds; of pods only unfinished ones. `on_progress` is called with the number of objects so far.
 
-    Kinds that cannot be had are left out, unless their name is among those required. A ClusterError tells in one line
-    what keeps us from reading.
+    Kinds that cannot be read are left out, unless they are `required`. Raises ClusterError with one line.
     """
     return asyncio.run(_take(connection, kinds, required, keep_objects, on_progress))
 
@@ -74,7 +73,7 @@ async def _take(
 async def _list(
     client: Client, kind: Kind, keep_objects: bool, found: list[Item], on_progress: Callable[[int], None]
 ) -> None:
-    """Add all objects of a kind to what was found of others."""
+    """Append all objects of a kind to `found`."""
     before = len(found)
     pages = list_pages(
         client, kind, Decoder(kind, keep_objects=keep_objects), field_selector=_SELECTORS.get(kind.name, "")
@@ -88,8 +87,8 @@ async def _list(
 
 
 def _problem(connection: Connection, kind: Kind, error: ApiError, required: bool) -> ClusterError:
-    told = " ".join(str(error).split())
+    text = " ".join(str(error).split())
     if error.status == 401:
-        return ClusterError(f"{connection.url}: the server refuses the credentials: {told}")
-    vital = ", and without them nothing can be told" if required and error.status in (403, 404) else ""
-    return ClusterError(f"{connection.url}: {kind.resource} cannot be read{vital}: {told}")
+        return ClusterError(f"{connection.url}: the server refuses the credentials: {text}")
+    vital = ", and they are required" if required and error.status in (403, 404) else ""
+    return ClusterError(f"{connection.url}: {kind.resource} cannot be read{vital}: {text}")

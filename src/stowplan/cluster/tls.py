@@ -1,4 +1,7 @@
-"""TLS contexts as Kubernetes' clients set them up."""
+"""TLS contexts of clients, with Go's rules of verification.
+
+Upstream: k8s.io/client-go/transport/transport.go (TLSConfigFor)
+"""
 
 import ssl
 import tempfile
@@ -10,7 +13,7 @@ from stowplan.cluster.errors import CredentialsError
 
 
 class Certificate(NamedTuple):
-    """A client certificate with its key, both PEM, and the field that gave them, for messages."""
+    """A client certificate and its key in PEM, and their field in the kubeconfig."""
 
     chain: bytes
     key: bytes
@@ -21,7 +24,7 @@ class Certificate(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """Whom to believe that it is the API server: these authorities, the system's if there are none, or anybody."""
+    """Trusted authorities of the server: these, by default the system's; `insecure` skips verification."""
 
     authorities: CredentialSource | None = None
     insecure: bool = False
@@ -34,8 +37,8 @@ class Trust(NamedTuple):
 
 
 def make_context(trust: Trust, authorities: bytes, certificate: Certificate | None) -> ssl.SSLContext:
-    """A context that trusts these authorities and shows this certificate. Raises CredentialsError."""
-    # Not create_default_context: what it demands beyond Go's verification many a cluster's own authority fails.
+    """A context with these authorities and this client certificate. Raises CredentialsError."""
+    # Not create_default_context: its strict checks, which Go does not have, reject many clusters' authorities.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.hostname_checks_common_name = False
@@ -52,7 +55,7 @@ def make_context(trust: Trust, authorities: bytes, certificate: Certificate | No
 
 
 def _load_authorities(context: ssl.SSLContext, pem: bytes, where: str) -> None:
-    text = pem.decode("ascii", errors="replace").replace("\ufffd", "?")  # comments may be in any language
+    text = pem.decode("ascii", errors="replace").replace("\ufffd", "?")  # Comments may be in any encoding.
     try:
         context.load_verify_locations(cadata=text)
     except (ssl.SSLError, ValueError) as error:
@@ -60,7 +63,7 @@ def _load_authorities(context: ssl.SSLContext, pem: bytes, where: str) -> None:
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: Certificate) -> None:
-    # The ssl module takes files only. The folder is readable by us alone and gone at once.
+    # The ssl module takes files only. The folder has mode 0700 and is removed at once.
     with tempfile.TemporaryDirectory(prefix="stowplan-") as folder:
         chain, key = Path(folder, "tls.crt"), Path(folder, "tls.key")
         chain.write_bytes(certificate.chain)
@@ -74,12 +77,12 @@ def _load_certificate(context: ssl.SSLContext, certificate: Certificate) -> None
 
 
 def _no_password() -> str:
-    """Without this, OpenSSL would ask for the password of an encrypted key on the terminal."""
+    """Keeps OpenSSL from prompting for the password of an encrypted key."""
     raise ValueError("the key is encrypted")
 
 
 def pem_error_text(error: Exception) -> str:
-    """OpenSSL's reason to refuse a certificate or a key."""
+    """OpenSSL's reason for rejecting a certificate or key."""
     if isinstance(error, ssl.SSLError):
         return (error.reason or "not in PEM format").replace("_", " ").lower()
     return str(error)

@@ -218,7 +218,7 @@ def test_no_answer_in_time() -> None:
         async with serving(handle) as client:
             await client.request("GET", "/x", timeout=0.05)
 
-    with pytest.raises(ConnectionFailedError, match="no answer in time"):
+    with pytest.raises(ConnectionFailedError, match="no reply in time"):
         asyncio.run(main())
 
 
@@ -285,7 +285,7 @@ def test_a_watch_that_falls_silent() -> None:
         async with serving(handle) as client, client.open_watch("/x", {}, 0.05) as pieces:
             await anext(pieces)
 
-    with pytest.raises(ConnectionFailedError, match="no answer in time"):
+    with pytest.raises(ConnectionFailedError, match="no reply in time"):
         asyncio.run(main())
 
 

@@ -39,7 +39,7 @@ async def recording(
 ) -> AsyncIterator[tuple[EventRecorder, LeanServer]]:
     async with serving(answer) as server:
         recorder = EventRecorder(
-            Writer(server.connection()), **{"hostname": "h1", "clock": lambda: NOW, "try_again_after": 0.01, **more}
+            Writer(server.connection()), **{"hostname": "h1", "clock": lambda: NOW, "retry_seconds": 0.01, **more}
         )
         yield recorder, server
         await recorder.drain(1)
@@ -188,7 +188,7 @@ def test_what_is_lost_is_sent_again_and_may_have_arrived() -> None:
 def test_the_server_is_not_tried_for_ever(caplog: pytest.LogCaptureFixture) -> None:
     async def scene() -> None:
         hang_up = lambda received: received.peer.transport.close()  # noqa: E731
-        async with recording(hang_up, try_again_after=0.001) as (recorder, server):
+        async with recording(hang_up, retry_seconds=0.001) as (recorder, server):
             recorder.emit(bound(make_pod("web")))
             while len(server.received) < 12:
                 await asyncio.sleep(0.001)
@@ -204,7 +204,7 @@ def test_the_oldest_make_room(caplog: pytest.LogCaptureFixture) -> None:
     pods = [make_pod(f"web-{number}") for number in range(10)]
 
     async def scene() -> None:
-        async with recording(held.append, at_once=2, most_waiting=3) as (recorder, server):
+        async with recording(held.append, max_in_flight=2, max_queued=3) as (recorder, server):
             for each in pods:
                 recorder.emit(failed(each))
             assert recorder.dropped == 5
@@ -225,7 +225,7 @@ def test_events_that_wait_for_a_server_that_is_gone_are_bounded_too() -> None:
     pods = [make_pod(f"web-{number}") for number in range(6)]
 
     async def scene() -> None:
-        async with recording(most_waiting=3, try_again_after=30.0) as (recorder, server):
+        async with recording(max_queued=3, retry_seconds=30.0) as (recorder, server):
             await server.stop()
             for each in pods[:3]:
                 recorder.emit(bound(each))

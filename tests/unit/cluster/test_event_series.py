@@ -5,7 +5,7 @@ import json
 from tests.unit.cluster.proto_json import to_json
 
 from stowplan.cluster import wire
-from stowplan.cluster.event_series import FINISH_AFTER, REFRESH_EVERY, Series, SeriesBook
+from stowplan.cluster.event_series import FINISH_AFTER_SECONDS, REFRESH_SECONDS, Series, SeriesBook
 from stowplan.cluster.wire import MicroTime
 
 
@@ -28,20 +28,20 @@ def test_the_second_time_is_told_and_further_ones_are_counted() -> None:
     book = Book()
     series = book.see("a", 0.0)
     assert book.told == []
-    assert [book.book.saw_again("a", float(now)) for now in range(1, 5)] == [True] * 4
+    assert [book.book.count_again("a", float(now)) for now in range(1, 5)] == [True] * 4
     assert book.told == [("a", 2)]
     assert json.loads(series.patch(MicroTime())) == {
         "series": {"count": 5, "lastObservedTime": "1970-01-01T00:00:04.000000Z"}
     }
     assert to_json(wire.event_body(series.fields()))["series"] == json.loads(series.patch(MicroTime()))["series"]
-    assert not book.book.saw_again("b", 0.0)
+    assert not book.book.count_again("b", 0.0)
 
 
 def test_what_is_seen_again_before_the_server_has_it_is_told_then() -> None:
     book = Book()
     series = book.see("a", 0.0, created=False)
-    book.book.saw_again("a", 1.0)
-    book.book.saw_again("a", 2.0)
+    book.book.count_again("a", 1.0)
+    book.book.count_again("a", 2.0)
     assert book.told == []
     book.book.created(series, 3.0)
     assert book.told == [("a", 3)]
@@ -51,17 +51,17 @@ def test_what_comes_to_an_end_is_told_a_last_time() -> None:
     book = Book()
     book.see("single", 0.0)
     for _ in range(3):
-        if not book.book.saw_again("series", 1.0):
+        if not book.book.count_again("series", 1.0):
             book.see("series", 0.0)
     book.told.clear()
-    book.book.look_over(FINISH_AFTER + 0.5)
+    book.book.flush(FINISH_AFTER_SECONDS + 0.5)
     assert (book.told, len(book.book)) == ([], 1)
-    book.book.look_over(FINISH_AFTER + 1.5)
+    book.book.flush(FINISH_AFTER_SECONDS + 1.5)
     assert (book.told, len(book.book)) == ([("series", 3)], 0)
     book.see("series", 400.0)
-    book.book.saw_again("series", 401.0)
+    book.book.count_again("series", 401.0)
     book.told.clear()
-    book.book.look_over(401.0 + FINISH_AFTER + 1)
+    book.book.flush(401.0 + FINISH_AFTER_SECONDS + 1)
     assert (book.told, len(book.book)) == ([], 0), "the count was told already"
 
 
@@ -69,10 +69,10 @@ def test_what_goes_on_is_refreshed() -> None:
     book = Book()
     book.see("a", 0.0)
     now = 0.0
-    while now < 2 * REFRESH_EVERY + 2:
-        now += FINISH_AFTER / 2
-        book.book.saw_again("a", now)
-        book.book.look_over(now)
+    while now < 2 * REFRESH_SECONDS + 2:
+        now += FINISH_AFTER_SECONDS / 2
+        book.book.count_again("a", now)
+        book.book.flush(now)
     counts = [count for _, count in book.told]
     assert counts == [2, 12, 22]
 
@@ -81,14 +81,14 @@ def test_a_forgotten_series_begins_anew() -> None:
     book = Book()
     first = book.see("a", 0.0)
     book.book.forget(first)
-    assert not book.book.saw_again("a", 1.0)
+    assert not book.book.count_again("a", 1.0)
     book.see("a", 1.0)
     book.book.forget(first)
-    assert book.book.saw_again("a", 2.0)
+    assert book.book.count_again("a", 2.0)
 
 
 def test_the_book_is_bounded() -> None:
     book = Book(most=2)
     for key in "abc":
         book.see(key, 0.0)
-    assert [book.book.saw_again(key, 1.0) for key in "abc"] == [False, True, True]
+    assert [book.book.count_again(key, 1.0) for key in "abc"] == [False, True, True]

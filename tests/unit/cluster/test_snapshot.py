@@ -95,11 +95,11 @@ def test_kinds_that_cannot_be_had_are_left_out(status: int, field: str) -> None:
     [
         (
             refusal(403, "Forbidden"),
-            "nodes cannot be read, and without them nothing can be told: Forbidden (403): made up",
+            "nodes cannot be read, and they are required: Forbidden (403): made up",
         ),
         (
             refusal(404, "NotFound"),
-            "nodes cannot be read, and without them nothing can be told: NotFound (404): made up",
+            "nodes cannot be read, and they are required: NotFound (404): made up",
         ),
         (refusal(500, "InternalError"), "nodes cannot be read: InternalError (500): made up"),
         (refusal(401, "Unauthorized"), "the server refuses the credentials: Unauthorized (401): made up"),

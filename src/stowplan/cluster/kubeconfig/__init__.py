@@ -1,8 +1,10 @@
-"""Which cluster, and who we are to it: kubeconfig files, and what a pod is given instead of them.
+"""Kubeconfig files and in-cluster configuration.
 
-Belongs here: finding, reading and merging the files, and the ways to log in that they name.
-Does not belong here: the network. What comes out is a `Connection`.
-May import: `connection`, `tls`, `material`, `errors` of `cluster`; `config`, `api`, `errors`.
+Belongs here: finding, reading and merging files, and the credentials that they describe.
+Does not belong here: network access. The result is a `Connection`.
+May import: `connection`, `tls`, `credential_source`, `errors` of `cluster`; `config`, `api`, `errors`.
+
+Upstream: k8s.io/client-go/tools/clientcmd
 """
 
 from stowplan.cluster.kubeconfig.in_cluster import in_cluster

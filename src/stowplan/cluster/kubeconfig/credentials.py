@@ -1,4 +1,4 @@
-"""Credentials that a kubeconfig or a service account's volume hold themselves."""
+"""Static credentials of a kubeconfig or a service account volume: token, basic auth, client certificate."""
 
 import base64
 import time
@@ -12,7 +12,7 @@ from stowplan.cluster.tls import Certificate
 
 
 class KeyPair(NamedTuple):
-    """Where a client certificate and its key are."""
+    """Sources of a client certificate and its key."""
 
     chain: CredentialSource
     key: CredentialSource
@@ -22,7 +22,7 @@ class KeyPair(NamedTuple):
 
 
 class StoredCredentials:
-    """A bearer token, a user name with password, a client certificate, any of them or none. Files are read again."""
+    """Any of a bearer token, a user name with password, and a client certificate. Files are read again."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class StoredCredentials:
 
 
 def bearer(token: bytes, where: str) -> dict[str, str]:
-    """The header that carries a token. One that is no text would break the request apart."""
+    """The header with a token. Raises CredentialsError for a token that would break the request."""
     text = token.strip()
     if not text.isascii() or any(byte < 0x21 or byte == 0x7F for byte in text):
         raise CredentialsError(f"{where}: not a token: it has characters that none may have")

@@ -1,4 +1,7 @@
-"""Credentials from a program: the group client.authentication.k8s.io, v1 and v1beta1."""
+"""Credentials of an exec plugin: client.authentication.k8s.io, v1 and v1beta1.
+
+Upstream: k8s.io/client-go/plugin/pkg/client/auth/exec/exec.go
+"""
 
 import os
 import subprocess
@@ -22,11 +25,11 @@ API_VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
 INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
 
 _TIMEOUT_SECONDS = 60.0
-"""For a program that talks to nobody at a terminal: one that hangs must not stop the scheduler unnoticed."""
+"""Limit for a non-interactive plugin: one that hangs must not stop the scheduler."""
 
 
 class ExecStatus(Wire, frozen=True, kw_only=True):
-    """What a plugin hands out."""
+    """Status of an ExecCredential."""
 
     token: str = ""
     client_certificate_data: str = ""
@@ -35,7 +38,7 @@ class ExecStatus(Wire, frozen=True, kw_only=True):
 
 
 class ExecCredential(Wire, frozen=True, kw_only=True):
-    """The object on a plugin's standard output."""
+    """The object that a plugin prints."""
 
     api_version: str = ""
     kind: str = ""
@@ -43,10 +46,10 @@ class ExecCredential(Wire, frozen=True, kw_only=True):
 
 
 class ExecCommand(NamedTuple):
-    """How to call a plugin, as a kubeconfig tells it."""
+    """Command of a plugin, from the kubeconfig."""
 
     where: str
-    """The field of the kubeconfig, for messages."""
+    """The kubeconfig's field, for error messages."""
     command: str
     args: tuple[str, ...]
     env: Mapping[str, str]
@@ -54,14 +57,14 @@ class ExecCommand(NamedTuple):
     interactive_mode: str = "Never"
     install_hint: str = ""
     cluster: Mapping[str, Any] | None = None
-    """What to tell it about the cluster, where it asks for that."""
+    """Cluster info for `provideClusterInfo`."""
 
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 
 class ExecCredentials:
-    """Runs a plugin whenever what it handed out last has expired, or was refused."""
+    """Runs the plugin when its last credentials have expired or were rejected."""
 
     renewable = True
 
@@ -111,7 +114,7 @@ class ExecCredentials:
         except OSError as error:
             raise self._failed(f"executable {call.command} cannot be run: {error.strerror}") from error
         except subprocess.TimeoutExpired:
-            # Not "from" it: the exception holds what the program has said so far.
+            # Not chained: the exception contains the plugin's output.
             raise self._failed(f"executable {call.command} did not end in {_TIMEOUT_SECONDS:.0f} s") from None
         if done.returncode != 0:
             raise self._failed(f"executable {call.command} failed with exit code {done.returncode}")

@@ -1,4 +1,7 @@
-"""Reading kubeconfig files, and making one of several: where two have an entry of the same name, the first wins."""
+"""Reads and merges kubeconfig files: of entries with the same name the first wins.
+
+Upstream: k8s.io/client-go/tools/clientcmd/loader.go
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,15 +16,15 @@ E = TypeVar("E")
 
 
 class NamedEntry(NamedTuple, Generic[E]):
-    """An entry and where it stands: paths in it are relative to its file."""
+    """An entry and its file, to which its paths are relative."""
 
     value: E
     file: Path
     path: str
-    """Its place in the file, as in `$.users[0].user`."""
+    """Path in the file, such as `$.users[0].user`."""
 
     def where(self, field: str) -> str:
-        """A field of the entry, to open a message with."""
+        """A field of the entry, as the prefix of a message."""
         return f"kubeconfig {self.file}: {self.path}.{field}"
 
     def problem(self, field: str, text: str) -> ConfigError:
@@ -32,7 +35,7 @@ class NamedEntry(NamedTuple, Generic[E]):
 
 
 class Kubeconfig(NamedTuple):
-    """What all files together say."""
+    """The merged files."""
 
     files: tuple[Path, ...]
     current_context: str
@@ -42,7 +45,7 @@ class Kubeconfig(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The files, to open a message with."""
+        """The files, as the prefix of a message."""
         return f"kubeconfig {':'.join(map(str, self.files))}"
 
 

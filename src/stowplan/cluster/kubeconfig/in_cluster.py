@@ -1,4 +1,7 @@
-"""The connection of a pod: the service account that its volume holds."""
+"""In-cluster configuration: the service account volume of a pod.
+
+Upstream: k8s.io/client-go/rest/config.go (InClusterConfig)
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +22,7 @@ def is_in_cluster(env: Mapping[str, str]) -> bool:
 
 
 def in_cluster(env: Mapping[str, str], root: str = SERVICE_ACCOUNT) -> Connection:
-    """The connection to the cluster that we run in. Raises ConfigError."""
+    """The connection of the pod that runs this process. Raises ConfigError."""
     host, port = env["KUBERNETES_SERVICE_HOST"], env["KUBERNETES_SERVICE_PORT"]
     folder, where = Path(root), "in-cluster service account"
     namespace = folder / "namespace"

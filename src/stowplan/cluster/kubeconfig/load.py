@@ -1,4 +1,7 @@
-"""From a kubeconfig to a connection: kubectl's rules for which file, which context, and what it means."""
+"""A connection from a kubeconfig, by kubectl's rules for files and contexts.
+
+Upstream: k8s.io/client-go/tools/clientcmd/client_config.go
+"""
 
 import base64
 import os
@@ -23,11 +26,10 @@ from stowplan.errors import ConfigError
 def load_connection(
     kubeconfig: str = "", master: str = "", context: str = "", env: Mapping[str, str] = os.environ
 ) -> Connection:
-    """The connection that a file, the environment or the pod that we run in describe. Raises ConfigError.
+    """The connection of a file, of the environment or of the pod. Raises ConfigError.
 
-    The first of these that there is: the file given, the files in $KUBECONFIG, a service account's volume,
-    ~/.kube/config. `master` is the server's URL in place of the one found, `context` the context in place of the
-    current one.
+    The first that exists is used: the given file, the files in $KUBECONFIG, the service account volume, ~/.kube/config.
+    `master` overrides the server's URL, `context` the current context.
     """
     files = _files(kubeconfig, env)
     if not files and is_in_cluster(env) and not master:
@@ -41,7 +43,7 @@ def load_connection(
 
 
 def context_names(kubeconfig: str = "", env: Mapping[str, str] = os.environ) -> list[str]:
-    """The contexts to choose from in the files that would be read. Raises ConfigError."""
+    """The contexts in the files that would be read. Raises ConfigError."""
     return list(read_files(_files(kubeconfig, env) or _usual_file(env)).contexts)
 
 
@@ -50,7 +52,7 @@ def _usual_file(env: Mapping[str, str]) -> list[Path]:
 
 
 def _files(kubeconfig: str, env: Mapping[str, str]) -> list[Path]:
-    """The file given, which must exist, or those of the environment that do."""
+    """The given file, which must exist, or the existing files of the environment."""
     if kubeconfig:
         return [Path(kubeconfig)]
     return _existing([Path(name) for name in env.get("KUBECONFIG", "").split(os.pathsep) if name])
@@ -65,7 +67,7 @@ def _connect(config: Kubeconfig, master: str, context: str, env: Mapping[str, st
     cluster = config.clusters.get(chosen.value.cluster)
     if cluster is None:
         raise chosen.problem("cluster", f'there is no cluster "{chosen.value.cluster}"')
-    # A context may do without a user; one that it names must be there.
+    # A context may have no user; a named one must exist.
     user = (
         config.users.get(chosen.value.user) if chosen.value.user else NamedEntry(UserEntry(), chosen.file, chosen.path)
     )
@@ -86,7 +88,7 @@ def _connect(config: Kubeconfig, master: str, context: str, env: Mapping[str, st
 
 
 def _checked(connection: Connection) -> Connection:
-    """Log in once, so that an unusable certificate is found before anything starts."""
+    """Obtain the credentials once, to find an unusable certificate at the start."""
     try:
         connection.renew()
     except CredentialsError as error:
@@ -118,7 +120,7 @@ def _server(server: str, where: str) -> str:
 
 
 def _proxy(cluster: NamedEntry[ClusterEntry]) -> str | None:
-    """The URL itself is not told: it may hold a password."""
+    """Error messages leave the URL out: it may contain a password."""
     url = cluster.value.proxy_url
     if not url:
         return None
@@ -154,7 +156,7 @@ def _credentials(
 
 
 def _refuse_unsupported(user: NamedEntry[UserEntry]) -> None:
-    # Passing over these would log in as somebody else than the file says.
+    # Ignoring these would authenticate as another user.
     if user.value.impersonate:
         raise user.problem("as", "impersonation is not supported")
     if user.value.auth_provider is not None:
@@ -162,7 +164,7 @@ def _refuse_unsupported(user: NamedEntry[UserEntry]) -> None:
 
 
 def _token(user: NamedEntry[UserEntry]) -> CredentialSource | None:
-    """The file wins while it can be read, as long as there is one."""
+    """The token file wins over the inline token while it can be read."""
     token, file = user.value.token, user.value.token_file
     if not token and not file:
         return None
@@ -182,7 +184,7 @@ def _key_pair(user: NamedEntry[UserEntry]) -> KeyPair | None:
 
 
 def _material(entry: NamedEntry[Any], field: str, data: str, path: str) -> CredentialSource | None:
-    """Data wins over the file of the same name."""
+    """Inline data wins over the file."""
     if data:
         where = entry.where(f"{field}-data")
         try:

@@ -1,11 +1,14 @@
-"""Which proxy to go through to the API server, as Go's HTTP client reads the environment."""
+"""Proxy of the API server from the environment, by the rules of Go's HTTP client.
+
+Upstream: golang.org/x/net/http/httpproxy
+"""
 
 from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
 
 
 def proxy_for(scheme: str, host: str, port: int, env: Mapping[str, str]) -> str | None:
-    """The proxy that the environment names for a server, None for a direct way."""
+    """The proxy for a server; None for a direct connection."""
     proxy = _setting(env, f"{scheme}_proxy")
     if not proxy or _is_local(host) or _is_exempt(host, port, _setting(env, "no_proxy")):
         return None
@@ -39,7 +42,7 @@ def _matches(entry: str, host: str, port: int) -> bool:
 
 
 def _in_domain(host: str, name: str) -> bool:
-    """A name means itself and all below it, one with a dot in front only those below it."""
+    """A name matches itself and its subdomains; with a leading dot only the subdomains."""
     return host.endswith(name) if name.startswith(".") else host == name or host.endswith(f".{name}")
 
 

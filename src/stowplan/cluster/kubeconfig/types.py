@@ -1,4 +1,7 @@
-"""A kubeconfig file as it is written: apiVersion v1, kind Config. Fields that play no part here are skipped."""
+"""Structs of a kubeconfig file: apiVersion v1, kind Config. Unused fields are left out.
+
+Upstream: k8s.io/client-go/tools/clientcmd/api/v1/types.go
+"""
 
 from typing import Any
 
@@ -10,7 +13,7 @@ class Written(Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class ClusterEntry(Written, frozen=True, kw_only=True):
-    """How to reach a cluster."""
+    """Address and authorities of a cluster."""
 
     server: str = ""
     tls_server_name: str = ""
@@ -23,21 +26,21 @@ class ClusterEntry(Written, frozen=True, kw_only=True):
 
 
 class NamedExtension(Written, frozen=True, kw_only=True):
-    """Something that another program keeps in the file."""
+    """Extension data of another program."""
 
     name: str = ""
     extension: Any = None
 
 
 class ExecEnvVar(Written, frozen=True, kw_only=True):
-    """A variable for a credentials plugin."""
+    """An environment variable of an exec plugin."""
 
     name: str = ""
     value: str = ""
 
 
 class ExecConfig(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A program that hands out credentials."""
+    """An exec plugin."""
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -49,7 +52,7 @@ class ExecConfig(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class UserEntry(Written, frozen=True, kw_only=True):
-    """Whom to log in as."""
+    """Credentials of a user."""
 
     client_certificate: str = ""
     client_certificate_data: str = ""

@@ -1,8 +1,10 @@
-"""Which one of several schedulers is active: leader election by a Lease, as client-go's.
+"""Leader election with a Lease.
 
-Belongs here: the rules, their course over time, the lease at the API server, the thread on which all this happens.
-Does not belong here: what a leader does, and what becomes of one that is no longer.
-May import: `client`, `connection`, `paths`, `errors` of `cluster`; `config`, `api`, `errors`.
+Belongs here: the rules, the elector that acquires and renews, the Lease at the API server, and the elector's thread.
+Does not belong here: the actions of a leader, and of a process that lost the lease.
+May import: `client`, `connection`, `wire`, `retry`, `errors` of `cluster`; `config`, `api`, `logs`, `errors`.
+
+Upstream: k8s.io/client-go/tools/leaderelection
 """
 
 from stowplan.cluster.leader_election.elector_thread import ElectorThread, make_identity

@@ -1,9 +1,10 @@
-"""Who leads: the rules of client-go's leader election, without a network.
+"""Rules of leader election, without a network.
 
-Candidates share a Lease. Whoever holds it writes to it again and again; the others observe, each on its own clock, how
-long it has not changed, and take it over once that is longer than the lease says it lasts. So clocks may differ by any
-amount, if only they run at much the same speed. The holder itself stops well before: to it, the lease is good for
-`renewDeadline` from when the last renewal was sent, which is shorter.
+Candidates share a Lease. The holder renews it; the others measure, each on its own clock, how long it has not changed,
+and take it over after `leaseDuration`. So clocks may differ by any amount if they run at about the same speed. The
+holder stops earlier: for it, the lease is valid for `renewDeadline` from sending the last renewal.
+
+Upstream: k8s.io/client-go/tools/leaderelection/leaderelection.go
 """
 
 from collections.abc import Callable
@@ -12,12 +13,12 @@ from datetime import UTC, datetime
 from stowplan.api import LeaseSpec
 from stowplan.config.types import LeaderElection
 
-_NOBODY = LeaseSpec()
+_NO_HOLDER = LeaseSpec()
 _NEVER = float("-inf")
 
 
 class ElectionRules:
-    """One candidate and what it knows of the lease. Any thread may ask it whether it leads."""
+    """One candidate and the lease as it last observed it. `is_leader` may be called from any thread."""
 
     def __init__(
         self,
@@ -27,45 +28,45 @@ class ElectionRules:
         clock: Callable[[], float],
         wall: Callable[[], float],
     ) -> None:
-        """`clock` is one that nobody sets; `wall` tells the time to write down for people to read."""
+        """`clock` is monotonic; `wall` gives the timestamps in the Lease."""
         self.identity = identity
         self._settings = settings
         self._clock = clock
         self._wall = wall
-        self._observed = _NOBODY
+        self._observed = _NO_HOLDER
         self._observed_at = clock()
         self._leads_until = _NEVER
         self._has_resigned = False
 
     @property
     def leader(self) -> str:
-        """The holder as last seen, empty if there is none."""
+        """The observed holder; empty if there is none."""
         return self._observed.holder_identity or ""
 
     def is_leader(self) -> bool:
-        """Whether the lease is ours and safe to act on at this moment."""
+        """Whether this candidate holds the lease and may act now."""
         return self._clock() < self._leads_until and not self._has_resigned
 
     def is_holder(self) -> bool:
-        """Whether the lease was ours when last seen, be it expired by now."""
+        """Whether this candidate is the observed holder, even if the lease has expired."""
         return self.leader == self.identity
 
     def expires_in(self) -> float:
-        """The seconds until the lease as last seen ends, if nobody renews it; not above 0 if it has, or is nobody's."""
+        """Seconds until the observed lease expires without renewal; 0 or less if it has, or has no holder."""
         return self._observed_at + (self._observed.lease_duration_seconds or 0) - self._clock() if self.leader else 0.0
 
     def overdue(self) -> float:
-        """The seconds for which a lease that was ours when last seen has been expired; 0 if it was not, or is not."""
+        """Seconds since a lease of this candidate expired; 0 otherwise."""
         return max(-self.expires_in(), 0.0) if self.is_holder() else 0.0
 
     def renewal(self) -> LeaseSpec | None:
-        """What the holder writes without looking first; None if it has to look."""
+        """The spec of an optimistic renewal, without reading the Lease; None if it must be read."""
         if not self.is_holder() or self._has_expired():
             return None
         return self._renewed(self._observed)
 
     def claim(self, found: LeaseSpec | None) -> LeaseSpec | None:
-        """What to write into a lease that was read, None standing for no lease; None if another holds it."""
+        """The spec that claims the Lease as read (None: it does not exist); None if another candidate holds it."""
         if found is None:
             return self._claim(0)
         if found != self._observed:
@@ -77,18 +78,18 @@ class ElectionRules:
         return self._claim((found.lease_transitions or 0) + 1)
 
     def wrote(self, spec: LeaseSpec, sent_at: float) -> None:
-        """The lease is ours, by a request that was sent at this time."""
+        """This candidate wrote the lease, with a request sent at this time."""
         self._observe(spec)
-        # Fractions of a second do not fit into a lease, so a very short one may end before the deadline.
+        # A Lease has whole seconds, so a very short one may end before the deadline.
         lasts = float(spec.lease_duration_seconds or 0)
         self._leads_until = sent_at + min(self._settings.renew_deadline.seconds, lasts)
 
     def resign(self) -> None:
-        """Act on the lease no more, whatever still comes of requests under way."""
+        """Stop leading, whatever requests under way return."""
         self._has_resigned = True
 
     def release(self, found: LeaseSpec) -> LeaseSpec | None:
-        """What the holder writes to hand the lease on at once; None if it is not ours to hand on."""
+        """The spec that releases the Lease; None if this candidate does not hold it."""
         if found != self._observed:
             self._observe(found)
         if not self.is_holder():

@@ -1,4 +1,7 @@
-"""Leader election on a thread of its own, so that nothing that keeps the scheduler busy costs it the lease."""
+"""Leader election on a thread of its own, so that a busy scheduler does not lose the lease.
+
+Upstream: k8s.io/client-go/tools/leaderelection/healthzadaptor.go (health check)
+"""
 
 import asyncio
 import random
@@ -19,20 +22,20 @@ from stowplan.errors import ConfigError
 
 log = logs.get(__name__)
 
-TOLERATED_SECONDS = 20.0
-"""For how long a lease that we hold may be expired before we are told to be unhealthy, as in kube-scheduler."""
+EXPIRED_TOLERANCE_SECONDS = 20.0
+"""Time that a held lease may be expired before the health check fails, as in kube-scheduler."""
 
 
 def make_identity() -> str:
-    """A name for this process that no other has."""
+    """A unique identity of this process."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 class ElectorThread:
-    """Stands for election from `start` to `stop`. The callbacks are called on the elector's own thread.
+    """Runs an elector from `start` to `stop`. Callbacks are called on the elector's thread.
 
-    `on_started` is called once we lead. `on_stopped` is called when that, or the try, is over, for whatever reason: we
-    do not stand again, as a scheduler that lost its lease had better start from scratch.
+    `on_started` is called when this process leads. `on_stopped` is called when leading or trying ends, for any reason:
+    the elector does not run again, since a scheduler that lost its lease must restart.
     """
 
     def __init__(
@@ -66,12 +69,12 @@ class ElectorThread:
         self._thread = threading.Thread(target=self._work, name="leader-election", daemon=True)
 
     def is_leader(self) -> bool:
-        """Whether a write is safe now. Cheap, from any thread, and right even if the elector's thread hangs."""
+        """Whether a write is safe now. Cheap, thread-safe, and correct even if the elector's thread hangs."""
         return self._candidate.is_leader()
 
     def problem(self) -> str | None:
-        """What is wrong with a leader that neither renews its lease nor ends."""
-        if self._candidate.overdue() <= TOLERATED_SECONDS:
+        """The failure of a leader that neither renews its lease nor stops; None if healthy."""
+        if self._candidate.overdue() <= EXPIRED_TOLERANCE_SECONDS:
             return None
         return f"failed election to renew leadership on lease {self._settings.resource_name}"
 
@@ -80,7 +83,7 @@ class ElectorThread:
         self._running.wait()
 
     def stop(self, timeout: float = 5.0) -> None:
-        """Lead no more, hand the lease on and end the thread, within the timeout if the API server allows."""
+        """Stop leading, release the lease and end the thread, within the timeout if the API server replies."""
         self._candidate.resign()
         if self._thread.is_alive() and self._loop is not None and self._task is not None:
             self._loop.call_soon_threadsafe(self._task.cancel)

@@ -1,4 +1,7 @@
-"""The course of an election for one candidate: acquire the lease, hold it, hand it on."""
+"""Leader elector: acquires the lease, renews it, releases it.
+
+Upstream: k8s.io/client-go/tools/leaderelection/leaderelection.go
+"""
 
 import asyncio
 import random
@@ -12,18 +15,18 @@ from stowplan.cluster.retry import FailureLog
 from stowplan.config.types import LeaderElection
 
 JITTER = 1.2
-"""By how much client-go stretches the pauses of those who wait for the lease, at most."""
-_SOONER = 0.2
-_JUST_AFTER = 0.01
-_RELEASE_SECONDS = 3.0
-"""For handing the lease on at the end, when somebody waits for us to exit."""
-_NOTE_SECONDS = 1.0
+"""client-go's largest factor of the pause between attempts to acquire."""
+_PAUSE_JITTER = 0.2
+_EXPIRY_MARGIN_SECONDS = 0.01
+_RELEASE_TIMEOUT_SECONDS = 3.0
+"""Limit for releasing the lease while the process exits."""
+_EVENT_TIMEOUT_SECONDS = 1.0
 
 log = logs.get(__name__)
 
 
 class LeaderElector:
-    """Runs a candidate once: from the first try until the lease is lost, or the task is cancelled."""
+    """Runs a candidate once: from the first attempt until the lease is lost or the task is cancelled."""
 
     def __init__(
         self,
@@ -46,7 +49,7 @@ class LeaderElector:
         self._on_stopped = on_stopped
         self._clock = clock
         self._rng = rng
-        self._reports = FailureLog(clock, lock=name)
+        self._failure_log = FailureLog(clock, lock=name)
         self._leader = ""
 
     async def run(self) -> None:
@@ -54,13 +57,13 @@ class LeaderElector:
             await self._acquire()
             log.info("Successfully acquired lease", lock=self._name)
             self._on_started()
-            await self._tell("became leader")
+            await self._record_event("became leader")
             await self._hold()
             log.warning("Failed to renew lease", lock=self._name, err="renew deadline exceeded")
         finally:
             self._candidate.resign()
             self._on_stopped()
-            await self._hand_on()
+            await self._release()
 
     async def _acquire(self) -> None:
         log.info("Attempting to acquire leader lease...", lock=self._name)
@@ -68,14 +71,14 @@ class LeaderElector:
             await asyncio.sleep(self._pause())
 
     def _pause(self) -> float:
-        """Until the next look at a lease that is another's: never longer than a retry period, so that its last renewal
-        is seen soon, and no longer than until it expires. So it changes hands within a period of its end."""
-        pause = self._period * (1 - _SOONER * self._rng.random())
-        left = self._candidate.expires_in() + _JUST_AFTER
+        """Seconds until the next attempt to acquire: at most the retry period, so that the last renewal is observed
+        soon, and at most until the lease expires. So the lease changes hands within a period of its end."""
+        pause = self._period * (1 - _PAUSE_JITTER * self._rng.random())
+        left = self._candidate.expires_in() + _EXPIRY_MARGIN_SECONDS
         return min(pause, left) if left > 0 else pause
 
     async def _hold(self) -> None:
-        """Renew until no try succeeds for as long as the deadline allows."""
+        """Renew until no attempt succeeds within the renew deadline."""
         while True:
             await asyncio.sleep(self._period)
             try:
@@ -86,11 +89,11 @@ class LeaderElector:
                 return
 
     async def _try(self) -> bool:
-        """Acquire or renew; whether the lease is ours."""
+        """Acquire or renew. Returns whether this candidate holds the lease."""
         try:
             won = await self._renew() or await self._claim()
         except ClusterError as error:
-            self._reports.failed("acquire", error)
+            self._failure_log.failed("acquire", error)
             won = False
         if self._leader != self._candidate.leader:
             self._leader = self._candidate.leader
@@ -115,27 +118,27 @@ class LeaderElector:
         if spec is None:
             return False
         await (self._lock.create(spec) if found is None else self._lock.update(spec))
-        self._reports.works("acquire")
+        self._failure_log.works("acquire")
         self._candidate.wrote(spec, sent_at)
         return True
 
-    async def _hand_on(self) -> None:
-        """Give the lease back if it is still ours, so that nobody has to wait for it to expire."""
+    async def _release(self) -> None:
+        """Release a held lease, so that the next leader need not wait for its expiry."""
         if not self._candidate.is_holder():
             return
         try:
-            async with asyncio.timeout(_RELEASE_SECONDS):
+            async with asyncio.timeout(_RELEASE_TIMEOUT_SECONDS):
                 found = await self._lock.read()
                 if found is not None and (spec := self._candidate.release(found)) is not None:
                     await self._lock.update(spec)
-                await self._tell("stopped leading")
+                await self._record_event("stopped leading")
         except (ClusterError, TimeoutError) as error:
             log.warning("Failed to release lease", lock=self._name, err=str(error) or "no reply in time")
 
-    async def _tell(self, what: str) -> None:
-        """Leave an event; nothing depends on it."""
+    async def _record_event(self, what: str) -> None:
+        """Record an event about the election; failures are logged."""
         try:
-            async with asyncio.timeout(_NOTE_SECONDS):
-                await self._lock.tell(f"{self._candidate.identity} {what}")
+            async with asyncio.timeout(_EVENT_TIMEOUT_SECONDS):
+                await self._lock.record_event(f"{self._candidate.identity} {what}")
         except (ClusterError, TimeoutError) as error:
             log.info("Failed to record event", lock=self._name, note=f"{self._candidate.identity} {what}", err=error)

@@ -1,4 +1,7 @@
-"""The Lease that candidates share, at the API server."""
+"""The lock of leader election: a Lease at the API server.
+
+Upstream: k8s.io/client-go/tools/leaderelection/resourcelock/leaselock.go
+"""
 
 from typing import Any, Protocol
 
@@ -12,30 +15,30 @@ _LEASE = KINDS["Lease"]
 
 
 class Lock(Protocol):
-    """A place for a lease. What cannot be done raises ClusterError, also if somebody else wrote in between."""
+    """Storage of the lease. Methods raise ClusterError, also on a conflict."""
 
     async def read(self) -> LeaseSpec | None:
-        """The lease, None if there is none."""
+        """The lease; None if it does not exist."""
         ...
 
     async def create(self, spec: LeaseSpec) -> None:
-        """Make a lease where there is none."""
+        """Create the lease."""
         ...
 
     async def update(self, spec: LeaseSpec) -> None:
-        """Replace what was read or written last."""
+        """Replace the lease that was read or written last."""
         ...
 
-    async def tell(self, note: str) -> None:
-        """Leave a note for people."""
+    async def record_event(self, note: str) -> None:
+        """Record an event about the lease."""
         ...
 
 
 class LeaseLock:
-    """A lease by its name."""
+    """A Lease object."""
 
     def __init__(self, client: Client, namespace: str, name: str, *, component: str, timeout: float) -> None:
-        """`component` signs the events; `timeout` bounds the silence in each request."""
+        """`component` is the reporter of events; `timeout` limits each request."""
         self.name = f"{namespace}/{name}"
         self._client = client
         self._component = component
@@ -44,7 +47,7 @@ class LeaseLock:
         self._collection = collection_path(_LEASE, namespace)
         self._path = object_path(_LEASE, name, namespace)
         self._lease: dict[str, Any] = {}
-        """All of the object, for the next update to keep what others wrote into it."""
+        """The whole object, so that an update keeps other fields."""
 
     async def read(self) -> LeaseSpec | None:
         try:
@@ -61,7 +64,7 @@ class LeaseLock:
     async def update(self, spec: LeaseSpec) -> None:
         await self._write("PUT", self._path, self._lease, spec)
 
-    async def tell(self, note: str) -> None:
+    async def record_event(self, note: str) -> None:
         meta = self._lease.get("metadata", self._meta)
         event = {
             "apiVersion": "v1",

@@ -1,8 +1,10 @@
-"""What there is in the cluster, and every change from then on, told to a sink.
+"""Reflectors: list and watch one kind and deliver its objects to a sink.
 
-Belongs here: lists in pages, watches, resuming and starting over, and the decoding of what they bring.
-Does not belong here: what is made of the objects.
-May import: `client`, `paths`, `errors` of `cluster`; `api`.
+Belongs here: lists in pages, watches, resuming and relisting, and the decoding of objects.
+Does not belong here: the handling of objects.
+May import: `client`, `wire`, `retry`, `errors` of `cluster`; `api`, `logs`.
+
+Upstream: k8s.io/client-go/tools/cache/reflector.go
 """
 
 from stowplan.cluster.reflector.reflector import UNFINISHED_PODS, EventSink, Reflector

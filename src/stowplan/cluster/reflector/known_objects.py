@@ -1,4 +1,7 @@
-"""What a feed has told of, by name only: enough to find out what has vanished while it did not watch."""
+"""The objects that a reflector has delivered, by name, to find those that vanished between watches.
+
+Upstream: k8s.io/client-go/tools/cache/delta_fifo.go (Replace)
+"""
 
 from sys import intern
 from typing import Any
@@ -10,27 +13,27 @@ _Key = tuple[str, str]
 
 
 class KnownObjects:
-    """The objects that a sink knows of: their namespaces, names and uids."""
+    """Namespaces, names and uids of the objects that the sink has."""
 
     def __init__(self, kind: Kind) -> None:
         self._struct: Any = kind.struct
         self._known: dict[_Key, str] = {}
         self._unconfirmed: dict[_Key, str] = {}
-        """Those known before the list that is under way, and not yet found in it."""
+        """Objects known before the current list and not yet found in it."""
 
     def start_list(self) -> None:
-        """From now on all objects are told again. A list that was under way is off."""
+        """Start a list, which delivers all objects again; a list under way is discarded."""
         self._unconfirmed |= self._known
         self._known = {}
 
     def end_list(self) -> list[Any]:
-        """The objects that the list did not contain, as far as they are known."""
+        """The known objects that the list did not contain."""
         vanished = [self._stub(key, uid) for key, uid in self._unconfirmed.items()]
         self._unconfirmed = {}
         return vanished
 
     def note(self, meta: ObjectMeta) -> Any | None:
-        """Remember an object; the one of the same name that it has taken the place of, if that is news."""
+        """Record an object. Returns an object of the same name and another uid that it replaces."""
         key = (intern(meta.namespace), meta.name)
         old = self._known.get(key) or self._unconfirmed.pop(key, None)
         self._known[key] = meta.uid

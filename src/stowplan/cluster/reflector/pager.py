@@ -1,4 +1,7 @@
-"""Listing a kind, page by page."""
+"""Lists a kind in pages.
+
+Upstream: k8s.io/client-go/tools/pager/pager.go
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -9,22 +12,22 @@ from stowplan.cluster.errors import ApiError
 from stowplan.cluster.reflector.watch_frames import Decoder, Item
 from stowplan.cluster.wire import collection_path
 
-PAGE = 500
+PAGE_SIZE = 500
 
 
 def is_expired(error: ApiError) -> bool:
-    """Whether what a request referred to, a resourceVersion or the next page, is no longer kept by the server."""
+    """Whether the server no longer has the resourceVersion or the continue token of a request."""
     return error.status == 410 or error.reason in ("Expired", "Gone")
 
 
 async def list_pages(
-    client: Client, kind: Kind, decoder: Decoder, *, field_selector: str = "", page: int = PAGE
+    client: Client, kind: Kind, decoder: Decoder, *, field_selector: str = "", page: int = PAGE_SIZE
 ) -> AsyncGenerator[tuple[str, bool, list[Item]], None]:
-    """All objects of a kind: for each page the list's resourceVersion, whether the list starts here, and the objects.
+    """All objects of a kind: for each page the list's resourceVersion, whether a list starts here, and the objects.
 
-    A list starts anew, and then in one piece, if its snapshot expires between two pages. No resourceVersion is asked
-    for: the server then answers with the latest, which keeps a relist from going back in time behind what a watch has
-    told, and a scheduler that starts from seeing nodes emptier than they are. Version 0 would allow for any age.
+    If the continue token expires, the list starts again, in one page. No resourceVersion is requested, so the server
+    returns the latest: a relist does not go back behind the watch, and a starting scheduler does not see nodes emptier
+    than they are. Version 0 would permit any age.
     """
     params = {"limit": str(page)} | ({"fieldSelector": field_selector} if field_selector else {})
     path, token = collection_path(kind), ""
@@ -42,7 +45,7 @@ async def list_pages(
                 continue
             starts, token = not token, meta.continue_
             if token:
-                # The server makes the next page while this one is taken in.
+                # The server prepares the next page while this one is handled.
                 reply = asyncio.ensure_future(client.get(path, params | {"continue": token}))
                 await asyncio.sleep(0)
             yield meta.resource_version, starts, items

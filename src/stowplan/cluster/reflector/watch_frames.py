@@ -1,7 +1,9 @@
-"""The objects in replies: pages of a list, and the frames of a watch.
+"""Decoding of list pages and watch frames.
 
-Whole batches are decoded in one go into a kind's struct. Where one object does not fit it, the others must not suffer:
-then they are taken one by one, and the odd one is told and left out.
+Batches are decoded at once into a kind's struct. If one object does not fit, the objects are decoded one by one, and
+the bad one is logged and ignored.
+
+Upstream: k8s.io/apimachinery/pkg/watch/streamwatcher.go, k8s.io/client-go/rest/watch/decoder.go
 """
 
 from collections.abc import Iterator
@@ -18,15 +20,15 @@ from stowplan.cluster.errors import ApiError, ApiStatus, ConnectionFailedError
 T = TypeVar("T")
 
 Item = tuple[Any, bytes | None]
-"""An object as its kind's struct, and all of its JSON where that is wanted."""
+"""An object as its kind's struct, and its JSON if requested."""
 
-LONGEST_FRAME = 64 << 20
+MAX_FRAME_BYTES = 64 << 20
 
 log = logs.get(__name__)
 
 
 class ListMeta(Wire, frozen=True, kw_only=True):
-    """What a list says of itself."""
+    """metav1.ListMeta."""
 
     resource_version: str = ""
     continue_: str = msgspec.field(name="continue", default="")
@@ -47,14 +49,14 @@ class FrameOf(Wire, Generic[T], frozen=True, kw_only=True):
 
 
 class WatchEvent(NamedTuple):
-    """A frame that was understood: ADDED, MODIFIED, DELETED or BOOKMARK."""
+    """A decoded frame: ADDED, MODIFIED, DELETED or BOOKMARK."""
 
     type: str
     item: Item
 
 
 class MalformedReplyError(ConnectionFailedError):
-    """Bytes that are no JSON of Kubernetes."""
+    """A reply that is not JSON of the API."""
 
 
 class Decoder:
@@ -68,7 +70,7 @@ class Decoder:
         self._list, self._frame = lists[kind.struct], frames[kind.struct]
 
     def page(self, body: bytes) -> tuple[ListMeta, list[Item]]:
-        """A page of a list. Raises MalformedReply."""
+        """A page of a list. Raises MalformedReplyError."""
         meta, items = self._page(body)
         if not meta.resource_version:
             raise MalformedReplyError(f"malformed list of {self._kind.resource}: it has no resourceVersion")
@@ -80,7 +82,7 @@ class Decoder:
                 page = codec.decode(self._list, body)
                 return page.metadata, [(item, None) for item in page.items]
             except codec.DecodeError:
-                pass  # one by one, then
+                pass  # Decode one by one below.
         try:
             raw = codec.decode(ListOf[msgspec.Raw], body)
         except codec.DecodeError as error:
@@ -88,7 +90,7 @@ class Decoder:
         return raw.metadata, [item for data in raw.items if (item := self._item(bytes(data))) is not None]
 
     def frames(self, lines: list[bytes]) -> Iterator[WatchEvent]:
-        """The events in frames. Raises ApiError where the watch tells of an error, and MalformedReply."""
+        """The events in frames. Raises ApiError for an error event, and MalformedReplyError."""
         for line in lines:
             event = self._event(line)
             if event is not None:
@@ -101,7 +103,7 @@ class Decoder:
                 if frame.type != "ERROR":
                     return WatchEvent(frame.type, (frame.object, None))
             except codec.DecodeError:
-                pass  # an error frame, a malformed one, or an object that does not fit
+                pass  # An error event, a malformed frame, or an object that does not fit.
         try:
             raw = codec.decode(FrameOf[msgspec.Raw], line)
             if raw.type == "ERROR":
@@ -112,7 +114,7 @@ class Decoder:
         return None if item is None else WatchEvent(raw.type, item)
 
     def _item(self, data: bytes) -> Item | None:
-        """One object; None, with a line in the log, if it does not fit the struct."""
+        """One object; None, with a log line, if it does not fit the struct."""
         try:
             return codec.decode(self._kind.struct, data), data if self._keep_objects else None
         except codec.DecodeError as error:
@@ -123,14 +125,14 @@ class Decoder:
 
 
 class FrameSplitter:
-    """Cuts a stream into lines, one frame each."""
+    """Splits a stream into lines, one frame each."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._length = 0
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """The lines that are complete with this piece. What is left over waits for the next one."""
+        """The lines that this piece completes; the rest waits for the next piece."""
         end = piece.rfind(b"\n")
         if end < 0:
             self._keep(piece)
@@ -145,5 +147,5 @@ class FrameSplitter:
         if piece:
             self._rest.append(piece)
             self._length += len(piece)
-            if self._length > LONGEST_FRAME:
-                raise MalformedReplyError(f"a frame of a watch is longer than {LONGEST_FRAME >> 20} MiB")
+            if self._length > MAX_FRAME_BYTES:
+                raise MalformedReplyError(f"a frame of a watch is longer than {MAX_FRAME_BYTES >> 20} MiB")

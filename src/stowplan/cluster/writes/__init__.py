@@ -1,6 +1,6 @@
-"""What the API server is asked to do for each sort of instruction, and what its replies mean.
+"""Requests of each instruction, and the meaning of their replies.
 
-Belongs here: one module a sort of write: its requests, when they are repeated, and how the outcome reads to the engine.
-Does not belong here: how requests get there (`stowplan.cluster.write_client`), and events, which nobody waits for.
-May import: `stowplan.cluster`'s bodies, paths, errors and `lean`; `framework`, `api` and `errors`.
+Belongs here: one module per kind of write: its requests, their retries, and the outcome for the engine.
+Does not belong here: the transport (`cluster.write_client`), and events (`cluster.event_recorder`).
+May import: `wire`, `protobuf`, `errors` and `write_client` of `cluster`; `framework`, `api`, `logs` and `errors`.
 """

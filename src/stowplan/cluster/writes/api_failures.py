@@ -1,4 +1,4 @@
-"""What a request that came to nothing means to the engine."""
+"""Maps API errors and lost connections to `Failure`."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ UNREACHABLE = "Unreachable"
 SUCCESS = 300
 """Statuses below this are successes."""
 CONFLICT, SERVER_ERROR = 409, 500
-ATTEMPTS = 4
-"""How often kube-scheduler writes a status whose writing fails in passing."""
+MAX_ATTEMPTS = 4
+"""Attempts to write a status that fails temporarily, as in kube-scheduler."""
 
 _OTHER_UID = ("UID in precondition", "UID in the precondition", "metadata.uid: Invalid value")
 _PASSING = ("InternalError", "ServiceUnavailable", "Conflict", UNREACHABLE, TIMEOUT)
 
 
 def refused(status: int, body: bytes) -> Failure:
-    """The server said no."""
+    """The server rejected the request."""
     error = ApiError.from_reply(status, body)
     return Failure(error.message or str(error), error.reason)
 
 
 def lost(error: ClusterError, sent: bool) -> Failure:
-    """The server said nothing."""
+    """There was no reply."""
     reason = NOT_LEADER if isinstance(error, NotLeaderError) else TIMEOUT if sent else UNREACHABLE
     return Failure(str(error), reason)
 
 
 def is_passing(failure: Failure) -> bool:
-    """Whether to try again what may be done twice: when kube-scheduler does, and when the reply got lost."""
+    """Whether an idempotent request is retried: when kube-scheduler retries, and when the reply was lost."""
     return failure.reason in _PASSING
 
 
 def is_gone(failure: Failure) -> bool:
-    """Whether the object that the request was about is no more, even if there is another one of its name."""
+    """Whether the object no longer exists, even if another one has its name."""
     return failure.reason == "NotFound" or any(text in failure.message for text in _OTHER_UID)

@@ -1,4 +1,4 @@
-"""Binding pods: one request each, and what it takes to learn what became of one that got lost."""
+"""Binding requests, and the lookup of pods whose binding is in doubt."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from stowplan.cluster.write_client import ClosedError, NotLeaderError, Writer, W
 from stowplan.cluster.writes import api_failures
 from stowplan.framework import Bind, Failure, Request
 
-PATIENCE = 30.0
-"""Seconds after which a binding that may have happened is told of in the log."""
+WARN_AFTER_SECONDS = 30.0
+"""A binding in doubt is logged after this time."""
 
 log = logs.get(__name__)
 
 Answer = Callable[[Request, Any], None]
-"""Takes what came of a request."""
+"""Receives the outcome of an instruction."""
 
 
-class BindingExchange(WriteRequest):
+class BindingRequest(WriteRequest):
     """The request to bind a pod.
 
-    One that may have been carried out is sent again to the same node until its outcome is known: to forget such a pod
-    would be to give its place away, and a watch that breaks off together with the request may be back only long after
-    requests go through again. If it was bound the first time, the second request ends in a conflict, and a look at the
-    pod tells.
+    A request that may have been carried out is repeated for the same node until its outcome is known: forgetting the
+    pod would give its resources away, and a watch that breaks with the request may return much later than requests
+    succeed again. If the first request bound the pod, the second ends in a conflict, and a lookup of the pod decides.
     """
 
-    __slots__ = ("_answer", "_attempts", "_doubted_at", "_instruction", "_told", "_writer")
+    __slots__ = ("_answer", "_attempts", "_doubted_at", "_instruction", "_warned", "_writer")
 
     accept = protobuf.MEDIA_TYPE
     finishes = True
@@ -51,15 +50,15 @@ class BindingExchange(WriteRequest):
         self._answer = answer
         self._attempts = 1
         self._doubted_at: float | None = None
-        self._told = False
+        self._warned = False
 
     def replied(self, status: int, body: bytes) -> None:
         if status < api_failures.SUCCESS:
             self.end(None)
-        elif status >= api_failures.SERVER_ERROR and self._attempts < api_failures.ATTEMPTS:
+        elif status >= api_failures.SERVER_ERROR and self._attempts < api_failures.MAX_ATTEMPTS:
             self._send_again()
         elif status == api_failures.CONFLICT or status >= api_failures.SERVER_ERROR:
-            # A server that failed may have done so after the pod was bound.
+            # The server may have failed after it bound the pod.
             self._writer.submit(
                 _PodLookup(self._writer, self._instruction, api_failures.refused(status, body), self.end)
             )
@@ -74,8 +73,8 @@ class BindingExchange(WriteRequest):
         if doubted_at is None or _is_final(error):
             self.end(api_failures.lost(error, sent=doubted_at is not None))
             return
-        if now - doubted_at >= PATIENCE and not self._told:
-            self._told = True
+        if now - doubted_at >= WARN_AFTER_SECONDS and not self._warned:
+            self._warned = True
             wanted = self._instruction
             log.warning(
                 "Binding is in doubt, the request is repeated",
@@ -94,7 +93,7 @@ class BindingExchange(WriteRequest):
 
 
 class _PodLookup(WriteRequest):
-    """Looks where a pod is that could not be bound: it may be where it should, by a request thought lost."""
+    """Looks up a pod that could not be bound: an earlier request, thought lost, may have bound it."""
 
     __slots__ = ("_attempts", "_end", "_instruction", "_refusal", "_writer")
 
@@ -112,7 +111,7 @@ class _PodLookup(WriteRequest):
         self._attempts = 1
 
     def replied(self, status: int, body: bytes) -> None:
-        if status >= api_failures.SERVER_ERROR and self._attempts < api_failures.ATTEMPTS:
+        if status >= api_failures.SERVER_ERROR and self._attempts < api_failures.MAX_ATTEMPTS:
             self._look_again()
         else:
             self._end(None if status < api_failures.SUCCESS and self._is_there(body) else self._refusal)
@@ -137,5 +136,5 @@ class _PodLookup(WriteRequest):
 
 
 def _is_final(error: ClusterError) -> bool:
-    """Whether nothing will be sent any more."""
+    """Whether no further request will be sent."""
     return isinstance(error, NotLeaderError | ClosedError)

@@ -1,4 +1,4 @@
-"""Evicting pods: a condition that tells why, then the deletion."""
+"""Eviction of victims: the DisruptionTarget condition, then the deletion."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _GONE = "NotFound"
 log = logs.get(__name__)
 
 
-class EvictionExchange(WriteRequest):
-    """Both requests, one after the other. They hold for the pod of that uid alone, and may be repeated."""
+class EvictionRequest(WriteRequest):
+    """Both requests in order. They apply only to the pod with this uid and may be repeated."""
 
     __slots__ = ("_answer", "_attempts", "_instruction", "_writer")
 
@@ -55,7 +55,7 @@ class EvictionExchange(WriteRequest):
     def _fail(self, failure: Failure) -> None:
         if api_failures.is_gone(failure):
             self._answer(self._instruction, Failure(failure.message, _GONE))
-        elif api_failures.is_passing(failure) and self._attempts < api_failures.ATTEMPTS:
+        elif api_failures.is_passing(failure) and self._attempts < api_failures.MAX_ATTEMPTS:
             self._writer.submit_again(self, self._attempts)
             self._attempts += 1
         else:

@@ -1,4 +1,4 @@
-"""Writing objects of any kind."""
+"""Reads and writes of objects of any kind."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _CONTENT_TYPES = {"get": JSON, "create": JSON, "patch": wire.MERGE_PATCH, "delet
 
 
 def write(writer: Writer, instruction: Write, answer: Answer) -> None:
-    """Write an object of a kind that is known."""
+    """Carry out a `Write` instruction."""
     kind = api.KINDS.get(instruction.kind)
     if kind is None:
         answer(instruction, Failure("the server could not find the requested resource", "NotFound"))
     else:
-        writer.submit(_WriteExchange(instruction, kind, answer))
+        writer.submit(_WriteRequest(instruction, kind, answer))
 
 
-class _WriteExchange(WriteRequest):
+class _WriteRequest(WriteRequest):
     __slots__ = ("_answer", "_instruction", "_kind")
 
     def __init__(self, instruction: Write, kind: api.Kind, answer: Answer) -> None:
@@ -50,7 +50,7 @@ class _WriteExchange(WriteRequest):
         if status >= api_failures.SUCCESS:
             return api_failures.refused(status, body)
         if self._instruction.verb == "delete":
-            return self._instruction.item  # The server replies with the object or with a Status, as it sees fit.
+            return self._instruction.item  # The server replies with the object or with a Status.
         try:
             return codec.decode(self._kind.struct, body)
         except DecodeError as error:

@@ -1,4 +1,4 @@
-"""Writing the status of pods, one patch at a time for each."""
+"""Patches of pod status, one at a time per pod."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ log = logs.get(__name__)
 
 
 class Statuses:
-    """Patches under way. Those to one pod go out one after the other, so that the last word stays the last.
+    """Patches under way. Patches of one pod are sent one after the other, so that the last one wins.
 
-    What is to be patched while a patch is under way becomes one patch after it. A binding waits for the patch that is
-    under way, or it might say of a bound pod that it is unschedulable; patches that have not gone out by then are moot.
+    Patches requested meanwhile are merged into one. A binding waits for the patch under way, which would otherwise mark
+    a bound pod unschedulable; patches that are not sent by then are dropped.
     """
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self.running: dict[str, _StatusExchange] = {}
-        """By the pod's uid."""
+        self.running: dict[str, _StatusRequest] = {}
+        """By pod uid."""
 
     def patch(self, instruction: PatchStatus) -> None:
         running = self.running.get(instruction.pod.uid)
@@ -34,38 +34,38 @@ class Statuses:
             running.following = _merged(running.following, instruction)
 
     def bind_after(self, uid: str, step: Callable[[], None]) -> None:
-        """Do this once the patch that is running is over."""
+        """Call `step` after the patch under way."""
         running = self.running[uid]
         running.following = None
         running.next_step = step
 
     def _send(self, instruction: PatchStatus) -> None:
-        exchange = self.running[instruction.pod.uid] = _StatusExchange(self, instruction)
-        self._writer.submit(exchange)
+        request = self.running[instruction.pod.uid] = _StatusRequest(self, instruction)
+        self._writer.submit(request)
 
-    def ended(self, exchange: _StatusExchange, failure: Failure | None) -> None:
-        """A patch is written, or failed."""
-        pod = exchange.instruction.pod
-        moot = exchange.next_step is not None
+    def ended(self, request: _StatusRequest, failure: Failure | None) -> None:
+        """A patch was written or failed."""
+        pod = request.instruction.pod
+        moot = request.next_step is not None
         if (
             failure is not None
             and not moot
             and api_failures.is_passing(failure)
-            and exchange.attempts < api_failures.ATTEMPTS
+            and request.attempts < api_failures.MAX_ATTEMPTS
         ):
-            self._writer.submit_again(exchange, exchange.attempts)
-            exchange.attempts += 1
+            self._writer.submit_again(request, request.attempts)
+            request.attempts += 1
             return
         del self.running[pod.uid]
         if failure is not None and not api_failures.is_gone(failure):
             log.error(failure.message, "Error updating pod", pod=logs.ref(pod))
-        if exchange.next_step is not None:
-            exchange.next_step()
-        elif exchange.following is not None:
-            self._send(exchange.following)
+        if request.next_step is not None:
+            request.next_step()
+        elif request.following is not None:
+            self._send(request.following)
 
 
-class _StatusExchange(WriteRequest):
+class _StatusRequest(WriteRequest):
     __slots__ = ("_statuses", "attempts", "following", "instruction", "next_step")
 
     def __init__(self, statuses: Statuses, instruction: PatchStatus) -> None:

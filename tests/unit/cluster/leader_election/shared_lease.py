@@ -60,7 +60,7 @@ class FakeLock:
 
         self._version = await self._request("update", act)
 
-    async def tell(self, note: str) -> None:
+    async def record_event(self, note: str) -> None:
         self.notes.append(note)
 
     async def _request(self, verb: str, act: Callable[[], T]) -> T:

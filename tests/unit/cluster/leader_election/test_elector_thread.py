@@ -13,7 +13,7 @@ from stowplan.api import LeaseSpec
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.kubeconfig.credentials import StoredCredentials
 from stowplan.cluster.leader_election import ElectorThread, make_identity
-from stowplan.cluster.leader_election.elector_thread import TOLERATED_SECONDS
+from stowplan.cluster.leader_election.elector_thread import EXPIRED_TOLERANCE_SECONDS
 from stowplan.config import Duration
 from stowplan.config.types import LeaderElection
 from stowplan.errors import ConfigError
@@ -145,7 +145,7 @@ def test_a_leader_that_neither_renews_nor_ends_has_a_problem() -> None:
     now = 100.0
     elector = _Elected(Connection("http://127.0.0.1:1", StoredCredentials()), identity="me", clock=lambda: now)
     elector._candidate.wrote(LeaseSpec(holder_identity="me", lease_duration_seconds=3), sent_at=now)
-    now += 3 + TOLERATED_SECONDS
+    now += 3 + EXPIRED_TOLERANCE_SECONDS
     assert elector.problem() is None
     now += 0.1
     assert elector.problem() == "failed election to renew leadership on lease kube-scheduler"

@@ -78,7 +78,7 @@ def test_a_note_is_an_event_about_the_lease() -> None:
         async with serving(server.handle) as client:
             lock = _lock(client)
             await lock.create(SPEC)
-            await lock.tell("me became leader")
+            await lock.record_event("me became leader")
         (event,) = server.events
         assert event["metadata"] == {"namespace": "kube-system", "generateName": "kube-scheduler."}
         assert event["involvedObject"] == {

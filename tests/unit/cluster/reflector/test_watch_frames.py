@@ -129,7 +129,7 @@ def test_a_long_line_in_many_pieces() -> None:
 
 
 def test_a_line_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_frames, "LONGEST_FRAME", 1000)
+    monkeypatch.setattr(watch_frames, "MAX_FRAME_BYTES", 1000)
     splitter = FrameSplitter()
     splitter.feed(b"x" * 1000)
     with pytest.raises(MalformedReplyError, match="longer than"):

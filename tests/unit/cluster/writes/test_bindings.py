@@ -84,7 +84,7 @@ def test_bindings_that_go_wrong(replies: list[tuple[int, Any]], answers: list[st
 def test_a_binding_of_unknown_fate_is_not_given_up(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("stowplan.cluster.writes.bindings.PATIENCE", 0.05)
+    monkeypatch.setattr("stowplan.cluster.writes.bindings.WARN_AFTER_SECONDS", 0.05)
 
     async def play() -> None:
         async with scene(script(*[HANG_UP] * 6, CONFLICT, stored(UID, "n1")), rng=Hasty()) as stage:
