@@ -1,10 +1,9 @@
-"""What is held for a pod between filter and bind, and the binding itself.
+"""Reservations of plugins for pods between filter and bind, and the binding itself.
 
-Belongs here: reservations by pod uid, the writes of a bind (annotations, the Binding),
-and the lease that makes one replica the holder.
-Does not belong here: the verbs and their bytes (`handlers`), and who is asked when.
+Belongs here: reservations by pod uid, writes to pods (annotations, the Binding, events), and the lease that elects the
+replica which keeps reservations. Does not belong here: the verbs (`handlers`).
 May import: `cluster`, `framework`, `config`, `observe`, `api` and `errors`. Plugins import `Reservations` and
-`PodWriter` from here, whatever runs them.
+`PodWriter` from here, in an extender and in a scheduler.
 """
 
 from stowplan.extender.reservations.lease import HoldingLease

@@ -1,4 +1,4 @@
-"""Several replicas, one holder: the lease that says which."""
+"""Leader election among replicas: the leader keeps the reservations."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ log = logs.get(__name__)
 
 
 class HoldingLease:
-    """Stands for the lease from `start` to `stop`, and again whenever it was lost."""
+    """Competes for the lease from `start` to `stop`, and again after each loss."""
 
     def __init__(
         self, connection: Connection, settings: LeaderElection, *, on_lost: Callable[[], None] = lambda: None
     ) -> None:
-        """`on_lost` is called, on another thread, when the lease was ours and is no more."""
+        """`on_lost` is called, on another thread, when this replica loses the lease."""
         self._connection = connection
         self._settings = settings
         self._on_lost = on_lost
         self._elector: ElectorThread | None = None
         self._stopping = threading.Event()
         self._lost = threading.Event()
-        self._thread = threading.Thread(target=self._stand, name="holding-lease", daemon=True)
+        self._thread = threading.Thread(target=self._compete, name="holding-lease", daemon=True)
 
     def holds(self) -> bool:
-        """Whether this replica may make promises at this moment."""
+        """Whether this replica is the leader."""
         elector = self._elector
         return elector is not None and elector.is_leader()
 
@@ -37,12 +37,12 @@ class HoldingLease:
         self._thread.start()
 
     def stop(self, timeout: float = 2.0) -> None:
-        """Hand the lease on."""
+        """Release the lease."""
         self._stopping.set()
         self._lost.set()
         self._thread.join(timeout + 1.0)
 
-    def _stand(self) -> None:
+    def _compete(self) -> None:
         while not self._stopping.is_set():
             self._lost.clear()
             elector = self._elector = ElectorThread(

@@ -1,4 +1,4 @@
-"""What a plugin writes about pods: annotations, the Binding itself, and events for whoever looks at them."""
+"""Writes of a plugin to pods: annotations, the Binding, and events."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REPEAT_AFTER, _MOST_SAID = 600.0, 4096
 
 
 class SomePod(Protocol):
-    """Anything that says which pod it is: all that a write has to know of it."""
+    """The identity of a pod, which is all that a write needs."""
 
     @property
     def name(self) -> str: ...
@@ -41,8 +41,8 @@ class SomePod(Protocol):
 
 
 class PodWriter:
-    """Writes to the cluster that the plugin serves. Every write holds for the pod of that uid alone, and may be
-    repeated. The methods answer None, or a Status that tells what went wrong, as extension points do.
+    """Writes to the plugin's cluster. Every write applies to the pod with that uid only, and is idempotent. The methods
+    return None, or a Status with the error, as extension points do.
     """
 
     def __init__(self, handle: Any) -> None:
@@ -53,8 +53,8 @@ class PodWriter:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def annotate(self, pod: SomePod, annotations: Mapping[str, str | None]) -> Status | None:
-        """Set annotations; None removes one. In a simulation the simulated pod gets them; where there is neither that
-        nor a cluster, nothing is written."""
+        """Set annotations; None removes one. In a simulation they are set on the simulated pod. Without a cluster
+        nothing is written."""
         if self._connection() is None:
             start = getattr(self._source, "start", None)
             if start is not None:
@@ -86,8 +86,8 @@ class PodWriter:
         return failure
 
     async def tell(self, pod: SomePod, reason: str, note: str, *, warning: bool = False) -> Status | None:
-        """Write an event that `kubectl describe pod` shows; `reason` is a word such as LicencesGone. The same one is
-        not repeated for ten minutes, however often the pod is tried. Without a cluster nothing is written."""
+        """Write an event that `kubectl describe pod` shows; `reason` is a word such as LicencesGone. An equal event is
+        not repeated for ten minutes, however often the pod is retried. Without a cluster nothing is written."""
         if self._connection() is None or not self._events.is_news((pod.uid or _path(pod), reason, note)):
             return None
         if refused := _odd_name(pod):
@@ -132,7 +132,7 @@ class PodWriter:
         return error(f"binding pod {pod.namespace}/{pod.name} to {node_name}: {told}")
 
     async def _find(self, pod: SomePod) -> str:
-        """The node that the pod is on; empty if on none, if it is gone, or if nobody answers."""
+        """The pod's node; "" without one, if the pod is gone, or if the API server does not answer."""
         try:
             found = codec.decode(api.Pod, await self._at_server().get(_path(pod)))
         except (ClusterError, codec.DecodeError):
@@ -162,14 +162,14 @@ class PodWriter:
 
 
 class _News:
-    """What was said of late."""
+    """Recent events, to suppress repetitions."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._said_at: dict[Hashable, float] = {}
 
     def is_news(self, what: Hashable) -> bool:
-        """Whether it was not said before, or long ago; from now on it was."""
+        """Whether the event is not a recent one; records it."""
         now = self._clock()
         if now - self._said_at.get(what, -inf) < _REPEAT_AFTER:
             return False
@@ -181,21 +181,21 @@ class _News:
 
 
 class NoCluster(ClusterError):
-    """There is nothing to write to."""
+    """The Status of a write without a cluster."""
 
     def __init__(self) -> None:
         super().__init__("there is no cluster to write to; name one by --kubeconfig")
 
 
 async def _annotate(pod: SomePod, annotations: Mapping[str, str | None]) -> None:
-    """As a request to whoever runs the engine."""
+    """The write as an instruction for the engine's host."""
     named = api.Pod(metadata=api.ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid))
     await Write("patch", "Pod", named, {"metadata": {"annotations": dict(annotations)}})
 
 
 def _odd_name(pod: SomePod, *nodes: str) -> str:
-    """What is no name as Kubernetes gives them, in words; "" where all are. Names come with requests, and become part
-    of addresses and of JSON: nobody is to write something else, in our name, by way of them."""
+    """Why a name is not a valid Kubernetes name; "" if all are valid. Names come from requests and become part of URLs
+    and JSON, so they are checked against injection."""
     odd = [name for name in (pod.namespace, pod.name, *nodes) if not _NAME.fullmatch(name)]
     if not _UID.fullmatch(pod.uid):
         odd.append(pod.uid)

@@ -1,4 +1,4 @@
-"""All reservations of a server's plugins: who is told when pods are filtered anew, bound or gone."""
+"""All reservations of a server's plugins, updated when pods are filtered again, bound or deleted."""
 
 from __future__ import annotations
 
@@ -12,52 +12,54 @@ from stowplan.framework import Plugin, Pod, Status
 
 
 class ReservationBook:
-    """The reservations that plugins keep as attributes."""
+    """The `Reservations` attributes of all plugins."""
 
     def __init__(self, connection: Connection | None = None) -> None:
         """`connection` is where pods are bound."""
         self.writer = PodWriter(connection)
-        self._kept: list[tuple[str, Reservations[Any]]] = []
-        """With the plugin's name."""
+        self._reservations: list[tuple[str, Reservations[Any]]] = []
+        """With the names of their plugins."""
 
     def adopt(self, plugin: Plugin) -> None:
-        """Look after the reservations that this plugin keeps as attributes."""
-        self._kept += [(plugin.name, value) for value in vars(plugin).values() if isinstance(value, Reservations)]
+        """Register the plugin's `Reservations` attributes."""
+        self._reservations += [
+            (plugin.name, value) for value in vars(plugin).values() if isinstance(value, Reservations)
+        ]
 
     def restart(self, pod: Pod) -> None:
-        """The scheduler begins anew with a pod: what it was promised did not come to pass."""
+        """A new scheduling attempt of the pod: its reservations are released."""
         self.gone(pod.uid)
 
     def gone(self, uid: str) -> None:
-        """A pod was deleted."""
-        for _, reservations in self._kept:
+        """The pod was deleted."""
+        for _, reservations in self._reservations:
             reservations.release(uid)
 
     def bound(self, uid: str) -> None:
-        """A pod was seen on a node."""
-        for _, reservations in self._kept:
+        """The pod was observed on a node."""
+        for _, reservations in self._reservations:
             reservations.confirm(uid)
 
     async def bind(self, pod: Pod, node_name: str) -> Status | None:
-        """Write the Binding; None is success, also where the pod is on that node already."""
+        """Write the Binding; None is success, also if the pod is on that node already."""
         return await self.writer.bind(pod, node_name)
 
     def clear(self) -> None:
-        """Another replica holds from now on."""
-        for _, reservations in self._kept:
+        """Another replica is the leader."""
+        for _, reservations in self._reservations:
             reservations.clear()
 
     def count(self) -> Mapping[str, int]:
-        """How many there are, by plugin."""
+        """Number of reservations by plugin."""
         counts: dict[str, int] = {}
-        for plugin, reservations in self._kept:
+        for plugin, reservations in self._reservations:
             counts[plugin] = counts.get(plugin, 0) + len(reservations)
         return counts
 
     def ended(self) -> Mapping[tuple[str, ...], float]:
-        """How many ended, by plugin and how."""
+        """Number of ended reservations by plugin and reason."""
         counts: dict[tuple[str, ...], float] = {}
-        for plugin, reservations in self._kept:
+        for plugin, reservations in self._reservations:
             for how, number in reservations.ended.items():
                 counts[plugin, how] = counts.get((plugin, how), 0) + number
         return counts

@@ -1,4 +1,4 @@
-"""Reservations: what a plugin has promised to pods that are on no node yet."""
+"""Reservations of a plugin for pods that are not bound yet."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ class Reservation(Generic[V]):
 
 
 class Reservations(Generic[V]):
-    """What is promised, at most one thing a pod, by the pod's uid. Keep it as an attribute of the plugin.
+    """Reservations by pod uid, at most one per pod. Keep it as an attribute of the plugin.
 
         self.held = Reservations[int](handle)              # in __init__
-        taken = self.held.on(node)                         # in filter: what others were promised there
-        gpu = self.held.claim(pod, node, self.pick_gpu)    # in reserve: look and take in one step
+        taken = self.held.on(node)                         # in filter: reservations of other pods on the node
+        gpu = self.held.claim(pod, node, self.pick_gpu)    # in reserve: choose and reserve atomically
         self.held.release(pod.uid)                         # in unreserve
 
-    A reservation ends when the pod is seen on its node, when it is released, or after some seconds. Whoever serves
-    the plugin as an extender also releases it when the pod is deleted, or filtered anew. Any thread may call.
+    A reservation ends when the pod is observed on its node, when it is released, or after some seconds. An extender
+    also releases it when the pod is deleted or filtered again. Thread-safe.
     """
 
     def __init__(
         self, handle: Any = None, *, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`handle` is the plugin's: it tells which pods are only assumed to be on a node."""
+        """`handle` is the plugin's; it knows which pods are only assumed on a node."""
         self.ended = dict.fromkeys((EXPIRED, CONFIRMED, RELEASED, REPLACED), 0)
         """How many ended, and how."""
         self._handle = handle
@@ -61,14 +61,14 @@ class Reservations(Generic[V]):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else reserves or releases inside."""
+        """Excludes other reservations and releases."""
         with self._lock:
             yield
 
     def claim(self, pod: Pod, node: NodeInfo, choose: Callable[[Mapping[str, V]], V | None]) -> V | None:
-        """Look at what others hold on the node and reserve what `choose` makes of it, in one step.
+        """Choose by the reservations of other pods on the node and reserve the choice, atomically.
 
-        `choose` is given the values by pod uid, without this pod's own; None from it reserves nothing.
+        `choose` receives the values by pod uid, without this pod's own; if it returns None, nothing is reserved.
         """
         with self._lock:
             others = self.on(node)
@@ -79,7 +79,7 @@ class Reservations(Generic[V]):
             return value
 
     def reserve(self, uid: str, node_name: str, value: V) -> None:
-        """Promise this to a pod, instead of what it was promised before."""
+        """Reserve a value for the pod, replacing its earlier reservation."""
         with self._lock:
             self._end(uid, REPLACED)
             assumed = self._handle is not None and uid in self._handle.cluster.assumed
@@ -88,23 +88,23 @@ class Reservations(Generic[V]):
             self._by_node.setdefault(node_name, {})[uid] = made
 
     def release(self, uid: str) -> None:
-        """Give back what the pod was promised, if anything."""
+        """Release the pod's reservation, if any."""
         with self._lock:
             self._end(uid, RELEASED)
 
     def confirm(self, uid: str) -> None:
-        """The pod is on a node, whose pods tell from now on what it has."""
+        """The pod is on its node; from now on the node's pods show what it uses."""
         with self._lock:
             self._end(uid, CONFIRMED)
 
     def of(self, uid: str) -> Reservation[V] | None:
-        """What a pod is promised."""
+        """The pod's reservation."""
         with self._lock:
             self._expire()
             return self._by_uid.get(uid)
 
     def on(self, node: NodeInfo) -> dict[str, V]:
-        """What is promised on a node, by pod uid; without pods that are known to run there."""
+        """Reservations on a node by pod uid, without pods that are known to run there."""
         with self._lock:
             self._expire()
             held = self._by_node.get(node.name)
@@ -122,7 +122,7 @@ class Reservations(Generic[V]):
                 self._end(uid, RELEASED)
 
     def _end_if_settled(self, reservation: Reservation[V], node: NodeInfo) -> None:
-        """The node's pods tell once the pod is known to run; a scheduler's pod may have gone again since."""
+        """Whether the pod is known to run; then the node's pods show what it uses. An assumed pod may be forgotten."""
         uid = reservation.uid
         cluster = None if self._handle is None else self._handle.cluster
         if uid in node.pods:
@@ -132,7 +132,7 @@ class Reservations(Generic[V]):
             self._end(uid, RELEASED)
 
     def _expire(self) -> None:
-        """All last equally long, so those made first are the first to expire."""
+        """All have the same lifetime, so the oldest expire first."""
         now = self._clock()
         while self._by_uid:
             oldest = next(iter(self._by_uid.values()))

@@ -1,12 +1,11 @@
-"""The extender as an ASGI application, for servers of others such as uvicorn, hypercorn or granian.
+"""The extender as an ASGI application, for servers such as uvicorn, hypercorn or granian.
 
     # my_extender.py, to be run by: uvicorn my_extender:app --port 8888
     from stowplan.extender.server.asgi import make_application
 
     app = make_application(MyPlugin)
 
-Certificates, keep-alive and the end of it all are the server's business then. Requests must carry whole nodes, as
-there is no cache of the cluster.
+TLS, keep-alive and shutdown are up to that server. Requests must carry whole nodes, since there is no informer cache.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def make_application(
     verbs: Mapping[Verb, str] | None = None,
     largest_body: int = Serving().max_body_bytes,
 ) -> Application:
-    """An application that serves these plugins, classes or members of an extender. Raises StowplanError."""
+    """An application that serves these plugins. Raises StowplanError."""
     members = [plugin if isinstance(plugin, GroupMember) else GroupMember(plugin) for plugin in plugins]
     metrics = ServerMetrics(MetricRegistry())
     decisions = DecisionLog()
@@ -93,7 +92,7 @@ class Application:
         return Response(*await self._answering.answer(verb, path, body, began, client[0]))
 
     async def _receive(self, receive: Receive, verb: Verb) -> bytes | None:
-        """The body; None for one that is too large, or whose sender has gone."""
+        """The body; None if it is too large, or if the client disconnected."""
         parts: list[bytes] = []
         size = 0
         while True:

@@ -93,7 +93,7 @@ class BodyBuffer:
         return bytes(self._memory) if self._length <= FIRST_STEP_BYTES else self._memory
 
     def reserve(self, count: int) -> None:
-        """Account for so many bytes in all; memory is allocated by `room`. Raises OverBudgetError."""
+        """Account for `count` bytes in all; memory is allocated by `room`. Raises OverBudgetError."""
         if count > self._reserved:
             self._budget.take(count - self._reserved)
             self._reserved = count

@@ -1,4 +1,4 @@
-"""Who may ask: clients whose certificate bears one of the names on a list."""
+"""Access by client certificate: its names must be on a list."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ _NAMES = ("DNS", "URI", "email", "IP Address")
 
 
 class Access:
-    """Decides by the certificate that TLS has verified. Without a client CA everybody may ask."""
+    """Decides by the certificate that TLS has verified. Without a client CA every client has access."""
 
     def __init__(self, *, required: bool, allowed_names: Collection[str] = ()) -> None:
-        """`required` clients show a certificate; with `allowed_names` it has to bear one of them."""
+        """With `required`, clients need a certificate; with `allowed_names`, it must have one of these names."""
         self._required = required
         self._allowed = frozenset(allowed_names)
 
     def refusal(self, certificate: Mapping[str, Any] | None) -> tuple[int, str] | None:
-        """Why this client is not answered, with the status to say so by; None for one that is."""
+        """HTTP status and reason of the refusal; None if the client has access."""
         if not self._required:
             return None
         if not certificate:

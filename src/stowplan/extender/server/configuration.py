@@ -2,19 +2,19 @@
 
 apiVersion: stowplan/v1alpha1
 kind: ExtenderServerConfiguration
-plugins:                         # each answers for the pods that its selector selects; filters are and-ed
+plugins:                         # each for the pods that its selector selects; a node must pass all filters
 - plugin: ./gpu.py:GPUShare      # a file, or package.module:Class
   args: {resource: example.com/gpu-memory}
   weight: 2                      # scores are averaged by weight
-  selector:                      # all that is given must hold
+  selector:                      # all given conditions must hold
     namespaces: [research]
     labels: {matchLabels: {team: vision}}
     resources: [example.com/gpu-memory]
     schedulerNames: [default-scheduler]
-httpTimeout: 5s                  # the scheduler's: answers leave before it
+httpTimeout: 5s                  # the scheduler's; replies are sent before it ends
 failurePolicy: {filter: fail}    # fail, pass or cached; also for prioritize and preempt
 serving: {bindAddress: 127.0.0.1, port: 8888, urlPrefix: /gpu}
-verbs: {prioritize: priority}    # names that differ; "" switches a verb off
+verbs: {prioritize: priority}    # names that differ; "" disables a verb
 monitoring: {port: 9090}         # health, metrics and decisions on a port of their own
 cluster: {kubeconfig: ""}        # for requests that only name nodes, for reservations and for bind
 """

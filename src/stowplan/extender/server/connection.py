@@ -76,16 +76,16 @@ class _ReadState(Enum):
     CHUNKS = auto()
     BUSY = auto()
     SENDING = auto()
-    """There is an answer, which the client is slow to take; what else it asks has to wait until then."""
+    """The client reads the response slowly; its next request waits."""
     LINGER = auto()
 
 
 _LIMITS = {_ReadState.LINGER: LINGER_SECONDS, _ReadState.BUSY: inf}
-"""Seconds that a connection may stay in a state, where that is not how long a request may take to come."""
+"""Time limits by state, if not RECEIVE_SECONDS."""
 
 
 class ServerConnection(asyncio.BufferedProtocol):
-    """A connection, from its first byte to its last."""
+    """One connection."""
 
     def __init__(self, site: Site, loop: asyncio.AbstractEventLoop) -> None:
         self._site = site
@@ -99,30 +99,30 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._task: asyncio.Task[None] | None = None
         self._paused = False
         self._clogged = False
-        """Whether the client leaves much unread of what was sent."""
+        """Whether the write buffer is full."""
         self._half_closed = False
-        """Whether the client sends no more, and may yet read."""
+        """Whether the client has closed its sending half."""
         self._transport: asyncio.Transport
         self._head = _NO_HEAD
         self._reader = HeadReader(0)
 
     @property
     def busy(self) -> bool:
-        """Whether a request has come, at least in part, and is not answered yet."""
+        """Whether a request has arrived, at least in part, and is not answered yet."""
         return self._state is not _ReadState.LINGER and (self._state is not _ReadState.HEAD or self._used > 0)
 
     def close(self) -> None:
-        """After what has been written."""
+        """Close after the written data is sent."""
         self._transport.close()
 
     def close_if_idle(self, now: float) -> None:
-        """Close a connection that has been idle, or slow, for too long."""
+        """Close a connection that exceeds its time limit."""
         idle = self._state is _ReadState.HEAD and not self._used
         limit = self._site.keep_alive if idle else _LIMITS.get(self._state, RECEIVE_SECONDS)
         if now - self._since > limit:
             self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
 
-    # What the event loop calls
+    # Called by the event loop
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         if not self._site.opened(self):
@@ -136,8 +136,8 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._site.abandoned(self._head)
 
     def eof_received(self) -> bool:
-        """Most clients that say so are gone altogether, but some only have no more to ask. Whatever is there of whole
-        requests is answered, as far as that can be told: over TLS both directions end at once."""
+        """Most clients have disconnected, but some have only closed their sending half: complete requests are answered.
+        Over TLS both directions end at once."""
         if self._state is _ReadState.BUSY:
             self._site.abandoned(self._head)
         self._half_closed = True
@@ -183,7 +183,7 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     # Receiving
     def _go_on(self) -> None:
-        """Make what can be made of the bytes at hand."""
+        """Process the received bytes."""
         if self._transport.is_closing():
             return
         try:
@@ -195,10 +195,10 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._refuse(text(400, str(problem)))
         except OverBudgetError as problem:
             self._refuse(self._site.over_budget(self._head, str(problem)))
-        self._mind_the_room()
+        self._update_reading()
 
-    def _mind_the_room(self) -> None:
-        """Read on only where there is room. Next requests may come before this one is answered."""
+    def _update_reading(self) -> None:
+        """Pause reading while the buffer is full. Requests may be pipelined."""
         full = self._used == len(self._room) and self._state not in (_ReadState.BODY, _ReadState.LINGER)
         if full == self._paused or self._transport.is_closing():
             return
@@ -250,19 +250,19 @@ class ServerConnection(asyncio.BufferedProtocol):
         if self._reader.too_long:
             self._refuse(self._site.outgrown(self._head))
         elif body is not None:
-            # Whether bytes after the last chunk belong to a next request is not known here, so there is none.
+            # Bytes after the last chunk cannot be told from a next request here, so the connection is closed.
             self._head = self._head._replace(keep_alive=False)
             self._dispatch(body)
         else:
             self._end_if_half_closed()
 
     def _end_if_half_closed(self) -> None:
-        """The rest of a request will never come."""
+        """The rest of the request cannot arrive."""
         if self._half_closed:
             self._transport.close()
 
     def _drop(self, count: int) -> None:
-        """Forget bytes at the beginning; the room itself must keep its size, as the loop may hold on to it."""
+        """Remove bytes at the start; the buffer keeps its size, since the event loop may hold a view."""
         rest = self._used - count
         self._room[:rest] = self._room[count : self._used]
         self._used = rest
@@ -292,7 +292,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._begin_anew(close)
 
     def _refuse(self, response: Response, *, keep: bool = False) -> None:
-        """Answer without having looked at the body. What is still to come of it is thrown away."""
+        """Respond without reading the body, the rest of which is discarded."""
         close = self._site.draining or not keep or not self._head.keep_alive
         self._write(response, close=close)
         if keep:
@@ -304,13 +304,13 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._transport.write_eof()
 
     def _begin_anew(self, close: bool) -> None:
-        """Wait for the next request, once the client has taken the answer to the last one."""
+        """Wait for the next request, after the client has read the last response."""
         self._state, self._since = _ReadState.SENDING if self._clogged else _ReadState.HEAD, monotonic()
         if close or (self._half_closed and not self._used):
             self._transport.close()
             return
         if self._used and not self._clogged:
-            self._loop.call_soon(self._go_on)  # Not at once: there may be hundreds in line.
+            self._loop.call_soon(self._go_on)  # Not recursively: hundreds of requests may be pipelined.
 
     def _write(self, response: Response, *, close: bool) -> None:
         if self._transport.is_closing():

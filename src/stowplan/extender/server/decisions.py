@@ -1,4 +1,4 @@
-"""The decisions of late, by pod, and all of them as lines in a file."""
+"""Recent decisions by pod, and all decisions as lines in a file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from stowplan.extender.server.line_file import LineFile
 from stowplan.extender.server.request_handling import HttpExchange
 from stowplan.framework import DecisionRecord
 
-MOST_NODES = 200_000
-"""Nodes that all remembered decisions together may be about."""
+MAX_NODES = 200_000
+"""Maximum number of nodes in all kept decisions together."""
 
 
 class DecisionEntry:
-    """One decision; its record is worked out when somebody looks."""
+    """One decision; its record is built on demand."""
 
     __slots__ = ("at", "decide", "nodes", "pod", "seconds", "status", "uid", "verb")
 
@@ -33,8 +33,8 @@ class DecisionEntry:
         self.seconds = exchange.seconds
         self.decide: Callable[[], DecisionRecord] = exchange.reply.decision
 
-    def told(self) -> dict[str, Any]:
-        """As JSON has it."""
+    def as_json(self) -> dict[str, Any]:
+        """The entry as JSON."""
         return {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.at)) + f".{int(self.at % 1 * 1000):03}Z",
             "verb": self.verb,
@@ -45,8 +45,8 @@ class DecisionEntry:
 
 
 class DecisionLog:
-    """A ring of so many decisions, or fewer where they are about very many nodes. With a file, every decision is also
-    a line of it."""
+    """The last `size` decisions, or fewer if they have more than MAX_NODES nodes. With a file, every decision is also
+    written to it."""
 
     def __init__(self, size: int = 256, file: LineFile | None = None, clock: Callable[[], float] = time.time) -> None:
         self._entries: deque[DecisionEntry] = deque()
@@ -59,16 +59,16 @@ class DecisionLog:
         entry = DecisionEntry(exchange, self._clock())
         self._keep(entry)
         if self._file is not None:
-            self._file.put(lambda: (msgspec.json.encode(entry.told()),))
+            self._file.put(lambda: (msgspec.json.encode(entry.as_json()),))
 
     def _keep(self, entry: DecisionEntry) -> None:
         self._entries.append(entry)
         self._nodes += entry.nodes
-        while len(self._entries) > self._size or (self._nodes > MOST_NODES and len(self._entries) > 1):
+        while len(self._entries) > self._size or (self._nodes > MAX_NODES and len(self._entries) > 1):
             self._nodes -= self._entries.popleft().nodes
 
     def find(self, uid: str = "", limit: int = 0) -> Iterator[DecisionEntry]:
-        """Those of a pod, or all, the latest first."""
+        """Decisions about a pod, or all, the latest first."""
         count = 0
         for entry in reversed(list(self._entries)):
             if not uid or uid in (entry.uid, entry.pod):

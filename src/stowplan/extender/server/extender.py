@@ -1,4 +1,4 @@
-"""An extender with everything around it, from its settings to its last answer."""
+"""The extender server with informer cache, reservations, ports and files, from configuration to shutdown."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from stowplan.serving import InsecureServer, ServerTLS, ServingOptions, listen
 log = logs.get(__name__)
 
 _RELOAD_SECONDS = 10.0
-_MOST_STUCK = 32
-"""Half of the calls that may hang before no more are made."""
+_MAX_STUCK = 32
+"""Half of the number of threads that may hang."""
 
 
 class ExtenderServer:
-    """Building one finds whatever keeps it from starting and raises that as a StowplanError; `run` then serves."""
+    """The constructor raises a StowplanError for any problem at start-up; `run` serves."""
 
     def __init__(self, config: ExtenderServerConfiguration, members: Sequence[GroupMember]) -> None:
         self._config = config
@@ -51,18 +51,18 @@ class ExtenderServer:
         self._lease: HoldingLease | None = None
         self._recording: Recording | None = None
         self.reservations = ReservationBook(self._connection)
-        self._add_mirror()
+        self._add_informer_cache()
         self.handlers = self._make_handlers()
         self.metrics = ServerMetrics(MetricRegistry())
         self.metrics.watch(self.informer_cache, self.reservations, lambda: self.handlers.stuck)
         self.decisions = DecisionLog(config.monitoring.decisions, self._file(config.monitoring.decision_log))
         self.paths = Paths(config.serving.url_prefix, {verb: getattr(config.verbs, verb) for verb in VERBS})
-        self.answering = Answering(self.handlers, self.paths, self.metrics, self._witnesses())
+        self.answering = Answering(self.handlers, self.paths, self.metrics, self._observers())
         self._ending = asyncio.Event()
         self._open_ports()
 
     # Building
-    def _add_mirror(self) -> None:
+    def _add_informer_cache(self) -> None:
         self.informer_cache: InformerCache | None = None
         self._reflectors: InformerReflectors | None = None
         factories: list[Any] = [member.factory for member in self._members]
@@ -80,7 +80,7 @@ class ExtenderServer:
             self._lease = HoldingLease(self._connection, lease, on_lost=self.reservations.clear)
 
     def _on_synced(self) -> None:
-        """The cache is complete; nobody changes it meanwhile."""
+        """The informer cache has synced. Called while the cluster does not change."""
         settle_heap()
         if self._recording is not None and self.informer_cache is not None:
             self._recording.add_nodes(info.node for info in self.informer_cache.cluster.nodes)
@@ -100,7 +100,7 @@ class ExtenderServer:
         return handlers
 
     def _equipped(self, member: GroupMember) -> GroupMember:
-        """The same member, whose plugins can reach the cluster and whose reservations are looked after."""
+        """The same member, with a cluster connection for its plugin and its reservations registered."""
 
         def make(args: Any, handle: Handle) -> Plugin:
             handle.connection = self._connection
@@ -110,16 +110,16 @@ class ExtenderServer:
 
         return _with_factory(member, make)
 
-    def _witnesses(self) -> list[RequestObserver]:
+    def _observers(self) -> list[RequestObserver]:
         monitoring = self._config.monitoring
-        witnesses: list[RequestObserver] = [self.decisions] if monitoring.decisions or monitoring.decision_log else []
+        observers: list[RequestObserver] = [self.decisions] if monitoring.decisions or monitoring.decision_log else []
         if monitoring.log_requests:
-            witnesses.append(RequestLog())
+            observers.append(RequestLog())
         record = self._file(monitoring.record)
         if record is not None:
             self._recording = Recording(record, keep_annotations=monitoring.keep_annotations)
-            witnesses.append(self._recording)
-        return witnesses
+            observers.append(self._recording)
+        return observers
 
     def _file(self, path: str) -> LineFile | None:
         if not path:
@@ -164,9 +164,9 @@ class ExtenderServer:
         ]
 
     def _hanging(self) -> str | None:
-        """A plugin that hangs now and then is lived with. One that hangs all the time calls for a new process."""
+        """Occasional hangs are tolerated. A plugin that always hangs needs a new process."""
         stuck = self.handlers.stuck
-        return f"plugins hang in {stuck} calls" if stuck >= _MOST_STUCK else None
+        return f"plugins hang in {stuck} calls" if stuck >= _MAX_STUCK else None
 
     def _ready_checks(self) -> list[HealthCheck]:
         checks = [HealthCheck("shutdown", lambda: "process is shutting down" if self._ending.is_set() else None)]
@@ -185,7 +185,7 @@ class ExtenderServer:
 
     # Serving
     def stop(self) -> None:
-        """End once what has been asked is answered."""
+        """Shut down after the requests in progress are answered."""
         self._ending.set()
 
     async def run(self) -> None:
@@ -207,7 +207,7 @@ class ExtenderServer:
             await self._close()
 
     async def _maintain(self) -> None:
-        """Until the end, keep certificates up to date."""
+        """Reload certificates until shutdown."""
         while not self._ending.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), _RELOAD_SECONDS)

@@ -1,4 +1,4 @@
-"""Files that grow by a line at a time, written by a thread of their own."""
+"""A file of lines that a thread appends to."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from stowplan.errors import ConfigError
 
 log = logs.get(__name__)
 
-_MOST_WAITING = 64
-_MOST_BYTES = 256 << 20
-"""What lines may hold on to while they wait: requests of some tens of megabytes would fill the memory otherwise."""
+_MAX_QUEUED = 64
+_MAX_QUEUED_BYTES = 256 << 20
+"""Bytes that queued lines may keep in memory; a request has tens of megabytes."""
 Lines = Callable[[], Iterable[bytes]]
-"""Makes lines, on the writing thread."""
+"""Creates lines, on the writing thread."""
 
 
 class LineFile:
-    """Appends lines. Who puts them never waits: what the disk or the making of lines cannot keep up with is dropped,
-    and said so at the end."""
+    """Appends lines without blocking the caller. Lines that cannot be written fast enough are dropped, which is logged
+    on close."""
 
     def __init__(self, path: str) -> None:
         """Raises ConfigError where the file cannot be written."""
@@ -32,7 +32,7 @@ class LineFile:
             self._stream: BinaryIO = open(path, "ab")  # noqa: SIM115  # it stays open as long as the server
         except OSError as error:
             raise ConfigError(f"{path}: {error.strerror or error}") from error
-        self._queue: Queue[tuple[Lines, int] | None] = Queue(_MOST_WAITING)
+        self._queue: Queue[tuple[Lines, int] | None] = Queue(_MAX_QUEUED)
         self._lock = threading.Lock()
         self._waiting = 0
         self._thread = threading.Thread(target=self._write, name="lines", daemon=True)
@@ -41,7 +41,7 @@ class LineFile:
     def put(self, lines: Lines, size: int = 0) -> None:
         """`size` is how many bytes the lines keep in memory until they are written."""
         with self._lock:
-            if self._waiting and self._waiting + size > _MOST_BYTES:
+            if self._waiting and self._waiting + size > _MAX_QUEUED_BYTES:
                 self.dropped += 1
                 return
             self._waiting += size
@@ -52,7 +52,7 @@ class LineFile:
             self._written(size)
 
     def close(self, timeout: float = 5.0) -> None:
-        """Write what is waiting, within a time."""
+        """Write the queued lines, within a time limit."""
         with suppress(Full):  # which it only stays where the disk does not answer
             self._queue.put(None, timeout=timeout)
         self._thread.join(timeout)
@@ -70,7 +70,7 @@ class LineFile:
                     stream.flush()
                 except Exception as problem:
                     log.error(problem, "Failed to write a line", file=self.path)
-                del lines, next_  # What they keep in memory is not to stay there until the next ones come.
+                del lines, next_  # Frees the memory that they reference before the next lines arrive.
                 self._written(size)
 
     def _written(self, size: int) -> None:

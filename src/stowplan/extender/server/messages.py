@@ -1,4 +1,4 @@
-"""Requests and responses of HTTP/1.1, as far as this server speaks it."""
+"""HTTP/1.1 requests and responses."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for statu
 
 
 class BadRequestError(StowplanError):
-    """What came is not HTTP/1.1 as it should be."""
+    """The request is not valid HTTP/1.1."""
 
 
 class Response(NamedTuple):
-    """What goes out."""
+    """An HTTP response."""
 
     status: int
     body: bytes
@@ -39,18 +39,18 @@ class RequestHead(NamedTuple):
     """By name in lower case."""
     keep_alive: bool
     length: int
-    """Of the body; -1 where it comes in chunks."""
+    """Length of the body; -1 for a chunked body."""
 
 
 class HttpRequest(NamedTuple):
-    """A request with its body, and who sent it."""
+    """A request with its body and its client."""
 
     head: RequestHead
     body: bytes | bytearray
     began: float
-    """When its first byte came, by the monotonic clock."""
+    """When its first byte arrived, by the monotonic clock."""
     client: str
-    """The address that it came from."""
+    """The address of the client."""
 
 
 class HeadReader:
@@ -67,7 +67,7 @@ class HeadReader:
         self.complete = False
 
     def read(self, data: bytes) -> RequestHead:
-        """The head, of which `data` is all. Raises BadRequest."""
+        """Parse a complete head. Raises BadRequestError."""
         self._feed(data)
         try:
             url = parse_url(self._url)
@@ -89,7 +89,7 @@ class HeadReader:
         return len(self._body)
 
     def read_chunks(self, data: bytes) -> bytearray | None:
-        """More of the body: all of it once it is complete. Raises BadRequest, also where it gets too long."""
+        """Parse more of the body; returns the body when it is complete. Raises BadRequestError."""
         self._feed(data)
         return self._body if self.complete else None
 
@@ -97,7 +97,7 @@ class HeadReader:
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
-            return  # An offer to speak something else, which may be left alone.
+            return  # An Upgrade header, which may be ignored.
         except HttpParserError as error:
             raise BadRequestError(f"not a request: {' '.join(str(error).split())}") from error
 
@@ -106,7 +106,7 @@ class HeadReader:
             return -1
         return int(self._headers.get("content-length", "0") or "0")
 
-    # What the parser calls
+    # Called by the parser
     def on_url(self, url: bytes) -> None:
         self._url += url
 
@@ -126,7 +126,7 @@ class HeadReader:
 
 
 def head_of(response: Response, *, close: bool) -> bytes:
-    """A response's head; its length is always told, so that connections can be kept."""
+    """The head of a response, always with Content-Length, so that connections persist."""
     lines = [
         _LINES.get(response.status) or f"HTTP/1.1 {response.status} Unknown\r\n",
         f"Content-Type: {response.content_type}\r\nContent-Length: {len(response.body)}\r\n",
@@ -139,5 +139,5 @@ def head_of(response: Response, *, close: bool) -> bytes:
 
 
 def text(status: int, message: str, **headers: Any) -> Response:
-    """A response for people."""
+    """A plain-text response."""
     return Response(status, f"{message}\n".encode(), TEXT, headers)

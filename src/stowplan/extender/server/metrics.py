@@ -1,4 +1,4 @@
-"""What a server counts: requests by verb, what plugins made of them, and the state behind them."""
+"""Metrics of the extender server: requests by verb, results of plugins, cache and reservations."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from stowplan.observe.series import Reading, exponential
 
 _SECONDS = exponential(0.0005, 2, 16)
 _BYTES = exponential(256, 4, 10)
-_MOST_REASONS = 100
+_MAX_REASONS = 100
 OTHER = "other"
-"""Stands for reasons once there are too many to tell apart: those that carry numbers or names, mostly."""
+"""Label value for further reasons after the first _MAX_REASONS, usually reasons with numbers or names."""
 
 
 class ServerMetrics:
-    """Fed on the event loop's thread alone."""
+    """Updated on the event loop's thread only."""
 
     def __init__(self, registry: MetricRegistry) -> None:
         self.registry = registry
         counter, histogram = registry.counter, registry.histogram
         by_verb = ("verb",)
-        text = "Time from the arrival of a request to its answer, in seconds."
+        text = "Time from the first byte of a request to its reply, in seconds."
         self._seconds = histogram(_name("request_duration_seconds"), ALPHA, text, _SECONDS, by_verb)
         text = "Time spent in a plugin for one request, in seconds."
         self._plugin_seconds = histogram(_name("plugin_duration_seconds"), ALPHA, text, _SECONDS, ("verb", "plugin"))
         self._received = histogram(_name("request_size_bytes"), ALPHA, "Size of requests.", _BYTES, by_verb)
         self._sent = histogram(_name("reply_size_bytes"), ALPHA, "Size of replies.", _BYTES, by_verb)
         self._requests = counter(_name("requests_total"), ALPHA, "Requests answered.", ("verb", "code"))
-        self._nodes_in = counter(_name("nodes_received_total"), ALPHA, "Nodes that were asked about.", by_verb)
-        self._nodes_out = counter(_name("nodes_returned_total"), ALPHA, "Nodes that were left.", by_verb)
+        self._nodes_in = counter(_name("nodes_received_total"), ALPHA, "Nodes in requests.", by_verb)
+        self._nodes_out = counter(_name("nodes_returned_total"), ALPHA, "Nodes in replies.", by_verb)
         text = "Nodes rejected, by reason."
         self._rejects = counter(_name("rejected_nodes_total"), ALPHA, text, ("verb", "reason"))
-        text = "Requests without an answer of the plugins."
+        text = "Requests without a result of the plugins."
         self._errors = counter(_name("errors_total"), ALPHA, text, by_verb)
-        text = "Answers that the failure policy gave because plugins were not done in time."
+        text = "Replies of the failure policy because plugins exceeded the deadline."
         self._overdue = counter(_name("overdue_total"), ALPHA, text, by_verb)
-        text = "Calls whose client had gone before there was an answer."
+        text = "Requests whose client disconnected before the reply."
         self._abandoned = counter(_name("abandoned_total"), ALPHA, text, by_verb)
-        text = "Requests that were turned away, by cause."
+        text = "Requests refused without running plugins, by cause."
         self._refused = counter(_name("refused_requests_total"), ALPHA, text, ("cause",))
-        text = "Requests that are being answered."
+        text = "Requests in progress."
         self.in_flight = registry.gauge(_name("requests_in_flight"), ALPHA, text).series()
-        text = "The version that runs."
+        text = "Version of the extender."
         registry.gauge(_name("build_info"), ALPHA, text, ("version",)).series(__version__).set(1)
         ProcessCollector(registry=registry.others)
         self._reasons: set[str] = set()
@@ -57,7 +57,7 @@ class ServerMetrics:
                 family.series(verb)
 
     def answered(self, facts: CallFacts, status: int, seconds: float, received: int, sent: int) -> None:
-        """A request of a verb has its answer."""
+        """A request was answered."""
         verb = facts.verb
         self._requests.series(verb, str(status)).add()
         self._seconds.series(verb).observe(seconds)
@@ -81,19 +81,19 @@ class ServerMetrics:
         self._refused.series(cause).add()
 
     def watch(self, cache: InformerCache | None, reservations: ReservationBook, stuck: Callable[[], int]) -> None:
-        """Tell of the cache, of reservations and of calls that plugins hang in, too."""
-        self._add_gauge("stuck_calls", "Calls that plugins hang in, and that were given up.", stuck)
+        """Register gauges of the informer cache, of reservations and of stuck calls."""
+        self._add_gauge("stuck_calls", "Abandoned calls whose plugins still run.", stuck)
         gauge, counter = self.registry.gauge, self.registry.counter
         text, by_plugin = "Reservations held for pods.", ("plugin",)
         gauge(_name("reservations"), ALPHA, text, by_plugin, lambda: {(p,): n for p, n in reservations.count().items()})
-        text = "Reservations that ended, by how."
+        text = "Ended reservations by reason."
         counter(_name("reservations_ended_total"), ALPHA, text, ("plugin", "how"), reservations.ended)
         if cache is None:
             return
-        self._add_gauge("cache_synced", "Whether the cache is complete.", lambda: float(cache.has_synced))
-        self._add_gauge("cache_age_seconds", "Time since the last news of the cluster.", cache.age)
-        self._add_gauge("cache_nodes", "Nodes in the cache.", lambda: len(cache.cluster.nodes))
-        self._add_gauge("cache_pods", "Pods on nodes in the cache.", lambda: len(cache.cluster.pods))
+        self._add_gauge("cache_synced", "Whether the informer cache has synced.", lambda: float(cache.has_synced))
+        self._add_gauge("cache_age_seconds", "Time since the last event of the cluster, in seconds.", cache.age)
+        self._add_gauge("cache_nodes", "Nodes in the informer cache.", lambda: len(cache.cluster.nodes))
+        self._add_gauge("cache_pods", "Assigned pods in the informer cache.", lambda: len(cache.cluster.pods))
 
     def _add_gauge(self, name: str, text: str, read: Callable[[], float | None]) -> None:
         def reading() -> Reading:
@@ -104,7 +104,7 @@ class ServerMetrics:
 
     def _kept(self, reason: str) -> str:
         if reason not in self._reasons:
-            if len(self._reasons) >= _MOST_REASONS:
+            if len(self._reasons) >= _MAX_REASONS:
                 return OTHER
             self._reasons.add(reason)
         return reason

@@ -79,8 +79,8 @@ class OperatorPages(Pages):
         return self._decisions_of(unquote(request.path.removeprefix(f"{_DECISIONS}/").rstrip("/")), 0)
 
     def _decisions_of(self, pod: str, limit: int) -> Page:
-        """Decisions about a pod, by uid or namespace/name; a limit of 0 is none."""
-        found = [entry.told() for entry in self._decisions.find(pod, limit)]
+        """Decisions about a pod, by uid or namespace/name; 0 means no limit."""
+        found = [entry.as_json() for entry in self._decisions.find(pod, limit)]
         if pod and not found:
             return Page(404, f"no decision about {pod} is remembered\n".encode())
         return Page(200, msgspec.json.encode(found), JSON)

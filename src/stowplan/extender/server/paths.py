@@ -1,4 +1,4 @@
-"""Which path means which verb."""
+"""Paths of the verbs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from stowplan.extender.handlers import VERBS, Verb
 
 _PLAIN = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@/-]*")
 _OLD_VERSION = "v1"
-"""What releases before v1.6 put between prefix and verb."""
+"""Path segment that releases before v1.6 insert between prefix and verb."""
 
 
 class Paths:
-    """The paths of a server: a prefix and a name for each verb, both as the scheduler's configuration has them.
+    """A prefix and a name for each verb, both as in the scheduler's configuration.
 
-    Slashes do not count, neither doubled nor at an end: schedulers join what they were given as it is.
+    Doubled and trailing slashes are ignored, since schedulers join prefix and verb as they are.
     """
 
     def __init__(self, prefix: str = "", names: Mapping[Verb, str] | None = None) -> None:
@@ -39,12 +39,12 @@ class Paths:
             raise ConfigError("all verbs are switched off: name at least one")
 
     def find(self, path: str) -> Verb | None:
-        """The verb that a request is about."""
+        """The verb of a path; None without one."""
         found = self._verbs.get(path)
         return found if found is not None else self._verbs.get(_plain(path))
 
     def listing(self) -> str:
-        """What there is, in a line."""
+        """All paths, in one line."""
         return ", ".join(f"{path} ({verb})" for verb, path in self.by_verb.items())
 
 

@@ -1,4 +1,4 @@
-"""Requests and replies as lines in a file, redacted, to be replayed against other code."""
+"""Recording of requests and replies as lines in a file, redacted, for replay against other code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recording:
-    """Writes down every exchange, and nodes that requests may name."""
+    """Records every exchange, and the nodes that requests may name."""
 
     def __init__(
         self, file: LineFile, *, keep_annotations: Collection[str] = (), clock: Callable[[], float] = time.time
@@ -62,11 +62,11 @@ class Recording:
         try:
             return redact(msgspec.json.decode(body), self._keep)
         except (msgspec.DecodeError, RecursionError):
-            return None  # Not JSON, so there is no telling what is in it.
+            return None  # Not JSON, so it cannot be redacted.
 
 
 def read_recording(lines: Iterable[bytes], source: str) -> Iterator[Recorded]:
-    """The lines of a recording. Raises InputError with the number of a line that is none."""
+    """The lines of a recording. Raises InputError with the number of an invalid line."""
     decoder = msgspec.json.Decoder(Recorded)
     for number, line in enumerate(lines, 1):
         if line.strip():

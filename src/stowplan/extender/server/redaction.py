@@ -1,4 +1,4 @@
-"""Requests without what is nobody's business: what is left is what scheduling looks at."""
+"""Strips secrets from recorded requests: environment values, annotations, command lines, names of secrets."""
 
 from __future__ import annotations
 

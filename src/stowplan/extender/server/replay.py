@@ -1,4 +1,4 @@
-"""Recorded requests, asked again, and what is different about the answers."""
+"""Replays recorded requests and reports the differences between replies."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from stowplan.extender.policy import OperatorPolicy
 from stowplan.extender.server.recording import Recorded, read_recording
 from stowplan.framework import Pod
 
-_MOST_NAMED = 10
+_MAX_NAMED_NODES = 10
 
 
 class Replayed(NamedTuple):
-    """A request that was asked again."""
+    """A replayed request."""
 
     title: str
     differences: tuple[str, ...]
 
 
 class _Nodes:
-    """The nodes of a recording, in place of a cache that is kept up to date."""
+    """The nodes of a recording, in place of an informer cache."""
 
     has_synced = True
 
@@ -40,9 +40,9 @@ class _Nodes:
 def replayed(
     lines: Iterable[bytes], source: str, members: Sequence[GroupMember], policy: OperatorPolicy | None = None
 ) -> Iterator[Replayed]:
-    """Each request of a recording, with what is answered otherwise now. Bindings are not made again.
+    """Each request of a recording with the differences of its reply. Bind requests are skipped.
 
-    Nodes come before the requests that name them. Raises InputError for a recording that cannot be read.
+    Nodes precede the requests that name them. Raises InputError for a recording that cannot be read.
     """
     recorded = list(read_recording(lines, source))
     nodes = [line.node for line in recorded if line.node is not None]
@@ -50,17 +50,17 @@ def replayed(
     for node in nodes:
         cache.cluster.put_node(node, msgspec.to_builtins(node))
     handlers = Handlers(members, policy, cluster_cache=cache if nodes else None)
-    asked = [line for line in recorded if line.verb not in (None, "bind")]
-    if not asked:
-        raise InputError(f"{source}: there is no request in it that could be asked again")
+    requests = [line for line in recorded if line.verb not in (None, "bind")]
+    if not requests:
+        raise InputError(f"{source}: it contains no request that can be replayed")
     try:
-        for line in asked:
-            yield _ask(handlers, line)
+        for line in requests:
+            yield _replay(handlers, line)
     finally:
         handlers.close()
 
 
-def _ask(handlers: Handlers, line: Recorded) -> Replayed:
+def _replay(handlers: Handlers, line: Recorded) -> Replayed:
     assert line.verb is not None
     reply: VerbReply = asyncio.run(handlers.answer(line.verb, bytes(line.request)))
     differences: list[str] = []
@@ -79,12 +79,14 @@ def _compare(verb: Verb, before: Any, now: Any) -> Iterator[str]:
         if was != is_:
             changes.setdefault(f"{was} -> {is_}", []).append(key)
     for change, names in changes.items():
-        shown = ", ".join(names[:_MOST_NAMED]) + (f" and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED))
+        shown = ", ".join(names[:_MAX_NAMED_NODES]) + (
+            f" and {len(names) - _MAX_NAMED_NODES} more" * (len(names) > _MAX_NAMED_NODES)
+        )
         yield f"{change}: {shown}"
 
 
 def _facts(verb: Verb, reply: Any) -> dict[str, str]:
-    """What a reply says of each node, in words, whatever the case of its keys."""
+    """The result of each node in a reply, as text; keys in any case."""
     if verb == "prioritize":
         entries = [_lower(entry) for entry in reply or () if isinstance(entry, dict)]
         return {str(entry.get("host")): f"score {entry.get('score')}" for entry in entries}

@@ -1,4 +1,4 @@
-"""What happens to a request between its transport and the handlers."""
+"""Between transport and handlers: routing, metrics and observers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ log = logs.get(__name__)
 
 
 class VerbAnswers(Protocol):
-    """Whoever answers requests; `Handlers`, mostly."""
+    """Answers requests; usually `Handlers`."""
 
     async def answer(self, verb: Verb, body: bytes | bytearray, received_at: float | None = None) -> VerbReply: ...
 
 
 class HttpExchange(NamedTuple):
-    """A request and what came of it."""
+    """A request and its reply."""
 
     verb: Verb
     path: str
@@ -32,13 +32,13 @@ class HttpExchange(NamedTuple):
 
 
 class RequestObserver(Protocol):
-    """Somebody who is shown every exchange, after the answer was made. It must not take long."""
+    """Receives every exchange after the reply is made. Must not block."""
 
     def note(self, exchange: HttpExchange) -> None: ...
 
 
 class Refusal(NamedTuple):
-    """An answer to what is no request of a scheduler."""
+    """A response to a request for an unknown path or with a wrong method."""
 
     status: int
     text: str
@@ -47,18 +47,18 @@ class Refusal(NamedTuple):
 
 
 class Answering:
-    """Finds the verb, has it answered, and tells those who count, log and record."""
+    """Routes requests to the handlers, and updates metrics and observers."""
 
     def __init__(
-        self, answers: VerbAnswers, paths: Paths, metrics: ServerMetrics, witnesses: Sequence[RequestObserver] = ()
+        self, answers: VerbAnswers, paths: Paths, metrics: ServerMetrics, observers: Sequence[RequestObserver] = ()
     ) -> None:
         self._answers = answers
         self.paths = paths
         self.metrics = metrics
-        self._witnesses = tuple(witnesses)
+        self._observers = tuple(observers)
 
     def route(self, method: str, path: str) -> Verb | Refusal:
-        """The verb that is asked for, or why there is none."""
+        """The verb of the request, or the refusal."""
         verb = self.paths.find(path)
         if verb is None:
             return Refusal(404, f"there is no {path}; there are {self.paths.listing()}", "unknown_path")
@@ -73,18 +73,18 @@ class Answering:
         reply = await self._answers.answer(verb, body, began)
         seconds = monotonic() - began
         self.metrics.answered(reply.facts, reply.status, seconds, len(body), len(reply.body))
-        if self._witnesses:
+        if self._observers:
             exchange = HttpExchange(verb, path, client, body, reply, seconds)
-            for witness in self._witnesses:
-                _show(witness, exchange)
-        # Who keeps the reply for what it tells of the decision does not keep megabytes of nodes.
+            for observer in self._observers:
+                _notify(observer, exchange)
+        # Observers may keep the reply for its decision, without megabytes of nodes.
         content, reply.body = reply.body, b""
         return reply.status, content
 
 
-def _show(witness: RequestObserver, exchange: HttpExchange) -> None:
-    """The answer is made, and goes out whatever becomes of the telling of it."""
+def _notify(observer: RequestObserver, exchange: HttpExchange) -> None:
+    """An error of an observer does not affect the reply."""
     try:
-        witness.note(exchange)
+        observer.note(exchange)
     except Exception as problem:
-        log.error(problem, "Failed to tell of a request", verb=exchange.verb, by=type(witness).__name__)
+        log.error(problem, "Failed to report a request", verb=exchange.verb, by=type(observer).__name__)

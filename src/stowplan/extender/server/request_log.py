@@ -1,4 +1,4 @@
-"""What came and went, as log lines."""
+"""Requests and replies as log lines."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from stowplan.extender.server.request_handling import HttpExchange
 
 log = logs.get(__name__)
 
-_LONGEST_SHOWN = 64 * 1024
-"""Larger bodies are told of by their size: they hold nodes, hundreds of them."""
-_LONGEST_TEXT = 2048
+_MAX_SHOWN_BYTES = 64 * 1024
+"""Of larger bodies, with hundreds of nodes, the size is logged."""
+_MAX_TEXT_LENGTH = 2048
 
 
 class RequestLog:
@@ -37,10 +37,10 @@ class RequestLog:
 
 
 def _shown(body: bytes | bytearray) -> str:
-    if len(body) > _LONGEST_SHOWN:
+    if len(body) > _MAX_SHOWN_BYTES:
         return f"{len(body):,} bytes"
     try:
         text = msgspec.json.encode(redact(msgspec.json.decode(body))).decode()
     except (msgspec.DecodeError, RecursionError):
         return f"{len(body):,} bytes that are no JSON"
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… ({len(body):,} bytes)"
+    return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}… ({len(body):,} bytes)"

@@ -25,13 +25,13 @@ from stowplan.serving.pages import PageRequest
 log = logs.get(__name__)
 
 Gzip = Literal["auto", "always", "never"]
-_WORTH_COMPRESSING = 64 * 1024
+_COMPRESS_FROM_BYTES = 64 * 1024
 _GZIP = 16 + zlib.MAX_WBITS
 _OVERLOAD_LOG_SECONDS = 10.0
 
 
 class SchedulerPort(HttpServer):
-    """Answers the verbs, and pages where those have no port of their own."""
+    """Serves the verbs, and the pages unless these have a port of their own."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class SchedulerPort(HttpServer):
         closed: Callable[[], str | None] = lambda: None,
         gzip: Gzip = "auto",
     ) -> None:
-        """`closed` says why no verb is answered for the time being."""
+        """`closed` returns why no verb is served at present, or None."""
         super().__init__(
             listener,
             tls,
@@ -81,7 +81,7 @@ class SchedulerPort(HttpServer):
         found = self._answering.route(head.method, head.path)
         if isinstance(found, Refusal):
             if self._pages is not None and found.status == 404 and head.length == 0:
-                return None  # Perhaps there is such a page.
+                return None  # There may be such a page.
             return self._turned_away(found, head)
         why = self._closed()
         if why is not None:
@@ -123,7 +123,7 @@ class SchedulerPort(HttpServer):
         finally:
             self._answering.metrics.in_flight.add(-1)
         response = Response(*answer)
-        if len(response.body) >= _WORTH_COMPRESSING and self._compresses(request):
+        if len(response.body) >= _COMPRESS_FROM_BYTES and self._compresses(request):
             return await asyncio.to_thread(compressed, response)
         return response
 
@@ -149,14 +149,14 @@ class SchedulerPort(HttpServer):
         return text(refusal.status, refusal.text + (others if refusal.status == 404 else ""))
 
     def _compresses(self, request: HttpRequest) -> bool:
-        """Every Go client offers gzip. On the way to the same machine it only costs time."""
+        """Every Go client accepts gzip. For clients on this machine it only costs time."""
         if self._gzip == "never" or "gzip" not in request.head.headers.get("accept-encoding", ""):
             return False
         return self._gzip == "always" or not _is_loopback(request.client)
 
 
 def compressed(response: Response) -> Response:
-    """The same response in gzip's format; fast, since somebody waits."""
+    """The response in gzip format, at the fastest level."""
     packer = zlib.compressobj(level=1, wbits=_GZIP)
     body = packer.compress(response.body) + packer.flush()
     return response._replace(body=body, headers={**response.headers, "Content-Encoding": "gzip"})
@@ -166,4 +166,4 @@ def _is_loopback(client: str) -> bool:
     try:
         return not client or ipaddress.ip_address(client.partition("%")[0]).is_loopback
     except ValueError:
-        return True  # A socket without an address is on this machine.
+        return True  # A Unix socket.

@@ -41,8 +41,8 @@ def reply(verb: Verb, body: bytes, status: int = 200, **facts: Any) -> VerbReply
     return VerbReply(status, body, told)
 
 
-def make_answering(answers: Canned | None = None, *witnesses: RequestObserver) -> Answering:
-    return Answering(answers or Canned(), Paths(), ServerMetrics(MetricRegistry()), witnesses)
+def make_answering(answers: Canned | None = None, *observers: RequestObserver) -> Answering:
+    return Answering(answers or Canned(), Paths(), ServerMetrics(MetricRegistry()), observers)
 
 
 @asynccontextmanager

@@ -28,7 +28,7 @@ def test_the_latest_first_and_by_pod() -> None:
     assert [entry.verb for entry in log.find("a")] == ["prioritize"]
     assert [entry.verb for entry in log.find("d/a")] == ["prioritize"]
     assert len(list(log.find(limit=2))) == 2
-    assert next(log.find("a")).told() == {
+    assert next(log.find("a")).as_json() == {
         "time": "1970-01-01T00:00:00.500Z",
         "verb": "prioritize",
         "status": 200,
@@ -65,7 +65,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
 def test_lines_that_fail_or_come_too_fast_cost_only_themselves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stowplan.extender.server.line_file._MOST_WAITING", 2)
+    monkeypatch.setattr("stowplan.extender.server.line_file._MAX_QUEUED", 2)
     file, go_on = LineFile(str(tmp_path / "x")), threading.Event()
     file.put(lambda: (b"%d" % go_on.wait(60),))
     while not file._queue.empty():
@@ -82,7 +82,7 @@ def test_lines_that_fail_or_come_too_fast_cost_only_themselves(
 
 
 def test_lines_that_wait_hold_on_to_so_much_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.extender.server.line_file._MOST_BYTES", 100)
+    monkeypatch.setattr("stowplan.extender.server.line_file._MAX_QUEUED_BYTES", 100)
     file, go_on = LineFile(str(tmp_path / "x")), threading.Event()
 
     def slow() -> list[bytes]:

@@ -29,8 +29,8 @@ def record(tmp_path: Path, *asked: tuple[Verb, bytes]) -> list[bytes]:
     handlers = Handlers([TIDY])
 
     async def run() -> None:
-        witness = Recording(file, clock=lambda: 5.0)
-        answering = Answering(handlers, Paths(), ServerMetrics(MetricRegistry()), [witness])
+        observer = Recording(file, clock=lambda: 5.0)
+        answering = Answering(handlers, Paths(), ServerMetrics(MetricRegistry()), [observer])
         for verb, body in asked:
             await answering.answer(verb, f"/{verb}", body, monotonic())
 

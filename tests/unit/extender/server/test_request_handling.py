@@ -28,7 +28,7 @@ def test_routes() -> None:
         assert (refusal.status, refusal.cause) == (status, cause)
 
 
-def test_witnesses_see_everything_and_keep_no_bodies() -> None:
+def test_observers_see_everything_and_keep_no_bodies() -> None:
     notes = Notes()
     answering = make_answering(Canned(), notes)
     answer = asyncio.run(answering.answer("filter", "/x/filter", b"abc", monotonic(), "10.0.0.1"))
@@ -37,7 +37,7 @@ def test_witnesses_see_everything_and_keep_no_bodies() -> None:
     assert notes.kept[0].reply.body == b""
 
 
-def test_a_witness_that_fails_does_not_spoil_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_observer_that_fails_does_not_spoil_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     class Clumsy:
         def note(self, exchange: HttpExchange) -> None:
             raise RecursionError("too deep")
