@@ -1,4 +1,4 @@
-"""An extender of plain functions, for the smallest cases.
+"""An extender made of plain functions.
 
     from stowplan import extender
 
@@ -8,16 +8,16 @@
 
     extender.run(port=8888)
 
-A function that calls its second parameter `node` is asked node by node, any other is given the list of all nodes in
-question. What functions may return:
+A function whose second parameter is named `node` is called for each node, any other is called once with the list of
+nodes. Return values:
 
-    filter, by node       True or None: the node passes. False, a text that says why not, or reject(...)
-    filter, all nodes     the nodes that pass, or their names; or a dict of those that do not, by name, with the reason;
-                          or True, False, a text or reject(...) for all of them
+    filter, by node       True or None: the node passes. False, a text with the reason, or reject(...): it does not
+    filter, all nodes     the nodes that pass, or their names; or a dict of reasons by name for the nodes that do not;
+                          or True, False, a text or reject(...) for all nodes
     prioritize, by node   a number from 0 to 10
-    prioritize, all       a dict of such numbers by name (0 where there is none), or a list in the order of the nodes
+    prioritize, all       a dict of such numbers by name (0 if missing), or a list in the order of the nodes
     bind(pod, node_name)  None or True: the pod is bound. A text is an error. May be a coroutine function
-    preempt(pod, victims) the victims that may be evicted, by node, as they were given: a dict of lists of pods
+    preempt(pod, victims) the victims that may be evicted: a dict of lists of pods by node, as in the argument
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ F = TypeVar("F", bound=Function)
 
 
 class App:
-    """Functions that answer together, in the order in which they were registered: a node has to pass all filters, and
-    scores are averaged by weight. The module's own functions use one that is shared."""
+    """Registered functions, called in order: a node must pass all filters, and scores are averaged by weight. The
+    module's own decorators share one App."""
 
     def __init__(self) -> None:
         self.members: list[GroupMember] = []
@@ -52,7 +52,7 @@ class App:
     @overload
     def filter(self, *, selector: PodSelection = ...) -> Callable[[F], F]: ...
     def filter(self, function: Function | None = None, *, selector: PodSelection = ALL_PODS) -> Any:
-        """Register a function that says which nodes a pod may use. With a selector it is asked about some pods only."""
+        """Register a function that filters nodes. With a selector it is called for the selected pods only."""
         return self._register(FilterFunction, function, selector)
 
     @overload
@@ -78,7 +78,7 @@ class App:
     @overload
     def preempt(self, *, selector: PodSelection = ...) -> Callable[[F], F]: ...
     def preempt(self, function: Function | None = None, *, selector: PodSelection = ALL_PODS) -> Any:
-        """Register a function that says which of the proposed victims may be evicted."""
+        """Register a function that selects which of the proposed victims may be evicted."""
         return self._register(PreemptFunction, function, selector)
 
     def run(self, **options: Any) -> None:

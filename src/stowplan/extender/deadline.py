@@ -1,4 +1,4 @@
-"""How much time is left for the request that is being answered."""
+"""The deadline of the request that is being answered."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from contextvars import ContextVar
 from time import monotonic
 
 deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
-"""When the answer has to leave, by the monotonic clock; None where nobody waits for it."""
+"""When the reply is due, by the monotonic clock; None without a limit."""
 
 
 def remaining() -> float | None:
-    """Seconds that a plugin or function has left before a fallback answer is given in its place.
+    """Seconds until a fallback is sent instead of the plugin's or function's result; None without a limit.
 
-    None where there is no limit. Work that would take longer had better be left out: its result is thrown away.
+    A later result is discarded.
     """
     limit = deadline.get()
     return None if limit is None else limit - monotonic()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # Flags and configuration are read without loading numpy.
     from stowplan.framework import Pod
 
 OnFailure = Literal["fail", "pass", "cached"]
-"""The pod's attempt fails; the reply is as if the plugins agreed to everything; or the last answer for the pod is given
-again, and the attempt fails if there is none."""
+"""fail: the pod's attempt fails. pass: the reply accepts everything. cached: the pod's last answer is repeated; without
+one the attempt fails."""
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 """SystemCriticalPriority: priorities from here on are reserved for critical pods of the cluster."""

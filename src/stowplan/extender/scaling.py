@@ -1,4 +1,4 @@
-"""Scores on the scheduler's scale: from any range of numbers to 0..10, and what that is worth beside its plugins."""
+"""Scores on the extender's scale of 0 to 10, and their weight beside the scheduler's plugins."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from stowplan import logs
 
 HIGHEST = 10
-"""An extender's best score; the scheduler multiplies it with the weight and, since v1.17, with ten."""
+"""MaxExtenderPriority; the scheduler multiplies scores by the weight and, since v1.17, by ten."""
 
 PLUGIN_WEIGHTS = 12
-"""What the weights of kube-scheduler's default score plugins add up to; each of them gives 0 to 100."""
+"""Sum of the weights of kube-scheduler's default score plugins, each of which gives 0 to 100."""
 
 log = logs.get(__name__)
 
 
 def min_max(values: Mapping[str, float]) -> dict[str, int]:
-    """The least value becomes 0, the greatest 10, those between in proportion. Equal values all become 0."""
+    """Linear from the minimum (0) to the maximum (10). Equal values all become 0."""
     low, high = min(values.values(), default=0), max(values.values(), default=0)
     if low == high:
         return dict.fromkeys(values, 0)
@@ -28,7 +28,7 @@ def min_max(values: Mapping[str, float]) -> dict[str, int]:
 
 
 def inverse(values: Mapping[str, float]) -> dict[str, int]:
-    """As `min_max`, but the least value becomes 10: for costs and latencies."""
+    """As `min_max` with the minimum at 10: for costs and latencies."""
     return min_max({name: -value for name, value in values.items()})
 
 
@@ -42,7 +42,7 @@ def rank(values: Mapping[str, float]) -> dict[str, int]:
 
 
 def linear(value: float, low: float, high: float) -> int:
-    """A value of a known range as 0..10; what lies outside is taken for the end of it."""
+    """A value of a known range as 0..10; values outside are clamped."""
     if low == high:
         raise ValueError(f"the range from {low:g} to {high:g} is empty")
     return clamped(HIGHEST * (value - low) / (high - low))
@@ -83,7 +83,7 @@ class Effect:
 
     @property
     def decides(self) -> bool:
-        """Whether it outweighs all plugins together, whatever they say."""
+        """Whether the extender outweighs all plugins together."""
         return self.points > self.points_of_plugins
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class Effect:
 
 
 def effect(score: int, weight: int, *, plugin_weights: int = PLUGIN_WEIGHTS) -> Effect:
-    """What a score comes to, with the weight that the extender has in the scheduler's configuration."""
+    """A score's contribution to the total, with the extender's weight in the scheduler's configuration."""
     points = score * weight * HIGHEST
     return Effect(points, 100 * plugin_weights)
 

@@ -1,9 +1,11 @@
-"""Asking other people's extenders, as kube-scheduler asks them.
+"""Calling the extenders of a KubeSchedulerConfiguration, as kube-scheduler does.
 
-Belongs here: one extender of a configuration as the runtime's port has it (`extender`), how it is reached (`transport`,
-`trust`, `proxies`), which objects are sent (`objects`), how long that may take (`patience`), and when it is not worth
-asking (`breaker`). Does not belong here: what the answers do to a decision (`runtime.extended`), the bytes themselves
-(`wire`). May import what the room may, but none of the server's packages.
+Belongs here: one extender of a configuration as the runtime's port (`extender`), connections (`transport`, `tls`,
+`proxies`), the objects that are sent (`objects`), and the circuit breaker (`circuit_breaker`). Does not belong here:
+the effect of replies on a decision (`runtime.decide.with_extenders`), the bytes (`wire`). May import the rooms that
+`extender` may import, but none of the server's packages.
+
+Upstream: pkg/scheduler/extender.go
 """
 
 from stowplan.config.extender_limits import ExtenderLimits

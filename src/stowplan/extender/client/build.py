@@ -21,9 +21,9 @@ def build_extenders(
     env: Mapping[str, str] | None = None,
     patience: ExtenderLimits | None = None,
 ) -> tuple[HttpExtender, ...]:
-    """Extenders in the order in which they are asked: those that scheduling can do without come last.
+    """Extenders in the order in which they are called: ignorable ones last.
 
-    Raises ConfigError where kube-scheduler would not start. `env` has the proxies, by default the process's own.
+    Raises ConfigError if kube-scheduler would not start. `env` has the proxies; default is the process's environment.
     """
     made = [
         HttpExtender(entry, HttpTransport(_tls(entry, f"$.extenders[{index}]", clock), env), clock, patience=patience)
@@ -48,7 +48,7 @@ def needs_victims(extenders: Iterable[HttpExtender]) -> bool:
 
 
 def _tls(entry: Entry, where: str, clock: Callable[[], float]) -> Tls | None:
-    """What is wrong with it is told also where the scheme has no use for it; kube-scheduler would not start either."""
+    """TLS settings are checked also for http://, since kube-scheduler would not start either."""
     secure = urlsplit(entry.url_prefix).scheme == "https"
     if not secure and entry.tls_config is None:
         return None

@@ -1,11 +1,11 @@
-"""Remembering that somebody does not answer, so that not every pod pays for finding that out."""
+"""A circuit breaker: an extender that does not answer is not called for a while, so that pods do not wait for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 FAILURES = 3
-"""So many failures in a row, and nobody is asked for a while."""
+"""Consecutive failures that open the circuit."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 
 
@@ -26,7 +26,7 @@ class Breaker:
         return self._failures >= FAILURES
 
     def refusal(self) -> str:
-        """Why not to call now; empty where a call is to be made, whose end has then to be told."""
+        """Why no call is made now; "" to make one, whose result must be reported."""
         if not self.is_open:
             return ""
         if self._probing or self._clock() < self._until:
@@ -35,7 +35,7 @@ class Breaker:
         return ""
 
     def worked(self) -> None:
-        """It answered, whatever it said."""
+        """The extender answered, with any status."""
         self._failures = 0
         self._pause = FIRST_PAUSE
         self._probing = False

@@ -1,4 +1,4 @@
-"""One extender of a configuration: what to ask it, and what to make of its replies."""
+"""One extender of a configuration: its requests and the interpretation of its replies."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ log = logs.get(__name__)
 
 OK = 200
 GATEWAY_TROUBLE = (502, 503, 504)
-"""Said by whatever stands before an extender that is not there."""
+"""HTTP statuses of a proxy whose extender is unavailable."""
 LONGEST_TOLD = 300
-"""Characters of an error's body that are told."""
+"""Maximum length of an error's body in messages."""
 HIGHEST_SCORE = 10
 _REPEATABLE = ("filter", "prioritize", "preempt")
 
 
 class CallOutcome(NamedTuple):
-    """What is to be counted of one call. `result` is success, error, unreachable, or spared where nobody was asked."""
+    """Metrics of one call. `result` is success, error, unreachable, or spared if the circuit breaker prevented it."""
 
     extender: str
     verb: str
@@ -56,7 +56,7 @@ class HttpExtender:
         self.weight = entry.weight
         self.ignorable = entry.ignorable
         self.observe = observe
-        """Told of every call."""
+        """Called after every call."""
         self._verbs: dict[ExtenderVerb, str] = {
             "filter": entry.filter_verb,
             "prioritize": entry.prioritize_verb,
@@ -77,7 +77,7 @@ class HttpExtender:
         return bool(self._verbs[verb])
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether the pod asks for a resource that the extender looks after; one that names none takes all pods."""
+        """Whether the pod requests a managed resource; an extender without managedResources takes all pods."""
         return not self._managed or pod.template.derive(self, self._concerns)
 
     def _concerns(self, template: PodTemplate) -> bool:
@@ -90,14 +90,14 @@ class HttpExtender:
 
     @property
     def open_circuits(self) -> list[str]:
-        """The verbs that are not asked at present."""
+        """The verbs whose circuit is open."""
         return [verb for verb, breaker in self._breakers.items() if breaker.is_open]
 
     async def close(self) -> None:
         await self._transport.close()
 
     async def call(self, request: CallExtender) -> Any:
-        """Ask. Never raises: whatever happens is an answer."""
+        """Call the extender. Never raises: errors are returned."""
         try:
             body = await self._ask(request.verb, self._body(request))
             return self._read(request, body)
@@ -161,7 +161,7 @@ class HttpExtender:
         try:
             return await self._transport.post(url, body, timeout)
         except ExtenderUnreachableError as problem:
-            # The server closed an idle connection just when it was used: asking again is asking for the first time.
+            # The server closed an idle connection just when it was used, so it has not received the request.
             # A binding may have been made all the same, so that is left to kube-scheduler's way: it failed.
             if not problem.disconnected or verb not in _REPEATABLE:
                 raise
@@ -224,7 +224,7 @@ class HttpExtender:
         return scores
 
     def _warn(self, *problems: str) -> None:
-        """Tell of a problem once: it will come with every pod."""
+        """Log a problem once, since it recurs with every pod."""
         for problem in problems:
             kind = problem.partition(":")[0].partition(" in {")[0]
             if kind not in self._told:
@@ -235,7 +235,7 @@ class HttpExtender:
 
 
 def _refusal(verb: str, url: str, answer: HttpReply) -> str:
-    """kube-scheduler's words for a reply that is no 200, and what the extender has to say about it."""
+    """kube-scheduler's message for a status other than 200, with the extender's own text."""
     told = " ".join(answer.body[: 8 * LONGEST_TOLD].decode("utf-8", "replace").split())
     try:
         parsed = json.loads(told)

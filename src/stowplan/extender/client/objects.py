@@ -1,7 +1,7 @@
-"""Pods and nodes as the bytes that extenders are sent.
+"""Pods and nodes as JSON for extenders.
 
-What an API server sent goes on as it came, without what kube-scheduler's own cache does not keep either: kind and
-apiVersion, and a pod's managedFields. Where nobody kept the whole object, what scheduling reads of it has to do.
+Objects are sent as the API server sent them, without the fields that kube-scheduler's cache drops too: kind,
+apiVersion, and a pod's managedFields. If the whole object was not kept, the fields that scheduling reads are sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Objects:
         self._pod: tuple[Any, bytes] = (None, b"")
 
     def pod(self, pod: Pod) -> bytes:
-        """A pod that is being scheduled, about which several questions are asked in a row."""
+        """The pod of the current attempt, which several requests contain."""
         key, data = self._pod
         if key is not pod:
             data = pod_bytes(pod)
@@ -38,7 +38,7 @@ class Objects:
         if known is not None and known[0] is version:
             return known[1]
         if len(self._nodes) >= _MOST_NODES:
-            self._nodes.clear()  # Most of those are gone by now.
+            self._nodes.clear()  # Most of these nodes are gone.
         data = node_bytes(info)
         self._nodes[info.name] = (version, data)
         return data
@@ -77,5 +77,5 @@ def _trimmed(source: Any, *less: str) -> bytes:
             metadata.pop(field, None)
         members["metadata"] = msgspec.Raw(msgspec.json.encode(metadata))
     elif len(members) == before:
-        return data  # Nothing is to go, so that one copy does for both.
+        return data  # No field is dropped, so one copy serves both.
     return msgspec.json.encode(members)

@@ -10,7 +10,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def proxy_for(url: str, env: Mapping[str, str]) -> str | None:
-    """The proxy's URL. This machine itself, and what NO_PROXY lists, is reached without one."""
+    """The URL of the proxy. Loopback addresses and hosts in NO_PROXY are reached without one."""
     parts = urlsplit(url)
     proxy = _setting(f"{parts.scheme}_proxy", env)
     host = (parts.hostname or "").rstrip(".")

@@ -24,7 +24,7 @@ class Tls:
         authorities = _material(f"{at}.ca", wanted.ca_data, wanted.ca_file)
         if wanted.insecure and authorities is not None:
             raise ConfigError(f"{at}: specifying a root certificates file with the insecure flag is not allowed")
-        # Whoever only says that it is HTTPS gets no verification, as surprising as that is.
+        # enableHTTPS alone disables verification, as in kube-scheduler.
         insecure = wanted.insecure or (entry.enable_https and authorities is None)
         self._trust = Trust(authorities, insecure)
         self._authorities = self._trust.read()
@@ -57,7 +57,7 @@ class Tls:
 
 
 def _material(where: str, data: bytes, path: str) -> CredentialSource | None:
-    """What is given in place wins over a file."""
+    """Inline data takes precedence over a file."""
     if data:
         return CredentialSource(f"{where}Data", data=data)
     return CredentialSource(f"{where}File", path=path) if path else None

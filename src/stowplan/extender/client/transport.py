@@ -1,4 +1,4 @@
-"""Posting a request to an extender, and Go's words for what may go wrong with that."""
+"""HTTP requests to an extender, with Go's error messages."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from stowplan.extender.client.proxies import proxy_for
 from stowplan.extender.client.tls import Tls
 
 KEEP_ALIVE = 15.0
-"""Seconds that an idle connection is used again: less than what servers usually allow, so that none is closed under a
-request that cannot be repeated."""
+"""How long an idle connection is reused: less than servers usually allow, so that none is closed under a request that
+cannot be repeated."""
 
 _LONG = 1 << 20
 """A body longer than this goes out piece by piece."""
 
 LARGEST_REPLY = 256 << 20
-"""Bytes. All nodes of the largest clusters fit in, and what does not would take the scheduler's memory."""
+"""Maximum size of a reply: all nodes of the largest clusters fit, and larger replies would exhaust memory."""
 
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip", "User-Agent": "stowplan"}
 
 
 class ExtenderUnreachableError(StowplanError):
-    """There was no reply. `disconnected` tells that a connection that had been used before was closed meanwhile."""
+    """There was no reply. `disconnected`: a reused connection was closed by the server."""
 
     def __init__(self, text: str, *, disconnected: bool = False) -> None:
         super().__init__(text)
@@ -91,7 +91,7 @@ class HttpTransport:
 
 
 async def _whole(reply: aiohttp.ClientResponse) -> bytes:
-    """The body, unpacked. What goes on for ever is given up, and the connection with it."""
+    """The decompressed body. A body beyond the limit is abandoned, and its connection closed."""
     pieces, size = [], 0
     async for piece in reply.content.iter_any():
         size += len(piece)

@@ -72,7 +72,7 @@ def _candidates(state: HandlerState, request: PreemptRequest, *, needed: bool) -
 def _select(
     state: HandlerState, call: VerbCall, plugins: list[OutOfTreePlugin], pod: Pod, proposed: Candidates
 ) -> Candidates:
-    """Run `select_victims` of the plugins, each on what the one before it returned."""
+    """Run `select_victims` of the plugins, each on the result of the one before it."""
     cycle = state.cycles.find(pod.uid, pod.key, call.clock()) or state.cycles.begin(pod, call.clock())
     kept = proposed
     for plugin in plugins:

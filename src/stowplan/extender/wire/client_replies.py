@@ -1,7 +1,7 @@
-"""Replies as extenders really write them, read as far as they can be.
+"""Replies of extenders, read with tolerance.
 
-What decides, the lists of nodes and of victims, has to be of the type that the protocol says, as for kube-scheduler;
-what only explains or leans, reasons and scores, is taken as far as it goes, and the rest is named in `problems`.
+Lists of nodes and of victims must have the type that the protocol defines, as for kube-scheduler. Of reasons and scores
+the readable part is taken, and the rest is listed in `problems`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from stowplan.extender.wire.keys import folded
 from stowplan.extender.wire.salvage import UNUSUAL, first_value, mismatch, value_of
 
 MOST_PROBLEMS = 8
-"""Of a reply that is wrong in many places, so many are named."""
+"""Maximum number of listed problems of a reply."""
 
 
 class FilterResult(NamedTuple):
-    """What an extender says to `filter`; a list that it leaves out is None."""
+    """An ExtenderFilterResult; a missing list is None."""
 
     node_names: list[str] | None
     nodes: list[str] | None
@@ -39,7 +39,7 @@ class HostPriorities(NamedTuple):
 
 
 class MetaVictims(NamedTuple):
-    """Whom an extender would evict from a node."""
+    """The victims of a node in an ExtenderPreemptionResult."""
 
     uids: tuple[str, ...]
     violations: int = 0
@@ -125,13 +125,13 @@ def read_host_priorities(body: bytes) -> HostPriorities:
 
 
 def read_bind_result(body: bytes) -> str:
-    """What went wrong, empty where nothing did. Raises WireError."""
+    """The error of an ExtenderBindingResult, "" on success. Raises WireError."""
     error = value_of(_folded(body, "ExtenderBindingResult").get("error"))
     return error if isinstance(error, str) else "" if error is None else json.dumps(error)
 
 
 def read_preempt_result(body: bytes) -> dict[str, MetaVictims]:
-    """Victims by node. Null where a node's victims should be means none. Raises WireError."""
+    """Victims by node; null means no victims. Raises WireError."""
     told = value_of(_folded(body, "ExtenderPreemptionResult").get("nodenametometavictims"))
     if told is None:
         return {}

@@ -27,7 +27,7 @@ def write_bind(pod_name: str, pod_namespace: str, pod_uid: str, node: str) -> by
 
 
 def write_preempt(pod: bytes, victims: Mapping[str, tuple[Sequence[str], int]]) -> bytes:
-    """Victims by node, told by their uids, with how many of them a PodDisruptionBudget would have protected."""
+    """Victims by node: their uids, and the number of PodDisruptionBudget violations."""
     told = {
         node: {"Pods": [{"UID": uid} for uid in uids], "NumPDBViolations": violations}
         for node, (uids, violations) in victims.items()

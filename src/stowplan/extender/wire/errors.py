@@ -1,7 +1,7 @@
-"""What is wrong with bytes that came over the wire."""
+"""Errors of received messages."""
 
 from stowplan.errors import StowplanError
 
 
 class WireError(StowplanError):
-    """A body that cannot be read as what it should be. One line: what it is, where in it, what is wrong."""
+    """A message that cannot be read. One line: the message, the place in it, the problem."""

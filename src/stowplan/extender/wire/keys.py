@@ -1,7 +1,7 @@
-"""Members of JSON objects by name, whatever the case of their keys.
+"""Members of JSON objects by case-insensitive key.
 
-Go matches keys without regard to case, and where two spellings of one key are given the later one counts. Separators
-are not folded. Only the protocol's own objects are read so: inside of pods and nodes keys are those of the API.
+Go matches keys without regard to case; of two spellings of one key the later one counts. Separators are not folded.
+Only the protocol's own objects are read so; keys inside pods and nodes are case-sensitive, as in the API.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stowplan.extender.wire.errors import WireError
 T = TypeVar("T")
 
 ALIASES = {"nodetovictims": "nodenametovictims"}
-"""Other spellings that were meant for a key: the public types of old releases called the map of victims so."""
+"""Other spellings of a key: the public types of old releases have this name for the map of victims."""
 
 NULL = b"null"
 
@@ -26,7 +26,7 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def members(what: str, data: Data) -> dict[str, bytes]:
-    """The members of an object as bytes, by lower-case key; those that are null are left out.
+    """The members of an object as bytes, by lower-case key, without null members.
 
     `what` names the object in errors.
     """

@@ -1,8 +1,8 @@
-"""Full nodes of a request, taken apart without parsing those that came before in the same bytes.
+"""Full nodes of a request, split without parsing nodes that arrived before in the same bytes.
 
-A list of nodes is tens of megabytes of which hardly anything changes from one request to the next. A JSON object that
-starts at a given place ends where it ends: if the bytes there are those of an object that was read before, it is that
-object. So a node is looked up by its name, which kube-scheduler writes first, and compared; only what differs is read.
+A list of nodes has tens of megabytes, of which little changes from one request to the next. If the bytes at a position
+equal those of a JSON object that was parsed before, that object starts and ends there. So a node is looked up by its
+name, which kube-scheduler writes first, and compared; only nodes that differ are parsed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _LIST = b',"Nodes":{"metadata":{},"items":['
 _ENDING = b']},"NodeNames":null}'
 _NAME = b'{"metadata":{"name":"'
 _NEXT = b"}," + _NAME
-_LONGEST_POD = 2**21
-_MOST_GUESSES = 4
+_MAX_POD_BYTES = 2**21
+_MAX_GUESSES = 4
 _COMMA = ord(",")
 
 
@@ -31,7 +31,7 @@ class _Name(msgspec.Struct, frozen=True):
 
 
 class _Named(msgspec.Struct, frozen=True):
-    """A node of which the name is all that matters."""
+    """A node decoded for its name only."""
 
     metadata: _Name = _Name()
 
@@ -40,7 +40,7 @@ _named = msgspec.json.Decoder(_Named)
 
 
 class RawNode:
-    """A node as it came."""
+    """A node as received."""
 
     __slots__ = ("_node", "name", "raw")
 
@@ -51,17 +51,17 @@ class RawNode:
 
     @property
     def node(self) -> Node:
-        """What the scheduler's rooms read of it, decoded on first use."""
+        """The node, decoded on first use."""
         if self._node is None:
             self._node = read_node(self.raw)
         return self._node
 
     def forget_parsed(self) -> None:
-        """Keep the bytes alone: whoever needed the struct has it."""
+        """Keep only the bytes, after the struct was used."""
         self._node = None
 
     def object(self) -> dict[str, object]:
-        """All of it, as parsed JSON."""
+        """The whole node as parsed JSON."""
         return whole(self.raw)
 
 
@@ -69,7 +69,7 @@ Known = Mapping[bytes, RawNode]
 """Nodes of earlier requests, by name as it stands in JSON."""
 
 Split = tuple[bytes, list[RawNode], list[RawNode]]
-"""(the pod, all nodes, those of them that are not known in the same bytes)"""
+"""(pod, all nodes, nodes that are not known in the same bytes)"""
 
 
 def read_node(raw: bytes) -> Node:
@@ -80,10 +80,10 @@ def read_node(raw: bytes) -> Node:
 
 
 def split(body: bytes | bytearray, known: Known) -> Split | None:
-    """Take a request apart that is written as kube-scheduler writes it; None where it is not, or may not be."""
+    """Split a request in kube-scheduler's spelling; None for any other spelling."""
     if not body.startswith(_OPENING):
         return None
-    start = body.find(_LIST, 0, _LONGEST_POD)
+    start = body.find(_LIST, 0, _MAX_POD_BYTES)
     end = len(body) - len(_ENDING)
     if start < 0 or not body.startswith(_ENDING, end):
         return None
@@ -119,9 +119,9 @@ def _items(body: bytes | bytearray, at: int, end: int, known: Known) -> tuple[li
 
 
 def _read_at(body: bytes | bytearray, at: int, end: int) -> RawNode | None:
-    """The node that starts here. Where it ends is guessed, and proved by its being one JSON object up to there."""
+    """The node that starts here. Its end is guessed, and confirmed if the bytes up to it are one JSON object."""
     guess, view = at, memoryview(body)
-    for _ in range(_MOST_GUESSES):
+    for _ in range(_MAX_GUESSES):
         guess = body.find(_NEXT, guess, end)
         if guess < 0:
             break
@@ -149,7 +149,7 @@ def _is_object(data: bytes) -> bool:
 
 
 def is_text(data: bytes | bytearray) -> bool:
-    """Whether the bytes are UTF-8: members that nobody reads are not looked at so closely when JSON is decoded."""
+    """Whether the bytes are UTF-8, which the JSON decoder does not check in members that it skips."""
     if data.isascii():
         return True
     try:
@@ -160,7 +160,7 @@ def is_text(data: bytes | bytearray) -> bool:
 
 
 def read_items(data: bytes) -> list[RawNode]:
-    """The nodes of a NodeList, in any spelling of it."""
+    """The nodes of a NodeList, in any spelling."""
     items = members("request: Nodes", data).get("items", b"[]")
     found = []
     for raw in read(list[msgspec.Raw], "request: Nodes.items", items):
@@ -174,5 +174,5 @@ def _name_of(raw: bytes) -> str:
     try:
         return _named.decode(raw).metadata.name
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        # Perhaps nulls where nothing was set; or else this tells what is wrong.
+        # Tolerates nulls, or raises the error.
         return read_node(raw).metadata.name

@@ -1,4 +1,4 @@
-"""Getting at the JSON of replies that are not quite JSON, or not what they should be."""
+"""Recovers JSON from replies that are not valid JSON, or have other types than expected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GO_TYPES = {dict: "object", list: "array", str: "string", int: "number", float:
 
 
 def first_value(body: bytes) -> bytes:
-    """The first JSON value in a body. What comes after it does not count, and some writers' NaN is null."""
+    """The first JSON value in a body. Trailing bytes are ignored, and NaN counts as null."""
     text = body.decode("utf-8", "replace").strip()
     if not text:
         raise WireError("EOF")
@@ -36,7 +36,7 @@ def first_value(body: bytes) -> bytes:
 
 
 def _in_words(error: json.JSONDecodeError, text: str) -> str:
-    """Go's words for what is wrong, by which people look for it."""
+    """Go's error message."""
     if error.pos >= len(text) or error.msg.startswith("Unterminated"):
         return "unexpected EOF"
     where = next((words for begin, words in _SYNTAX.items() if error.msg.startswith(begin)), "in string literal")
@@ -44,7 +44,7 @@ def _in_words(error: json.JSONDecodeError, text: str) -> str:
 
 
 def value_of(raw: bytes | None) -> Any:
-    """What stands there; bytes that are no UTF-8 are replaced, as Go does."""
+    """The text; invalid UTF-8 is replaced, as in Go."""
     if raw is None:
         return None
     try:

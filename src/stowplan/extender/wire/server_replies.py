@@ -1,7 +1,7 @@
-"""Answers as every release of kube-scheduler reads them.
+"""Replies that every release of kube-scheduler reads.
 
-Keys are Go's by default, which clients that mind the case expect, too. The lower-case spelling is that of the public
-types of old releases, for callers that were written against extenders of that age.
+Keys are spelled as in Go by default, which case-sensitive clients expect too. The lower-case spelling is that of the
+public types of old releases, for clients written against extenders of that time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 Mode = Literal["names", "nodes"]
-"""Which of the two lists a request used, and hence the answer."""
+"""The list that a request, and its reply, uses."""
 
 _encode = msgspec.json.encode
 
@@ -44,7 +44,7 @@ def write_filter_result(
     *,
     lower_case: bool = False,
 ) -> bytes:
-    """`passing` are names, or nodes in full whose bytes go out as they are. With an error there are no nodes."""
+    """`passing` are names, or full nodes, whose bytes are sent unchanged. With an error there are no nodes."""
     nodes = names = b"null"
     if not error:
         if mode == "nodes":
@@ -70,7 +70,7 @@ def write_host_priorities(scores: Iterable[tuple[str, int]], *, lower_case: bool
 
 
 class PriorityLines:
-    """Ready-made members of a list of host priorities: for each node, one for each of the eleven scores."""
+    """Encoded entries of a HostPriorityList: for each node, one for each of the eleven scores."""
 
     __slots__ = ("_lines", "_lower_case")
 
@@ -96,7 +96,7 @@ class PriorityLines:
 
 
 def write_bind_result(error: str = "", *, lower_case: bool = False) -> bytes:
-    """Also the body of any answer whose status says that something went wrong."""
+    """Also the body of replies with an error status."""
     return _encode({key("Error", lower_case): error})
 
 

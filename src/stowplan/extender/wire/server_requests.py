@@ -1,4 +1,4 @@
-"""What kube-scheduler asks, of any release: read with tolerance."""
+"""Requests of every release of kube-scheduler, read with tolerance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stowplan.extender.wire.keys import NULL, folded, members, read
 from stowplan.extender.wire.node_lists import Known, RawNode, is_text, read_items, split
 from stowplan.extender.wire.server_replies import Mode
 
-_LARGEST_COUNT = 2**63 - 1
+_MAX_COUNT = 2**63 - 1
 
 
 class FilterRequest:
@@ -68,7 +68,7 @@ class FilterRequest:
 
 
 class BindRequest(msgspec.Struct, frozen=True):
-    """A pod is to be put on a node."""
+    """ExtenderBindingArgs."""
 
     pod_name: str = ""
     pod_namespace: str = ""
@@ -77,10 +77,10 @@ class BindRequest(msgspec.Struct, frozen=True):
 
 
 class ProposedVictims(msgspec.Struct, frozen=True):
-    """Pods that might be evicted from a node."""
+    """Victims that the scheduler proposes on a node."""
 
     pods: tuple[Pod, ...] = ()
-    """In full; of pods that were named by uid alone the uid is all that is there."""
+    """Full pods; of a pod given by uid alone, only the uid is set."""
     num_pdb_violations: int = 0
 
     @property
@@ -89,7 +89,7 @@ class ProposedVictims(msgspec.Struct, frozen=True):
 
 
 class PreemptRequest(msgspec.Struct, frozen=True):
-    """Candidates for preemption: which evictions on which nodes would make room for the pod."""
+    """ExtenderPreemptionArgs: the pod and its candidate nodes with their victims."""
 
     pod: Pod
     pod_bytes: bytes
@@ -98,7 +98,7 @@ class PreemptRequest(msgspec.Struct, frozen=True):
 
 
 class _Exact(msgspec.Struct, frozen=True, rename="pascal", forbid_unknown_fields=True):
-    """A filter request as kube-scheduler has spelt it since v1.6: read in one go."""
+    """A filter request in kube-scheduler's spelling since v1.6, decoded in one step."""
 
     pod: msgspec.Raw
     nodes: msgspec.Raw = msgspec.Raw(NULL)
@@ -109,7 +109,7 @@ _exact = msgspec.json.Decoder(_Exact)
 
 
 def read_filter(body: bytes | bytearray, known: Known | None = None) -> FilterRequest:
-    """Read the arguments of `filter` or `prioritize`. Nodes that are `known` in the same bytes are not parsed anew."""
+    """Read the arguments of `filter` or `prioritize`. Nodes that are `known` in the same bytes are not parsed again."""
     found = split(body, known or {})
     if found is not None:
         pod, nodes, fresh = found
@@ -179,7 +179,7 @@ def _victims(node: str, data: bytes, names_only: bool) -> ProposedVictims:
     items = [bytes(raw) for raw in read(list[msgspec.Raw], f"{where}: Pods", parts.get("pods", b"[]"))]
     convert = _named_by_uid if names_only else read_pod
     pods = tuple(convert(item) for item in items if item != NULL)
-    return ProposedVictims(pods, max(0, min(count, _LARGEST_COUNT)))
+    return ProposedVictims(pods, max(0, min(count, _MAX_COUNT)))
 
 
 def _named_by_uid(data: bytes) -> Pod:

@@ -98,8 +98,8 @@ def test_annotations_may_be_kept(tmp_path: Path) -> None:
     [
         ([b"{}", b"{"], "x: line 2: not a recorded request: Input data was truncated"),
         ([b"[]"], "x: line 1: not a recorded request: Expected `object`, got `array`"),
-        ([], "x: there is no request in it that could be asked again"),
-        ([b'{"verb":"bind","request":{}}'], "x: there is no request in it that could be asked again"),
+        ([], "x: it contains no request that can be replayed"),
+        ([b'{"verb":"bind","request":{}}'], "x: it contains no request that can be replayed"),
     ],
 )
 def test_what_cannot_be_replayed(lines: list[bytes], message: str) -> None:
