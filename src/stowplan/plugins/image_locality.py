@@ -27,14 +27,14 @@ def normalized_image_name(name: str) -> str:
 class PodImages:
     """The images of a template, one entry for each container, and the size that earns the full score."""
 
-    __slots__ = ("images", "most")
+    __slots__ = ("images", "max_bytes")
 
     def __init__(self, template: fwk.PodTemplate) -> None:
         spec = template.spec
         containers = (*spec.init_containers, *spec.containers)
         references = [c.image for c in containers] + [v.image.reference for v in spec.volumes if v.image is not None]
         self.images = tuple(normalized_image_name(reference) for reference in references)
-        self.most = MAX_BYTES_PER_CONTAINER * len(containers)
+        self.max_bytes = MAX_BYTES_PER_CONTAINER * len(containers)
 
 
 class ImageLocality(InTreePlugin):
@@ -48,7 +48,7 @@ class ImageLocality(InTreePlugin):
 
     def signature(self, template: fwk.PodTemplate) -> Hashable:
         wanted = self._wanted(template)
-        return (tuple(sorted(wanted.images)), wanted.most, self.nodes.images.version, self.nodes.membership)
+        return (tuple(sorted(wanted.images)), wanted.max_bytes, self.nodes.images.version, self.nodes.membership)
 
     def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
         wanted = self._wanted(pod.template)
@@ -57,7 +57,7 @@ class ImageLocality(InTreePlugin):
             image = self.nodes.images.get(name)
             if image is not None and node.slot in image.slots:
                 total += self._scaled(image.size, len(image.slots))
-        return _score(total, wanted.most)
+        return _score(total, wanted.max_bytes)
 
     def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         wanted = self._wanted(pod.template)
@@ -67,17 +67,17 @@ class ImageLocality(InTreePlugin):
         if len(found) == 1:
             (image,) = found
             one: fwk.Scores = np.zeros(self.nodes.high, dtype=np.int64)
-            one[image.slot_array()] = _score(self._scaled(image.size, len(image.slots)), wanted.most)
+            one[image.slot_array()] = _score(self._scaled(image.size, len(image.slots)), wanted.max_bytes)
             return one[nodes.index]
         sizes = np.zeros(self.nodes.high)
         for image in found:
             sizes[image.slot_array()] += self._scaled(image.size, len(image.slots))
         # Sums and products are exact in a float, and the quotient is at most 100.
-        total: Floats = np.minimum(sizes[nodes.index], wanted.most)
+        total: Floats = np.minimum(sizes[nodes.index], wanted.max_bytes)
         np.maximum(total, MIN_BYTES, out=total)
         total -= MIN_BYTES
         total *= 100.0
-        total /= wanted.most - MIN_BYTES
+        total /= wanted.max_bytes - MIN_BYTES
         return total.astype(np.int64)
 
     def _wanted(self, template: fwk.PodTemplate) -> PodImages:
@@ -89,6 +89,6 @@ class ImageLocality(InTreePlugin):
         return int(size * (nodes_with_image / len(self.nodes)))
 
 
-def _score(size: int, most: int) -> int:
+def _score(size: int, max_bytes: int) -> int:
     """0 to 100, linear in the size of the present images between the two thresholds."""
-    return 100 * (min(max(size, MIN_BYTES), most) - MIN_BYTES) // (most - MIN_BYTES)
+    return 100 * (min(max(size, MIN_BYTES), max_bytes) - MIN_BYTES) // (max_bytes - MIN_BYTES)

@@ -90,9 +90,9 @@ class NodeResourcesFit(InTreePlugin):
         yield full, _status(fwk.Code.Unschedulable, TOO_MANY_PODS)
         for check in self._checks(pod.template):
             short = self._short(check, nodes)
-            hopeless = short & (nodes.read(check.allocatable.array) < check.amount)
-            yield short & ~hopeless, _status(fwk.Code.Unschedulable, f"Insufficient {check.resource}")
-            yield hopeless, _status(fwk.Code.UnschedulableAndUnresolvable, f"Insufficient {check.resource}")
+            unresolvable = short & (nodes.read(check.allocatable.array) < check.amount)
+            yield short & ~unresolvable, _status(fwk.Code.Unschedulable, f"Insufficient {check.resource}")
+            yield unresolvable, _status(fwk.Code.UnschedulableAndUnresolvable, f"Insufficient {check.resource}")
 
     def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> None:
         return None

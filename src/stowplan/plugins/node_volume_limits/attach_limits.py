@@ -44,16 +44,16 @@ class AttachLimits:
             self._limits = {csi_node.metadata.name: limits_of(csi_node) for csi_node in self._csi_nodes}
         return self._limits
 
-    def doubtful(self, new: Mapping[str, int]) -> fwk.Mask:
+    def nodes_to_check(self, new: Mapping[str, int]) -> fwk.Mask:
         """The slots of nodes that may not have room for the new volumes (counts by driver), or that need an exact
         check."""
         self._used.refresh(None)
         bound = self._used.values + self._attached_at_most()
-        doubt: fwk.Mask = bound >= UNKNOWN_VOLUME_COUNT
+        to_check: fwk.Mask = bound >= UNKNOWN_VOLUME_COUNT
         columns = self._limit_columns()
         for driver in new.keys() & columns.keys():
-            doubt |= bound + new[driver] > columns[driver]
-        return doubt
+            to_check |= bound + new[driver] > columns[driver]
+        return to_check
 
     def _limit_columns(self) -> dict[str, NDArray[np.int64]]:
         version = self._csi_nodes.version, self._nodes.membership

@@ -57,7 +57,7 @@ class NodeVolumeLimits(InTreePlugin):
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
     ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         found: dict[fwk.Status, fwk.Mask] = {}
-        for position, node in self._doubtful(self._wanted(state, pod), nodes):
+        for position, node in self._nodes_to_check(self._wanted(state, pod), nodes):
             status = self.filter(state, pod, node)
             if status is not None:
                 found.setdefault(status, np.zeros(len(nodes), dtype=np.bool_))[position] = True
@@ -81,14 +81,14 @@ class NodeVolumeLimits(InTreePlugin):
         without, volumes = (self.attachable.of_pod(pod, migrated=migrated, new=True) for migrated in (False, True))
         return without, volumes
 
-    def _doubtful(self, wanted: Wanted, nodes: fwk.Nodes) -> Iterable[tuple[int, fwk.NodeInfo]]:
+    def _nodes_to_check(self, wanted: Wanted, nodes: fwk.Nodes) -> Iterable[tuple[int, fwk.NodeInfo]]:
         """The nodes that need an exact check, with their positions. During a what-if all do, since bounds ignore its
         pods."""
         without, volumes = wanted
         if isinstance(without, fwk.Status) or isinstance(volumes, fwk.Status) or self.cluster.journal.active:
             return nodes.infos()
-        doubt = self.bounds.doubtful(Counter(driver for driver, _ in volumes))[nodes.index] if volumes else ()
-        positions = np.flatnonzero(doubt)
+        to_check = self.bounds.nodes_to_check(Counter(driver for driver, _ in volumes))[nodes.index] if volumes else ()
+        positions = np.flatnonzero(to_check)
         slots = np.arange(self.nodes.high, dtype=np.intp)[nodes.index]
         return ((int(positions[i]), node) for i, node in self.nodes.subset(slots[positions]).infos())
 

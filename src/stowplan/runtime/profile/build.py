@@ -132,15 +132,15 @@ def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugi
 
 def _decode_args(factory: Factory, name: str, args: Any) -> Any:
     """Decodes the args of an out-of-tree plugin into its `Args` struct; unknown fields are errors."""
-    wanted = getattr(factory, "Args", None)
-    if wanted is None or isinstance(args, wanted):
+    struct = getattr(factory, "Args", None)
+    if struct is None or isinstance(args, struct):
         return args
     given = {} if args is None else dict(args)
-    known = {field.encode_name for field in msgspec.structs.fields(wanted)}
+    known = {field.encode_name for field in msgspec.structs.fields(struct)}
     unknown = sorted(key for key in given if key not in known)
     if unknown:
         raise ConfigError(f'pluginConfig of "{name}": $.{unknown[0]}: unknown field')
     try:
-        return msgspec.convert(given, wanted)
+        return msgspec.convert(given, struct)
     except msgspec.ValidationError as problem:
         raise ConfigError(f'pluginConfig of "{name}": {problem}') from problem
