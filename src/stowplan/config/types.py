@@ -1,4 +1,7 @@
-"""KubeSchedulerConfiguration v1 (kubescheduler.config.k8s.io/v1), as it stands after defaults were filled in."""
+"""KubeSchedulerConfiguration v1 (kubescheduler.config.k8s.io/v1), with defaults filled in.
+
+Upstream: k8s.io/kube-scheduler/config/v1/types.go
+"""
 
 from typing import Annotated, Any, TypeAlias
 
@@ -12,7 +15,7 @@ API_VERSION = f"{GROUP}/v1"
 KIND = "KubeSchedulerConfiguration"
 
 NonEmpty: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
-"""May be absent, but not empty where it is given."""
+"""Optional, but not empty if given."""
 Float32: TypeAlias = Annotated[float, msgspec.Meta(ge=-3.4028234663852886e38, le=3.4028234663852886e38)]
 
 
@@ -21,7 +24,7 @@ class Strict(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
 
 class LeaderElection(Strict, frozen=True, kw_only=True):
-    """How the active one among several schedulers is found. Zero durations and empty names mean the default."""
+    """Leader election among replicas. Zero durations and empty names mean the default."""
 
     leader_elect: bool = True
     lease_duration: Duration = Duration.of_seconds(15)
@@ -33,7 +36,7 @@ class LeaderElection(Strict, frozen=True, kw_only=True):
 
 
 class ClientConnection(Strict, frozen=True, kw_only=True):
-    """How the API server is talked to. Zero rates and an empty content type mean the default."""
+    """Connection to the API server. Zero rates and an empty content type mean the default."""
 
     kubeconfig: str = ""
     accept_content_types: str = ""
@@ -43,14 +46,14 @@ class ClientConnection(Strict, frozen=True, kw_only=True):
 
 
 class Plugin(Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """A plugin's name in a list, and its weight, which only score points read. Weight 0 means 1 there."""
+    """A plugin's name and weight. Only score points read the weight; 0 means 1."""
 
     name: str = ""
     weight: Int32 = 0
 
 
 class PluginSet(Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """What is enabled and disabled at one point; "*" disables all defaults."""
+    """Plugins enabled and disabled at one point; "*" disables all defaults."""
 
     enabled: tuple[Plugin, ...] = ()
     disabled: tuple[Plugin, ...] = ()
@@ -86,14 +89,14 @@ PLUGINS_ATTRIBUTES = {field.encode_name: field.name for field in msgspec.structs
 
 
 class PluginConfig(Strict, frozen=True, kw_only=True):
-    """The args of one plugin: a struct of `stowplan.config.args` for one in the tree, else as they were written."""
+    """The args of one plugin: a struct of `stowplan.config.args` for an in-tree plugin, otherwise undecoded."""
 
     name: str = ""
     args: Any = None
 
 
 class Profile(Strict, frozen=True, kw_only=True):
-    """The plugins that pods get which ask for this `schedulerName`."""
+    """The plugins for pods with this `schedulerName`."""
 
     scheduler_name: NonEmpty = ""
     percentage_of_nodes_to_score: Int32 | None = None
@@ -106,7 +109,7 @@ class Profile(Strict, frozen=True, kw_only=True):
 
 
 class ExtenderTLSConfig(Strict, frozen=True, kw_only=True):
-    """How to speak TLS with an extender. Data wins over the file of the same kind."""
+    """TLS settings of an extender. Data overrides the file of the same kind."""
 
     insecure: bool = False
     server_name: str = ""
@@ -119,14 +122,14 @@ class ExtenderTLSConfig(Strict, frozen=True, kw_only=True):
 
 
 class ExtenderManagedResource(Strict, frozen=True, kw_only=True):
-    """An extended resource that an extender looks after, and whether the scheduler's own filters leave it alone."""
+    """An extended resource that an extender manages, and whether the scheduler's own filters ignore it."""
 
     name: str = ""
     ignored_by_scheduler: bool = False
 
 
 class Extender(Strict, frozen=True, kw_only=True):
-    """A webhook to be asked. An empty verb means that it is not asked that; a zero timeout means the default."""
+    """An extender webhook. An empty verb disables the verb; a zero timeout means the default."""
 
     url_prefix: str = ""
     filter_verb: str = ""
@@ -143,7 +146,7 @@ class Extender(Strict, frozen=True, kw_only=True):
 
 
 class KubeSchedulerConfiguration(Strict, frozen=True, kw_only=True):
-    """The whole configuration of a scheduler."""
+    """The configuration of a scheduler."""
 
     parallelism: Int32 = 16
     leader_election: LeaderElection = LeaderElection()
