@@ -209,7 +209,7 @@ def test_kinds_that_may_not_be_read_are_named(kube_api: KubeApi, namespace: str,
     assert result.exit_code == 0
     (line,) = result.stderr.splitlines()
     told, _, kinds = line.rpartition(": ")
-    assert told == "stowplan: may not be read, so they are left out"
+    assert told == "stowplan: ignored, since they may not be read"
     assert {"deployments.apps", "daemonsets.apps", "cronjobs.batch"} <= set(kinds.split(", "))
 
 
@@ -227,7 +227,7 @@ def test_kinds_that_the_server_lacks_are_named(start_control_plane: Callable[...
     result = CliRunner().invoke(cli, ["simulate", "--from-cluster", "--kubeconfig", str(lacking.kubeconfig())])
     assert result.exit_code == 0
     assert result.stderr == (
-        "stowplan: the server does not have these kinds, so they are left out: poddisruptionbudgets.policy, "
+        "stowplan: ignored, since the server does not have these kinds: poddisruptionbudgets.policy, "
         "resourceclaims.resource.k8s.io, resourceclaimtemplates.resource.k8s.io, deviceclasses.resource.k8s.io, "
         "resourceslices.resource.k8s.io\n"
     )

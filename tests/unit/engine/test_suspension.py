@@ -79,7 +79,7 @@ def test_a_pod_that_goes_meanwhile_is_let_go_when_its_cycle_ends() -> None:
     assert isinstance(bind, Bind)
     engine.answer(bind, Failure('pods "p" not found', "NotFound"))
     assert not engine.pending
-    assert len(engine._state.queue) == 0
+    assert not list(engine.queued_pods())
 
 
 def test_an_extender_binds_in_place_of_the_plugins() -> None:
@@ -105,7 +105,7 @@ def test_a_binder_that_fails_is_an_error_of_the_attempt() -> None:
     engine.answer(call, Failure("refused"))
     patches = [each for each in engine.take() if isinstance(each, PatchStatus)]
     assert [each.condition.message for each in patches if each.condition] == ["refused"]
-    assert [unit.pod.name for unit in engine._state.queue.error_backoff] == ["p"]
+    assert [unit.pod.name for unit in engine.queued_pods("error_backoff")] == ["p"]
 
 
 def test_a_pod_that_no_extender_cares_for_is_not_held_up() -> None:
