@@ -1,19 +1,19 @@
 """A real Kubernetes API server for tests: on loopback, in seconds, without containers.
 
-A plugin that passed its unit tests has still not met a cluster. Here is a small one: etcd, kube-apiserver and, on
-request, the stock kube-scheduler, each a process that a test starts and that is gone after it. There are no kubelets
-and no controllers: tests create nodes and pods themselves, and a pod has arrived when it is bound.
+A small cluster for end-to-end tests of plugins: etcd, kube-apiserver and, optionally, the stock kube-scheduler, each a
+process that a test starts and stops. There are no kubelets and no controllers: tests create nodes and pods themselves,
+and a test ends when pods are bound.
 
 ## The binaries
 
 They are built once, from pinned and checksummed Go modules, into a cache folder in the home directory. That takes Go
 1.26 and six minutes or more of two cores:
 
-    $ python -m stowplan.testing build      # etcd, kube-apiserver and kube-scheduler, as far as they are missing
-    $ python -m stowplan.testing where      # which ones tests would use
+    $ python -m stowplan.testing build      # etcd, kube-apiserver and kube-scheduler, unless they exist
+    $ python -m stowplan.testing where      # the ones that tests use
 
-Binaries in the folder `$KUBEBUILDER_ASSETS` come first, then the cache, then those on PATH. Where they are missing,
-tests that ask for a control plane are skipped with the reason, or fail where the environment variable `CI` is set.
+Binaries in the folder `$KUBEBUILDER_ASSETS` come first, then the cache, then those on PATH. If they are missing, tests
+that use a control plane are skipped with the reason, or fail if the environment variable `CI` is set.
 
 ## In pytest
 
@@ -31,14 +31,14 @@ tests that ask for a control plane are skipped with the reason, or fail where th
         assert kube_api.wait_for_pods_bound(namespace, count=1) == {"web": "n1"}
 
     control_plane           session   one ControlPlane that all tests share
-    kube_api                test      a KubeApi on it, as an administrator; nodes, pods and the like go after the test
-    namespace               test      the name of a namespace on it that is the test's own
+    kube_api                test      a KubeApi on it, as an administrator; its objects are deleted after the test
+    namespace               test      the name of a namespace for the test
     start_control_plane     test      starts another ControlPlane, e.g. to stop its API server or to turn API groups off
-    start_kube_scheduler    test      starts a KubeScheduler, on the shared control plane unless told otherwise
-    start_fault_proxy       test      starts a FaultProxy, before the shared control plane unless told otherwise
+    start_kube_scheduler    test      starts a KubeScheduler, on the shared control plane by default
+    start_fault_proxy       test      starts a FaultProxy, in front of the shared control plane by default
 
 A scheduler of your own is a `Process`, or runs in the test, with the file `control_plane.kubeconfig(SCHEDULER)`. When a
-test fails, the ends of the logs are shown with it.
+test fails, the ends of the logs are shown.
 
 ## In a script
 
@@ -47,14 +47,13 @@ test fails, the ends of the logs are shown with it.
     with ControlPlane() as control_plane, KubeScheduler(control_plane):
         print(control_plane.kubeconfig())
 
-Extenders are tested without a control plane: `stowplan.testing.extender` asks them as kube-scheduler does.
+Extenders are tested without a control plane: `stowplan.testing.extender` calls them as kube-scheduler does.
 
 ## What belongs here
 
-Starting, stopping and measuring processes, a client plain enough to be trusted, the proxy that makes faults, and the
-pytest plugin. Here do not belong: the scheduler, and anything that knows how it works. This room may import
-`stowplan.api` and `stowplan.errors`; of the project, only `bench` may import it. Nothing is imported before it is asked
-for, since pytest loads the plugin in every run.
+Starting, stopping and measuring processes, a simple API client, the fault proxy, and the pytest plugin. Does not belong
+here: the scheduler and its internals. May import `stowplan.api` and `stowplan.errors`; of the project, only `bench` may
+import this room. Modules are imported on first use, since pytest loads the plugin in every run.
 """
 
 import importlib

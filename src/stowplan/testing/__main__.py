@@ -1,4 +1,4 @@
-"""`python -m stowplan.testing`: build the binaries of a control plane, or say where they are."""
+"""`python -m stowplan.testing`: build the binaries of a control plane, or show where they are."""
 
 import sys
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ def main() -> None:
 @click.argument("names", nargs=-1, type=click.Choice(BUILDABLE))
 @click.option("--if-possible", is_flag=True, help="Exit with status 0 even where they cannot be built.")
 def build(names: tuple[str, ...], if_possible: bool) -> None:
-    """Build what is missing, with Go, into a cache folder. All but kubectl and helm where no names are given."""
+    """Build missing binaries with Go into a cache folder. Without names: all but kubectl and helm."""
     from stowplan.testing import build_binaries
 
     try:
@@ -33,7 +33,7 @@ def build(names: tuple[str, ...], if_possible: bool) -> None:
 
 @main.command()
 def where() -> None:
-    """Say which binaries tests would use."""
+    """Show the binaries that tests use."""
     tell(BUILDABLE)
     click.echo(f"cache: {cache_folder()}")
 

@@ -9,7 +9,7 @@ from stowplan.testing.kube_api import KubeApi
 
 THROUGHPUT_FLAGS = ("--max-requests-inflight=2000", "--max-mutating-requests-inflight=2000")
 
-# There are no controllers: nobody would make service accounts for pods, or take the taint off a node that is ready.
+# There are no controllers that create service accounts or remove the taint of a node that is not ready.
 ADMISSION_OFF = ("ServiceAccount", "TaintNodesByCondition")
 
 # The server is not ready while an admission plugin waits for objects of a group, and one that is off never has any.
@@ -21,7 +21,7 @@ ADMISSION_OFF_WITHOUT = {
 
 
 class ApiServerSettings(NamedTuple):
-    """What the user of a control plane may choose."""
+    """Settings of the API server."""
 
     runtime_config: dict[str, bool]
     throughput: bool
@@ -80,7 +80,7 @@ def _group_flags(runtime_config: dict[str, bool]) -> dict[str, str]:
 
 
 def ready(client: KubeApi) -> bool:
-    """Whether the server says so, and pods can be created: the namespace `default` comes a little later."""
+    """Whether /readyz succeeds and pods can be created: the namespace `default` is created a little later."""
     try:
         client.request("GET", "/readyz")
         client.get("Namespace", "default")

@@ -1,7 +1,7 @@
 """Finding the binaries of a control plane on this machine.
 
 `$KUBEBUILDER_ASSETS` is a folder with `etcd`, `kube-apiserver` and `kubectl`, by the convention of controller-runtime's
-tests; whoever sets it has chosen a version. The cache folder is keyed by version; `testing.build_binaries` fills it.
+tests, and determines the version. The cache folder is keyed by version; `testing.build_binaries` fills it.
 """
 
 import os
@@ -16,10 +16,10 @@ ETCD_VERSION = "v3.6.8"
 HELM_VERSION = "v3.21.4"
 
 NEEDED = ("etcd", "kube-apiserver", "kube-scheduler")
-"""What tests use."""
+"""The binaries that tests use."""
 
 BUILDABLE = (*NEEDED, "kubectl", "helm")
-"""What can be built: also kubectl, for people who want to look into a control plane, and helm, to install charts."""
+"""The binaries that can be built: also kubectl, to inspect a control plane, and helm, to install charts."""
 
 
 def cache_folder(env: Mapping[str, str] = os.environ) -> Path:
@@ -29,7 +29,7 @@ def cache_folder(env: Mapping[str, str] = os.environ) -> Path:
 
 
 def find(name: str, env: Mapping[str, str] = os.environ) -> Path | None:
-    """The binary of this name that tests use, or None."""
+    """The path of a binary, or None."""
     assets = env.get("KUBEBUILDER_ASSETS")
     folders = [*([assets] if assets else []), str(cache_folder(env)), env.get("PATH", os.defpath)]
     found = shutil.which(name, path=os.pathsep.join(folders))

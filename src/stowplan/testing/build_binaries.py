@@ -1,8 +1,8 @@
 """Building the binaries of a control plane from Go modules.
 
 Each folder in `controlplane/` is a Go module that requires what is built, pinned by go.mod and checksummed by go.sum.
-They are package data, so that whoever installed Stowplan from a wheel can build as well. Kubernetes takes the modules
-of its staging area from folders of its own repository; here, go.mod replaces them by the versions that are published.
+They are package data, so that binaries can be built from an installed wheel. Kubernetes takes its staging modules from
+folders of its repository; here, go.mod replaces them by the published versions.
 """
 
 import fcntl
@@ -48,7 +48,7 @@ Report = Callable[[str], None]
 
 
 class Recipe(NamedTuple):
-    """What a binary is built from: a folder in `controlplane/`, a package that its go.mod requires, their version."""
+    """Source of a binary: a folder in `controlplane/`, a package that its go.mod requires, its version."""
 
     module: str
     package: str
@@ -63,7 +63,7 @@ RECIPES = {
 
 
 def build(names: Iterable[str] = NEEDED, *, report: Report, env: Mapping[str, str] = os.environ) -> None:
-    """Build those that are nowhere to be found, into the cache folder. `report` is told of the progress, in lines."""
+    """Build missing binaries into the cache folder. `report` receives lines of progress."""
     missing = [name for name in names if not find(name, env)]
     if not missing:
         return
@@ -108,7 +108,7 @@ def _build_one(name: str, go: Go, folder: Path, report: Report, env: Mapping[str
 
 
 def _run(name: str, arguments: list[str], cwd: Path, env: Mapping[str, str], report: Report) -> None:
-    """Run the build and tell every now and then how far it is; should it fail, the error has its last lines."""
+    """Run the build and report its progress; an error has the last lines of its output."""
     last: deque[str] = deque(maxlen=LAST_LINES)
     started = told = time.monotonic()
     with subprocess.Popen(

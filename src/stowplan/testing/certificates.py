@@ -1,4 +1,4 @@
-"""A certificate authority that lives as long as the control plane: nothing that it signs is good for anything else."""
+"""The certificate authority of one control plane, which no other process trusts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,12 +37,12 @@ class Authority:
         return path
 
     def server(self, name: str, hosts: Sequence[str] = ("127.0.0.1", "localhost")) -> IssuedKeyPair:
-        """What a server shows to its clients."""
+        """A serving certificate."""
         return self._write(name, self._authority.issue_cert(*hosts))
 
     def client(self, user: str, group: str = "") -> IssuedKeyPair:
-        """What logs a user in. The API server reads the name from CN and the group, one at most, from O."""
-        # Go refuses a certificate whose list of alternative names is there and empty.
+        """A client certificate. The API server reads the user's name from CN and one group from O."""
+        # Go rejects a certificate with an empty list of alternative names.
         leaf = self._authority.issue_cert("client.invalid", common_name=user, organization_name=group or None)
         return self._write(user.replace(":", "-"), leaf)
 

@@ -1,4 +1,4 @@
-"""Leaving a control plane as it was: what a namespace controller and a garbage collector would do, were there any."""
+"""Cleanup of a control plane after a test, in place of namespace controller and garbage collector."""
 
 from stowplan.testing.errors import RefusedError
 from stowplan.testing.kube_api import KubeApi
@@ -34,13 +34,13 @@ KEPT_PREFIX = {"Lease": "apiserver-", "PriorityClass": "system-"}
 
 
 def clear_cluster(api: KubeApi) -> None:
-    """Delete what schedulers look at and bring about, in all namespaces. The namespaces stay."""
+    """Delete the objects that schedulers read and create, in all namespaces. The namespaces stay."""
     for kind in (*NAMESPACED, *CLUSTER_WIDE):
         clear(api, kind)
 
 
 def delete_namespace(api: KubeApi, namespace: str) -> None:
-    """Delete a namespace and what schedulers look at in it."""
+    """Delete a namespace and the objects in it that schedulers read."""
     for kind in NAMESPACED:
         clear(api, kind, namespace)
     gone = api.delete("Namespace", namespace)
@@ -49,9 +49,9 @@ def delete_namespace(api: KubeApi, namespace: str) -> None:
 
 
 def clear(api: KubeApi, kind: str, namespace: str = "") -> None:
-    """Delete all objects of a kind, in one namespace or in all; finalizers, for which nobody is there, are removed.
+    """Delete all objects of a kind, in one namespace or in all; finalizers are removed, since no controller does.
 
-    A kind that the server does not have has no objects.
+    A kind that the server does not have is skipped.
     """
     try:
         found = api.list(kind, namespace)

@@ -34,7 +34,7 @@ class ConnectionPool:
         return result
 
     def open(self, method: str, path: str, headers: Mapping[str, str]) -> "Stream":
-        """Send a request whose reply goes on and on, over a connection of its own."""
+        """Send a request with a streaming reply, over a connection of its own."""
         connection = self._connection()
         try:
             connection.request(method, path, headers=dict(headers))

@@ -22,14 +22,14 @@ API_SERVER_GRACE = 5.0
 
 
 class ControlPlane:
-    """A control plane of its own folder and ports; a context manager, or `start()` and `stop()`.
+    """A control plane with its own folder and ports; a context manager, or `start()` and `stop()`.
 
-    users           may log in besides ADMIN, SCHEDULER and NOBODY
-    runtime_config  turns API groups and versions on and off: {"resource.k8s.io/v1": False}
-    throughput      lifts the limit of requests at a time, for benchmarks
-    durable         lets etcd wait for the disk, as it must where power may fail and need not in tests
-    flags           more flags for kube-apiserver; they win over, or where they are lists add to, those it gets anyway
-    folder          for data, logs and certificates; where none is given a temporary one, gone when it stops
+    users           users besides ADMIN, SCHEDULER and NOBODY
+    runtime_config  enables and disables API groups and versions: {"resource.k8s.io/v1": False}
+    throughput      raises the limits of concurrent requests, for benchmarks
+    durable         makes etcd sync writes to the disk, which tests do not need
+    flags           more flags for kube-apiserver; they override the defaults, or extend them if they are lists
+    folder          for data, logs and certificates; by default a temporary one that is deleted on stop
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ControlPlane:
             on_failure.pop_all()
 
     def stop(self) -> None:
-        """Stop both, and remove what they stored. Nothing happens where they do not run."""
+        """Stop both processes and delete their data. Does nothing if they do not run."""
         self._cleanup.close()
 
     @property
@@ -96,15 +96,15 @@ class ControlPlane:
         return KubeApi(self.url, tls)
 
     def tls(self) -> ssl.SSLContext:
-        """Trusts what the control plane's authority signed, and nothing else."""
+        """A context that trusts the control plane's authority only."""
         return ssl.create_default_context(cafile=str(self.authority.file))
 
     def kubeconfig(
         self, user: User = ADMIN, *, server: str = "", namespace: str = "", certificate: bool = False
     ) -> Path:
-        """A kubeconfig file for this user, who logs in by token or, if told so, by a client certificate.
+        """A kubeconfig file for this user, with a token or, with `certificate`, a client certificate.
 
-        By certificate anybody can log in, known to the server or not. A proxy that ends TLS lets tokens through only.
+        With a certificate any user can log in, registered or not. A proxy that terminates TLS passes tokens only.
         """
         if not certificate and user not in self.users:
             raise SurroundingsError(f"{user.name} has no token: name the user when the control plane is made")
@@ -122,7 +122,7 @@ class ControlPlane:
         self.stop()
 
     def _start_on_free_ports(self, etcd: Path, kube_apiserver: Path) -> None:
-        """Between asking for a port and listening on it, somebody else may have taken it; then ask again."""
+        """Another process may take the port before it is listened on; then another port is tried."""
         for attempt in range(1, START_ATTEMPTS + 1):
             try:
                 return self._start_both(etcd, kube_apiserver)

@@ -1,4 +1,4 @@
-"""What can go wrong around a test, as opposed to in what it tests."""
+"""Errors of the test environment, as opposed to errors of the tested code."""
 
 from stowplan.errors import StowplanError
 
@@ -8,7 +8,7 @@ class SurroundingsError(StowplanError):
 
 
 class UnavailableError(SurroundingsError):
-    """What a control plane takes is not on this machine: a binary, the means to build it, a package."""
+    """A binary, its toolchain or a package is missing on this machine."""
 
 
 class ProcessFailedError(SurroundingsError):
@@ -16,11 +16,11 @@ class ProcessFailedError(SurroundingsError):
 
 
 class NotInTimeError(SurroundingsError):
-    """What was waited for did not come to pass."""
+    """A condition did not become true in time."""
 
 
 class RefusedError(SurroundingsError):
-    """The API server answered with an error. `reason` and `message` are those of the Status that it sent."""
+    """The API server answered with an error. `reason` and `message` are those of its Status."""
 
     def __init__(self, request: str, status: int, reason: str, message: str) -> None:
         super().__init__(f"{request}: {status} {reason}: {message}")

@@ -1,8 +1,8 @@
-"""A proxy in front of the API server that makes faults.
+"""A proxy in front of the API server that injects faults.
 
-It ends TLS with a certificate of the control plane's authority and speaks TLS to the API server, so clients notice
-nothing but its address. Every connection of a client gets one to the API server; when either ends, so does the other.
-It runs on a thread with an event loop of its own.
+It terminates TLS with a certificate of the control plane's authority and connects to the API server with TLS, so only
+the address differs for clients. Each client connection has one connection to the API server; both end together. The
+proxy runs on its own thread and event loop.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class FaultProxy:
             self._thread.join()
 
     def add(self, rule: Rule) -> Rule:
-        """Put a rule in force, after those that are."""
+        """Append a rule."""
         self._rules.add(rule)
         return rule
 
@@ -77,16 +77,16 @@ class FaultProxy:
         self.remove(rule)
 
     def cut_watches(self) -> int:
-        """Close all connections that carry a watch, and say how many there were."""
+        """Close all connections that carry a watch; returns their number."""
         return self._in_loop(lambda: _sever(each for each in self._conversations if each.watching))
 
     def cut_connections(self) -> int:
-        """Close all connections, and say how many there were."""
+        """Close all connections; returns their number."""
         return self._in_loop(lambda: _sever(self._conversations))
 
     @contextmanager
     def cutting_watches(self, every: float) -> Iterator[None]:
-        """Cut all watches every so many seconds, for the length of a `with`."""
+        """Cut all watches periodically, inside a `with` block."""
         over = threading.Event()
 
         def cut() -> None:

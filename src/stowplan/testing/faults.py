@@ -1,4 +1,4 @@
-"""The faults that a proxy can make, and the rules that say which requests they befall. All of it is plain data."""
+"""Faults of the proxy, and rules that select requests for them. Plain data."""
 
 import json
 import random
@@ -12,9 +12,9 @@ _WATCH = re.compile(r"[?&]watch=(true|1)\b")
 
 @dataclass(frozen=True)
 class Reply:
-    """Answer with this status instead of asking the API server: `Reply(409, "Conflict")`, `Reply(429, retry_after=1)`.
+    """Reply with this status instead of forwarding the request: `Reply(409, "Conflict")`, `Reply(429, retry_after=1)`.
 
-    With `in_watch` the request succeeds, and the error comes as the first and only event of the watch.
+    With `in_watch` the request succeeds, and the error is the only event of the watch.
     """
 
     status: int
@@ -45,15 +45,15 @@ class Reply:
 
 @dataclass(frozen=True)
 class Delay:
-    """Let the reply wait. The request is passed on at once, so that the API server has long done what the client gave
-    up on; with `forward=False` it waits as well."""
+    """Delay the reply. The request is forwarded at once, so that the API server completes what the client gives up on;
+    with `forward=False` the request is delayed too."""
 
     seconds: float
     forward: bool = True
 
 
 class Hold:
-    """Let the request wait, unseen by the API server, until `release()`. Who goes away meanwhile has asked nothing."""
+    """Hold the request until `release()`. The API server never sees a request whose client disconnects meanwhile."""
 
     def __init__(self) -> None:
         self.released = False
@@ -64,14 +64,14 @@ class Hold:
 
 @dataclass(frozen=True)
 class Drop:
-    """Close the connection instead of replying; with `forward=True` after the API server has done what it was asked."""
+    """Close the connection instead of replying; with `forward=True` after the API server has handled the request."""
 
     forward: bool = False
 
 
 @dataclass(frozen=True)
 class Garble:
-    """Put a frame into a watch that is not JSON, after so many whole ones."""
+    """Insert a frame that is not JSON into a watch, after a number of frames."""
 
     frame: bytes = b'{"type":"MODIFIED","object":{"kind":"Pod","meta\n'
     after: int = 0
@@ -100,7 +100,7 @@ class Rule:
     hits: int = field(default=0, init=False)
 
     def fits(self, method: str, path: str) -> bool:
-        """Whether this request is one of those, and the rule is not spent."""
+        """Whether the rule applies to the request, and is not used up."""
         return (
             (self.times is None or self.hits < self.times)
             and self.method in ("", method)
@@ -137,5 +137,5 @@ class RuleBook:
 
 
 def is_watch(path: str) -> bool:
-    """Whether this path with its query asks for a watch."""
+    """Whether the request is a watch."""
     return _WATCH.search(path) is not None

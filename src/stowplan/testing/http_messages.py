@@ -35,7 +35,7 @@ class MessageHead(NamedTuple):
 
 
 async def read_head(reader: asyncio.StreamReader) -> MessageHead | None:
-    """The head of the next message, or None where no more follow."""
+    """The head of the next message, or None at the end."""
     try:
         raw = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError as end:
@@ -48,7 +48,7 @@ async def read_head(reader: asyncio.StreamReader) -> MessageHead | None:
 
 
 async def request_body(reader: asyncio.StreamReader, head: MessageHead) -> bytes:
-    """The body of a request as it came; one that announces none has none."""
+    """The body of a request as received; empty without Content-Length and chunks."""
     if "transfer-encoding" in head.headers:
         return b"".join([chunk async for chunk in _chunks(reader)])
     return await reader.readexactly(int(head.headers.get("content-length", 0)))

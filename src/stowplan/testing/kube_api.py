@@ -62,7 +62,7 @@ class KubeApi:
         return True
 
     def path(self, kind: str, name: str = "", namespace: str = "", subresource: str = "") -> str:
-        """Where objects of a kind live: all of them, those of a namespace, or the one of this name."""
+        """The path of a kind: of all objects, of those in a namespace, or of one object."""
         api_version, _, short = kind.rpartition("/")
         prefix = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version or 'v1'}"
         resource = self._resources(prefix).get(short)
@@ -113,11 +113,11 @@ class KubeApi:
         return self.request("PATCH", path, patch, content_type=PATCH_TYPES[how])
 
     def delete(self, kind: str, name: str, namespace: str = "default", **options: object) -> JsonObject:
-        """Delete an object; pods at once, unless `options`, which are DeleteOptions, say otherwise."""
+        """Delete an object; pods without a grace period, unless `options` (DeleteOptions) set one."""
         return self.request("DELETE", self.path(kind, name, namespace), {"gracePeriodSeconds": 0, **options})
 
     def watch(self, kind: str, namespace: str = "", **params: object) -> Iterator[JsonObject]:
-        """What happens to objects of a kind, as events with `type` and `object`, until the server ends the watch."""
+        """Watch objects of a kind: events with `type` and `object`, until the server ends the watch."""
         path = _with_params(self.path(kind, namespace=namespace), {"watch": "true", **params})
         with closing(self._connections.open("GET", path, self._headers)) as stream:
             if stream.status != 200:
@@ -131,7 +131,7 @@ class KubeApi:
         return {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")}
 
     def wait_for_pods_bound(self, namespace: str, count: int, *, timeout: float = 60.0) -> dict[str, str]:
-        """Wait until at least so many pods of the namespace are bound, and return the node of each."""
+        """Wait until at least `count` pods of the namespace are bound; returns the node of each."""
 
         def bound() -> dict[str, str] | None:
             nodes = self.bound_pods(namespace)
@@ -149,7 +149,7 @@ class KubeApi:
         self.close()
 
     def _resources(self, prefix: str) -> dict[str, JsonObject]:
-        """The resources of a group and version, by kind. They are asked for once."""
+        """The resources of a group and version by kind, cached."""
         known = self._kinds.get(prefix)
         if known is None:
             found = self.request("GET", prefix)["resources"]

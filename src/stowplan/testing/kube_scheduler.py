@@ -15,15 +15,15 @@ from stowplan.testing.processes import Process, cpu_seconds, free_port, rss_mib
 from stowplan.testing.users import ADMIN, SCHEDULER, User
 
 CLIENT_LIMIT = 5000
-"""Requests a second. With the usual limit of 50, that would be all that a measurement shows."""
+"""Client QPS. The default of 50 would limit every measurement."""
 
 
 class KubeScheduler:
     """A kube-scheduler on a control plane; a context manager, or `start()` and `stop()`.
 
-    config   a KubeSchedulerConfiguration; what it does not say about the connection and leader election is filled in
-    user     whom it logs in as
-    server   another way to the API server, such as through a proxy
+    config   a KubeSchedulerConfiguration, completed with the connection and without leader election
+    user     the user of its kubeconfig
+    server   another URL of the API server, such as that of a proxy
     flags    more flags, such as "-v=4"
     """
 
@@ -47,7 +47,7 @@ class KubeScheduler:
         self._client: KubeApi
 
     def start(self, *, wait: bool = True) -> None:
-        """Start it and, unless told otherwise, return when it has read the cluster and schedules."""
+        """Start the process and, by default, wait until its caches have synced."""
         (binary,) = require(["kube-scheduler"])
         folder = Path(tempfile.mkdtemp(dir=self.control_plane.folder, prefix="kube-scheduler-"))
         port = free_port()
@@ -77,7 +77,7 @@ class KubeScheduler:
         return [self.process]
 
     def scrape(self, path: str = "/metrics") -> str:
-        """What it serves there, in Prometheus' text format."""
+        """A page of metrics in Prometheus' text format."""
         return str(self._client.request("GET", path)["message"])
 
     def metrics(self) -> dict[str, float]:
@@ -115,7 +115,7 @@ class KubeScheduler:
 
 
 def complete_config(config: Mapping[str, Any], kubeconfig: Path) -> dict[str, Any]:
-    """The configuration with its kind, the way to the API server, and no election unless it asks for one."""
+    """The configuration with its kind, the connection, and leader election off unless configured."""
     connection = {"qps": CLIENT_LIMIT, "burst": CLIENT_LIMIT, **config.get("clientConnection", {})}
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",

@@ -1,7 +1,6 @@
-"""The pytest plugin: fixtures that give tests a real control plane. `stowplan.testing` tells how to use them.
+"""The pytest plugin: fixtures for a real control plane. Usage: `stowplan.testing`.
 
-pytest loads this in every run of everybody who has Stowplan installed, so nothing is imported here that is not needed
-before the first fixture is asked for.
+pytest loads this module in every environment with Stowplan, so it imports only what is needed before the first fixture.
 """
 
 import os
@@ -39,7 +38,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @contextmanager
 def _or_skip() -> Iterator[None]:
-    """Skip the test where the binaries cannot be had; in CI, where nobody reads of skipped tests, fail it."""
+    """Skip the test if the binaries are missing; in CI, where skipped tests go unnoticed, fail it."""
     from stowplan.testing.errors import UnavailableError
 
     try:
@@ -131,7 +130,7 @@ def start_fault_proxy(request: pytest.FixtureRequest, _own: "_Own") -> Callable[
 
 
 class _Runs(Protocol):
-    """What can be started, and which processes it consists of."""
+    """A startable component and its processes."""
 
     @property
     def processes(self) -> "list[Process]": ...
@@ -145,7 +144,7 @@ _R = TypeVar("_R", bound=_Runs)
 
 
 class _Own:
-    """What one test has started for itself: stopped in reverse order; until then its logs are shown on failure."""
+    """Components that one test has started: stopped in reverse order; their logs are shown on failure."""
 
     def __init__(self, shown: "list[Process]") -> None:
         self._shown = shown

@@ -17,7 +17,7 @@ from stowplan.testing.waiting import wait_until
 LOG_LINES_SHOWN = 30
 
 _STILL_OURS = '[ "$PPID" = "$0" ] && exec "$@"'
-"""For a shell: become this command, unless the process that asked for it, $0, is gone."""
+"""Shell script: exec the command, unless the parent process, $0, is gone."""
 
 _MAX_RESERVED_PORTS = 128
 _reserved_ports: dict[int, int] = {}
@@ -65,7 +65,7 @@ class Process:
 
     @property
     def returncode(self) -> int | None:
-        """None while it runs; negative where a signal ended it."""
+        """None while the process runs; negative after a signal."""
         return self._running.poll() if self._running is not None else None
 
     def wait(self, timeout: float = 60.0) -> int:
@@ -78,7 +78,7 @@ class Process:
             raise NotInTimeError(f"{self.name} did not end within {timeout:g} s") from None
 
     def stop(self, grace: float = 30.0) -> None:
-        """Ask it to end and, where it does not within `grace` seconds, end it."""
+        """Send SIGTERM and, after `grace` seconds, SIGKILL."""
         if self._running is None or not self.alive:
             return
         self._running.terminate()
@@ -88,13 +88,13 @@ class Process:
             self.kill()
 
     def kill(self) -> None:
-        """End it at once, without a chance to say goodbye."""
+        """Send SIGKILL."""
         if self._running is not None and self.alive:
             self._running.kill()
             self._running.wait()
 
     def wait_ready(self, ready: Callable[[], bool], timeout: float = 90.0) -> None:
-        """Wait until `ready` says so; fails as soon as the process ended, and shows its log whenever it fails."""
+        """Wait until `ready` returns True. Raises as soon as the process ends; errors contain the end of its log."""
 
         def settled() -> bool:
             return ready() or not self.alive
@@ -107,7 +107,7 @@ class Process:
             raise ProcessFailedError(f"{self.name} ended with status {self.returncode}\n{self.last_log()}")
 
     def last_log(self, lines: int = LOG_LINES_SHOWN) -> str:
-        """The end of its log, under a line that tells where the whole of it is."""
+        """The end of the log, after a line with the path of the file."""
         text = self.log.read_text(errors="replace") if self.log.exists() else ""
         return "\n".join([f"--- {self.log}", *text.splitlines()[-lines:]])
 
@@ -120,10 +120,10 @@ class Process:
 
 
 def _tied_to_us() -> list[str]:
-    """A prefix that makes the kernel end the process when we die without a chance to stop it.
+    """A command prefix with which the kernel kills the process when this process dies.
 
-    The kernel goes by the thread that started it, so this holds for the main thread only. It does nothing for who has
-    died before it was told, so that is looked for afterwards.
+    The kernel tracks the thread that started it, so this applies to the main thread only. A parent that died before
+    the setting took effect is checked for afterwards.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
     setpriv = shutil.which("setpriv") if sys.platform == "linux" and in_main_thread else None
@@ -153,7 +153,7 @@ def free_port() -> int:
 
 
 def _reserve(port: int) -> int | None:
-    """The file descriptor of a socket whose name stands for the port, or None where another process holds it.
+    """The file descriptor of a socket whose name represents the port, or None if another process holds it.
 
     The kernel gives an abstract name to one socket at a time, and frees it when the socket or its process ends.
     """

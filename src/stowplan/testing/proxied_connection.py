@@ -1,4 +1,4 @@
-"""What passes over one connection of a client through the fault proxy."""
+"""One client connection through the fault proxy."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -37,7 +37,7 @@ class ProxiedConnection:
     async def run(self) -> None:
         """Go on until either side has closed its connection, or a fault closes it."""
         client_gone = asyncio.ensure_future(_closed(self._writer))
-        # A watch may be quiet for long: without this the server would not learn that nobody listens any more.
+        # A watch may be idle for long: without this the server would not notice that the client has gone.
         client_gone.add_done_callback(lambda _: self.sever())
         try:
             with suppress(OSError, asyncio.IncompleteReadError, SeveredError):
@@ -53,7 +53,7 @@ class ProxiedConnection:
             self._server[1].transport.abort()
 
     async def _next_request(self) -> MessageHead | None:
-        """The head of the next request, or None once there is nobody to send it or nobody to send it to."""
+        """The head of the next request, or None after either side has closed."""
         if self._server_gone is None:
             return await read_head(self._reader)
         reading = asyncio.ensure_future(read_head(self._reader))

@@ -25,13 +25,13 @@ class Go(NamedTuple):
 
 
 def parse_version(text: str) -> tuple[int, ...]:
-    """The numbers of a Go version: (1, 26) for "go1.26rc1", (1, 26, 8) for "1.26.8", () for what is none."""
+    """The numbers of a Go version: (1, 26) for "go1.26rc1", (1, 26, 8) for "1.26.8", () for other text."""
     match = re.match(r"(?:go)?(\d+)\.(\d+)(?:\.(\d+))?", text)
     return tuple(int(number) for number in match.groups() if number) if match else ()
 
 
 def wanted_version(module: Path) -> str:
-    """The oldest Go that the module in this folder can be built with, as its go.mod says."""
+    """The minimum Go version in the folder's go.mod."""
     match = re.search(r"^go (\S+)$", (module / "go.mod").read_text(), re.MULTILINE)
     if match is None:
         raise UnavailableError(f"{module / 'go.mod'} names no version of Go")
@@ -45,7 +45,7 @@ def find_go(module: Path, env: Mapping[str, str] = os.environ) -> Go:
     path = shutil.which("go", path=os.pathsep.join([env.get("PATH", os.defpath), str(Path(sys.executable).parent)]))
     if path is None:
         raise UnavailableError(f"there is no `go` on PATH, so the control plane cannot be built. {advice}")
-    # Asked inside the module, a toolchain that may fetch its successor has done so before it answers.
+    # Run inside the module, so that a toolchain that downloads its successor has done so.
     answer = subprocess.run([path, "env", "GOVERSION"], cwd=module, env=dict(env), capture_output=True, text=True)
     version = answer.stdout.strip()
     if answer.returncode or parse_version(version) < parse_version(wanted):

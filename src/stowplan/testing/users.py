@@ -1,4 +1,4 @@
-"""Who may log in to the API server."""
+"""Users of the API server."""
 
 import secrets
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class User:
-    """A user as the API server sees one. What the user may do is up to RBAC, which goes by name and groups."""
+    """A user with groups, to which RBAC applies."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ ADMIN = User("admin", ("system:masters",))
 """May do everything."""
 
 SCHEDULER = User("system:kube-scheduler")
-"""May do what the server's bootstrap roles let kube-scheduler do."""
+"""Has the bootstrap roles of kube-scheduler."""
 
 NOBODY = User("nobody")
 """May log in and little else."""

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def wait_until(check: Callable[[], T], *, timeout: float = 60.0, every: float = 0.05, what: str = "") -> T:
-    """Call `check` until it returns something true, and return that. `what` says what was waited for, should it not."""
+    """Call `check` until it returns a true value, and return it. `what` describes the condition in errors."""
     deadline = time.monotonic() + timeout
     while True:
         result = check()

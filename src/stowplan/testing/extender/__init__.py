@@ -1,10 +1,10 @@
-"""kube-scheduler as an extender meets it, without kube-scheduler: for testing any extender, in whatever language.
+"""A client that calls an extender as kube-scheduler does, for testing extenders in any language.
 
-An extender that works with one release of kube-scheduler may fail with another: keys are spelt differently, scores are
-scaled, unknown names are an error or a crash, a float loses a whole list. Here is a client that asks as kube-scheduler
-asks, and reads replies as Go reads them, for each age of it.
+An extender that works with one release of kube-scheduler may fail with another: keys are spelled differently, scores
+are scaled, unknown names are an error or a crash, a float invalidates a whole list. The client sends requests as
+kube-scheduler does, and reads replies as Go does, for each group of releases.
 
-## Asking
+## Calling
 
     from stowplan.testing.extender import KubeSchedulerClient, sample_nodes, sample_pod
 
@@ -13,8 +13,8 @@ asks, and reads replies as Go reads them, for each age of it.
     assert outcome.passing == ["node-0", "node-2"]
     assert client.prioritize(sample_pod("web-0"), sample_nodes(3)).scores == {"node-0": 70}
 
-What kube-scheduler takes for a failure raises ExtenderFailed with the words that would stand in the pod's event, and
-what would make it crash SchedulerCrashed. `ERAS` has what sets the ages apart.
+A reply that kube-scheduler treats as a failure raises ExtenderFailedError with the text of the pod's event, and one
+that crashes it raises SchedulerCrashedError. `ERAS` lists the groups of releases and their differences.
 
 ## Checking
 
@@ -22,18 +22,20 @@ what would make it crash SchedulerCrashed. `ERAS` has what sets the ages apart.
 
     assert not check_extender("http://127.0.0.1:8888", filter_verb="filter", prioritize_verb="prioritize")
 
-asks in every age and in both list modes, and returns what is wrong, or unwise, with the replies; `fuzz=1000` sends
-mutilated requests as well. From a terminal:
+calls the extender as every release and in both list modes, and returns errors and warnings about its replies;
+`fuzz=1000` also sends malformed requests. From a terminal:
 
     $ python -m stowplan.testing.extender http://127.0.0.1:8888 --filter-verb filter --fuzz 1000
 
-Nodes that an extender is to know of can be given; by default they are made up. A bind verb is called only where it is
-named, for a pod that does not exist.
+Nodes that the extender knows can be given; by default sample nodes are sent. A bind verb is called only if it is named,
+for a pod that does not exist.
 
 ## What belongs here
 
-The protocol as kube-scheduler speaks it, written down independently of how Stowplan serves it. May import what
-`stowplan.testing` may.
+kube-scheduler's side of the protocol, implemented independently of Stowplan's server. May import the rooms that
+`stowplan.testing` may import.
+
+Upstream: pkg/scheduler/extender.go, k8s.io/kube-scheduler/extender/v1
 """
 
 from stowplan.testing.extender.check import Finding, check_extender

@@ -47,9 +47,9 @@ def main(
     output: str,
     **options: Any,
 ) -> None:
-    """Ask the extender at URL_PREFIX as kube-scheduler would, in every age of it, and tell what is wrong.
+    """Call the extender at URL_PREFIX as every release of kube-scheduler does, and report errors.
 
-    Exit status: 0 nothing but warnings, 1 errors, 2 it could not be checked.
+    Exit status: 0 no errors, 1 errors, 2 the extender could not be checked.
     """
     if not any(value for name, value in options.items() if name.endswith("_verb")):
         raise click.UsageError("Name at least one verb, such as --filter-verb filter.")

@@ -1,4 +1,4 @@
-"""Everything that can be said about an extender from outside."""
+"""Checks of an extender's replies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIELDS = ("filter_verb", "prioritize_verb", "preempt_verb", "bind_verb")
 
 @dataclass(frozen=True)
 class Finding:
-    """An error is what costs pods; a warning is what will, sooner or later. Empty `era` means any."""
+    """An error prevents scheduling of pods, a warning may do so later. An empty `era` means all releases."""
 
     level: Level
     era: str
@@ -50,10 +50,10 @@ def check_extender(
     fuzz: int = 0,
     seed: int = 0,
 ) -> list[Finding]:
-    """What is wrong with an extender; an empty list where nothing is.
+    """Errors and warnings about an extender.
 
-    `node_cache_capable` restricts it to one list mode. `pod` and `nodes` are sent in place of made-up ones. `fuzz` is
-    how many mutilated requests are sent besides.
+    `node_cache_capable` restricts the check to one list mode. `pod` and `nodes` replace the samples. `fuzz` is the
+    number of additional malformed requests.
     """
     verbs = dict(zip(_FIELDS, (filter_verb, prioritize_verb, preempt_verb, bind_verb), strict=True))
     modes = (True, False) if node_cache_capable is None else (node_cache_capable,)
@@ -170,7 +170,7 @@ class _Checks:
             yield self._warning("preempt", "a node is named that was not offered")
 
     def _bind(self) -> Iterator[Finding]:
-        """The pod does not exist, so an error is what is to be expected; but it has to be one that can be read."""
+        """The pod does not exist, so an error is expected; it must be readable."""
         if not self._client.era.binds:
             return
         try:
@@ -187,7 +187,7 @@ class _Checks:
             yield Finding("warning", "", verb, "no Content-Length: Go may drop the connection after such a reply")
 
     def _tolerance(self, verb: str) -> Iterator[Finding]:
-        """What other clients, and other settings, may well send."""
+        """Requests of other clients, or with other settings."""
         client = self._client
         request = client.arguments(self._pod, self._nodes)
         url = client.url(client.verbs[verb])
@@ -232,7 +232,7 @@ class _Checks:
 
 
 def _keeps(got: Any, sent: Any) -> bool:
-    """Whether everything that was sent is still there. Writers may add what is empty, and leave out what is."""
+    """Whether all sent members are present; empty members may be added or omitted."""
     if isinstance(sent, dict) and isinstance(got, dict):
         return all(_keeps(got.get(key), value) for key, value in sent.items() if value not in ({}, [], None, ""))
     if isinstance(sent, list) and isinstance(got, list):

@@ -1,4 +1,7 @@
-"""kube-scheduler's side of the protocol, in the age of one's choice."""
+"""kube-scheduler's side of the protocol, for a chosen release.
+
+Upstream: pkg/scheduler/extender.go
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ OK = 200
 
 
 class ExtenderFailedError(StowplanError):
-    """What kube-scheduler takes for a failure, in its words: those stand in the pod's event."""
+    """A failure, with kube-scheduler's message in the pod's event."""
 
 
 class SchedulerCrashedError(ExtenderFailedError):
@@ -28,7 +31,7 @@ class SchedulerCrashedError(ExtenderFailedError):
 
 @dataclass(frozen=True)
 class FilterOutcome:
-    """What comes of `filter`."""
+    """The result of `filter`."""
 
     passing: list[str]
     failed: dict[str, str] = field(default_factory=dict)
@@ -41,7 +44,7 @@ class FilterOutcome:
 
 @dataclass(frozen=True)
 class Priorities:
-    """What comes of `prioritize`: what is added to each node's total. Errors are swallowed, and only kept here."""
+    """The result of `prioritize`: points added to each node's total. Errors, which kube-scheduler ignores, are kept."""
 
     scores: dict[str, int]
     error: str = ""
@@ -56,7 +59,7 @@ class VictimsReply:
 
 
 class KubeSchedulerClient:
-    """Asks one extender. The arguments are the fields of its entry in kube-scheduler's configuration."""
+    """Calls one extender. The arguments are the fields of its entry in kube-scheduler's configuration."""
 
     def __init__(
         self,
@@ -108,7 +111,7 @@ class KubeSchedulerClient:
         return FilterOutcome(passing, failed, unresolvable, frozenset(candidates))
 
     def prioritize(self, pod: JsonObject, nodes: Sequence[JsonObject]) -> Priorities:
-        """Nobody is asked about a single node."""
+        """kube-scheduler does not prioritize a single node."""
         if not self.verbs["prioritize"] or len(nodes) < 2:
             return Priorities({})
         try:
@@ -128,7 +131,7 @@ class KubeSchedulerClient:
         offers: Mapping[str, VictimsReply],
         pods_on: Mapping[str, Iterable[JsonObject]] | None = None,
     ) -> dict[str, tuple[tuple[str, ...], int]]:
-        """(uids, violations) by node. `pods_on` are all pods by node, by default those that are offered."""
+        """(uids, violations) by node. `pods_on` are all pods by node, by default the proposed victims."""
         known = {node: {_uid(pod) for pod in pods} for node, pods in (pods_on or {}).items()}
         for node, victims in offers.items():
             known.setdefault(node, {_uid(each) for each in victims.pods})
@@ -228,7 +231,7 @@ class KubeSchedulerClient:
         return False
 
     def _or_ignore(self, verb: str, problem: ExtenderFailedError) -> str:
-        """Raise it again, unless the extender may be left out; what is told of it then."""
+        """Raise the error again, unless the extender is ignorable; then return its message."""
         if isinstance(problem, SchedulerCrashedError) or not self.ignorable or not self.era.may_ignore(verb):
             raise problem
         return str(problem)

@@ -1,4 +1,4 @@
-"""Requests that no kube-scheduler sends, to see what an extender makes of them."""
+"""Malformed requests, to test an extender's error handling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ODD: tuple[Any, ...] = (None, True, -1, 1.5, 1e308, 2**70, "", "\ud83d", [], {}
 
 
 def mutations(request: JsonObject, count: int, seed: int = 0) -> Iterator[tuple[str, bytes]]:
-    """So many mutilated forms of a request, each with a word for what was done to it. A seed gives the same ones."""
+    """`count` malformed variants of a request, each with a description. Deterministic for a seed."""
     rng = random.Random(seed)
     kinds = list(_KINDS.items())
     for number in range(count):

@@ -10,7 +10,7 @@ INT64 = range(-(1 << 63), 1 << 63)
 
 
 class GoError(ValueError):
-    """What Go's decoder would say."""
+    """An error of Go's decoder, with its message."""
 
 
 class GoNumber(str):
@@ -32,11 +32,11 @@ class JsonPath(NamedTuple):
 
 
 Reader = Callable[[Any, JsonPath], Any]
-"""From a parsed value to what Go would hold, or a GoError."""
+"""Converts a parsed value to the value that Go decodes, or raises GoError."""
 
 
 def first_value(body: bytes) -> Any:
-    """The first JSON value; Go's decoder does not look at what comes after it."""
+    """The first JSON value; Go's decoder ignores the bytes after it."""
     text = body.decode("utf-8", "replace")
     start = len(text) - len(text.lstrip(" \t\r\n"))
     if start == len(text):
@@ -102,8 +102,8 @@ def map_of(element: Reader, type_name: str) -> Reader:
 
 
 def struct(name: str, fields: Mapping[str, tuple[Reader, str]], *, pointer: bool = False) -> Reader:
-    """Fields with their types' names. A key matches exactly, else whatever its case; of two, the later counts; others
-    do not matter. Null is a nil pointer, or a struct of zeroes where it is none."""
+    """Fields with the names of their types. A key matches exactly, else case-insensitively; of two the later counts;
+    unknown keys are ignored. Null is a nil pointer, or a zero struct for a value."""
     by_lower = {field.lower(): field for field in fields}
 
     def reader(value: Any, place: JsonPath) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The ages of kube-scheduler, by what an extender notices of them."""
+"""Groups of kube-scheduler releases that differ in the extender protocol."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CURRENT, NEWER = "v1.36", "newer"
 
 @dataclass(frozen=True)
 class KubeSchedulerRelease:
-    """A release, standing for those around it. `minor` is that of its version."""
+    """A release that represents a group. `minor` is its minor version."""
 
     name: str
     minor: int
@@ -47,12 +47,12 @@ class KubeSchedulerRelease:
 
     @property
     def refuses_unknown_names(self) -> bool:
-        """Before, a name that was not asked about was a nil pointer."""
+        """In earlier releases, a name that is not in the request is a nil pointer."""
         return self.minor >= 16
 
     @property
     def scale(self) -> int:
-        """What scores are multiplied with besides the weight."""
+        """Factor of scores in addition to the weight."""
         return 10 if self.minor >= 17 else 1
 
     @property

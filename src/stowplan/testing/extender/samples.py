@@ -1,4 +1,4 @@
-"""Pods and nodes to ask about, made up."""
+"""Sample pods and nodes for requests."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ExtenderConnection:
     def post(self, url: str, body: bytes, content_type: str = "application/json") -> ExtenderExchange:
         """Raises Unreachable."""
         parts = urlsplit(url)
-        # Go says these things, and nothing about itself but its name.
+        # The headers that Go's client sends.
         headers = {"Content-Type": content_type, "Accept-Encoding": "gzip", "User-Agent": "Go-http-client/1.1"}
         path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
         began = time.monotonic()
@@ -51,7 +51,7 @@ class ExtenderConnection:
             except (OSError, http.client.HTTPException) as problem:
                 self.close()
                 if reused and attempt == 1 and isinstance(problem, http.client.RemoteDisconnected | ConnectionError):
-                    continue  # An idle connection that the server had closed; Go asks again, too.
+                    continue  # An idle connection that the server has closed; Go retries too.
                 words = f"{type(problem).__name__}: {problem}".rstrip(": ")
                 raise UnreachableError(f'Post "{url}": {words}') from problem
             if reply.headers.get("Content-Encoding") == "gzip":
