@@ -1,10 +1,9 @@
-"""Measuring how fast decisions are made, and how fast schedulers and extenders are.
+"""Benchmarks of decisions, schedulers and extenders.
 
-Belongs here: scenarios as YAML data, the objects they are made of, the timed loop, the check that kept answers are the
-right ones, and the record of a result. Decisions are made in process, on the entry points that a live scheduler calls;
-schedulers run as processes on a real control plane, in `bench.cluster`, and extenders as processes by themselves, in
-`bench.extender`.
-Does not belong here: any way to decide that only a benchmark takes, and how results are printed (`cli` does).
+Belongs here: scenarios as YAML data, their objects, the timed loop, the comparison of cached decisions with decisions
+made without caches, and results. Decisions are made in process, through the entry points that a live scheduler calls;
+schedulers run as processes on a real control plane (`bench.cluster`), and extenders as processes (`bench.extender`).
+Does not belong here: code paths that only a benchmark uses, and printing of results (`cli`).
 May import: `engine`, `extender`, `cluster`, `runtime`, `plugins`, `queue`, `cache`, `config`, `framework`, `testing`,
 `api`. Only `cli` imports this room.
 """

@@ -1,4 +1,4 @@
-"""The same pods through the whole loop: told by a watch, queued, decided, assumed, and told to be bound."""
+"""Pods through the whole scheduling loop: event, queue, decision, assume, Bind instruction."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -13,14 +13,14 @@ from stowplan.framework import Bind
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime.gc_tuning import settle_heap
 
-_AT_ONCE = 50
-"""Pods that a watch tells of in one go; cycles run back to back after that. Latencies are the means over such a lot."""
+_EVENTS_PER_BATCH = 50
+"""Pods per batch of watch events; cycles run back to back after it. Latencies are means over a batch."""
 
 
 class LoopTrial:
-    """One scenario through an engine. The clock runs from the news of a pod to the instruction to bind it.
+    """One scenario through an engine. Time is measured from the event of a pod to its Bind instruction.
 
-    Bindings are answered in between, off the clock, as they are by another thread or machine in real life.
+    Answers to bindings are not measured, since other threads and machines handle them in a live scheduler.
     """
 
     def __init__(self, scenario: Scenario, size: int, count: int, seed: int) -> None:
@@ -36,22 +36,22 @@ class LoopTrial:
         settle_heap()
 
     def advance(self, count: int) -> None:
-        """Schedule so many more pods."""
+        """Schedule `count` more pods."""
         self._run(list(islice(self._pods, count)))
 
     def _run(self, batch: list[api.Pod]) -> None:
         engine = self._engine
-        for at in range(0, len(batch), _AT_ONCE):
-            news = batch[at : at + _AT_ONCE]
+        for at in range(0, len(batch), _EVENTS_PER_BATCH):
+            events = batch[at : at + _EVENTS_PER_BATCH]
             start, begin = process_time_ns(), perf_counter_ns()
-            for source in news:
+            for source in events:
                 engine.put(source)
             while engine.schedule_one():
                 pass
             given = engine.take()
             took = perf_counter_ns() - begin
             self.cpu += process_time_ns() - start
-            self.latencies += [took // len(news)] * len(news)
+            self.latencies += [took // len(events)] * len(events)
             for instruction in given:
                 if isinstance(instruction, Bind):
                     engine.answer(instruction, None)

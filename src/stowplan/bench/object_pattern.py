@@ -1,4 +1,4 @@
-"""Objects in series: a pattern with blanks, filled in for each kind of object and for each object."""
+"""Objects generated from a pattern with blanks, filled in per kind of object and per object."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,8 +24,8 @@ class ObjectPattern:
     """A pattern whose strings may hold `$blanks`.
 
     Kind number k fills a blank with the k-th of its values, from the start again when they run out; values of coprime
-    numbers give many different kinds. A string that is one blank and nothing else becomes the value itself, whatever
-    its type. `$kind` is k. Objects of one kind still differ in `$number`, in `$suffix` (the number in six hexadecimal
+    numbers give many different kinds. A string that consists of one blank becomes the value itself, of any
+    type. `$kind` is k. Objects of one kind still differ in `$number`, in `$suffix` (the number in six hexadecimal
     digits) and in `$node`.
     """
 

@@ -62,7 +62,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ratios_of(ours: Any, peers: Mapping[str, Any], fields: Sequence[str]) -> Ratios:
-    """Our figures divided by those of each peer."""
+    """Stowplan's figures divided by those of each peer."""
     return {
         name: {field: getattr(ours, field) / max(getattr(peer, field), 1e-9) for field in fields}
         for name, peer in peers.items()

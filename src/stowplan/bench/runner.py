@@ -1,4 +1,4 @@
-"""Runs scenarios and makes results of what was measured."""
+"""Runs scenarios and computes their results."""
 
 import gc
 from collections.abc import Callable, Sequence
@@ -15,14 +15,14 @@ from stowplan.bench.scenario import Scenario
 from stowplan.bench.scenario_cluster import ScenarioCluster, build_scenario_cluster
 from stowplan.bench.trial import CHECKS, Trial
 
-_TURN = 1000
-"""Pods that a cluster is given before it is the next one's turn; the machine's speed may drift meanwhile."""
+_PODS_PER_TURN = 1000
+"""Clusters take turns after so many pods, since the machine's speed may drift."""
 
 Progress = Callable[[str], None]
 
 
 class Runner:
-    """Runs scenarios, with other numbers of nodes and pods than theirs where that is asked for."""
+    """Runs scenarios, optionally with other numbers of nodes and pods."""
 
     def __init__(
         self,
@@ -56,14 +56,14 @@ class Runner:
         return results
 
     def _decisions(self, scenario: Scenario, sizes: Sequence[int]) -> list[Result]:
-        """Decide on clusters of all sizes by turns, so that they meet the same machine."""
+        """Decide on clusters of all sizes in turn, so that the machine's speed is the same for all."""
         count = self._pods or scenario.pods
         trials = [self._trial(scenario, size, count, checks=0) for size in sizes]
         self._progress(f"{scenario.name}: deciding {count:,} pods")
         before = self._calibrate()
-        for _ in range(0, count, _TURN):
+        for _ in range(0, count, _PODS_PER_TURN):
             for trial in trials:
-                trial.advance(_TURN)
+                trial.advance(_PODS_PER_TURN)
         calibration = fmean((before, self._calibrate()))
         gc.collect()
         results = [
@@ -76,15 +76,15 @@ class Runner:
         return [self._checked(scenario, result, placed) for result, placed in zip(results, placements, strict=True)]
 
     def _loop(self, scenario: Scenario, size: int) -> Result:
-        """The same pods bare and through the loop by turns, on clusters alike."""
+        """The same pods as bare decisions and through the loop in turn, on equal clusters."""
         count = self._pods or scenario.pods
         bare = self._trial(scenario, size, count, checks=0)
         looped = LoopTrial(scenario, size, count, self._seed)
         self._progress(f"{scenario.name}: scheduling {count:,} pods")
         before = self._calibrate()
-        for _ in range(0, count, _TURN):
-            bare.advance(_TURN)
-            looped.advance(_TURN)
+        for _ in range(0, count, _PODS_PER_TURN):
+            bare.advance(_PODS_PER_TURN)
+            looped.advance(_PODS_PER_TURN)
         calibration = fmean((before, self._calibrate()))
         peer, own = (
             _result(scenario, size, trial.latencies, trial.cpu, calibration, rss_mib()) for trial in (bare, looped)
@@ -96,10 +96,10 @@ class Runner:
         return replace(own, peers={"decisions": rates}, ratios={"decisions": ratios})
 
     def _checked(self, scenario: Scenario, result: Result, placements: list[str]) -> Result:
-        """Decide all pods a second time, some of them without caches too, off the clock.
+        """Decide all pods a second time, a sample of them also without caches, outside the measurement.
 
-        Decisions made without caches would slow down those that are measured right after them. All of them must be
-        the same as the first time.
+        Decisions without caches would slow down the measured decisions after them. All decisions must be equal to the
+        first ones.
         """
         self._progress(f"{scenario.name}: checking {result.pods:,} decisions")
         trial = self._trial(scenario, result.nodes, result.pods, CHECKS)
@@ -127,7 +127,7 @@ class Runner:
 
 
 def _thaw() -> None:
-    """What a trial froze can be collected, as far as nobody needs it any more."""
+    """Let the garbage collector free the objects that a trial froze."""
     gc.unfreeze()
     gc.collect()
 

@@ -1,4 +1,4 @@
-"""Scenarios: what is decided, on which cluster, and how fast it has to be."""
+"""Scenarios: pods, cluster, and required rates."""
 
 from functools import cache
 from importlib.resources import files
@@ -33,7 +33,7 @@ Kind = Literal["decisions", "loop", "scaling", "memory"]
 
 
 class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of what scenario files are made of."""
+    """Base of the structs in scenario files."""
 
 
 class PodSeries(_Data, frozen=True, kw_only=True):
@@ -48,13 +48,13 @@ class PodSeries(_Data, frozen=True, kw_only=True):
 
 
 class Running(PodSeries, frozen=True, kw_only=True):
-    """Pods that are on the nodes before anything is decided."""
+    """Pods that run on the nodes at the start."""
 
     per_node: int
 
 
 class NodeSeries(_Data, frozen=True, kw_only=True):
-    """What the scenario changes about the nodes that all scenarios share."""
+    """Changes of the scenario to the nodes that all scenarios share."""
 
     node: dict[str, Any] = {}
     vary: Vary = {}
@@ -70,13 +70,13 @@ class Scenario(_Data, frozen=True, kw_only=True):
     """Decisions a second that are required with 5,000 nodes where the calibration loop takes one second."""
     max_rss_mib: float | None = None
     max_cost_ratio: float | None = None
-    """How much more a decision may cost on the largest of the `nodes` than on the smallest."""
+    """Maximum ratio of the cost of a decision on the largest of the `nodes` to that on the smallest."""
     min_rate_ratio: float | None = None
-    """How much of the rate of bare decisions has to be left."""
+    """Minimum ratio to the rate of bare decisions."""
     nodes: tuple[int, ...] = (5000,)
     pods: int
     warm: int = 0
-    """Pods that are decided before the clock starts, besides `pods`."""
+    """Pods that are decided before the measurement, in addition to `pods`."""
     incoming: PodSeries = PodSeries()
     running: Running | None = None
     cluster: NodeSeries = NodeSeries()
@@ -102,7 +102,7 @@ def load_object(name: str) -> dict[str, Any]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    """A scenario's fields, on top of those of the one that it is `like`."""
+    """A scenario's fields, merged into those of the scenario in `like`."""
     own = _yaml(f"scenarios/{name}.yaml")
     like = own.pop("like", None)
     return own if like is None else overlay(_read(like), own)

@@ -1,4 +1,4 @@
-"""The cluster of a scenario, with somebody to decide on it."""
+"""The cluster of a scenario, with a profile that decides on it."""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -19,7 +19,7 @@ PROFILE = "default-scheduler"
 
 
 class Proposal(Protocol):
-    """Whom to evict, and where."""
+    """The victims and node of a preemption."""
 
     @property
     def node_name(self) -> str: ...
@@ -29,7 +29,7 @@ class Proposal(Protocol):
 
 
 class DeciderOutcome(Protocol):
-    """What the benchmark reads of a decision."""
+    """The part of a decision that the benchmark reads."""
 
     @property
     def node_name(self) -> str: ...
@@ -39,7 +39,7 @@ class DeciderOutcome(Protocol):
 
 
 class Decider(Protocol):
-    """What the benchmark asks of a profile."""
+    """The part of a profile that the benchmark calls."""
 
     def decide(self, pod: Pod) -> DeciderOutcome: ...
 
@@ -47,7 +47,7 @@ class Decider(Protocol):
 
 
 class ScenarioCluster:
-    """A cluster and a profile. `place` does what a live scheduler does with a decision, minus the API server."""
+    """A cluster and a profile. `place` applies a decision as a live scheduler does, without the API server."""
 
     def __init__(self, cluster: Cluster, nominator: Nominator, profile: Decider, random: Random) -> None:
         self.cluster = cluster
@@ -57,7 +57,7 @@ class ScenarioCluster:
         """The profile's source of randomness."""
 
     def place(self, pod: Pod, decision: DeciderOutcome) -> bool:
-        """Apply a decision; where it is to evict, the victims are gone at once and the pod is decided again."""
+        """Apply a decision; for a preemption, remove the victims at once and decide the pod again."""
         proposal = decision.preemption
         if proposal is not None and not decision.node_name:
             for victim in proposal.victims:
@@ -73,7 +73,7 @@ class ScenarioCluster:
 
 
 def fill_cluster(cluster: Cluster, scenario: Scenario, count: int, seed: int) -> None:
-    """Everything that is there before the first decision."""
+    """Add the objects that exist before the first decision."""
     for node in nodes(count, scenario.cluster, seed):
         cluster.put_node(node)
     for item in scenario.objects:
@@ -86,7 +86,7 @@ def fill_cluster(cluster: Cluster, scenario: Scenario, count: int, seed: int) ->
 
 
 def build_scenario_cluster(scenario: Scenario, count: int, seed: int) -> ScenarioCluster:
-    """The scenario's cluster with so many nodes, and a real profile."""
+    """The scenario's cluster with `count` nodes, and a real profile."""
     cluster, nominator, random = Cluster(), Nominator(), Random(seed)
     fill_cluster(cluster, scenario, count, seed)
     registry: Mapping[str, Any] = REGISTRY

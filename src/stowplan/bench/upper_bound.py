@@ -1,4 +1,4 @@
-"""The most that any scheduler can do on this machine: bind and tell, decide nothing."""
+"""The upper bound of any scheduler on this machine: writes bindings and events without deciding."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PodKey(NamedTuple):
 
 
 class UpperBound(NamedTuple):
-    """What it took to bind all pods, and to have all their events written."""
+    """Time and CPU to bind all pods and to write their events."""
 
     pods: int
     seconds: float

@@ -1,9 +1,8 @@
-"""Measuring schedulers on a real control plane, one after the other in one run.
+"""Benchmarks of schedulers on a real control plane, one after the other in one run.
 
-Belongs here: workloads as YAML data, how their objects get into an API server and out again, the schedulers as
-processes, the watch that counts bound pods, and what is made of the figures. Does not belong here: anything that a
-scheduler does, and how results are printed (`cli` does).
-May import: what `bench` may, and `cluster` and `testing`.
+Belongs here: workloads as YAML data, creating and deleting their objects, the schedulers as processes, the watch that
+counts bound pods, and reports. Does not belong here: scheduling itself, and printing of results (`cli`).
+May import: the rooms that `bench` may import, `cluster` and `testing`.
 """
 
 from stowplan.bench.cluster.report import ClusterReport

@@ -25,10 +25,9 @@ def send_all(connection: Connection, requests: Iterable[Request]) -> int:
 
 
 async def send(connection: Connection, requests: Iterable[Request]) -> int:
-    """Send these requests, several at a time, and return their number. What is to be deleted or changed may be gone
-    already.
+    """Send the requests concurrently, and return their number. Objects to delete or change may be missing.
 
-    Raises ClusterError where one is refused or gets lost.
+    Raises ClusterError if a request is refused or lost.
     """
     batch = _Batch(Writer(connection, connections=_CONNECTIONS), requests)
     try:

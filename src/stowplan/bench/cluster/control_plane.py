@@ -1,4 +1,4 @@
-"""The control plane that schedulers meet on, and what is on it."""
+"""The control plane of the benchmark, with the objects of workloads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REQUEST_TIMEOUT = 300.0
 
 
 class BenchControlPlane:
-    """A control plane with nodes on it. What workloads need comes and goes; nodes stay, as far as they are wanted."""
+    """A control plane with nodes. Objects of workloads are created and deleted; nodes are kept between workloads."""
 
     def __init__(self, control_plane: ControlPlane, api: KubeApi, seed: int) -> None:
         self.control_plane = control_plane
@@ -45,9 +45,9 @@ class BenchControlPlane:
         ):
             yield cls(control_plane, api, seed)
 
-    # What is there
+    # Objects
     def set_up(self, workload: ClusterWorkload, nodes: int) -> None:
-        """Have so many nodes, and the workload's objects other than pods."""
+        """Create or delete nodes up to this number, and create the workload's objects other than pods."""
         self._create(NODES, objects.nodes(workload.cluster, range(self._nodes, nodes), self._seed))
         self._delete(NODES, map(node_name, range(nodes, self._nodes)))
         self._nodes = nodes
@@ -56,7 +56,7 @@ class BenchControlPlane:
         self._create_beside(objects.beside_nodes(workload, nodes))
 
     def fill(self, workload: ClusterWorkload, pods: int) -> None:
-        """Have the pods that are running, as far as they are not there, and so many that wait."""
+        """Create the running pods, unless they exist, and the pending ones."""
         running = list(objects.running(workload, self._nodes))
         if self._count(PODS) != len(running):
             self._delete(PODS, (name for name, _ in running))
@@ -65,13 +65,13 @@ class BenchControlPlane:
         self._create(PODS, objects.incoming(workload, pods))
 
     def clear(self, workload: ClusterWorkload, pods: int) -> None:
-        """Remove what was to be scheduled, and the events."""
+        """Delete the pods to schedule, and the events."""
         self._delete(PODS, (name for name, _ in objects.incoming(workload, pods)))
         self._delete_beside(objects.beside_pods(workload, pods))
         self._api.request("DELETE", EVENTS)
 
     def tear_down(self, workload: ClusterWorkload) -> None:
-        """Remove the rest of a workload, but for the nodes."""
+        """Delete the other objects of a workload, except the nodes."""
         self._delete(PODS, (name for name, _ in objects.running(workload, self._nodes)))
         self._delete_beside(objects.beside_nodes(workload, self._nodes))
         for item in workload.objects:
@@ -88,28 +88,28 @@ class BenchControlPlane:
         send_all(self._connection, ((b"POST", _path(kind).encode(), body) for kind, (_, body) in written))
 
     def _delete_beside(self, written: Iterable[tuple[str, Written]]) -> None:
-        """Also what a scheduler has put finalizers on, for which nobody is there."""
+        """Removes finalizers of schedulers first, since no controller does."""
         paths = [f"{_path(kind)}/{name}".encode() for kind, (name, _) in written]
         send_all(self._connection, ((b"PATCH", path, _UNPROTECTED) for path in paths))
         send_all(self._connection, ((b"DELETE", path, _AT_ONCE) for path in paths))
 
-    # How it goes
+    # Measurements
     def version(self) -> str:
-        """The resourceVersion of the present state."""
+        """The current resourceVersion."""
         version: str = self._api.request("GET", PODS, params={"limit": 1})["metadata"]["resourceVersion"]
         return version
 
     def events(self) -> int:
-        """How many events there are."""
+        """Number of events."""
         return self._count(EVENTS)
 
     def _count(self, path: str) -> int:
-        """The server counts without reading, beyond the first."""
+        """By remainingItemCount of a list with limit 1."""
         page = self._api.request("GET", path, params={"limit": 1})
         return len(page["items"]) + int(page["metadata"].get("remainingItemCount", 0))
 
     def cpu_seconds(self) -> float:
-        """What API server and etcd have used so far."""
+        """CPU seconds of API server and etcd so far."""
         return sum(cpu_seconds(process.pid) for process in self.control_plane.processes)
 
 

@@ -15,7 +15,7 @@ _COMPARED = ("per_second", "cpu_us_per_pod", "rss_mib")
 
 
 class ClusterReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of `--json`. The figures outside of `peers` are our own."""
+    """One line of `--json`. The figures outside of `peers` are Stowplan's."""
 
     scenario: str
     nodes: int
@@ -29,7 +29,7 @@ class ClusterReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ratios(self) -> Ratios:
-        """Our figures divided by those of each peer."""
+        """Stowplan's figures divided by those of each peer."""
         return ratios_of(self.figures, self.peers, _COMPARED)
 
     @property
@@ -53,7 +53,7 @@ class ClusterReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare_with_bars(bars: Bars, ours: Figures, ratios: Mapping[str, Mapping[str, float]]) -> Iterator[Comparison]:
-    """Compare what was measured with what is asked for."""
+    """Compare the figures with the bars."""
     theirs, upper_bound = ratios.get(KUBE_SCHEDULER), ratios.get(UPPER_BOUND)
     if bars.per_second is not None and theirs is not None:
         yield _rate(bars.per_second, theirs["per_second"], bars.of_upper_bound, upper_bound)

@@ -88,7 +88,7 @@ def run_scheduler(control_plane: BenchControlPlane, name: str, count: int) -> Fi
 
 
 def rates(count: int, first: Reading, last: Reading, end: Reading) -> dict[str, float]:
-    """What follows from the readings at the first sign of work, at the last bind, and at the last write."""
+    """Rates from the readings at the first event, the last binding and the last write."""
     took = max(end.at - first.at, _EVENT_POLL_SECONDS)
     cpu, plane = end.cpu - first.cpu, end.plane_cpu - first.plane_cpu
     others = max(end.machine_cpu - first.machine_cpu - cpu - plane, 0.0) / took / (os.cpu_count() or 1)
@@ -123,7 +123,7 @@ def _until_written(control_plane: BenchControlPlane, read: Callable[[], Reading]
 
 
 def _attempt_times(control_plane: BenchControlPlane, scheduler: BenchScheduler) -> tuple[float | None, float | None]:
-    """The median and the 99th percentile of an attempt, in microseconds, if the scheduler tells."""
+    """The median and the 99th percentile of an attempt, in microseconds, by the scheduler's metrics."""
     if not scheduler.url:
         return None, None
     with control_plane.control_plane.client(ADMIN, server=scheduler.url) as client:

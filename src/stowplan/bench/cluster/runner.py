@@ -1,4 +1,4 @@
-"""Runs workloads: the schedulers one after the other, each on the same cluster."""
+"""Runs workloads with each scheduler in turn, on the same cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Progress = Callable[[str], None]
 
 
 class ClusterRunner:
-    """Runs workloads, with other numbers of nodes and pods than theirs where that is asked for."""
+    """Runs workloads, optionally with other numbers of nodes and pods."""
 
     def __init__(
         self,

@@ -29,13 +29,13 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Required figures; None for no requirement."""
 
     per_second: float | None = None
-    """Our rate, divided by kube-scheduler's, is at least this,"""
+    """Minimum of Stowplan's rate divided by kube-scheduler's,"""
     of_upper_bound: float | None = None
-    """or divided by the upper bound at least this."""
+    """or of the rate divided by the upper bound."""
     cpu_us_per_pod: float | None = None
-    """Our CPU time for a pod, divided by kube-scheduler's, is at most this."""
+    """Maximum of the CPU time per pod divided by kube-scheduler's."""
     rss_mib: float | None = None
-    """Our resident memory, divided by kube-scheduler's, is at most this."""
+    """Maximum of the resident memory divided by kube-scheduler's."""
     first_bind_s: float | None = None
     """Maximum seconds from the start of the process to the first bound pod."""
 

@@ -1,7 +1,7 @@
-"""Measuring extenders: ours beside a plain one in Go, asked the same by the same client.
+"""Benchmarks of extenders: Stowplan's and a plain one in Go, with the same requests from the same client.
 
-Belongs here: requests as kube-scheduler writes them, the two extenders, the client with its clock, and the comparison
-of their answers. Does not belong here: any way to answer that only a benchmark takes, and how results are printed.
+Belongs here: requests as kube-scheduler writes them, the two extenders as processes, the timing client, and the
+comparison of replies. Does not belong here: code paths that only a benchmark uses, and printing of results (`cli`).
 """
 
 from stowplan.bench.extender.report import ExtenderReport

@@ -1,4 +1,4 @@
-"""A client that costs next to nothing, so that what is measured is the server."""
+"""An HTTP client with little overhead, so that the server dominates the measured time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _PIECE = 1 << 20
 
 
 class AnswerError(StowplanError):
-    """An extender gave no answer that could be used."""
+    """An extender gave no usable reply."""
 
 
 class BenchReply(NamedTuple):
-    """What came back, and how many seconds it took from the first byte of the request to the last of the answer."""
+    """The body of a reply, and the seconds from the first byte of the request to the last of the reply."""
 
     body: bytes
     seconds: float
@@ -36,7 +36,7 @@ class BenchClient:
 
     @staticmethod
     def answers(port: int) -> bool:
-        """Whether somebody listens."""
+        """Whether the port accepts connections."""
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:
@@ -83,7 +83,7 @@ class BenchClient:
         return bytes(view)
 
     def _receive_chunks(self, data: bytes) -> bytes:
-        """Go sends what is longer than its buffer in chunks; they are sorted out when all is there."""
+        """Go sends bodies beyond its buffer in chunks; they are joined after all have arrived."""
         pieces = [data]
         tail = data[-5:]
         while tail != b"0\r\n\r\n":

@@ -1,4 +1,4 @@
-"""Whether two answers say the same."""
+"""Comparison of two replies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def differences(verb: str, ours: bytes, theirs: bytes) -> list[str]:
-    """What is not the same, in words; nothing where it is."""
+    """The differences, as texts."""
     mine, other = json.loads(ours), json.loads(theirs)
     if verb == "prioritize":
         return _compare("scores", _scores(mine), _scores(other))
@@ -26,14 +26,14 @@ def _scores(answer: list[dict[str, Any]]) -> list[tuple[str, int]]:
 
 
 def _nodes(answer: dict[str, Any] | None) -> list[Any] | None:
-    """Nodes member by member; what Go adds to them, empty structs and nulls, does not count."""
-    return None if answer is None else [_without_nothing(node) for node in answer["items"]]
+    """Nodes without the empty structs and nulls that Go adds."""
+    return None if answer is None else [_without_empty(node) for node in answer["items"]]
 
 
-def _without_nothing(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     if isinstance(value, dict):
-        members = {key: _without_nothing(member) for key, member in value.items()}
+        members = {key: _without_empty(member) for key, member in value.items()}
         return {key: member for key, member in members.items() if member not in (None, {}, "")}
     if isinstance(value, list):
-        return [_without_nothing(item) for item in value]
+        return [_without_empty(item) for item in value]
     return value

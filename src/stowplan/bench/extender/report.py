@@ -38,7 +38,7 @@ class ExtenderReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ratios(self) -> Ratios:
-        """Our figures divided by those of each peer."""
+        """Stowplan's figures divided by those of each peer."""
         return ratios_of(self.figures, self.peers, _COMPARED)
 
     def to_json(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Runs workloads: each request goes to one extender, then to the other, and their answers are compared."""
+"""Runs workloads: each request is sent to both extenders, and their replies are compared."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from stowplan.testing import cpu_seconds, rss_mib
 
 OURS, GO = "stowplan", "go"
 WARM = CONTROLLERS
-"""Requests before the clock starts: one for each controller."""
+"""Requests before the measurement: one for each controller."""
 COMPARED = 20
-"""So many answers of each workload are compared in full."""
+"""Number of replies per workload that are compared in full."""
 
 Progress = Callable[[str], None]
 
 
 class ExtenderRunner:
-    """Runs workloads, with another number of requests than theirs where that is asked for."""
+    """Runs workloads, optionally with another number of requests."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class ExtenderRunner:
 
 
 class ExtenderMeasurement:
-    """The same requests to all extenders, by turns."""
+    """Sends the same requests to all extenders in turn."""
 
     def __init__(self, verb: str, traffic: Traffic, extenders: dict[str, BenchExtender], *, news: bool) -> None:
         self._verb = verb

@@ -1,4 +1,4 @@
-"""Our extender as the benchmark starts it: the server that `stowplan extender` runs, with the benchmark's plugin."""
+"""The extender process of the benchmark: the server of `stowplan extender` with the benchmark's plugin."""
 
 import sys
 

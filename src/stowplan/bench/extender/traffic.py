@@ -17,7 +17,7 @@ from stowplan.bench.scenario import NodeSeries, load_object
 
 CONTROLLERS = 20
 CHANGED = 0.01
-"""The share of nodes that change between two requests: a hundred times what happens in a cluster."""
+"""Share of nodes that change between two requests: a hundred times that of a real cluster."""
 
 _SERIES = NodeSeries(node={"status": {"capacity": {"memory": "131072008Ki"}}})
 """An amount that Go writes as it is: it would shorten a round one."""

@@ -1,4 +1,4 @@
-"""What extenders are asked, and how fast ours has to be."""
+"""Workloads of the extender benchmark, with the required ratios."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORKLOADS = {
     )
 }
 LEAK = "leak"
-"""A thousand requests in a row to ours alone: how much memory that leaves behind."""
+"""A thousand requests to Stowplan's extender alone: growth of its memory."""
 LEAK_NODES, LEAK_REQUESTS, MAX_LEAKED_MIB = 1000, 1000, 16.0
 
 NAMES = (*WORKLOADS, LEAK)
