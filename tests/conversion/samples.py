@@ -38,7 +38,7 @@ def shown(name: str) -> str:
     plain = converted.plain_http
     lines = [f"# {notice}" for notice in converted.notices]
     if plain.healthz or plain.metrics:
-        lines.append(f"# plain HTTP: healthz {plain.healthz}, metrics {plain.metrics}, asked {plain.asked}")
+        lines.append(f"# plain HTTP: healthz {plain.healthz}, metrics {plain.metrics}, asked {plain.explicit}")
     return "\n".join([*lines, yaml_text.dump(converted.value)])
 
 

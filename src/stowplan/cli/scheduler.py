@@ -83,7 +83,7 @@ def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
     except StowplanError as problem:
         if "--v=5" in arguments or "-v=5" in arguments:
             traceback.print_exc()
-        return process.complain(problem)
+        return process.print_errors(problem)
 
 
 class _Command(click.Command):

@@ -1,10 +1,12 @@
-"""The scheduler's configuration: KubeSchedulerConfiguration read strictly, completed as kube-scheduler does, checked.
+"""Configuration of a scheduler: KubeSchedulerConfiguration, flags, options and feature gates.
 
-Belongs here: the configuration's types, plugin args among them; defaults; validation that finds everything that is
-wrong, each with its path; bringing documents of earlier versions to today's; which plugins end up at which extension
-point. What comes out is complete: readers of it apply no default of their own.
-Does not belong here: plugins, and anything that acts on the configuration.
-May import: `api` and `errors`.
+Belongs here: types of the configuration and of plugin args; defaults; validation that reports every error with its
+path; conversion of earlier versions; the plugins of each extension point; flags and the options that they set. The
+result is complete: consumers apply no defaults.
+Does not belong here: plugins, and actions on the configuration.
+May import: `framework`, `api`, `logs` and `errors`.
+
+Upstream: pkg/scheduler/apis/config, cmd/kube-scheduler/app/options
 """
 
 from stowplan.config.defaults import IN_TREE_PLUGINS, default_configuration

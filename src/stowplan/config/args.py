@@ -1,4 +1,7 @@
-"""The args of the plugins in the tree: `pluginConfig` entries of kind `<Plugin>Args`."""
+"""Args of the in-tree plugins: `pluginConfig` entries of kind `<Plugin>Args`.
+
+Upstream: pkg/scheduler/apis/config/types_pluginargs.go, pkg/scheduler/apis/config/validation/validation_pluginargs.go
+"""
 
 from typing import Self
 
@@ -25,11 +28,11 @@ class PluginArgs(Strict, frozen=True, kw_only=True):
     """Base of all args."""
 
     def completed(self) -> Self:
-        """With those values filled in that no field default can express: what is given but empty, or zero."""
+        """With defaults for fields that are given but empty or zero."""
         return self
 
     def check(self, path: str, problems: Problems) -> None:
-        """Report every value that kube-scheduler refuses."""
+        """Report every value that kube-scheduler rejects."""
 
 
 class ResourceSpec(Strict, frozen=True, kw_only=True):
@@ -50,13 +53,13 @@ class UtilizationShapePoint(Strict, frozen=True, kw_only=True):
 
 
 class RequestedToCapacityRatioParam(Strict, frozen=True, kw_only=True):
-    """The score as a function of utilization, straight between the points."""
+    """The score as a piecewise linear function of utilization."""
 
     shape: tuple[UtilizationShapePoint, ...] = ()
 
 
 class ScoringStrategy(Strict, frozen=True, kw_only=True):
-    """How NodeResourcesFit scores. One that is given must name its type."""
+    """Scoring strategy of NodeResourcesFit. A given strategy must have a type."""
 
     type: str = ""
     resources: tuple[ResourceSpec, ...] = ()
@@ -64,7 +67,7 @@ class ScoringStrategy(Strict, frozen=True, kw_only=True):
 
 
 class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
-    """How many candidate nodes preemption looks for."""
+    """Number of candidate nodes in preemption."""
 
     min_candidate_nodes_percentage: Int32 = 10
     min_candidate_nodes_absolute: Int32 = 100
@@ -82,7 +85,7 @@ class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class InterPodAffinityArgs(PluginArgs, frozen=True, kw_only=True):
-    """What required affinity of running pods is worth in scoring, and whether their preferences count."""
+    """Weight of existing pods' required affinity in scoring, and whether their preferences are ignored."""
 
     hard_pod_affinity_weight: Int32 = 1
     ignore_preferred_terms_of_existing_pods: bool = False
@@ -92,7 +95,7 @@ class InterPodAffinityArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class NodeAffinityArgs(PluginArgs, frozen=True, kw_only=True):
-    """A node affinity that every pod gets besides its own."""
+    """Node affinity that is added to every pod's own."""
 
     added_affinity: NodeAffinity | None = None
 
@@ -105,12 +108,12 @@ class NodeAffinityArgs(PluginArgs, frozen=True, kw_only=True):
             _check_term(term, f"{base}[{index}]", problems)
         base = f"{path}.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
         for index, preferred in enumerate(self.added_affinity.preferred_during_scheduling_ignored_during_execution):
-            if preferred.weight:  # nobody looks at the others
+            if preferred.weight:  # Others are not evaluated.
                 _check_term(preferred.preference, f"{base}[{index}].preference", problems)
 
 
 class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
-    """Resources that the filter leaves alone, and how nodes are scored."""
+    """Resources that the filter ignores, and the scoring strategy."""
 
     ignored_resources: tuple[str, ...] = ()
     ignored_resource_groups: tuple[str, ...] = ()
@@ -150,7 +153,7 @@ class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True):
-    """The resources whose use is to be even."""
+    """Resources whose utilization is balanced."""
 
     resources: tuple[ResourceSpec, ...] = _CPU_AND_MEMORY
 
@@ -168,7 +171,7 @@ class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True)
 
 
 class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
-    """The spread of pods that ask for none: Kubernetes' own ("System"), or the constraints given here ("List")."""
+    """Default constraints of pods without any: Kubernetes' own ("System"), or those given here ("List")."""
 
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()
     defaulting_type: str = SYSTEM_DEFAULTING
@@ -193,7 +196,7 @@ class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
-    """How long binding of volumes may take. The shape belongs to storage capacity scoring, whose gate is off."""
+    """Timeout of volume binding. The shape is for storage capacity scoring, whose feature gate is off."""
 
     bind_timeout_seconds: Int64 = 600
     shape: tuple[UtilizationShapePoint, ...] | None = None
@@ -208,7 +211,7 @@ class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
-    """How long the search for devices may take on a node (zero: forever), and the wait for devices to be ready."""
+    """Timeouts of the allocation on one node (zero: none) and of binding conditions."""
 
     filter_timeout: Duration = Duration.of_seconds(10)
     binding_timeout: Duration = Duration.of_seconds(600)
@@ -230,7 +233,7 @@ ARGS: dict[str, type[PluginArgs]] = {
     "PodTopologySpread": PodTopologySpreadArgs,
     "VolumeBinding": VolumeBindingArgs,
 }
-"""The args type by plugin name, by name: defaulted args are appended to a profile in this order."""
+"""Args type by plugin, sorted: default args are appended to a profile in this order."""
 
 
 def _completed_resources(resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:

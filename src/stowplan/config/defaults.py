@@ -1,4 +1,7 @@
-"""What kube-scheduler fills in: default plugins and their weights, args, and values that were left empty."""
+"""Defaults of the configuration: plugins with weights, plugin args, and empty values.
+
+Upstream: pkg/scheduler/apis/config/v1/defaults.go, pkg/scheduler/apis/config/v1/default_plugins.go
+"""
 
 from functools import cache
 from typing import TypeVar
@@ -36,7 +39,7 @@ DEFAULT_WEIGHTS = {
     "VolumeZone": 0,
     "PodTopologySpread": 2,
     "InterPodAffinity": 2,
-    # Before DefaultPreemption: giving back an idle claim is better than evicting a pod.
+    # Before DefaultPreemption: deallocating an idle claim is better than evicting a pod.
     "DynamicResources": 2,
     "DefaultPreemption": 0,
     "NodeResourcesBalancedAllocation": 1,
@@ -44,21 +47,21 @@ DEFAULT_WEIGHTS = {
     "DefaultBinder": 0,
     "NodeDeclaredFeatures": 0,
 }
-"""The default plugins with their weights, in the order of `multiPoint`, which decides whose reason a node gets."""
+"""Default plugins with weights, in the order of `multiPoint`, which decides the plugin whose reason a node gets."""
 
 DEFAULT_PLUGINS = Plugins(
     multi_point=PluginSet(enabled=tuple(Plugin(name=name, weight=weight) for name, weight in DEFAULT_WEIGHTS.items()))
 )
 
 IN_TREE_PLUGINS = frozenset(DEFAULT_WEIGHTS)
-"""Names that a configuration may enable without anyone having registered a plugin of their own."""
+"""Names that a configuration may enable without registration."""
 
 ALPHA_PLUGINS = {
     "GangScheduling": "GangScheduling",
     "TopologyPlacementGenerator": "TopologyAwareWorkloadScheduling",
     "PodGroupPodsCount": "TopologyAwareWorkloadScheduling",
 }
-"""Names that Kubernetes knows but that are off, with the feature gate that turns them on."""
+"""In-tree plugins of Kubernetes that are disabled, with their feature gate."""
 
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 
@@ -77,10 +80,11 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def merge_plugin_set(default: PluginSet, custom: PluginSet) -> PluginSet:
-    """Defaults first, without those disabled; one that is enabled again keeps its place and takes the weight given."""
+    """Defaults without the disabled ones, then custom plugins; a default that is enabled again keeps its position and
+    takes the given weight."""
     disabled = tuple(Plugin(name=plugin.name) for plugin in (*custom.disabled, *default.disabled))
     names = {plugin.name for plugin in disabled}
-    # Where a name is listed twice the last one replaces the default, the others are appended like any plugin.
+    # Of a repeated name the last entry replaces the default; the others are appended.
     last = {plugin.name: index for index, plugin in enumerate(custom.enabled)}
     kept = [] if _ALL in names else [plugin for plugin in default.enabled if plugin.name not in names]
     replaced = {last[plugin.name] for plugin in kept if plugin.name in last}
@@ -90,7 +94,7 @@ def merge_plugin_set(default: PluginSet, custom: PluginSet) -> PluginSet:
 
 
 def merge_plugins(custom: Plugins) -> Plugins:
-    """The default plugins, changed as a profile asks. Merging what was merged already changes nothing."""
+    """Default plugins merged with a profile's. Idempotent."""
     if custom == Plugins():
         return DEFAULT_PLUGINS
     attributes = PLUGINS_ATTRIBUTES.values()
@@ -98,7 +102,7 @@ def merge_plugins(custom: Plugins) -> Plugins:
 
 
 def complete(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-    """Fill in all that a configuration leaves to kube-scheduler."""
+    """Apply all defaults."""
     profiles = config.profiles or (Profile(),)
     if len(profiles) == 1 and not profiles[0].scheduler_name:
         profiles = (msgspec.structs.replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
@@ -114,9 +118,9 @@ def complete(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
 
 
 def ignore_managed_resources(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-    """Let NodeResourcesFit ignore what extenders look after and say that the scheduler should ignore.
+    """Set NodeResourcesFit's ignored resources to the extenders' managed resources with `ignoredByScheduler`.
 
-    As for kube-scheduler, these resources take the place of those that a profile itself says are to be ignored.
+    As in kube-scheduler, they replace the profile's own `ignoredResources`.
     """
     managed = [resource for extender in config.extenders for resource in extender.managed_resources]
     ignored = tuple(resource.name for resource in managed if resource.ignored_by_scheduler)
@@ -138,12 +142,12 @@ def _ignoring(profile: Profile, resources: tuple[str, ...]) -> Profile:
 
 @cache
 def default_configuration() -> KubeSchedulerConfiguration:
-    """What a scheduler without any configuration runs with."""
+    """The configuration of a scheduler without a file."""
     return complete(KubeSchedulerConfiguration())
 
 
 def _without_zeroes(struct: S, default: S, fields: tuple[str, ...]) -> S:
-    """With the default's value in those of the fields that are zero or empty."""
+    """With the default in fields that are zero or empty."""
     zeroes = {field: getattr(default, field) for field in fields if not getattr(struct, field)}
     return msgspec.structs.replace(struct, **zeroes) if zeroes else struct
 

@@ -1,4 +1,4 @@
-"""A configuration back to plain data and to text, complete, so that reading it again gives the same."""
+"""A complete configuration as plain data and as YAML; reading it again gives the same."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from stowplan.config.types import API_VERSION, KIND, KubeSchedulerConfiguration,
 
 
 def to_builtins(config: KubeSchedulerConfiguration) -> dict[str, Any]:
-    """The configuration as v1 has it: Kubernetes' field names, durations as text, kinds on the args of our plugins."""
+    """The configuration as v1: Kubernetes' field names, durations as text, kinds on the args of in-tree plugins."""
     plain = _plain(config)
     for profile, plain_profile in zip(config.profiles, plain["profiles"], strict=True):
         plain_profile["pluginConfig"] = [_plugin_config(item) for item in profile.plugin_config]
@@ -17,7 +17,7 @@ def to_builtins(config: KubeSchedulerConfiguration) -> dict[str, Any]:
 
 
 def to_yaml(config: KubeSchedulerConfiguration) -> str:
-    from stowplan.config import yaml_text  # as in `text`: a costly import that only YAML needs
+    from stowplan.config import yaml_text  # As in `text`: a slow import that only YAML needs.
 
     return yaml_text.dump(to_builtins(config))
 
@@ -34,7 +34,7 @@ def _plain(struct: msgspec.Struct) -> Any:
 
 
 def without_nulls(value: Any) -> Any:
-    """Plain data without the fields that are null, which is how Kubernetes writes that they are not given."""
+    """Plain data without null fields."""
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple):

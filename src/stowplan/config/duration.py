@@ -1,4 +1,7 @@
-"""Durations as Kubernetes writes them in configuration: Go's "15s", "1m30s", "2.5ms"."""
+"""Durations in Go's format: "15s", "1m30s", "2.5ms".
+
+Upstream: time.ParseDuration, time.Duration.String
+"""
 
 import re
 from typing import Self
@@ -14,11 +17,11 @@ _UNITS = {
     "ns": 1,
 }
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
-_LONGEST = 2**63 - 1
+_MAX_NANOSECONDS = 2**63 - 1
 
 
 class Duration:
-    """A span of time in whole nanoseconds, as long as an int64 allows."""
+    """A duration in nanoseconds, within int64."""
 
     __slots__ = ("nanoseconds",)
 
@@ -31,7 +34,7 @@ class Duration:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what Go's time.ParseDuration reads; a ValueError carries its words."""
+        """Parse as Go's time.ParseDuration does; raises ValueError with its text."""
         negative = text.startswith("-")
         rest = text[1:] if text[:1] in ("-", "+") else text
         if rest == "0":
@@ -44,7 +47,7 @@ class Duration:
                 raise ValueError(f'time: invalid duration "{text}"')
             total += _nanoseconds(part[1], part[2] or "", part[3], text)
             position = part.end()
-        if total > _LONGEST + negative:
+        if total > _MAX_NANOSECONDS + negative:
             raise ValueError(f'time: invalid duration "{text}"')
         return cls(-total if negative else total)
 
@@ -82,7 +85,7 @@ class Duration:
 
 
 def _nanoseconds(whole: str, fraction: str, unit: str, text: str) -> int:
-    """One number with its unit. What is finer than a nanosecond is dropped, as Go does."""
+    """One number with its unit. Fractions of a nanosecond are dropped, as in Go."""
     if not unit:
         raise ValueError(f'time: missing unit in duration "{text}"')
     if unit not in _UNITS:

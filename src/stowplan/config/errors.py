@@ -1,4 +1,7 @@
-"""What is wrong with a configuration, as a list: every fault with the path that it stands at."""
+"""Validation errors of a configuration, each with its path.
+
+Upstream: k8s.io/apimachinery/pkg/util/validation/field/errors.go
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,19 +12,19 @@ from stowplan.errors import ConfigError
 
 
 class FieldError(NamedTuple):
-    """One fault. The path is JSONPath (`$.profiles[0].plugins`), or empty where the text as a whole is no good."""
+    """One error. The path is JSONPath (`$.profiles[0].plugins`), empty for the text as a whole."""
 
     path: str
     message: str
 
     def touches(self, other: "FieldError") -> bool:
-        """Whether the two are about the same field, or one about a field inside the other's."""
+        """Whether both concern the same field, or one a field inside the other's."""
         outer, inner = sorted((self.path, other.path), key=len)
         return inner == outer or inner.startswith((f"{outer}.", f"{outer}["))
 
 
 class InvalidConfigurationError(ConfigError):
-    """A configuration with faults: all of them in `errors`, and in the text a line each."""
+    """An invalid configuration: all errors in `errors`, one line each in the text."""
 
     def __init__(self, source: str, errors: Iterable[FieldError]) -> None:
         self.source = source
@@ -30,7 +33,7 @@ class InvalidConfigurationError(ConfigError):
 
 
 class Problems:
-    """Collects faults. The wording of each sort is that of Kubernetes' own validation."""
+    """Collects errors, with the texts of Kubernetes' validation."""
 
     def __init__(self, errors: Iterable[FieldError] = ()) -> None:
         self.errors = list(errors)

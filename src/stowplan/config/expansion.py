@@ -1,4 +1,7 @@
-"""Which plugins run at which extension point, in which order and with which weight, once `multiPoint` is spread out."""
+"""Expansion of `multiPoint`: the plugins of each extension point, in order and with weights.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (expandMultiPointPlugins)
+"""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -22,22 +25,21 @@ _MAX_TOTAL_SCORE = 2**63 - 1
 
 
 class EnabledPlugin(NamedTuple):
-    """A plugin at a point. Only score points have weights."""
+    """A plugin at a point; weights are for Score."""
 
     name: str
     weight: int = 0
 
 
 Implements: TypeAlias = Callable[[str, str], bool]
-"""Whether the plugin of that name implements the point."""
+"""Whether a plugin implements a point."""
 Expanded: TypeAlias = dict[str, tuple[EnabledPlugin, ...]]
 
 
 def expand(profile: Profile, implements: Implements, known: Collection[str] | None = None) -> Expanded:
-    """The plugins of every point, for a profile whose defaults are filled in.
+    """The plugins of every point, for a profile with defaults.
 
-    A profile that kube-scheduler would not start with raises InvalidConfiguration with its words. `known` are the
-    plugins that exist; None takes all for existing.
+    Raises InvalidConfigurationError with kube-scheduler's words. `known` are the existing plugins; None accepts any.
     """
     problems = Problems()
     existing = _existing_plugins(profile, known, problems)
@@ -62,7 +64,7 @@ def expand(profile: Profile, implements: Implements, known: Collection[str] | No
 def expand_profiles(
     config: KubeSchedulerConfiguration, implements: Implements, known: Collection[str] | None = None
 ) -> dict[str, Expanded]:
-    """All profiles by scheduler name. They feed from one queue and must agree on what sorts it."""
+    """All profiles by scheduler name. They share one queue and must have the same QueueSort plugin."""
     expanded = {profile.scheduler_name: expand(profile, implements, known) for profile in config.profiles}
     problems = Problems()
     first = config.profiles[0]
@@ -80,12 +82,12 @@ def expand_profiles(
 
 
 def _existing_plugins(profile: Profile, known: Collection[str] | None, problems: Problems) -> set[str]:
-    """The names of enabled plugins that exist; each of the others is reported once, where it comes first."""
+    """The enabled plugins that exist; each unknown one is reported once, at its first occurrence."""
     existing: set[str] = set()
     missing: set[str] = set()
     first = POINTS_IN_VALIDATION_ORDER[0]
     for point in (*(each.name for each in POINTS_IN_VALIDATION_ORDER), MULTI_POINT):
-        # Spreading out multiPoint starts with the first point, so that is where a name of its list is missed.
+        # Expansion starts with the first point, so an unknown multiPoint plugin is reported there.
         wanted = POINT_BY_NAME.get(point, first).interface
         for name in (plugin.name for plugin in profile.plugins.at(point).enabled):
             if known is None or name in known:
@@ -99,7 +101,7 @@ def _existing_plugins(profile: Profile, known: Collection[str] | None, problems:
 def _expand_point(
     profile: Profile, point: Point, existing: set[str], implements: Implements, problems: Problems
 ) -> list[str]:
-    """Overrides of multiPoint plugins first, in their own order; then the other multiPoint plugins; then the rest."""
+    """First the overrides of multiPoint plugins in their order, then the other multiPoint plugins, then the rest."""
     plugin_set = profile.plugins.at(point.name)
     own = [plugin.name for plugin in plugin_set.enabled if plugin.name in existing]
     disabled = {plugin.name for plugin in plugin_set.disabled}
@@ -136,7 +138,7 @@ def _check_counts(scheduler_name: str, orders: dict[str, list[str]], problems: P
 def _weights(
     profile: Profile, point: Point, existing: set[str], implements: Implements, problems: Problems
 ) -> dict[str, int]:
-    """The point's own weight, else multiPoint's. A plugin that is disabled at the point counts in the sum as well."""
+    """The point's weight, else multiPoint's. Plugins disabled at the point count in the sum, as in kube-scheduler."""
     weights: dict[str, int] = {}
     total = 0
     for plugin in (*profile.plugins.at(point.name).enabled, *profile.plugins.multi_point.enabled):
@@ -153,7 +155,7 @@ def _weights(
 
 
 def _as_int64(value: int) -> int:
-    """Wrap around as int64 does: after a negative weight kube-scheduler sees an overflow where there is none."""
+    """Wrap around as int64: after a negative weight kube-scheduler reports an overflow."""
     return (value + 2**63) % 2**64 - 2**63
 
 

@@ -1,4 +1,4 @@
-"""How long an extender may take, beyond what its entry in the configuration says."""
+"""Time limits of extender calls in addition to `httpTimeout`, and hedged calls."""
 
 from __future__ import annotations
 
@@ -14,30 +14,29 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ExtenderLimits:
-    """The same for all extenders; kube-scheduler's own unless somebody says otherwise."""
+    """Limits for all extenders. The defaults add none, as in kube-scheduler."""
 
     timeouts: Mapping[ExtenderVerb, float] = field(default_factory=dict)
-    """Seconds by verb, where that is less than the entry's httpTimeout."""
+    """Seconds by verb, if less than the entry's httpTimeout."""
     hedge_after: float = 0.0
-    """Seconds after which a question that may be repeated is asked a second time; whoever answers first is heard."""
+    """Seconds after which an idempotent call is sent a second time; the first reply wins. Zero disables it."""
 
     def timeout(self, verb: ExtenderVerb, http_timeout: float | None) -> float | None:
         limits = [limit for limit in (self.timeouts.get(verb), http_timeout) if limit is not None]
         return min(limits, default=None)
 
 
-async def hedged(ask: Callable[[], Awaitable[T]], after: float) -> T:
-    """Ask, and ask again if there is no answer after so many seconds. One failure is not the end while the other may
-    still succeed."""
-    asked = {asyncio.ensure_future(ask())}
+async def hedged(call: Callable[[], Awaitable[T]], after: float) -> T:
+    """Call, and call again without a result after `after` seconds. Fails only if both calls fail."""
+    tasks = {asyncio.ensure_future(call())}
     try:
-        done, pending = await asyncio.wait(asked, timeout=after)
+        done, pending = await asyncio.wait(tasks, timeout=after)
         if pending:
-            asked.add(asyncio.ensure_future(ask()))
-            done, pending = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+            tasks.add(asyncio.ensure_future(call()))
+            done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if pending and all(task.exception() for task in done):
                 done, pending = await asyncio.wait(pending)
         return next((task for task in done if not task.exception()), next(iter(done))).result()
     finally:
-        for task in asked:
+        for task in tasks:
             task.cancel()

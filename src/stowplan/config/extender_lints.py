@@ -1,4 +1,4 @@
-"""What a valid configuration of extenders is likely to get wrong."""
+"""Warnings about valid but unusual extender configurations."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
@@ -10,13 +10,13 @@ from stowplan.config.load import Loaded
 from stowplan.config.types import Extender, ExtenderTLSConfig
 
 Remarks: TypeAlias = Iterator[tuple[str, str]]
-"""Pairs of a field of an extender and what is to be said about it."""
+"""Pairs of an extender's field and a warning."""
 
-_SHORTEST, _LONGEST = Duration.parse("10ms"), Duration.parse("60s")
+_MIN_USUAL_TIMEOUT, _MAX_USUAL_TIMEOUT = Duration.parse("10ms"), Duration.parse("60s")
 
 
 def lint(loaded: Loaded, source: str) -> list[Notice]:
-    """A remark for everything that is allowed and yet seldom meant."""
+    """A notice for each valid setting that is probably a mistake."""
     remarks: list[tuple[str, str]] = []
     for index, extender in enumerate(loaded.config.extenders):
         path = f"$.extenders[{index}]"
@@ -54,9 +54,9 @@ def _trust(extender: Extender) -> Remarks:
 
 def _timeout(extender: Extender) -> Remarks:
     timeout = extender.http_timeout
-    if timeout < _SHORTEST:
+    if timeout < _MIN_USUAL_TIMEOUT:
         yield "httpTimeout", f"{timeout} is over before most replies: is it the right unit?"
-    elif timeout > _LONGEST:
+    elif timeout > _MAX_USUAL_TIMEOUT:
         yield "httpTimeout", f"one slow reply holds up all other pods for {timeout}"
 
 
@@ -77,8 +77,8 @@ def _verbs(extender: Extender) -> Remarks:
 
 
 def _sharing(extender: Extender) -> Remarks:
-    asked = extender.filter_verb or extender.prioritize_verb
-    if asked and not extender.node_cache_capable:
+    called = extender.filter_verb or extender.prioritize_verb
+    if called and not extender.node_cache_capable:
         yield (
             "nodeCacheCapable",
             "is false: every call carries all nodes whole, and kube-scheduler v1.33 to v1.36 takes the nodes that come "
@@ -92,7 +92,7 @@ _RULES: tuple[Callable[[Extender], Remarks], ...] = (_scheme, _trust, _timeout, 
 
 
 def _ignored_resources(loaded: Loaded) -> Iterable[tuple[str, str]]:
-    """Of all that an entry can do, the one thing that changes the profiles."""
+    """`ignoredByScheduler`, the only extender setting that changes profiles."""
     given = [
         item["args"]["ignoredResources"]
         for profile in loaded.converted.value.get("profiles") or ()

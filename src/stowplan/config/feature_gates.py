@@ -1,4 +1,7 @@
-"""The feature gates that kube-scheduler v1.36 knows, and which of them mean anything here."""
+"""Feature gates of kube-scheduler v1.36. Gates that change decisions are fixed at their defaults, except one.
+
+Upstream: pkg/features/kube_features.go, k8s.io/component-base/featuregate/feature_gate.go
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from stowplan.errors import ConfigError
 
 
 class FeatureGate(NamedTuple):
-    """A feature: how mature it is ("" for generally available), how it stands, and whether that can be changed."""
+    """Stage ("" for GA), default, and whether the gate is locked to it."""
 
     stage: str
     default: bool
@@ -113,9 +116,9 @@ _NAMES = {
 GATES = {name: gate for gate, names in _NAMES.items() for name in names.split()}
 
 _ALL_BETA = "AllBeta"
-"""Changes other gates whatever its value."""
+"""Changes other gates even with its default value."""
 
-_DECISIVE = frozenset(
+_FIXED = frozenset(
     (
         "AllAlpha",
         "AllBeta",
@@ -147,15 +150,14 @@ _DECISIVE = frozenset(
         "WorkloadAwarePreemption",
     )
 )
-"""Gates that change what becomes of pods. Here they stand at their defaults."""
+"""Gates that change decisions. They cannot be changed."""
 
 TAINT_RULES = "DRADeviceTaintRules"
-"""The one that changes what becomes of pods and can be changed."""
+"""The gate that changes decisions and can be changed."""
 
 
 def parse_gates(items: Iterable[str]) -> dict[str, bool]:
-    """All gates, those that are given as they are given. Raises ConfigError, in kube-scheduler's words as far as it
-    has any for the case."""
+    """All gates with the given values. Raises ConfigError, in kube-scheduler's words where it has an error."""
     given: dict[str, bool] = {}
     prefixes = set()
     for item in filter(None, items):
@@ -187,7 +189,7 @@ def _check(name: str, value: bool) -> None:
     shown = str(gate.default).lower()
     if gate.locked:
         raise ConfigError(f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {shown}")
-    if name in _DECISIVE:
+    if name in _FIXED:
         raise ConfigError(
             f"--feature-gates: {name} cannot be changed: pods are scheduled as with the default gates of v1.36"
         )

@@ -1,4 +1,4 @@
-"""Reading configuration files and policy files."""
+"""Reads configuration and policy files."""
 
 from stowplan.config.conversion import PolicySource
 from stowplan.errors import ConfigError
@@ -14,7 +14,7 @@ def read_file(file: str) -> bytes:
 
 
 def read_policy_file(source: PolicySource) -> bytes:
-    """The policy that a configuration refers to, where it is a file. Raises ConfigError."""
+    """The policy file of a configuration. Raises ConfigError."""
     if not source.file:
         raise ConfigError(f"the policy is {source}, which takes a connection to the cluster to read")
     return read_file(source.file)

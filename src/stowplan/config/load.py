@@ -1,4 +1,7 @@
-"""Reading a configuration: text or plain data in, a complete and valid configuration out, or all that is wrong."""
+"""Loads a configuration: text or plain data in, a complete and valid configuration out, or all errors.
+
+Upstream: cmd/kube-scheduler/app/options/configfile.go
+"""
 
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
@@ -17,11 +20,11 @@ from stowplan.config.validation import check_plugin_names, validate
 
 
 class Loaded(NamedTuple):
-    """A configuration, and how it came about."""
+    """A configuration and its conversion."""
 
     config: KubeSchedulerConfiguration
     converted: Converted
-    """The document as v1 has it, before anything was filled in."""
+    """The document as v1, before defaults."""
 
 
 def load(
@@ -30,7 +33,7 @@ def load(
     known_plugins: Collection[str] | None = None,
     policies: PolicyReader = refuse,
 ) -> KubeSchedulerConfiguration:
-    """Read JSON or YAML. `source` opens each line of the error; `known_plugins` None lets any plugin name pass."""
+    """Read JSON or YAML. `source` starts each line of an error; `known_plugins` None accepts any plugin name."""
     return read(text, source, known_plugins, policies).config
 
 
@@ -40,7 +43,7 @@ def read(
     known_plugins: Collection[str] | None = None,
     policies: PolicyReader = refuse,
 ) -> Loaded:
-    """The same, with what there is to say about a document of an earlier version."""
+    """The same with the notices of the conversion."""
     value, repeated = parse(text, source)
     return _build(value, source, known_plugins, repeated, policies)
 
@@ -48,7 +51,7 @@ def read(
 def from_builtins(
     value: object, source: str = "config", known_plugins: Collection[str] | None = None
 ) -> KubeSchedulerConfiguration:
-    """The same from plain data, as a JSON parser makes it."""
+    """The same from plain data, as a JSON parser returns it."""
     if not isinstance(value, dict):
         raise InvalidConfigurationError(source, [FieldError("", f"expected an object, got {type_name(value)}")])
     return _build(value, source, known_plugins, (), refuse).config
@@ -65,11 +68,11 @@ def _build(
     converted = convert(value, source, known_plugins, policies)
     _check_head(converted.value, source)
     written = _decode(converted.value, structure)
-    if converted.era == V1:  # Otherwise the names have been checked where they stand in the original.
+    if converted.era == V1:  # Otherwise the names were checked in the original document.
         check_plugin_names(written, known_plugins, rules)
     config = complete(written)
     validate(config, rules)
-    # A field that did not decode was checked with its default instead; what the rules say of it is no news.
+    # A field that did not decode was validated with its default; errors about it are duplicates.
     news = [error for error in rules.errors if not any(error.touches(fault) for fault in structure.errors)]
     if errors := structure.errors + news:
         moved = [error._replace(path=converted.original_path(error.path)) for error in errors]

@@ -1,8 +1,10 @@
-"""Decoding that names every unknown field and wrong type at once, where msgspec would stop at the first.
+"""Strict decoding that reports every unknown field and wrong type, where msgspec stops at the first.
 
-Plain msgspec conversion is tried first. Where it fails, one walk over the data, guided by msgspec's own description of
-the type, collects the faults and leaves out what is faulty, so that the remainder decodes and can be checked further.
-The walk is also what makes null mean "not given", as it does throughout Kubernetes.
+msgspec's conversion is tried first. If it fails, one walk over the data, guided by msgspec's type information, collects
+the errors and removes faulty values, so that the rest decodes and can be validated. The walk also drops null fields, as
+Kubernetes does.
+
+Upstream: k8s.io/apimachinery/pkg/runtime/serializer (strict codecs)
 """
 
 import base64
@@ -22,7 +24,7 @@ T = TypeVar("T")
 
 
 def decode(value: object, kind: type[T], path: str, problems: Problems) -> T:
-    """Convert plain data whose types, all the way down, forbid unknown fields themselves."""
+    """Convert plain data to a type whose structs all forbid unknown fields."""
     try:
         return msgspec.convert(value, kind, dec_hook=_decode_custom)
     except msgspec.ValidationError:
@@ -30,13 +32,13 @@ def decode(value: object, kind: type[T], path: str, problems: Problems) -> T:
 
 
 def decode_walking(value: object, kind: type[T], path: str, problems: Problems) -> T:
-    """Convert plain data to a type that may contain API structs, which on their own let unknown fields pass."""
+    """Convert plain data to a type that may contain API structs, which permit unknown fields."""
     cleaned = _clean(_describe(kind), value, path, problems)
     return msgspec.convert({} if cleaned is UNSET else cleaned, kind, dec_hook=_decode_custom)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """A hint to append to a message about a name that nobody knows, or nothing if no known one comes near."""
+    """A suffix with the most similar known name; empty if none is similar."""
     known = list(known)
     close = [other for other in known if other.lower() == name.lower()]
     close = close or difflib.get_close_matches(name, known, n=1, cutoff=0.75)
@@ -44,7 +46,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def type_name(value: object) -> str:
-    """What JSON calls the type of a value."""
+    """JSON's name of a value's type."""
     return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
@@ -59,7 +61,7 @@ _TYPE_NAMES = {
     dict: "an object",
 }
 _ZEROES: dict[type, Any] = {inspect.StructType: {}, inspect.StrType: "", inspect.IntType: 0}
-"""What a null, or a faulty item, in a list is taken for, so that the items after it keep their index."""
+"""Replacement of null and faulty list items, so that later items keep their index."""
 
 
 _describe: Callable[[Any], inspect.Type] = cache(inspect.type_info)
@@ -78,7 +80,7 @@ def _expected(what: str, value: object, path: str, problems: Problems) -> Any:
 
 @singledispatch
 def _clean(info: inspect.Type, value: Any, path: str, problems: Problems) -> Any:
-    """The value without what is wrong with it, UNSET if nothing is left. Types without a rule below may be anything."""
+    """The value without faulty parts, UNSET if nothing is left. Types without a rule below accept any value."""
     return value
 
 
@@ -117,7 +119,7 @@ def _(info: inspect.DictType, value: Any, path: str, problems: Problems) -> Any:
 
 @_clean.register
 def _(info: inspect.UnionType, value: Any, path: str, problems: Problems) -> Any:
-    # The only unions here are of one type with None, and the callers have dealt with None.
+    # All unions here are of one type with None, which the callers handle.
     return next(_clean(kind, value, path, problems) for kind in info.types if not isinstance(kind, inspect.NoneType))
 
 
@@ -163,7 +165,7 @@ def _within(info: inspect.IntType | inspect.FloatType, value: Any, path: str, pr
 def _(info: inspect.BytesType, value: Any, path: str, problems: Problems) -> Any:
     if not isinstance(value, str):
         return _expected("a base64 string", value, path, problems)
-    # Line breaks inside are fine, as long lines in YAML have them.
+    # Line breaks are permitted, since YAML folds long lines.
     text = value.replace("\n", "").replace("\r", "")
     try:
         base64.b64decode(text, validate=True)

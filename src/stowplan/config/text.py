@@ -1,4 +1,4 @@
-"""Text to plain data: JSON or YAML, one document, no key twice in an object."""
+"""Parses JSON or YAML: one document, without repeated keys."""
 
 import json
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from stowplan.config.strict_decoding import type_name
 
 
 class RepeatedKeys(dict[str, Any]):
-    """An object in which keys were given more than once; the parsers make a plain dict of any other."""
+    """An object with repeated keys; the parsers make a plain dict of any other."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse(text: str | bytes, source: str) -> tuple[dict[str, Any], list[FieldError]]:
-    """The object that the text holds, and the keys that it has twice. Any other text raises InvalidConfiguration."""
+    """The object in the text, and its repeated keys. Raises InvalidConfigurationError for any other text."""
     try:
         value = _parse(text)
         repeated = list(find_repeated(value, "$"))
@@ -38,7 +38,7 @@ def parse(text: str | bytes, source: str) -> tuple[dict[str, Any], list[FieldErr
 
 
 def decode(text: str | bytes) -> str:
-    """The text without byte order mark. A ValueError tells where bytes are no UTF-8."""
+    """The text without byte order mark. Raises ValueError with the position of invalid UTF-8."""
     try:
         return text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -46,7 +46,7 @@ def decode(text: str | bytes) -> str:
 
 
 def find_repeated(value: Any, path: str) -> Iterable[FieldError]:
-    """The keys that are given more than once in an object, as the parsers here make it."""
+    """The repeated keys in parsed data."""
     if isinstance(value, dict):
         if isinstance(value, RepeatedKeys):
             yield from (FieldError(f"{path}.{key}", "given more than once") for key in value.repeated)
@@ -72,14 +72,14 @@ def _parse_json(text: str) -> Any:
         return json.loads(text, object_pairs_hook=make_object, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         try:
-            return _parse_yaml(text)  # YAML too has objects in braces
+            return _parse_yaml(text)  # YAML has objects in braces too.
         except ValueError:
             place = f"line {error.lineno}, column {error.colno}"
             raise ValueError(f"malformed JSON: {place}: {error.msg}") from error
 
 
 def _parse_yaml(text: str) -> Any:
-    # Importing the YAML library takes longer than reading most configurations, and JSON needs none of it.
+    # Importing the YAML library takes longer than parsing most configurations, and JSON does not need it.
     from stowplan.config import yaml_text
 
     return yaml_text.parse(text)

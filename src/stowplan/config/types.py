@@ -20,7 +20,7 @@ Float32: TypeAlias = Annotated[float, msgspec.Meta(ge=-3.4028234663852886e38, le
 
 
 class Strict(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Base of all structs here: a misspelt field is an error. Every field has a default, so `{}` always decodes."""
+    """Base of all structs here: unknown fields are errors. Every field has a default, so `{}` always decodes."""
 
 
 class LeaderElection(Strict, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ class PluginSet(Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Plugins(Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """A plugin set for each extension point, and `multiPoint` for all of them at once."""
+    """A plugin set for each extension point, and `multiPoint` for all of them."""
 
     pre_enqueue: PluginSet = PluginSet()
     queue_sort: PluginSet = PluginSet()
@@ -79,7 +79,7 @@ class Plugins(Strict, frozen=True, kw_only=True, omit_defaults=True):
     placement_score: PluginSet = PluginSet()
 
     def at(self, point: str) -> PluginSet:
-        """The set of a point, which is named as in `stowplan.framework.points`."""
+        """The set of a point, by its name in `stowplan.framework.points`."""
         plugin_set: PluginSet = getattr(self, PLUGINS_ATTRIBUTES[point])
         return plugin_set
 
@@ -104,7 +104,7 @@ class Profile(Strict, frozen=True, kw_only=True):
     plugin_config: tuple[PluginConfig, ...] = ()
 
     def args(self, plugin: str) -> Any:
-        """The args configured for a plugin, None if there are none."""
+        """The configured args of a plugin; None without any."""
         return next((config.args for config in self.plugin_config if config.name == plugin), None)
 
 
@@ -153,7 +153,7 @@ class KubeSchedulerConfiguration(Strict, frozen=True, kw_only=True):
     client_connection: ClientConnection = ClientConnection()
     enable_profiling: bool = True
     enable_contention_profiling: bool | None = None
-    """None only before defaults are filled in: it then follows `enable_profiling`."""
+    """None before defaults are applied: it then follows `enable_profiling`."""
     percentage_of_nodes_to_score: Int32 = 0
     pod_initial_backoff_seconds: Int64 = 1
     pod_max_backoff_seconds: Int64 = 10

@@ -1,4 +1,7 @@
-"""Rules over a whole configuration; those over plugin args are with the args."""
+"""Validation of a whole configuration; plugin args are validated in `args`.
+
+Upstream: pkg/scheduler/apis/config/validation/validation.go
+"""
 
 from collections.abc import Collection
 
@@ -18,10 +21,10 @@ from stowplan.config.types import (
 
 
 def check_plugin_names(config: KubeSchedulerConfiguration, known: Collection[str] | None, problems: Problems) -> None:
-    """Check the names that a configuration enables, as it was written: defaults would shift their places.
+    """Check the enabled names before defaults are applied, which would shift their index.
 
-    Names in `disabled` and `pluginConfig` may be anything, as for kube-scheduler; only removed plugins are refused in
-    the latter. `known` None lets any name pass that was not removed.
+    Names in `disabled` and `pluginConfig` are arbitrary, as in kube-scheduler, except removed plugins in the latter.
+    `known` None accepts any name that was not removed.
     """
     for index, profile in enumerate(config.profiles):
         path = f"$.profiles[{index}]"
@@ -47,7 +50,7 @@ def _check_name(name: str, known: Collection[str] | None, path: str, problems: P
 
 
 def validate(config: KubeSchedulerConfiguration, problems: Problems) -> None:
-    """Check a configuration whose defaults are filled in."""
+    """Validate a configuration with defaults."""
     _check_client_connection(config.client_connection, "$.clientConnection", problems)
     _check_leader_election(config.leader_election, "$.leaderElection", problems)
     if config.parallelism <= 0:
@@ -116,7 +119,7 @@ def _check_plugin_config(profile: Profile, path: str, problems: Problems) -> Non
 
 
 def _check_common_queue_sort(profiles: tuple[Profile, ...], problems: Problems) -> None:
-    """All profiles share one queue, so they must sort it alike."""
+    """All profiles share one queue, so they must have the same QueueSort plugin."""
     common = profiles[0].plugins.queue_sort
     if len(common.enabled) > 1:
         detail = "only one queue sort plugin can be enabled"
@@ -158,7 +161,7 @@ def _check_managed(name: str, seen: set[str], path: str, problems: Problems) -> 
 
 
 def _is_extended_resource(name: str) -> bool:
-    """Whether a name is nobody's in Kubernetes, so that anyone may define it, and can stand in a quota."""
+    """Whether a name is an extended resource: outside of kubernetes.io and valid in a quota."""
     if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
         return False
     return not label_key_errors(f"requests.{name}")

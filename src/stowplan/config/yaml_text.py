@@ -1,4 +1,7 @@
-"""YAML as Kubernetes reads it: JSON's types only, plain scalars resolved as Go's YAML library does."""
+"""YAML as Kubernetes parses it: JSON's types, plain scalars resolved as by Go's YAML library.
+
+Upstream: sigs.k8s.io/yaml
+"""
 
 import json
 import re
@@ -25,20 +28,20 @@ _SCALARS = (
 
 
 class _Loader(SafeLoader):
-    """Without the library's own readings of plain scalars: a date stays text, 1:30 is no number, 1e3 is one."""
+    """Without PyYAML's resolvers of plain scalars: a date and 1:30 are text, 1e3 is a number."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
 
 class _Dumper(SafeDumper):
-    """Quotes what `_Loader` would take for a number."""
+    """Quotes text that `_Loader` would parse as a number."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def _construct_object(loader: SafeLoader, node: yaml.MappingNode) -> dict[str, Any]:
-    # Keys that a merge brings in may be given again; so those that stand here are looked at before it is done.
+    # Merged keys may be repeated, so the keys are checked before the merge.
     own = make_object([(_construct_key(loader, key), None) for key, _ in node.value if key.tag != _MERGE])
     loader.flatten_mapping(node)
     pairs = [(_construct_key(loader, key), loader.construct_object(value, deep=True)) for key, value in node.value]
@@ -53,7 +56,7 @@ def _construct_key(loader: SafeLoader, node: yaml.Node) -> str:
 
 
 _MAX_DEPTH = 200
-_MAX_SIZE = 1_000_000
+_MAX_NODES = 1_000_000
 _MERGE = "tag:yaml.org,2002:merge"
 for _name, _pattern, _first in _SCALARS:
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(_pattern), list(_first))
@@ -62,7 +65,7 @@ _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.012345
 
 
 def parse(text: str) -> Any:
-    """The one document of the text, None if there is none. A ValueError tells in a line why it cannot be read."""
+    """The only document of the text; None if empty. Raises ValueError with one line."""
     documents = [document for document in parse_all(text) if document is not None]
     if len(documents) > 1:
         raise ValueError(f"{len(documents)} YAML documents, expected one")
@@ -70,7 +73,7 @@ def parse(text: str) -> Any:
 
 
 def parse_all(text: str) -> list[Any]:
-    """All documents of the text, empty ones being None. A ValueError tells in a line why it cannot be read."""
+    """All documents of the text, None for empty ones. Raises ValueError with one line."""
     try:
         _check_extent(text)
         return list(yaml.load_all(text, Loader=_Loader))
@@ -83,8 +86,7 @@ def parse_all(text: str) -> list[Any]:
 
 
 def _check_extent(text: str) -> None:
-    """Refuse what is nested so deeply that the C library, which builds it by recursion, would crash, and what a few
-    lines of aliases to aliases blow up beyond all bounds."""
+    """Reject nesting that would overflow the C library's stack, and aliases that expand exponentially."""
     sizes: dict[str, int] = {}
     open_collections: list[tuple[str | None, int]] = [(None, 0)]
     for event in yaml.parse(text, Loader=SafeLoader):
@@ -102,7 +104,7 @@ def _check_extent(text: str) -> None:
             size = sizes.get(event.anchor or "", 1)
         outer, before = open_collections[-1]
         open_collections[-1] = outer, before + size
-        if before + size > _MAX_SIZE + len(text):
+        if before + size > _MAX_NODES + len(text):
             raise ValueError("too large by its aliases")
 
 

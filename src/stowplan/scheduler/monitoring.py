@@ -1,4 +1,7 @@
-"""What lets others see a scheduler at work, put together: metrics, health, and the server that tells them."""
+"""Metrics, health checks and the HTTPS server of a scheduler process.
+
+Upstream: cmd/kube-scheduler/app/server.go
+"""
 
 from __future__ import annotations
 
@@ -36,49 +39,49 @@ _ENDING = "process is shutting down"
 
 
 class Subject(Protocol):
-    """A scheduler, as far as it is looked at."""
+    """A scheduler, as monitoring reads it."""
 
     @property
     def engine(self) -> Engine: ...
 
     @property
     def ready(self) -> bool:
-        """Whether all that is there in the cluster is known."""
+        """Whether all watched kinds are synced."""
 
     def is_leader(self) -> bool: ...
 
     def lease_problem(self) -> str | None:
-        """What is wrong with the election: a leader that neither renews its lease nor ends."""
+        """The failure of a leader that neither renews its lease nor stops; None if healthy."""
 
 
 class Monitor:
-    """Made before the scheduler, whose `observer` it has; told of it by `watch`; serves from `start` to `stop`."""
+    """Made before the scheduler, which uses its `observer` and is passed to `watch`; serves from `start` to `stop`."""
 
     def __init__(self, options: Options, api_server: str, clock: Callable[[], float] = time.time) -> None:
-        """`api_server` is its address with the port; the clock is the engine's."""
+        """`api_server` is host:port of the API server; `clock` is the engine's."""
         self._options = options
         self._subject: Subject | None = None
         self._server: SecureServer | None = None
         self._plain: InsecureServer | None = None
         self.ending = False
-        """Whether the process is about to end, which makes it unready."""
+        """Whether the process shuts down, which makes it unready."""
         self.registry = MetricRegistry(options.metrics.disabled, options.metrics.allowed_labels)
         self.metrics = SchedulerMetrics(self.registry)
         self.observer = MetricsObserver(self.metrics, clock)
         self.requests = RequestMetrics(self.registry, api_server)
         self.extenders = ExtenderMetrics(self.registry) if options.config.extenders else None
-        """Present where there are any."""
+        """None without extenders."""
         features = {(name, GATES[name].stage): enabled for name, enabled in options.gates.items()}
         add_component_metrics(self.registry, features, self._leads)
 
     def watch(self, subject: Subject) -> None:
-        """This is the scheduler."""
+        """Monitor this scheduler."""
         self._subject = subject
         self.metrics.readings = readings_of(subject.engine)
         self.observer.announce(subject.engine.profiles.values())
 
     def start(self) -> None:
-        """Begin to serve, if that is wanted at all. Raises ConfigError."""
+        """Start the servers, if enabled. Raises ConfigError."""
         options = self._options
         pages = ComponentPages(self._sources())
         self._plain = InsecureServer(listen_insecurely(options.plain_http, pages))
@@ -141,7 +144,7 @@ class Monitor:
         return self._subject is not None and self._subject.ready
 
     def _resources(self) -> bytes:
-        """The leader tells of all pods that it knows, so that each is told of once."""
+        """Only the leader exposes pods, so that each is exposed once."""
         if self._subject is None or not self._subject.is_leader():
             return b""
         engine = self._subject.engine
@@ -155,7 +158,7 @@ def _client(connection: Connection | None) -> Client | None:
 
 
 def _connection(kubeconfig: str, env: Mapping[str, str] = os.environ) -> Connection | None:
-    """The cluster that a file names, or the one that we run in, if we do."""
+    """The connection of a kubeconfig, or of the pod that runs this process, if any."""
     if kubeconfig:
         return load_connection(kubeconfig)
     if not is_in_cluster(env):

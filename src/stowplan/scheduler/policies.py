@@ -1,4 +1,4 @@
-"""Where policies come from: files, and ConfigMaps of the cluster."""
+"""Reads Policies from files and ConfigMaps."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from stowplan.config.conversion.sources import POLICY_KEY
 from stowplan.config.files import read_file
 from stowplan.errors import ConfigError
 
-_PATIENCE = 10.0
+_TIMEOUT_SECONDS = 10.0
 
 
 class Policies:
-    """Reads policies, as a configuration names them."""
+    """Reader of the Policy that a configuration refers to."""
 
     def __init__(self, kubeconfig: str = "", master: str = "") -> None:
-        """How to reach the cluster where the configuration does not say it."""
+        """Connection to the cluster if the configuration names none."""
         self._kubeconfig = kubeconfig
         self._master = master
 
@@ -32,7 +32,7 @@ class Policies:
         where = f"{source.namespace}/{source.name}"
         client = Client(load_connection(source.kubeconfig or self._kubeconfig, self._master))
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 reply = await client.get(f"/api/v1/namespaces/{source.namespace}/configmaps/{source.name}")
         except ApiError as refusal:
             raise ConfigError(f"couldn't get policy config map {where}: {refusal.message}") from refusal

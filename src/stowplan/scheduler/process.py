@@ -1,4 +1,7 @@
-"""A scheduler as a process: from its options to its exit status."""
+"""The scheduler process: from options to exit status.
+
+Upstream: cmd/kube-scheduler/app/server.go
+"""
 
 from __future__ import annotations
 
@@ -28,15 +31,15 @@ from stowplan.scheduler.monitoring import Monitor
 from stowplan.scheduler.scheduler import Scheduler, SchedulerSettings, now
 
 EXIT_DONE, EXIT_FAILED = 0, 1
-_LOOK_FOR_SECONDS = 5.0
+_CHECK_TIMEOUT_SECONDS = 5.0
 
 log = logs.get(__name__)
 
 
 def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[str, Factory]) -> int:
-    """Run a scheduler until it is told to end; its exit status.
+    """Run a scheduler until it is terminated. Returns the exit status.
 
-    `registered` are plugins that the configuration may name, `enabled` those that run also where it does not.
+    `registered` plugins may be named in the configuration; `enabled` ones run in every profile.
     """
     logs.configure(options.logs)
     options = replace(options, config=enable_everywhere(options.config, enabled))
@@ -58,7 +61,7 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
         extenders=extenders,
     )
     log.info("Starting Kubernetes Scheduler", version=KUBERNETES_VERSION, stowplan=__version__)
-    return _on_the_fastest_loop(_run(settings))
+    return _run_on_uvloop(_run(settings))
 
 
 def _write(file: str, text: str) -> None:
@@ -68,7 +71,7 @@ def _write(file: str, text: str) -> None:
         raise ConfigError(f"--write-config-to: open {file}: {(problem.strerror or str(problem)).lower()}") from problem
 
 
-def _on_the_fastest_loop(main: Coroutine[Any, Any, int]) -> int:
+def _run_on_uvloop(main: Coroutine[Any, Any, int]) -> int:
     if sys.platform == "win32":
         return asyncio.run(main)
     import uvloop
@@ -81,7 +84,7 @@ async def _run(settings: SchedulerSettings) -> int:
     monitor = Monitor(settings.options, f"{connection.host}:{connection.port}", now)
     observer = monitor.observer
     scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.events_handled)
-    asyncio.get_running_loop().set_exception_handler(tell_of_trouble)
+    asyncio.get_running_loop().set_exception_handler(log_loop_error)
     checking = asyncio.ensure_future(_check_connection(connection))
     handle_signals(scheduler, monitor, checking)
     await asyncio.wait([checking])
@@ -113,10 +116,10 @@ def count_calls(extenders: Sequence[HttpExtender], metrics: ExtenderMetrics) -> 
 
 
 async def _check_connection(connection: Connection) -> None:
-    """What waiting will not mend is told at once; a server that is not there yet may come."""
+    """Raise errors that retrying does not fix; an unreachable server is only logged."""
     client = Client(connection)
     try:
-        async with asyncio.timeout(_LOOK_FOR_SECONDS):
+        async with asyncio.timeout(_CHECK_TIMEOUT_SECONDS):
             await client.get("/version")
     except (UntrustedServerError, CredentialsError):
         raise
@@ -124,14 +127,14 @@ async def _check_connection(connection: Connection) -> None:
         if refusal.status == 401:
             raise ConfigError(f"{connection.url}: the credentials are refused: {refusal.message}") from refusal
     except (ClusterError, TimeoutError) as problem:
-        why = str(problem) or "no answer in time"
+        why = str(problem) or "no reply in time"
         log.warning("The API server does not answer yet", server=connection.url, err=why)
     finally:
         await client.close()
 
 
 def handle_signals(scheduler: Scheduler, monitor: Monitor, starting: asyncio.Future[None]) -> None:
-    """SIGTERM and SIGINT end the scheduler, also where it is only `starting`; SIGUSR2 makes it tell what it knows."""
+    """SIGTERM and SIGINT stop the scheduler, also while it is `starting`; SIGUSR2 dumps cache and queue to the log."""
     loop = asyncio.get_running_loop()
 
     def end() -> None:
@@ -150,16 +153,16 @@ def handle_signals(scheduler: Scheduler, monitor: Monitor, starting: asyncio.Fut
             loop.add_signal_handler(number, action)
 
 
-def tell_of_trouble(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A connection that breaks at the wrong moment is worth a line; whoever used it learns of it in another way."""
+def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log broken connections in one line; their users are notified separately."""
     if "transport" in context:
         log.warning("A connection broke", err=f"{context['message']}: {context.get('exception')}")
     else:
         loop.default_exception_handler(context)
 
 
-def complain(problem: StowplanError) -> int:
-    """Tell what keeps the scheduler from running, a line each."""
+def print_errors(problem: StowplanError) -> int:
+    """Print the errors that keep the scheduler from running, one line each. Returns the exit status."""
     for line in str(problem).splitlines():
         sys.stderr.write(f"stowplan: {line}\n")
     return EXIT_FAILED

@@ -70,7 +70,7 @@ def listen_insecurely(wanted: InsecureServing, pages: Pages) -> dict[socket.sock
         try:
             listener = listen(ServingOptions(address=address.host, port=address.port))
         except ConfigError as problem:
-            if wanted.asked:
+            if wanted.explicit:
                 raise
             log.warning("Health and metrics are not served over plain HTTP", address=str(address), err=str(problem))
             continue

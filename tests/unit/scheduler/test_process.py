@@ -15,7 +15,7 @@ from stowplan.extender.client import CallOutcome, build_extenders
 from stowplan.framework import Plugin
 from stowplan.observe.extender_metrics import ExtenderMetrics
 from stowplan.observe.registry import MetricRegistry
-from stowplan.scheduler.process import count_calls, run, tell_of_trouble
+from stowplan.scheduler.process import count_calls, log_loop_error, run
 
 
 def test_calls_of_extenders_are_counted() -> None:
@@ -49,10 +49,10 @@ def test_a_broken_connection_is_a_line_and_a_bug_is_a_traceback() -> None:
     loop = asyncio.new_event_loop()
     try:
         problem = RuntimeError("the handler is closed")
-        tell_of_trouble(loop, {"message": "Fatal error on SSL protocol", "exception": problem, "transport": object()})
+        log_loop_error(loop, {"message": "Fatal error on SSL protocol", "exception": problem, "transport": object()})
         (line,) = said.getvalue().splitlines()
         assert line.endswith('"A connection broke" err="Fatal error on SSL protocol: the handler is closed"')
-        tell_of_trouble(loop, {"message": "Task exception was never retrieved", "exception": problem})
+        log_loop_error(loop, {"message": "Task exception was never retrieved", "exception": problem})
         assert "the handler is closed" in said.getvalue().partition(line)[2]
     finally:
         loop.close()

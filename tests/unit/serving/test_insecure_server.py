@@ -81,7 +81,7 @@ def test_a_port_in_use_matters_only_if_somebody_asked_for_it(
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = InsecureAddress("127.0.0.1", listener.getsockname()[1])
         with pytest.raises(ConfigError, match=f"failed to listen on {address}: address already in use"):
-            start(servers, InsecureServing(address, address, asked=True))
+            start(servers, InsecureServing(address, address, explicit=True))
         with caplog.at_level(logging.WARNING):
             start(servers, InsecureServing(address, address))
     assert "not served over plain HTTP" in capsys.readouterr().err + caplog.text

@@ -1,10 +1,12 @@
-"""Configurations of earlier releases, brought to kubescheduler.config.k8s.io/v1.
+"""Conversion of earlier configuration versions to kubescheduler.config.k8s.io/v1.
 
-Belongs here: the Policy API and every version of KubeSchedulerConfiguration before v1: their shapes, the default
-plugins of their releases, what does the work of each plugin, predicate and priority today, and a notice wherever the
-result cannot mean quite the same. Tables say what differs from era to era; the way from a table to a result is one.
-Does not belong here: reading files or ConfigMaps, and the rules that v1 itself has.
+Belongs here: the Policy API and every version of KubeSchedulerConfiguration before v1: their types, the default plugins
+of their releases, the successors of removed plugins, predicates and priorities, and a notice for every difference.
+Tables hold the differences between versions; one algorithm uses them.
+Does not belong here: reading files or ConfigMaps, and the validation of v1.
 May import: the rest of `config`.
+
+Upstream: pkg/scheduler/apis/config/v1beta1 and pkg/scheduler/framework/plugins/legacy_registry.go of earlier releases
 """
 
 from stowplan.config.conversion.api_versions import ERAS, era_of

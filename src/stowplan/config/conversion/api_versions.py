@@ -1,4 +1,4 @@
-"""The eras: what tells them from one another."""
+"""API versions of the configuration and their differences."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,24 +17,24 @@ _ONE_PROFILE = (
 
 
 class ApiVersion(NamedTuple):
-    """A version of the configuration, and the releases that read it."""
+    """A version of the configuration, and its releases."""
 
     name: str
     shape: type[Strict]
     defaults: Mapping[str, tuple[OldPlugin, ...]] | None = None
-    """The default plugins of its releases; None where they are added as they are today."""
+    """Default plugins of its releases; None if today's are used."""
     points: Mapping[str, str] = MappingProxyType({})
-    """Points that mean another one of today."""
+    """Renamed extension points."""
     plain_http: bool = False
-    """Whether health and metrics were served over plain HTTP unless somebody said otherwise."""
+    """Whether health and metrics were served over plain HTTP by default."""
     policy_extenders: bool = False
-    """Whether extenders are written as in a Policy."""
+    """Whether extenders have the Policy's format."""
     any_case: bool = False
-    """Whether keys of args may be in any case."""
+    """Whether keys of args are case-insensitive."""
     system_spread: bool = True
-    """Whether PodTopologySpread spread pods without constraints by itself."""
+    """Whether PodTopologySpread had system default constraints."""
     moved: tuple[tuple[str, str], ...] = ()
-    """Where fields of v1 come from, for messages about them."""
+    """Original paths of fields of v1, for messages."""
 
 
 _V1ALPHA1 = ApiVersion(
@@ -73,7 +73,7 @@ ERAS: dict[str, ApiVersion] = {
     f"{GROUP}/v1beta2": ApiVersion(name="v1beta2", shape=V1Beta2, defaults=V1BETA2_DEFAULTS),
     f"{GROUP}/v1beta3": ApiVersion(name="v1beta3", shape=V1Beta3),
 }
-"""By apiVersion, oldest first; a Policy is known by its kind, or by its fields."""
+"""By apiVersion, oldest first; a Policy is recognized by its kind or fields."""
 
 _POLICY_FIELDS = frozenset(
     {
@@ -88,7 +88,7 @@ _POLICY_FIELDS = frozenset(
 
 
 def era_of(value: Mapping[str, Any]) -> ApiVersion | None:
-    """The era of a document; None for v1, and for what is no configuration at all."""
+    """The version of a document; None for v1 and for documents of other kinds."""
     kind, version = value.get("kind"), value.get("apiVersion")
     if kind == POLICY_KIND:
         return POLICY

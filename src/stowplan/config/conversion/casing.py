@@ -1,4 +1,4 @@
-"""Keys in any case, and by their names in Go, brought to the spelling of the API."""
+"""Case-insensitive keys and Go field names, converted to the API's spelling."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ import msgspec
 from msgspec import inspect
 
 _GO_NAMES = {"extenderconfigs": "extenders", "utilizationshape": "shape"}
-"""Go's names of fields that are not the API's in another case. Policies without a kind were once read by these."""
+"""Go field names that differ from the API's by more than case. Policies without a kind were read by these."""
 
 
 def fold(value: Any, kind: type[msgspec.Struct]) -> Any:
-    """The data with those keys respelt, all the way down, that are fields of the type; others stay as they are."""
+    """The data with keys respelt, recursively, that are fields of the type; other keys are kept."""
     return _fold(value, inspect.type_info(kind))
 
 

@@ -1,4 +1,4 @@
-"""From a configuration of any era to v1, as plain data."""
+"""Converts a configuration of any version to v1, as plain data."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -29,17 +29,17 @@ _HEAD = {"apiVersion": API_VERSION, "kind": KIND}
 
 
 class Converted(NamedTuple):
-    """A configuration as v1 has it."""
+    """A configuration converted to v1."""
 
     era: str
     value: dict[str, Any]
     notices: tuple[Notice, ...] = ()
     plain_http: InsecureServing = InsecureServing()
     moved: tuple[tuple[str, str], ...] = ()
-    """Pairs of where something stands now and where it stood."""
+    """Pairs of new and original path."""
 
     def original_path(self, path: str) -> str:
-        """The place in the original of something in the result."""
+        """The original path of a path in the result."""
         for now, before in self.moved:
             if path.startswith(now):
                 return before + path.removeprefix(now)
@@ -52,7 +52,7 @@ def convert(
     known_plugins: Collection[str] | None = None,
     policies: PolicyReader = refuse,
 ) -> Converted:
-    """Bring a document to v1; one that is v1 stays as it is. Raises InvalidConfiguration with all that is wrong."""
+    """Convert a document to v1; a v1 document is kept. Raises InvalidConfigurationError with all errors."""
     era = era_of(value)
     if era is None:
         return Converted(V1, dict(value))
@@ -79,7 +79,7 @@ class _Conversion:
             raise InvalidConfigurationError(self._source, self._problems.errors)
 
     def plain(self, value: Mapping[str, Any], root: str) -> dict[str, Any]:
-        """The data without nulls, which in a list have no meaning."""
+        """The data without nulls; nulls in lists are errors."""
         for path in _nulls(value, root):
             self._problems.add(path, "must not be null")
         self.give_up_if_faulty()
@@ -162,7 +162,7 @@ class _Conversion:
 
 
 def _nulls(value: Any, path: str) -> Iterator[str]:
-    """Where lists have nulls in them."""
+    """Paths of nulls in lists."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _nulls(item, f"{path}.{key}")
@@ -172,7 +172,7 @@ def _nulls(value: Any, path: str) -> Iterator[str]:
 
 
 def _give_place_to_ignored(profiles: list[dict[str, Any]], extenders: list[dict[str, Any]]) -> None:
-    """Resources that the scheduler is to ignore go to the args of NodeResourcesFit, which must be there for it."""
+    """Add args of NodeResourcesFit if extenders have resources that the scheduler ignores."""
     resources = [resource for extender in extenders for resource in extender.get("managedResources", ())]
     if not any(resource.get("ignoredByScheduler") for resource in resources if isinstance(resource, dict)):
         return

@@ -1,4 +1,4 @@
-"""Extender entries of a Policy and of v1alpha2: keys in any case, unknown ones ignored, timeouts in nanoseconds."""
+"""Extenders of a Policy and of v1alpha2: case-insensitive keys, unknown ones ignored, timeouts in nanoseconds."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +12,7 @@ from stowplan.config.errors import Problems
 from stowplan.config.strict_decoding import suggestion, type_name
 from stowplan.config.types import Extender, ExtenderManagedResource, ExtenderTLSConfig
 
-_MILLISECOND = 1_000_000
+_MILLISECOND_NANOSECONDS = 1_000_000
 _NESTED: dict[str, type[msgspec.Struct]] = {
     "tlsConfig": ExtenderTLSConfig,
     "managedResources": ExtenderManagedResource,
@@ -20,7 +20,7 @@ _NESTED: dict[str, type[msgspec.Struct]] = {
 
 
 def convert_extenders(entries: Iterable[Any], root: str, notices: Notices, problems: Problems) -> list[dict[str, Any]]:
-    """The entries as v1 has them. Paths begin with `root`."""
+    """The entries as v1. Paths begin with `root`."""
     return [_convert(entry, f"{root}.extenders[{index}]", notices, problems) for index, entry in enumerate(entries)]
 
 
@@ -56,6 +56,6 @@ def _convert_timeout(entry: dict[str, Any], path: str, notices: Notices) -> None
         notices.add(path, "this version has whole nanoseconds here; the text is taken for a duration, as in v1")
     elif isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout == int(timeout):
         entry["httpTimeout"] = str(Duration(int(timeout)))
-        if 0 < timeout < _MILLISECOND:
+        if 0 < timeout < _MILLISECOND_NANOSECONDS:
             text = f"this version has nanoseconds here: {int(timeout)} of them are over before any reply"
             notices.add(path, f"{text}; write {int(timeout)}s, or {int(timeout)}ms, in v1")

@@ -1,4 +1,4 @@
-"""The addresses at which schedulers once served health and metrics without TLS."""
+"""Addresses of health and metrics pages without TLS, in earlier versions."""
 
 import ipaddress
 from typing import NamedTuple
@@ -9,8 +9,8 @@ LOOPBACK = "127.0.0.1"
 
 
 class InsecureAddress(NamedTuple):
-    """Where to listen. Schedulers of those days did so on all addresses unless told otherwise; as nobody has to say who
-    they are there, we do on loopback, which is enough for the probes of static pods."""
+    """An address without TLS. Earlier releases listened on all addresses by default; since these pages have no
+    authentication, the default here is loopback, which suffices for probes of static pods."""
 
     host: str = LOOPBACK
     port: int = INSECURE_PORT
@@ -20,16 +20,16 @@ class InsecureAddress(NamedTuple):
 
 
 class InsecureServing(NamedTuple):
-    """Where /healthz and /metrics are wanted over plain HTTP; None for nowhere."""
+    """Addresses of /healthz and /metrics over plain HTTP; None disables a page."""
 
     healthz: InsecureAddress | None = None
     metrics: InsecureAddress | None = None
-    asked: bool = False
-    """Whether somebody asked for it in so many words: otherwise it is the era's default."""
+    explicit: bool = False
+    """Whether the address was configured, rather than the version's default."""
 
 
 def parse_address(text: str) -> InsecureAddress | None:
-    """Read `host:port`, `:port` or a bare IP address; port 0 is None. Raises ValueError for anything else."""
+    """Parse `host:port`, `:port` or an IP address; port 0 gives None. Raises ValueError."""
     host, separator, port = text.rpartition(":")
     if not separator or _is_ip(text):
         host, port = text, str(INSECURE_PORT)

@@ -1,11 +1,11 @@
-"""What a reader of a converted configuration should know: where it cannot mean quite what the original meant."""
+"""Notices about differences between a converted configuration and its original."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 
 class Notice(NamedTuple):
-    """One remark, with the place in the original that it is about."""
+    """One notice with its path in the original."""
 
     source: str
     path: str
@@ -16,7 +16,7 @@ class Notice(NamedTuple):
 
 
 class Notices:
-    """Collects remarks about one source."""
+    """Collects the notices of one source."""
 
     def __init__(self, source: str, items: Iterable[Notice] = ()) -> None:
         self.source = source

@@ -1,4 +1,4 @@
-"""The shapes of configurations before v1: which fields each version has, for checking what was written."""
+"""Types of configuration versions before v1, for strict decoding."""
 
 from typing import Any
 
@@ -8,21 +8,21 @@ from stowplan.config.types import ClientConnection, Extender, LeaderElection, Pl
 
 
 class OldLeaderElection(LeaderElection, frozen=True, kw_only=True):
-    """With the names that the lock had at first."""
+    """With the first names of the lock object."""
 
     lock_object_name: str = ""
     lock_object_namespace: str = ""
 
 
 class OldPlugins(Plugins, frozen=True, kw_only=True):
-    """With points that have since become part of others."""
+    """With removed extension points."""
 
     unreserve: PluginSet = PluginSet()
     normalize_score: PluginSet = PluginSet()
 
 
 class OldProfile(Strict, frozen=True, kw_only=True):
-    """The plugins that pods get which ask for this `schedulerName`."""
+    """The plugins for pods with this `schedulerName`."""
 
     scheduler_name: str = ""
     plugins: OldPlugins = OldPlugins()
@@ -68,7 +68,7 @@ class V1Alpha2(_Common, frozen=True, kw_only=True):
 
 
 class PolicyFile(Strict, frozen=True, kw_only=True):
-    """A policy on disk."""
+    """A policy file."""
 
     path: str = ""
 
@@ -81,14 +81,14 @@ class PolicyConfigMap(Strict, frozen=True, kw_only=True):
 
 
 class PolicyLocation(Strict, frozen=True, kw_only=True):
-    """One of the two."""
+    """A policy file or ConfigMap."""
 
     file: PolicyFile | None = None
     config_map: PolicyConfigMap | None = None
 
 
 class AlgorithmSource(Strict, frozen=True, kw_only=True):
-    """Where predicates and priorities come from."""
+    """Source of predicates and priorities."""
 
     policy: PolicyLocation | None = None
     provider: str = ""
@@ -110,35 +110,35 @@ class V1Alpha1(_Common, frozen=True, kw_only=True):
 
 
 class LabelsArgument(Strict, frozen=True, kw_only=True):
-    """Labels that the nodes of a service's pods share, or that nodes have, or lack."""
+    """Labels of ServiceAffinity or LabelsPresence."""
 
     labels: tuple[str, ...] = ()
     presence: bool = False
 
 
 class LabelArgument(Strict, frozen=True, kw_only=True):
-    """A label that nodes should have, or lack, or over whose values a service's pods spread."""
+    """Label of ServiceAntiAffinity or LabelPreference."""
 
     label: str = ""
     presence: bool = False
 
 
 class RatioArgument(Strict, frozen=True, kw_only=True):
-    """As the args of RequestedToCapacityRatio."""
+    """Arguments of RequestedToCapacityRatio."""
 
     shape: tuple[UtilizationShapePoint, ...] = ()
     resources: tuple[ResourceSpec, ...] = ()
 
 
 class PredicateArgument(Strict, frozen=True, kw_only=True):
-    """What makes a predicate of one's own; one of them."""
+    """Argument of a custom predicate; one field is set."""
 
     service_affinity: LabelsArgument | None = None
     labels_presence: LabelsArgument | None = None
 
 
 class PriorityArgument(Strict, frozen=True, kw_only=True):
-    """What makes a priority of one's own; one of them."""
+    """Argument of a custom priority; one field is set."""
 
     service_anti_affinity: LabelArgument | None = None
     label_preference: LabelArgument | None = None
@@ -146,14 +146,14 @@ class PriorityArgument(Strict, frozen=True, kw_only=True):
 
 
 class Predicate(Strict, frozen=True, kw_only=True):
-    """A filter by its old name."""
+    """A predicate."""
 
     name: str = ""
     argument: PredicateArgument | None = None
 
 
 class Priority(Strict, frozen=True, kw_only=True):
-    """A score by its old name."""
+    """A priority function."""
 
     name: str = ""
     weight: Int64 = 0
@@ -161,7 +161,7 @@ class Priority(Strict, frozen=True, kw_only=True):
 
 
 class Policy(Strict, frozen=True, kw_only=True):
-    """Policy v1. Predicates that are not given at all are the default ones; an empty list is none."""
+    """Policy v1. Absent predicates mean the default ones; an empty list means none."""
 
     api_version: str = ""
     kind: str = ""

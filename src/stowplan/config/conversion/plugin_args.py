@@ -1,4 +1,4 @@
-"""The args of plugins that are gone, as args of those that do their work today."""
+"""Args of removed plugins, converted to args of their successors."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
@@ -15,25 +15,25 @@ from stowplan.framework.points import SCORE
 
 FIT, AFFINITY, SPREAD = "NodeResourcesFit", "NodeAffinity", "PodTopologySpread"
 _SYSTEM_CONSTRAINTS = (("kubernetes.io/hostname", 3), ("topology.kubernetes.io/zone", 5))
-_STRONGEST_PREFERENCE = 100
+_MAX_PREFERENCE_WEIGHT = 100
 
 Args: TypeAlias = dict[str, Any]
 
 
 class ResourcesArgs(Strict, frozen=True, kw_only=True):
-    """Of NodeResourcesLeastAllocated and NodeResourcesMostAllocated."""
+    """Args of NodeResourcesLeastAllocated and NodeResourcesMostAllocated."""
 
     resources: tuple[ResourceSpec, ...] = ()
 
 
 class RatioArgs(ResourcesArgs, frozen=True, kw_only=True):
-    """Of RequestedToCapacityRatio."""
+    """Args of RequestedToCapacityRatio."""
 
     shape: tuple[UtilizationShapePoint, ...] = ()
 
 
 class NodeLabelArgs(Strict, frozen=True, kw_only=True):
-    """Of NodeLabel."""
+    """Args of NodeLabel."""
 
     present_labels: tuple[str, ...] = ()
     absent_labels: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class NodeLabelArgs(Strict, frozen=True, kw_only=True):
 
 
 class ServiceAffinityArgs(Strict, frozen=True, kw_only=True):
-    """Of ServiceAffinity."""
+    """Args of ServiceAffinity."""
 
     affinity_labels: tuple[str, ...] = ()
     anti_affinity_labels_preference: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ OLD_ARGS: dict[str, type[Strict]] = {
 
 
 class PluginConfigs:
-    """The `pluginConfig` of a profile on its way to v1."""
+    """The `pluginConfig` of a profile during conversion."""
 
     def __init__(self, items: Iterable[Mapping[str, Any]], path: str, *, any_case: bool, problems: Problems) -> None:
         self.given: dict[str, Args] = {}
@@ -83,14 +83,14 @@ class PluginConfigs:
         return plain
 
     def of(self, name: str) -> Args:
-        """The args of a plugin, to be changed; they are there from now on."""
+        """The args of a plugin for modification, created if missing."""
         return self.given.setdefault(name, {})
 
     def path(self, name: str) -> str:
         return self._paths.get(name, "$")
 
     def rendered(self) -> list[dict[str, Any]]:
-        """What is left once those of earlier plugins are used up. An entry keeps its place where it can."""
+        """The entries without removed plugins, in their original order where possible."""
         kept: dict[str, Any] = {}
         for name, args in self.given.items():
             today = SUCCESSORS[name].name if name in SUCCESSORS else name
@@ -100,7 +100,7 @@ class PluginConfigs:
 
 
 def modernise(configs: PluginConfigs, modern: Modern, notices: Notices, problems: Problems) -> None:
-    """Bring the args to what the plugins of today read."""
+    """Convert the args for today's plugins."""
     for change in (_scoring, _labels, _spreading):
         change(configs, modern, notices, problems)
 
@@ -111,7 +111,7 @@ def _scoring(configs: PluginConfigs, modern: Modern, notices: Notices, problems:
     if origin is None or not strategy:
         return
     given = configs.given.get(origin.name) or {}
-    # A weight of zero kept a resource out of the sum, where today it means one; only a ratio read it so before.
+    # Weight 0 excluded a resource, today it means 1; only RequestedToCapacityRatio had today's meaning.
     resources = [r for r in given.get("resources", ()) if r.get("weight", 1) or "shape" in given]
     if origin.name == "RequestedToCapacityRatio" and not given.get("shape"):
         problems.required(origin.path, f"args of {origin.name} must have a shape")
@@ -135,10 +135,10 @@ def _labels(configs: PluginConfigs, modern: Modern, notices: Notices, problems: 
     affinity: Args = configs.of(AFFINITY).setdefault("addedAffinity", {})
     if required:
         selector = affinity.setdefault("requiredDuringSchedulingIgnoredDuringExecution", {"nodeSelectorTerms": [{}]})
-        for term in selector["nodeSelectorTerms"]:  # Terms are alternatives: each must ask for the labels too.
+        for term in selector["nodeSelectorTerms"]:  # Terms are alternatives: each needs the labels.
             term["matchExpressions"] = [*term.get("matchExpressions", ()), *required]
     if preferred:
-        weight = max(_STRONGEST_PREFERENCE // len(preferred), 1)
+        weight = max(_MAX_PREFERENCE_WEIGHT // len(preferred), 1)
         terms = affinity.setdefault("preferredDuringSchedulingIgnoredDuringExecution", [])
         terms += [{"weight": weight, "preference": {"matchExpressions": [expression]}} for expression in preferred]
 

@@ -1,4 +1,4 @@
-"""From the plugins that a configuration lists to those that ran in its own time."""
+"""The plugins of a configuration as a scheduler of its release would run them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,27 +13,27 @@ _NORMALIZE_SCORE = "normalizeScore"
 
 
 class Effective:
-    """The plugins of every point as an earlier release would have run them."""
+    """The plugins of every point in an earlier release."""
 
     def __init__(self, defaults: Mapping[str, tuple[OldPlugin, ...]]) -> None:
         self.lists: Lists = dict(defaults)
         self.cleared: set[str] = set()
-        """Points at which all defaults were disabled at once."""
+        """Points with all defaults disabled."""
         self.everywhere: list[OldPlugin] = []
-        """Plugins for all points that they implement, which only they themselves know."""
+        """Plugins of multiPoint; their points are unknown here."""
         self.disabled: list[tuple[str, OldPlugin]] = []
-        """What was disabled, by point."""
+        """Disabled plugins by point."""
 
     def names(self, point: str) -> set[str]:
         return {entry.name for entry in self.lists.get(point, ())}
 
     def without(self, name: str) -> None:
-        """Take a plugin away everywhere."""
+        """Remove a plugin from all points."""
         for point, entries in self.lists.items():
             self.lists[point] = tuple(entry for entry in entries if entry.name != name)
 
     def apply(self, plugins: Mapping[str, Any], path: str, points: Mapping[str, str], notices: Notices) -> None:
-        """Change the lists as the `plugins` of a profile say. `points` tells which point a name means today."""
+        """Apply the `plugins` of a profile. `points` maps renamed points to today's."""
         for name, plugin_set in plugins.items():
             where = f"{path}.{name}"
             enabled = _entries(plugin_set, "enabled", where)

@@ -1,4 +1,4 @@
-"""From the plugins that once ran to the `plugins` of a v1 profile that run what is left of them."""
+"""The `plugins` of a v1 profile that run the successors of an earlier release's plugins."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,25 +19,25 @@ from stowplan.config.types import PLUGINS_ATTRIBUTES
 from stowplan.framework.points import FILTER, MULTI_POINT, PRE_FILTER, PRE_SCORE, SCORE
 
 _WORKS_FOR = {PRE_FILTER: FILTER, PRE_SCORE: SCORE}
-"""What a plugin does at the first point it does for the sake of the second, which fails without it."""
+"""PreX points whose only purpose is the X point: both must be enabled together."""
 
 
 class Modern:
-    """Plugins of today, at each point."""
+    """Today's plugins at each point."""
 
     def __init__(self, effective: Effective, notices: Notices, *, system_spread: bool) -> None:
-        """`system_spread`: PodTopologySpread spread the pods of a service by itself."""
+        """`system_spread`: PodTopologySpread had system default constraints."""
         self.cleared = effective.cleared
         self.everywhere = effective.everywhere
         self.origins: dict[str, OldPlugin] = {}
-        """By today's name, the plugin that it stands in for among those that score."""
+        """Score plugins: today's name to the original plugin."""
         self.lists: Lists = {
             point: tuple(self._renamed(point, entries, notices)) for point, entries in effective.lists.items()
         }
         self.spread_apart = bool(effective.names(SCORE) & SELECTOR_SPREAD)
-        """Whether a plugin of its own spread the pods of a service."""
+        """Whether a separate plugin spread the pods of a service."""
         self.spreads_services = system_spread or self.spread_apart
-        self._tell_of_the_disabled(effective, notices)
+        self._note_disabled(effective, notices)
 
     def names(self, point: str) -> set[str]:
         return {entry.name for entry in self.lists.get(point, ())}
@@ -58,8 +58,8 @@ class Modern:
             self.origins = chosen
         return [entry._replace(name=name) for name, entry in chosen.items()]
 
-    def _tell_of_the_disabled(self, effective: Effective, notices: Notices) -> None:
-        """What was disabled may still run, where it has become one with something that was not."""
+    def _note_disabled(self, effective: Effective, notices: Notices) -> None:
+        """Notices for disabled plugins that still run, since they were merged with enabled ones."""
         for point, entry in effective.disabled:
             today = name_today(entry.name, point)
             if today not in self.names(point):
@@ -71,7 +71,7 @@ class Modern:
 
 
 def _better(point: str, name: str, one: OldPlugin, other: OldPlugin, notices: Notices) -> OldPlugin:
-    """Of two plugins that have become one, the one whose weight and ways stay."""
+    """Of two merged plugins, the one whose weight and args are kept."""
     winner, loser = (other, one) if (bool(other.path), other.weight) > (bool(one.path), one.weight) else (one, other)
     if point == SCORE and (one.path or other.path):
         text = f"{loser.name} and {winner.name} have become one plugin, {name}: weight and ways of {winner.name} stay"
@@ -80,9 +80,9 @@ def _better(point: str, name: str, one: OldPlugin, other: OldPlugin, notices: No
 
 
 def render(modern: Modern, defaults: Mapping[str, tuple[OldPlugin, ...]]) -> dict[str, Any]:
-    """The `plugins` of a profile: as little as changes today's default plugins into these.
+    """The `plugins` of a profile: the smallest change of today's default plugins.
 
-    `defaults` are those of the era. They tell which points a plugin did not have then.
+    `defaults` are those of the version; they show the points that a plugin did not have.
     """
     used = {entry.name for entries in modern.lists.values() for entry in entries}
     gone = [name for name in POINTS_OF if name not in used]
@@ -106,7 +106,7 @@ def _point(
     if point in modern.cleared:
         return [_plugin(entry, point == SCORE) for entry in entries], [ALL]
     own = [entry.name not in here for entry in entries]
-    if own != sorted(own):  # Somebody's plugin runs before a default one: only a list of all of them says so.
+    if own != sorted(own):  # A custom plugin runs before a default one: only the complete list expresses that.
         return [_plugin(entry, point == SCORE) for entry in entries], [name for name in here if name not in gone]
     enabled = [
         _plugin(entry, point == SCORE)
@@ -117,7 +117,7 @@ def _point(
 
 
 def _stays(modern: Modern, point: str, name: str, era: Mapping[str, set[str]]) -> bool:
-    """Whether a default plugin of today stays at a point, even if it is new there."""
+    """Whether a default plugin of today is kept at a point, even if it is new there."""
     main = _WORKS_FOR.get(point)
     if name in modern.names(point) and main != SCORE:
         return True

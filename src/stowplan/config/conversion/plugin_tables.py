@@ -1,4 +1,4 @@
-"""Which plugins earlier releases enabled by default, and what does the work of those that are gone."""
+"""Default plugins of earlier releases, and successors of removed plugins."""
 
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -23,7 +23,7 @@ class OldPlugin(NamedTuple):
     name: str
     weight: int = 0
     path: str = ""
-    """Where the configuration names it; empty for a default."""
+    """Path in the configuration; empty for a default."""
 
 
 Lists: TypeAlias = dict[str, tuple[OldPlugin, ...]]
@@ -31,14 +31,14 @@ Lists: TypeAlias = dict[str, tuple[OldPlugin, ...]]
 
 
 class Successor(NamedTuple):
-    """What does the work of a plugin today."""
+    """The successor of a removed plugin."""
 
     name: str
-    """Empty for nothing."""
+    """Empty without a successor."""
     note: str
-    """What differs; empty where nothing does."""
+    """The difference, if any."""
     strategy: str = ""
-    """The scoringStrategy of NodeResourcesFit that scores in the same way."""
+    """The equivalent scoringStrategy of NodeResourcesFit."""
 
 
 _LIMITS = Successor("NodeVolumeLimits", "NodeVolumeLimits counts these volumes now, along with all others")
@@ -76,14 +76,13 @@ SCORE_SUCCESSORS: dict[str, Successor] = {
         "share a controller, and heeds the constraints of pods themselves",
     ),
 }
-"""The same for plugins that score."""
+"""The same for Score plugins."""
 
 VOLUME_LIMITS = frozenset(name for name, successor in SUCCESSORS.items() if successor is _LIMITS)
 SELECTOR_SPREAD = frozenset(name for name, successor in SUCCESSORS.items() if successor is _SPREAD)
 
-YOUNGER = frozenset({"DynamicResources", "NodeDeclaredFeatures", "SchedulingGates"})
-"""Default plugins about which no earlier configuration says anything. They stay: they matter only to pods and nodes
-that ask for what they do."""
+LATER_DEFAULT_PLUGINS = frozenset({"DynamicResources", "NodeDeclaredFeatures", "SchedulingGates"})
+"""Default plugins that no earlier version has. They are kept, since they affect only pods that use their feature."""
 
 POINTS_OF: dict[str, tuple[str, ...]] = {
     "PrioritySort": (QUEUE_SORT,),
@@ -104,7 +103,7 @@ POINTS_OF: dict[str, tuple[str, ...]] = {
     "ImageLocality": (SCORE,),
     "DefaultBinder": (BIND,),
 }
-"""Where the default plugins of today run that had their part in earlier releases too."""
+"""Points of today's default plugins that earlier releases had too."""
 
 _PRE_FILTERS = ("NodeResourcesFit", "NodePorts", "PodTopologySpread", "InterPodAffinity")
 _PRE_SCORES = ("InterPodAffinity", "PodTopologySpread", "TaintToleration")
@@ -159,7 +158,7 @@ ALPHA_DEFAULTS = MappingProxyType(
         {**_LEAST_AND_AVOID, "PodTopologySpread": 1, "DefaultPodTopologySpread": 1},
     )
 )
-"""Of the releases of v1alpha1 and v1alpha2, which knew preemption as a part of the scheduler itself."""
+"""Defaults of v1alpha1 and v1alpha2, in which preemption was built in."""
 V1BETA1_DEFAULTS = MappingProxyType(_lists(("VolumeBinding", "NodeAffinity"), ("NodeAffinity",), _LEAST_AND_AVOID))
 V1BETA2_DEFAULTS = MappingProxyType(
     _lists(
@@ -171,11 +170,11 @@ V1BETA2_DEFAULTS = MappingProxyType(
 
 
 def successor(name: str, point: str) -> Successor | None:
-    """What does the work of a plugin at a point today, None if it does so itself."""
+    """The successor of a plugin at a point; None if the plugin still exists."""
     return (SCORE_SUCCESSORS if point == SCORE else SUCCESSORS).get(name)
 
 
 def name_today(name: str, point: str) -> str:
-    """The plugin that does the work today; empty for none."""
+    """Today's plugin; empty without a successor."""
     found = successor(name, point)
     return name if found is None else found.name

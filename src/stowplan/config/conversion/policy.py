@@ -1,4 +1,7 @@
-"""A Policy as the lists of plugins that v1.22 made of it, and their args."""
+"""A Policy as plugin lists and args, as v1.22 converted it.
+
+Upstream: pkg/scheduler/framework/plugins/legacy_registry.go (v1.22)
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,11 +35,11 @@ from stowplan.framework.points import (
 
 _ALWAYS = (QUEUE_SORT, POST_FILTER, BIND)
 _FILTERING, _SCORING = (PRE_FILTER, FILTER, RESERVE, PRE_BIND), (PRE_SCORE, SCORE)
-_LARGEST_WEIGHT = (2**63 - 1) // 100
+_MAX_WEIGHT = (2**63 - 1) // 100
 
 
 def read_policy(value: Mapping[str, Any], root: str, problems: Problems) -> dict[str, Any]:
-    """The policy with the API's spelling of its keys, checked. Paths begin with `root`."""
+    """The validated policy, with the API's spelling of keys. Paths begin with `root`."""
     policy: dict[str, Any] = fold(dict(value), Policy)
     decode(policy, Policy, root, problems)
     return policy
@@ -83,14 +86,14 @@ class PolicyPlugins:
 
     def _read_priorities(self, priorities: list[dict[str, Any]]) -> None:
         named = [(priority, f"{self._root}.priorities[{index}]") for index, priority in enumerate(priorities)]
-        # By name: of two that are one plugin, releases kept the weight of the one that comes first in the alphabet.
+        # Sorted by name: of two priorities with one plugin, releases kept the first one's weight.
         for priority, path in sorted(named, key=lambda item: str(item[0].get("name", ""))):
             name, weight = priority.get("name", ""), priority.get("weight", 0)
             custom = self._custom(priority, path)
             plugin = custom[0] if custom else PRIORITIES.get(name)
             if plugin is None:
                 self._problems.add(f"{path}.name", f'unknown priority "{name}"{suggestion(name, PRIORITIES)}')
-            elif not isinstance(weight, int) or not 0 < weight < _LARGEST_WEIGHT:
+            elif not isinstance(weight, int) or not 0 < weight < _MAX_WEIGHT:
                 self._problems.invalid(f"{path}.weight", weight, "must be a positive weight")
             elif plugin:
                 self._enable(OldPlugin(plugin, weight, path), SCORE)
@@ -104,7 +107,7 @@ class PolicyPlugins:
             if twin is None:
                 self.lists[point] = (*before, entry)
             elif point == SCORE and entry.name in ("NodeLabel", "ServiceAffinity"):
-                # Each such priority asks for a label of its own: together they weigh as much as all of them.
+                # Each such priority has a label of its own; the weights add up.
                 heavier = twin._replace(weight=twin.weight + entry.weight)
                 self.lists[point] = tuple(heavier if other is twin else other for other in before)
             elif point == SCORE and entry.weight != twin.weight:
@@ -112,7 +115,7 @@ class PolicyPlugins:
                 self._notices.add(entry.path, text)
 
     def _custom(self, item: Mapping[str, Any], path: str) -> tuple[str, ...] | None:
-        """The plugin that an argument asks for; its args take the argument in."""
+        """The plugin of a custom argument, which is added to its args."""
         argument = item.get("argument")
         if not argument:
             return None

@@ -1,4 +1,7 @@
-"""Predicates and priorities, and the plugins that took their place."""
+"""Plugins that replaced predicates and priorities.
+
+Upstream: pkg/scheduler/framework/plugins/legacy_registry.go (v1.22)
+"""
 
 from stowplan.config.conversion.plugin_tables import V1BETA1_DEFAULTS, OldPlugin
 from stowplan.framework.points import FILTER, PRE_BIND, PRE_FILTER, PRE_SCORE, RESERVE, SCORE
@@ -41,7 +44,7 @@ CHANGED_PREDICATES = {
     "CheckNodePIDPressure": "nodes short of process ids bear a taint now, which TaintToleration reads",
     "NoVolumeNodeConflict": "VolumeBinding does this now, and binds volumes too",
 }
-"""Predicates whose plugin does not do quite the same."""
+"""Predicates whose plugin differs."""
 
 MANDATORY = ("CheckNodeUnschedulable", "PodToleratesNodeTaints")
 
@@ -61,7 +64,7 @@ PRIORITIES: dict[str, str] = {
     "ServiceSpreadingPriority": "SelectorSpread",
     "TaintTolerationPriority": "TaintToleration",
 }
-"""None for a priority that made no difference."""
+"""None for a priority without effect."""
 
 ARGUMENTS = {
     "serviceAffinity": "ServiceAffinity",
@@ -70,7 +73,7 @@ ARGUMENTS = {
     "labelPreference": "NodeLabel",
     "requestedToCapacityRatioArguments": "RequestedToCapacityRatio",
 }
-"""The plugin that an argument asks for, whatever the name of the predicate or priority."""
+"""The plugin of a custom argument, whatever the name of the predicate or priority."""
 
 DEFAULT_SCORES = (*V1BETA1_DEFAULTS[SCORE], OldPlugin("SelectorSpread", 1))
 
@@ -78,6 +81,6 @@ _PHASES = {FILTER: (PRE_FILTER, FILTER, RESERVE, PRE_BIND), SCORE: (PRE_SCORE, S
 
 
 def points_of(plugin: str, phase: str) -> list[str]:
-    """Where a plugin runs for the sake of filtering or of scoring."""
+    """The points of a plugin for filtering or for scoring."""
     listed = [point for point in _PHASES[phase] if plugin in {entry.name for entry in V1BETA1_DEFAULTS[point]}]
     return listed if phase in listed else [*listed, phase]

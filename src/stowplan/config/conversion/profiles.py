@@ -1,4 +1,4 @@
-"""One profile of an era, brought to v1."""
+"""Converts one profile to v1."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from stowplan.config.conversion.notices import Notices
 from stowplan.config.conversion.plugin_args import PluginConfigs, modernise
 from stowplan.config.conversion.plugin_lists import Effective
 from stowplan.config.conversion.plugin_sets import Modern, render
-from stowplan.config.conversion.plugin_tables import POINTS_OF, SUCCESSORS, YOUNGER, OldPlugin
+from stowplan.config.conversion.plugin_tables import LATER_DEFAULT_PLUGINS, POINTS_OF, SUCCESSORS, OldPlugin
 from stowplan.config.defaults import DEFAULT_WEIGHTS
 from stowplan.config.errors import Problems
 from stowplan.config.strict_decoding import suggestion
@@ -19,20 +19,20 @@ LEAST, MOST = "NodeResourcesLeastAllocated", "NodeResourcesMostAllocated"
 
 
 class ProfileChanges(NamedTuple):
-    """What changes a profile from outside of it."""
+    """Settings outside of a profile that change it."""
 
     args: Mapping[str, Mapping[str, Any]] = {}
-    """Of plugins, where the profile does not say otherwise."""
+    """Plugin args; the profile's own take precedence."""
     preempts: bool = True
     packs: bool = False
-    """Whether nodes that are full already are preferred."""
+    """Whether fuller nodes are preferred (ClusterAutoscalerProvider)."""
     defaults: Mapping[str, tuple[OldPlugin, ...]] | None = None
-    """Instead of the era's default plugins."""
+    """Overrides the version's default plugins."""
 
 
 def check_names(profile: Mapping[str, Any], path: str, known: Collection[str] | None, problems: Problems) -> None:
-    """Report plugins that nobody knows, neither then nor now; `known` None lets any name pass."""
-    everybody = {*(known or ()), *SUCCESSORS, *POINTS_OF, *YOUNGER}
+    """Report plugins that are unknown in that release and today; `known` None accepts any name."""
+    everybody = {*(known or ()), *SUCCESSORS, *POINTS_OF, *LATER_DEFAULT_PLUGINS}
     for point, plugin_set in profile.get("plugins", {}).items():
         for index, plugin in enumerate(plugin_set.get("enabled", ())):
             name, where = plugin.get("name", ""), f"{path}.plugins.{point}.enabled[{index}].name"
@@ -50,7 +50,7 @@ def convert_profile(
     notices: Notices,
     problems: Problems,
 ) -> dict[str, Any]:
-    """A profile to which the era's own default plugins belong."""
+    """Convert a profile with the version's own default plugins."""
     defaults = changes.defaults or era.defaults or {}
     effective = Effective(_packing(defaults) if changes.packs else defaults)
     if not changes.preempts:
@@ -65,7 +65,7 @@ def convert_profile(
         for field, value in args.items():
             configs.of(plugin).setdefault(field, value)
     modernise(configs, modern, notices, problems)
-    _tell_of_weights(modern, path, notices)
+    _note_weights(modern, path, notices)
     converted = {
         "schedulerName": profile.get("schedulerName"),
         "plugins": render(modern, era.defaults or {}),
@@ -75,7 +75,7 @@ def convert_profile(
 
 
 def keep_profile(profile: Mapping[str, Any], path: str, notices: Notices) -> dict[str, Any]:
-    """A profile to which today's default plugins belong: only what has gone since is taken out."""
+    """Convert a profile with today's default plugins: only removed plugins are taken out."""
     kept = dict(profile)
     if "plugins" in profile:
         kept["plugins"] = {
@@ -110,8 +110,8 @@ def _packing(defaults: Mapping[str, tuple[OldPlugin, ...]]) -> dict[str, tuple[O
     return {**defaults, SCORE: scores}
 
 
-def _tell_of_weights(modern: Modern, path: str, notices: Notices) -> None:
-    """Default weights that have changed are kept as they were: whoever relied on them should know that they differ."""
+def _note_weights(modern: Modern, path: str, notices: Notices) -> None:
+    """A notice about default weights that differ from today's and are kept."""
     kept = {
         entry.name: entry.weight
         for entry in modern.lists.get(SCORE, ())

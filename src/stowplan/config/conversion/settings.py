@@ -1,4 +1,4 @@
-"""The part of a configuration that is not about plugins."""
+"""Converts settings other than plugins."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ _LOCKS = {"lockObjectName": "resourceName", "lockObjectNamespace": "resourceName
 
 
 def convert_settings(value: Mapping[str, Any], notices: Notices) -> dict[str, Any]:
-    """All that v1 has for it."""
+    """The settings as v1."""
     settings = {name: value[name] for name in _SAME if name in value}
     if "leaderElection" in value:
         settings["leaderElection"] = _leader_election(value["leaderElection"], "$.leaderElection", notices)
@@ -48,7 +48,7 @@ def _leader_election(given: Mapping[str, Any], path: str, notices: Notices) -> d
 
 
 def profile_settings(value: Mapping[str, Any]) -> ProfileChanges:
-    """What once stood outside of profiles and is about plugins."""
+    """Plugin settings that were outside of profiles."""
     args: dict[str, dict[str, Any]] = {}
     if "hardPodAffinitySymmetricWeight" in value:
         args["InterPodAffinity"] = {"hardPodAffinityWeight": value["hardPodAffinitySymmetricWeight"]}
@@ -62,7 +62,7 @@ def profile_settings(value: Mapping[str, Any]) -> ProfileChanges:
 
 
 def policy_source(value: Mapping[str, Any], problems: Problems) -> PolicySource | None:
-    """Where the policy is that stands for the profile, if one does."""
+    """The source of the Policy, if the configuration has one."""
     path, given = "$.algorithmSource", value.get("algorithmSource", {})
     provider, policy = given.get("provider"), given.get("policy")
     if provider and provider not in (choices := (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)):
@@ -83,7 +83,7 @@ def policy_source(value: Mapping[str, Any], problems: Problems) -> PolicySource 
 
 
 def plain_http(value: Mapping[str, Any], era: ApiVersion, notices: Notices, problems: Problems) -> InsecureServing:
-    """Where health and metrics are to be served without TLS."""
+    """Addresses of health and metrics pages without TLS."""
     default = InsecureAddress() if era.plain_http else None
     found: dict[str, InsecureAddress | None] = {}
     for field in ("healthzBindAddress", "metricsBindAddress"):
@@ -96,5 +96,5 @@ def plain_http(value: Mapping[str, Any], era: ApiVersion, notices: Notices, prob
                 notices.add(f"$.{field}", f"{error}; {default} is served instead, as in releases of this version")
             else:
                 problems.invalid(f"$.{field}", text, str(error))
-    asked = any(value.get(field) for field in found)
-    return InsecureServing(found["healthzBindAddress"], found["metricsBindAddress"], asked)
+    explicit = any(value.get(field) for field in found)
+    return InsecureServing(found["healthzBindAddress"], found["metricsBindAddress"], explicit)

@@ -1,4 +1,4 @@
-"""Where a configuration says that its policy is."""
+"""Source of a configuration's Policy."""
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -7,13 +7,13 @@ from stowplan.errors import ConfigError
 
 
 class PolicySource(NamedTuple):
-    """A file, or else a ConfigMap, whose key `policy.cfg` holds the policy."""
+    """A file, or a ConfigMap with the policy under the key `policy.cfg`."""
 
     file: str = ""
     namespace: str = ""
     name: str = ""
     kubeconfig: str = ""
-    """The file that tells how to reach the cluster of the ConfigMap."""
+    """The kubeconfig of the ConfigMap's cluster."""
 
     def __str__(self) -> str:
         return self.file or f"ConfigMap {self.namespace}/{self.name}"
@@ -22,9 +22,9 @@ class PolicySource(NamedTuple):
 POLICY_KEY = "policy.cfg"
 
 PolicyReader: TypeAlias = Callable[[PolicySource], str | bytes]
-"""Fetches a policy. Raises StowplanError where it cannot."""
+"""Reads a policy. Raises StowplanError."""
 
 
 def refuse(source: PolicySource) -> str | bytes:
-    """For readers of a configuration who can go nowhere else."""
+    """A reader that raises: for configurations without access to files and clusters."""
     raise ConfigError(f"the policy is in {source}, which cannot be read here; convert the configuration first")

@@ -1,6 +1,7 @@
-"""kube-scheduler's flags: a command line in, options out.
+"""kube-scheduler's flags: from a command line to `Options`.
 
-Belongs here: the table of flags and what becomes of each, reading their values as Kubernetes does, feature gates, and
-which of flag and configuration file has the say. Does not belong here: acting on any of it.
-May import: `options`, and what `scheduler` may.
+Belongs here: the table of flags, their value types, checks, and the precedence of flags and configuration file.
+Does not belong here: actions on the options.
+May import: the rest of `config`, `framework`, `logs`, `errors`.
+A new flag is one row of `table`, with the path of the option that it sets; the option is declared in `config.options`.
 """

@@ -1,4 +1,7 @@
-"""Cipher suites by the names that Kubernetes' flags use, and what OpenSSL calls them."""
+"""Cipher suites: IANA names of Kubernetes' flags, and OpenSSL's names.
+
+Upstream: k8s.io/component-base/cli/flag/ciphersuites_flag.go
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from stowplan.errors import ConfigError
 TLS_VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
 
 _TLS13 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
-"""Always on where TLS 1.3 is spoken, as in Go."""
+"""Always enabled with TLS 1.3, as in Go."""
 
 _OPENSSL = {
     "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "ECDHE-ECDSA-AES128-SHA",
@@ -33,21 +36,21 @@ _OPENSSL = {
     "TLS_RSA_WITH_AES_256_GCM_SHA384": "AES256-GCM-SHA384",
 }
 
-_GONE = (
+_REMOVED = (
     "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA",
     "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
     "TLS_ECDHE_RSA_WITH_RC4_128_SHA",
     "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
     "TLS_RSA_WITH_RC4_128_SHA",
 )
-"""Broken ones that OpenSSL no longer has."""
+"""Insecure suites that OpenSSL no longer has."""
 
 
 def openssl_names(suites: Iterable[str]) -> tuple[str, ...]:
-    """What OpenSSL calls these suites, without those of TLS 1.3."""
+    """OpenSSL's names of these suites, without those of TLS 1.3. Raises ConfigError."""
     names: dict[str, None] = {}
     for suite in suites:
-        if suite in _GONE:
+        if suite in _REMOVED:
             raise ConfigError(
                 f"--tls-cipher-suites: {suite} is not supported: it is broken, and OpenSSL has dropped it"
             )

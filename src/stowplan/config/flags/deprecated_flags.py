@@ -1,4 +1,4 @@
-"""What the flags of earlier releases come to."""
+"""Flags of earlier releases, converted to configuration."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ALGORITHM = (
     "scheduler-name",
     "use-legacy-policy-config",
 )
-"""Flags that stood for a configuration file, and are ignored where there is one."""
+"""Flags that were used instead of a configuration file; ignored with one."""
 
 _SETTINGS = {"scheduler-name": "schedulerName", "hard-pod-affinity-symmetric-weight": "hardPodAffinitySymmetricWeight"}
 _OTHER_LOCKS = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
 
 
 def document(line: CommandLine) -> dict[str, Any] | None:
-    """The configuration that those flags stand for, in the version of their time; None if none of them was given."""
+    """The v1alpha1 configuration that these flags describe; None without any."""
     if not line.given.intersection(ALGORITHM):
         return None
     settings = {field: line[name] for name, field in _SETTINGS.items() if name in line.given}
@@ -46,7 +46,7 @@ def _source(line: CommandLine) -> dict[str, Any]:
 
 
 def with_lease(election: LeaderElection) -> tuple[LeaderElection, list[str]]:
-    """Leader election by a Lease, whatever else is asked for, and what to say about it."""
+    """Leader election with a Lease instead of other lock objects, and notices about it."""
     if election.resource_lock not in _OTHER_LOCKS:
         return election, []
     text = f"A Lease is locked, not {election.resource_lock}: schedulers that lock those would not notice this one"
@@ -54,14 +54,14 @@ def with_lease(election: LeaderElection) -> tuple[LeaderElection, list[str]]:
 
 
 def plain_http(line: CommandLine, wanted: InsecureServing) -> InsecureServing:
-    """Where to serve without TLS: what the file says, unless a flag says otherwise."""
+    """Addresses without TLS: the file's, overridden by flags."""
     port = line["port"]
     if not 0 <= port <= 65535:
         raise ConfigError(f"--port {port} must be between 0 and 65535, inclusive. 0 for turning off plain HTTP")
     if "port" in line.given:
         address = InsecureAddress(line["address"], port) if port else None
-        return InsecureServing(address, address, asked=True)
+        return InsecureServing(address, address, explicit=True)
     if "address" in line.given:
         healthz, metrics = (place and place._replace(host=line["address"]) for place in wanted[:2])
-        return InsecureServing(healthz, metrics, wanted.asked)
+        return InsecureServing(healthz, metrics, wanted.explicit)
     return wanted

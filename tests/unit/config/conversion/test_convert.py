@@ -182,7 +182,7 @@ def test_a_policy_in_a_config_map_is_asked_for_with_the_files_kubeconfig() -> No
 )
 def test_plain_http(version: str, fields: dict[str, str], healthz: str, metrics: str, asked: bool) -> None:
     plain = convert(document(version, **fields), "c").plain_http
-    assert (str(plain.healthz), str(plain.metrics), plain.asked) == (healthz, metrics, asked)
+    assert (str(plain.healthz), str(plain.metrics), plain.explicit) == (healthz, metrics, asked)
 
 
 def test_an_address_shows_ipv6_in_brackets() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from stowplan.config import expand, from_builtins
 from stowplan.config.args import NodeAffinityArgs, PodTopologySpreadArgs, VolumeBindingArgs
-from stowplan.config.conversion.plugin_tables import POINTS_OF, SUCCESSORS, YOUNGER
+from stowplan.config.conversion.plugin_tables import LATER_DEFAULT_PLUGINS, POINTS_OF, SUCCESSORS
 from stowplan.config.defaults import DEFAULT_WEIGHTS
 from stowplan.config.types import GROUP, KIND
 from stowplan.framework import Plugin
@@ -34,7 +34,7 @@ def names(*plugins: str) -> list[dict[str, str]]:
 
 
 def test_the_table_of_points_is_that_of_the_plugins() -> None:
-    assert set(POINTS_OF) | YOUNGER == set(DEFAULT_WEIGHTS)
+    assert set(POINTS_OF) | LATER_DEFAULT_PLUGINS == set(DEFAULT_WEIGHTS)
     for name, points in POINTS_OF.items():
         kind = REGISTRY[name]
         assert isinstance(kind, type)

@@ -9,7 +9,7 @@ from tests.conversion import samples
 
 from stowplan.config import expand, from_builtins, read, yaml_text
 from stowplan.config.conversion import ERAS, convert
-from stowplan.config.conversion.plugin_tables import POINTS_OF, YOUNGER, name_today
+from stowplan.config.conversion.plugin_tables import LATER_DEFAULT_PLUGINS, POINTS_OF, name_today
 from stowplan.config.types import GROUP, KIND
 from stowplan.errors import StowplanError
 from stowplan.framework.points import implements_point
@@ -71,7 +71,7 @@ def test_what_ran_then_runs_now(drawn: tuple[str, dict[str, Any]]) -> None:
     for point in COMPARED:
         expected = as_it_was(version, point, plugins)
         # New at this point since then, and of no consequence there: a gate that is off keeps it from scoring.
-        found = {p.name: p.weight for p in points[point] if p.name not in YOUNGER | {"VolumeBinding"}}
+        found = {p.name: p.weight for p in points[point] if p.name not in LATER_DEFAULT_PLUGINS | {"VolumeBinding"}}
         expected.pop("VolumeBinding", None)
         assert set(found) == set(expected), point
         if point == "score":

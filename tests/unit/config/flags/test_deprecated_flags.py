@@ -112,15 +112,15 @@ OLD = f"--config={samples.GIVEN['v1alpha1-plugins']}"
         (["--address=127.0.0.1"], InsecureServing()),
         (
             ["--port=10351"],
-            InsecureServing(InsecureAddress("0.0.0.0", 10351), InsecureAddress("0.0.0.0", 10351), asked=True),
+            InsecureServing(InsecureAddress("0.0.0.0", 10351), InsecureAddress("0.0.0.0", 10351), explicit=True),
         ),
         (
             ["--port=80", "--address=::1"],
-            InsecureServing(InsecureAddress("::1", 80), InsecureAddress("::1", 80), asked=True),
+            InsecureServing(InsecureAddress("::1", 80), InsecureAddress("::1", 80), explicit=True),
         ),
-        (["--port=0"], InsecureServing(asked=True)),
+        (["--port=0"], InsecureServing(explicit=True)),
         ([OLD], InsecureServing(DEFAULT, DEFAULT)),
-        ([OLD, "--port=0"], InsecureServing(asked=True)),
+        ([OLD, "--port=0"], InsecureServing(explicit=True)),
         ([OLD, "--address=0.0.0.0"], InsecureServing(InsecureAddress("0.0.0.0"), InsecureAddress("0.0.0.0"))),
     ],
 )
