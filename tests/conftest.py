@@ -1,5 +1,4 @@
-"""Settings for all tests. Hypothesis judges results, not the speed of the machine, so its deadline is off, and it does
-not mind if examples are long in the making."""
+"""Settings for all tests. Hypothesis has no deadline, since the speed of the machine is not under test."""
 
 import logging
 import os
@@ -17,7 +16,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Where CI runs the tests, one that is skipped has failed: nobody would notice what is not tested."""
+    """In CI a skipped test fails; otherwise a missing binary would go unnoticed."""
     report = yield
     if report.skipped and os.environ.get("CI"):
         report.outcome = "failed"
@@ -27,7 +26,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(autouse=True)
 def untouched_logging() -> Iterator[None]:
-    """A command that sets up logging does so for the process, which the next test is not to notice."""
+    """Undo the logging set-up of a command, which is process-wide, after the test."""
     root, own = logging.getLogger(), logging.getLogger("stowplan")
     handlers, level = list(root.handlers), own.level
     yield

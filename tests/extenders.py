@@ -1,4 +1,4 @@
-"""Extenders for tests: they answer what they are told to, and remember what they were asked."""
+"""Extenders with scripted answers that record their calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stowplan.framework.extender import CallExtender, ExtenderMetaVictims, Exten
 
 
 class FakeExtender:
-    """`answers` holds, by verb, a function of (pod, argument); nodes are told by their names."""
+    """`answers` has, by verb, a function of (pod, argument); nodes are given by name."""
 
     def __init__(
         self,

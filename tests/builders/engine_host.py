@@ -1,7 +1,7 @@
-"""A host for an engine in tests: an API server in memory, a clock that is moved by hand, nothing happens by itself.
+"""A host for an engine in tests: an API server in memory and a clock that the test moves.
 
-What the engine wants done and what the watches have to tell is kept until the test lets it happen, in the order that
-suits the test; `settle` lets all of it happen.
+Instructions of the engine and watch events are kept until the test executes and delivers them, in an order of its
+choice; `settle` executes and delivers all of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOW = 1_000_000.0
 
 
 def configured(config: Json | None, plugins: Iterable[str]) -> KubeSchedulerConfiguration:
-    """A configuration, by default the usual one, with plugins enabled that it does not mention."""
+    """A configuration, the default one without `config`, in which the plugins are enabled."""
     settings = default_configuration()
     if config is not None:
         settings = from_builtins(config, "config", frozenset((*IN_TREE_PLUGINS, *plugins)))
@@ -34,7 +34,7 @@ def configured(config: Json | None, plugins: Iterable[str]) -> KubeSchedulerConf
 
 
 class Host:
-    """An engine that checks itself after every call, and the world around it."""
+    """An engine that checks its invariants after every call, and the API server that it schedules for."""
 
     def __init__(
         self,
@@ -59,57 +59,57 @@ class Host:
         )
         self.state = self.engine._state
         """The engine's private state, for tests of its parts."""
-        self.untold: list[ObjectChange] = []
-        """What the watches have not told yet."""
+        self.undelivered: list[ObjectChange] = []
+        """Changes that the engine has not received."""
         self.open: list[Instruction] = []
-        """What the engine wants done and nobody has done yet."""
+        """Instructions that were taken from the engine and not executed."""
         self.done: list[Instruction] = []
         self.put(*items)
 
-    # What others do to the cluster
+    # Changes of the cluster
     def put(self, *items: Any) -> None:
-        """Objects, or the JSON of pods and nodes, appear or change; the engine is told at once."""
+        """Create or update objects, or the JSON of pods and nodes; the engine receives the changes at once."""
         for item in items:
             self.world.put(typed(item) if isinstance(item, dict) else item)
-        self.tell()
+        self.deliver()
 
     def delete(self, *items: Any) -> None:
         for item in items:
             self.world.delete(typed(item) if isinstance(item, dict) else item)
-        self.tell()
+        self.deliver()
 
-    def tell(self) -> None:
-        """Let the watches tell what they have to."""
-        self.untold += self.world.changes()
-        while self.untold:
-            self.tell_one()
+    def deliver(self) -> None:
+        """Deliver all changes to the engine."""
+        self.undelivered += self.world.changes()
+        while self.undelivered:
+            self.deliver_one()
 
-    def tell_one(self, position: int = 0) -> None:
-        change = self.untold.pop(position)
+    def deliver_one(self, position: int = 0) -> None:
+        change = self.undelivered.pop(position)
         (self.engine.remove if change.removed else self.engine.put)(change.item)
 
-    # What the engine wants
+    # Instructions
     def take(self) -> list[Instruction]:
-        """What the engine has wanted done since this was last asked; also kept in `open`."""
+        """New instructions of the engine, which are also added to `open`."""
         taken = self.engine.take()
         self.open += taken
         return taken
 
     def do(self, instruction: Instruction, outcome: Any = ...) -> None:
-        """Do what the engine wants, or (`outcome`) only answer that something has come of it."""
+        """Execute an instruction, or only answer it with `outcome`."""
         self.open.remove(instruction)
         self.done.append(instruction)
         if outcome is ...:
             is_call = isinstance(instruction, Call)
             outcome = call(instruction.function) if is_call else self.world.execute(instruction)
-        self.untold += self.world.changes()
+        self.undelivered += self.world.changes()
         if isinstance(instruction, Request):
             self.engine.answer(instruction, outcome)
 
     def settle(self, *held: type[Instruction]) -> None:
-        """Let everything happen but instructions of the types that are held."""
+        """Execute and deliver everything except instructions of the held types."""
         while True:
-            self.tell()
+            self.deliver()
             self.take()
             free = [each for each in self.open if not isinstance(each, held)]
             if not free:
@@ -117,13 +117,13 @@ class Host:
             self.do(free[0])
 
     def schedule(self, *held: type[Instruction]) -> None:
-        """Cycles until no pod is ready, with all that follows."""
+        """Run cycles until no pod is ready, and settle after each."""
         self.settle(*held)
         while self.engine.schedule_one():
             self.settle(*held)
 
     def advance(self, seconds: float, *held: type[Instruction]) -> None:
-        """Time passes, and the engine is told whenever it has asked to be."""
+        """Move the clock, with a stop at every deadline of the engine."""
         end = self.clock.now + seconds
         while (due := self.next_deadline()) is not None and due <= end:
             self.pass_time(due)
@@ -136,7 +136,7 @@ class Host:
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def pass_time(self, until: float) -> None:
-        """The time is now `until`, and nothing happens but that everybody notices."""
+        """Set the clock to `until` and run due timers."""
         self.clock.now = max(self.clock.now, until)
         self.world.tick()
         self.engine.tick()
@@ -149,7 +149,7 @@ class Host:
     def answer(self, kind: type[Instruction], outcome: Any, pod: str = "") -> None:
         self.do(self.next_open(kind, pod), outcome)
 
-    # What became of it
+    # Results
     def pod(self, name: str, namespace: str = "default") -> api.Pod:
         found = self.world.get(api.Pod, name, namespace)
         assert found is not None
@@ -164,13 +164,13 @@ class Host:
         return found.status, found.reason, found.message
 
     def events(self, name: str = "") -> list[str]:
-        """Reasons and notes of the events about a pod, or all."""
+        """Reasons and notes of the events about a pod, or of all events."""
         self.take()
-        told = [each for each in (*self.done, *self.open) if isinstance(each, EmitEvent)]
-        return [f"{each.reason}: {each.note}" for each in told if name in ("", each.regarding.name)]
+        emitted = [each for each in (*self.done, *self.open) if isinstance(each, EmitEvent)]
+        return [f"{each.reason}: {each.note}" for each in emitted if name in ("", each.regarding.name)]
 
     def place(self, name: str) -> str:
-        """Where in the queue a pod is; "" if it is not."""
+        """The part of the queue that a pod is in, or ""."""
         for part in ("active", "backoff", "error_backoff", "unschedulable", "gated"):
             if any(unit.pod.name == name for unit in getattr(self.state.queue, part)):
                 return part

@@ -191,13 +191,13 @@ class EngineWalk:
 
     def tell(self, which: int, how: int) -> None:
         """A watch tells of something; watches of different kinds know nothing of each other."""
-        untold = self.host.untold
+        untold = self.host.undelivered
         untold += self.world.changes()
         for _ in range(how % 4 + 1):
             kinds = list(dict.fromkeys(type(change.item) for change in untold))
             if kinds:
                 kind = kinds[which % len(kinds)]
-                self.host.tell_one(next(i for i, change in enumerate(untold) if type(change.item) is kind))
+                self.host.deliver_one(next(i for i, change in enumerate(untold) if type(change.item) is kind))
 
     # The engine
     def schedule(self, which: int, how: int) -> None:
@@ -214,7 +214,7 @@ class EngineWalk:
             self.answer(0, 0)
             if self.host.take() or self.host.open:
                 self.carry_out(0, _WELL)
-            elif not self.host.untold and not self.answers and not self.engine.schedule_one():
+            elif not self.host.undelivered and not self.answers and not self.engine.schedule_one():
                 return
 
     def decide_waiting(self, which: int, how: int) -> None:
@@ -244,9 +244,9 @@ class EngineWalk:
         raise AssertionError("the cluster does not come to rest")
 
     def _rest_of_the_moment(self) -> bool:
-        self.host.untold += self.world.changes()
-        if self.host.untold:
-            self.host.tell()
+        self.host.undelivered += self.world.changes()
+        if self.host.undelivered:
+            self.host.deliver()
         elif self.answers:
             self.answer(0, 0)
         elif self.host.take() or self.host.open:

@@ -128,10 +128,10 @@ class Walk:
             self.host.do(found, Failure("no answer", "Timeout"))
 
     def _tell(self) -> None:
-        self.host.untold += self.host.world.changes()
+        self.host.undelivered += self.host.world.changes()
         for _ in range(self._draw.randint(1, 4)):
-            if self.host.untold:
-                self.host.tell_one()
+            if self.host.undelivered:
+                self.host.deliver_one()
 
     def _pass_time(self) -> None:
         self.host.pass_time(self.host.clock.now + self._draw.choice((0.01, 0.1, 1.0, 10.0)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.builders import pod
-from tests.unit.cluster.lean_server import LeanServer, Received, ok, refusal, run, serving
+from tests.unit.cluster.scripted_server import Received, ScriptedServer, ok, refusal, run, serving
 
 from stowplan import api
 from stowplan.api import codec
@@ -36,7 +36,7 @@ def bound(of: Pod) -> EmitEvent:
 @asynccontextmanager
 async def recording(
     answer: Callable[[Received], None] = ok, **more: Any
-) -> AsyncIterator[tuple[EventRecorder, LeanServer]]:
+) -> AsyncIterator[tuple[EventRecorder, ScriptedServer]]:
     async with serving(answer) as server:
         recorder = EventRecorder(
             Writer(server.connection()), **{"hostname": "h1", "clock": lambda: NOW, "retry_seconds": 0.01, **more}
@@ -48,7 +48,7 @@ async def recording(
 def test_an_event_about_a_pod() -> None:
     web = make_pod("web", "mine")
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with recording(version_of=lambda pod: f"of-{pod.name}") as (recorder, server):
             recorder.emit(bound(web))
             recorder.emit(EmitEvent(web, "Normal", "Preempted", "Preempting", "gone", make_pod("big"), "other"))
@@ -65,13 +65,13 @@ def test_an_event_about_a_pod() -> None:
             assert second["related"]["name"] == "big"
             assert second["reportingController"] == "other"
 
-    run(scene())
+    run(steps())
 
 
 def test_an_event_about_something_else() -> None:
     lease = api.ObjectReference(kind="Lease", api_version="coordination.k8s.io/v1", namespace="kube-system", name="s")
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with recording() as (recorder, server):
             recorder.record(lease, "mine", "LeaderElection", "x became leader")
             assert await recorder.drain(1)
@@ -80,13 +80,13 @@ def test_an_event_about_something_else() -> None:
             assert received.json["regarding"] == codec.builtins(lease)
             assert received.json["action"] == "LeaderElection"
 
-    run(scene())
+    run(steps())
 
 
 def test_the_same_again_is_a_series() -> None:
     web, other = make_pod("web"), make_pod("other")
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with recording() as (recorder, server):
             for _ in range(4):
                 recorder.emit(failed(web))
@@ -104,20 +104,20 @@ def test_the_same_again_is_a_series() -> None:
             assert await recorder.drain(1)
             assert [each.json["series"]["count"] for each in server.received[4:]] == [2]
 
-    run(scene())
+    run(steps())
 
 
 def test_a_pod_that_has_changed_begins_a_new_series() -> None:
     web, versions = make_pod("web"), iter(["1", "2", "2"])
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with recording(version_of=lambda pod: next(versions)) as (recorder, server):
             for _ in range(3):
                 recorder.emit(failed(web))
             assert await recorder.drain(1)
             assert [each.method for each in server.received] == ["POST", "POST", "PATCH"]
 
-    run(scene())
+    run(steps())
 
 
 def test_an_event_that_the_server_has_discarded_is_made_anew() -> None:
@@ -126,7 +126,7 @@ def test_an_event_that_the_server_has_discarded_is_made_anew() -> None:
 
     web = make_pod("web")
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with recording(answer) as (recorder, server):
             recorder.emit(failed(web))
             recorder.emit(failed(web))
@@ -136,7 +136,7 @@ def test_an_event_that_the_server_has_discarded_is_made_anew() -> None:
             assert again.json == {**created.json, "series": again.json["series"]}
             assert again.json["series"]["count"] == 2
 
-    run(scene())
+    run(steps())
 
 
 @pytest.mark.parametrize("reason", ["Forbidden", "NotFound", "Invalid"])
@@ -144,7 +144,7 @@ def test_what_the_server_refuses_is_dropped_with_one_line(reason: str, caplog: p
     codes = {"Forbidden": 403, "NotFound": 404, "Invalid": 422}
     pods = [make_pod(f"web-{number}") for number in range(5)]
 
-    async def scene() -> None:
+    async def steps() -> None:
         answer = lambda received: received.peer.reply(codes[reason], refusal(reason, "because"))  # noqa: E731
         async with recording(answer) as (recorder, server):
             for each in pods:
@@ -157,7 +157,7 @@ def test_what_the_server_refuses_is_dropped_with_one_line(reason: str, caplog: p
             assert await recorder.drain(1)
             assert [each.method for each in server.received] == ["POST"] * 11
 
-    run(scene())
+    run(steps())
     (line,) = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
     assert line == f"Server rejected event (will not retry!): because (path={EVENTS}, reason={reason})"
 
@@ -172,7 +172,7 @@ def test_what_is_lost_is_sent_again_and_may_have_arrived() -> None:
     )
     web = make_pod("web")
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with recording(lambda received: next(answers, ok)(received)) as (recorder, server):
             recorder.emit(failed(web))
             recorder.emit(failed(web))
@@ -182,11 +182,11 @@ def test_what_is_lost_is_sent_again_and_may_have_arrived() -> None:
             assert [each.method for each in server.received] == ["POST", "POST", "POST", "PATCH"]
             assert len({each.body for each in server.received[:3]}) == 1
 
-    run(scene())
+    run(steps())
 
 
 def test_the_server_is_not_tried_for_ever(caplog: pytest.LogCaptureFixture) -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         hang_up = lambda received: received.peer.transport.close()  # noqa: E731
         async with recording(hang_up, retry_seconds=0.001) as (recorder, server):
             recorder.emit(bound(make_pod("web")))
@@ -195,7 +195,7 @@ def test_the_server_is_not_tried_for_ever(caplog: pytest.LogCaptureFixture) -> N
             await asyncio.sleep(0.05)
             assert len(server.received) == 12
 
-    run(scene())
+    run(steps())
     assert "retry limit exceeded" in caplog.text
 
 
@@ -203,7 +203,7 @@ def test_the_oldest_make_room(caplog: pytest.LogCaptureFixture) -> None:
     held: list[Received] = []
     pods = [make_pod(f"web-{number}") for number in range(10)]
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with recording(held.append, max_in_flight=2, max_queued=3) as (recorder, server):
             for each in pods:
                 recorder.emit(failed(each))
@@ -217,14 +217,14 @@ def test_the_oldest_make_room(caplog: pytest.LogCaptureFixture) -> None:
             names = [each.json["regarding"]["name"] for each in server.received]
             assert names == ["web-0", "web-1", "web-7", "web-8", "web-9"]
 
-    run(scene())
+    run(steps())
     assert caplog.text.count("Too many events are queued") == 1
 
 
 def test_events_that_wait_for_a_server_that_is_gone_are_bounded_too() -> None:
     pods = [make_pod(f"web-{number}") for number in range(6)]
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with recording(max_queued=3, retry_seconds=30.0) as (recorder, server):
             await server.stop()
             for each in pods[:3]:
@@ -234,4 +234,4 @@ def test_events_that_wait_for_a_server_that_is_gone_are_bounded_too() -> None:
                 recorder.emit(bound(each))
             assert recorder.dropped == 3
 
-    run(scene())
+    run(steps())

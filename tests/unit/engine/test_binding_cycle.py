@@ -34,7 +34,7 @@ def test_the_answer_may_come_after_the_watch() -> None:
     host.engine.schedule_one()
     bind = host.next_open(Bind)
     outcome = host.world.execute(bind)
-    host.tell()
+    host.deliver()
     assert (host.assumed, set(host.engine.attempts)) == (set(), {"default/p"})
     host.do(bind, outcome)
     assert host.events() == ["Scheduled: Successfully assigned default/p to a"]

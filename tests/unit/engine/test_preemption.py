@@ -57,12 +57,12 @@ def test_the_preemptor_waits_until_the_last_victim_is_known_to_go() -> None:
     assert preempting(host)
     for _ in range(2):
         host.do(host.next_open(Evict))
-        host.tell()
+        host.deliver()
         assert preempting(host)
         assert host.place("high") in ("unschedulable", "gated")
     request = host.next_open(Evict)
     outcome = host.world.execute(request)
-    host.tell()
+    host.deliver()
     assert not preempting(host), "the watch told before the answer came"
     assert host.place("high") == "backoff"
     host.do(request, outcome)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.extender.handlers.scene import encode, full, named, told
+from tests.unit.extender.handlers.handler_fakes import encode, full, named, reply_json
 
 import stowplan.extender
 from stowplan import reject_forever
@@ -26,7 +26,7 @@ def handlers(app: App) -> Handlers:
 def filtered(function: Callable[..., Any]) -> Any:
     app = App()
     assert app.filter(function) is function
-    return told(handlers(app).filter(named("a", "b", "c")))
+    return reply_json(handlers(app).filter(named("a", "b", "c")))
 
 
 def passing_nodes(pod: Any, nodes: Any) -> Any:
@@ -94,12 +94,12 @@ def test_a_selector_says_for_which_pods() -> None:
     def nothing(pod: Any, nodes: Any) -> Any:
         return False
 
-    assert told(handlers(app).filter(named("a")))["NodeNames"] == ["a"]
-    assert told(handlers(app).filter(named("a", of=pod("p", namespace="other"))))["NodeNames"] == []
+    assert reply_json(handlers(app).filter(named("a")))["NodeNames"] == ["a"]
+    assert reply_json(handlers(app).filter(named("a", of=pod("p", namespace="other"))))["NodeNames"] == []
 
 
 def scores(app: App) -> list[int]:
-    answer = told(handlers(app).prioritize(full(node("a"), node("b", labels={"x": "y"}))))
+    answer = reply_json(handlers(app).prioritize(full(node("a"), node("b", labels={"x": "y"}))))
     return [entry["Score"] for entry in answer]
 
 
@@ -171,7 +171,7 @@ def test_preempt() -> None:
 
     victims = {"Pods": [pod("a"), pod("b")], "NumPDBViolations": 0}
     request = encode({"Pod": pod("vip"), "NodeNameToVictims": {"n1": victims, "n2": victims}})
-    answer = told(handlers(app).preempt(request))["NodeNameToMetaVictims"]
+    answer = reply_json(handlers(app).preempt(request))["NodeNameToMetaVictims"]
     assert answer == {"n1": {"Pods": [{"UID": "default/a"}], "NumPDBViolations": 0}}
 
 

@@ -24,11 +24,11 @@ class MeteredEngine:
         self.metrics.readings = readings_of(self.host.engine)
         self.instruments.announce(self.host.engine.profiles.values())
 
-    def told(self, name: str, **labels: str) -> float | None:
+    def sample(self, name: str, **labels: str) -> float | None:
         """The value of a sample, or None."""
-        return next((value for found, value in self.all_told(name) if found == labels), None)
+        return next((value for found, value in self.samples(name) if found == labels), None)
 
-    def all_told(self, name: str) -> list[tuple[dict[str, str], float]]:
+    def samples(self, name: str) -> list[tuple[dict[str, str], float]]:
         """The labels and values of all samples of a name."""
         families = text_string_to_metric_families(self.metrics.registry.expose().decode())
         return [(s.labels, s.value) for family in families for s in family.samples if s.name == name]

@@ -35,10 +35,10 @@ def test_results(stage: MeteredEngine, kind: str, result: str, filtered: str) ->
     made = course(stage)
     made.ended[kind] += [ending(), ending()]
     made.count(stage.metrics)
-    assert stage.told("scheduler_schedule_attempts_total", result=result, profile=PROFILE) == 2
-    assert stage.told("scheduler_scheduling_attempt_duration_seconds_sum", result=result, profile=PROFILE) == 4.0
+    assert stage.sample("scheduler_schedule_attempts_total", result=result, profile=PROFILE) == 2
+    assert stage.sample("scheduler_scheduling_attempt_duration_seconds_sum", result=result, profile=PROFILE) == 4.0
     name = "scheduler_framework_extension_point_duration_seconds_sum"
-    assert stage.told(name, extension_point="Filter", status=filtered, profile=PROFILE) == 1.0
+    assert stage.sample(name, extension_point="Filter", status=filtered, profile=PROFILE) == 1.0
 
 
 def test_what_is_counted_is_gone(stage: MeteredEngine) -> None:
@@ -46,7 +46,7 @@ def test_what_is_counted_is_gone(stage: MeteredEngine) -> None:
     made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
     made.count(stage.metrics)
-    assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 1
+    assert stage.sample("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 1
 
 
 def test_post_filter_is_told_by_what_it_came_to(stage: MeteredEngine) -> None:
@@ -55,7 +55,7 @@ def test_post_filter_is_told_by_what_it_came_to(stage: MeteredEngine) -> None:
     made.count(stage.metrics)
     name = "scheduler_framework_extension_point_duration_seconds_count"
     for status in ("Unschedulable", "Success"):
-        assert stage.told(name, extension_point="PostFilter", status=status, profile=PROFILE) == 1
+        assert stage.sample(name, extension_point="PostFilter", status=status, profile=PROFILE) == 1
 
 
 def test_the_points_of_a_pod_that_somebody_holds_up_are_told_by_others(stage: MeteredEngine) -> None:
@@ -63,7 +63,7 @@ def test_the_points_of_a_pod_that_somebody_holds_up_are_told_by_others(stage: Me
     made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
     name = "scheduler_framework_extension_point_duration_seconds_count"
-    assert stage.told(name, extension_point="Bind", status="Success", profile=PROFILE) is None
+    assert stage.sample(name, extension_point="Bind", status="Success", profile=PROFILE) is None
 
 
 def test_plugins_that_are_not_concerned_answer_skip(stage: MeteredEngine) -> None:
@@ -71,11 +71,11 @@ def test_plugins_that_are_not_concerned_answer_skip(stage: MeteredEngine) -> Non
     made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
     name = "scheduler_plugin_execution_duration_seconds_count"
-    assert stage.told(name, plugin="NodePorts", extension_point="PreFilter", status="Skip") == 1
-    assert stage.told(name, plugin="NodePorts", extension_point="Filter", status="Success") is None
-    assert stage.told(name, plugin="DefaultBinder", extension_point="Bind", status="Success") == 1
+    assert stage.sample(name, plugin="NodePorts", extension_point="PreFilter", status="Skip") == 1
+    assert stage.sample(name, plugin="NodePorts", extension_point="Filter", status="Success") is None
+    assert stage.sample(name, plugin="DefaultBinder", extension_point="Bind", status="Success") == 1
     evaluated = {"plugin": "NodeName", "extension_point": "Filter", "profile": PROFILE}
-    assert stage.told("scheduler_plugin_evaluation_total", **evaluated) == 7
+    assert stage.sample("scheduler_plugin_evaluation_total", **evaluated) == 7
 
 
 PLUGINS = "scheduler_plugin_execution_duration_seconds"
@@ -86,7 +86,7 @@ def test_plugins_share_the_time_it_took_to_decide(stage: MeteredEngine, feasible
     made = course(stage, "NodePorts", straight=False)
     made.ended[SCHEDULED].append(ending(feasible))
     made.count(stage.metrics)
-    told = stage.all_told(f"{PLUGINS}_sum")
+    told = stage.samples(f"{PLUGINS}_sum")
     assert {labels["extension_point"] for labels, _ in told} == {"Sign", "PreFilter", "Filter"} | scored
     assert sum(seconds for _, seconds in told) == pytest.approx(0.5)
     shares = {seconds for labels, seconds in told if labels["status"] == "Success"}
@@ -102,7 +102,7 @@ def test_plugins_at_post_filter_have_their_share(stage: MeteredEngine, status: s
     made = course(stage)
     made.ended[UNSCHEDULABLE].append(ending(0, status))
     made.count(stage.metrics)
-    told = [(labels, seconds) for labels, seconds in stage.all_told(f"{PLUGINS}_sum")]
+    told = [(labels, seconds) for labels, seconds in stage.samples(f"{PLUGINS}_sum")]
     assert sum(seconds for _, seconds in told) == pytest.approx(0.5)
     asked = {labels["plugin"] for labels, _ in told if labels["extension_point"] == "PostFilter"}
     assert asked == plugins
@@ -115,8 +115,8 @@ def test_the_first_ending_of_each_kind_tells_of_plugins(stage: MeteredEngine) ->
     made.ended[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success")]
     made.count(stage.metrics)
     labels = {"plugin": "NodeResourcesFit", "extension_point": "Filter", "status": "Success"}
-    assert stage.told(f"{PLUGINS}_count", **labels) == 4
-    assert stage.told(f"{PLUGINS}_count", plugin="DefaultBinder", extension_point="Bind", status="Success") == 2
+    assert stage.sample(f"{PLUGINS}_count", **labels) == 4
+    assert stage.sample(f"{PLUGINS}_count", plugin="DefaultBinder", extension_point="Bind", status="Success") == 2
 
 
 def test_only_plugins_that_have_a_signature_sign_and_only_those_that_normalize_do(stage: MeteredEngine) -> None:
@@ -125,7 +125,7 @@ def test_only_plugins_that_have_a_signature_sign_and_only_those_that_normalize_d
     made.count(stage.metrics)
 
     def at(point: str) -> set[str]:
-        told = stage.all_told(f"{PLUGINS}_count")
+        told = stage.samples(f"{PLUGINS}_count")
         return {labels["plugin"] for labels, _ in told if labels["extension_point"] == point}
 
     assert {"NodeResourcesFit", "TaintToleration", "ImageLocality"} <= at("Sign")
@@ -144,7 +144,7 @@ def test_plugins_share_the_time_between_decision_and_binding(
     made.until_binding += [0.25, 0.5]
     for _ in range(2):
         made.count(stage.metrics)
-    told = stage.all_told(f"{PLUGINS}_sum")
+    told = stage.samples(f"{PLUGINS}_sum")
     assert {labels["extension_point"] for labels, _ in told} == points
     assert {labels["plugin"] for labels, _ in told} == {"VolumeBinding", "DynamicResources"}
     assert sum(seconds for _, seconds in told) == pytest.approx(0.75)
@@ -154,7 +154,7 @@ def test_a_reservation_that_is_told_by_others_is_not_told_twice(stage: MeteredEn
     made = AttemptMetrics(stage.host.engine.profiles[PROFILE], frozenset(), True, True)
     made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
-    told = stage.all_told("scheduler_framework_extension_point_duration_seconds_count")
+    told = stage.samples("scheduler_framework_extension_point_duration_seconds_count")
     assert "Reserve" not in {labels["extension_point"] for labels, _ in told}
 
 
@@ -162,9 +162,9 @@ def test_waits_are_told_by_attempts(stage: MeteredEngine) -> None:
     made = course(stage)
     made.ended[SCHEDULED] += [ending(attempts=1), ending(attempts=2), ending(attempts=2, flushed=True)]
     made.count(stage.metrics)
-    assert stage.told("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="2") == 6.0
-    assert stage.told("scheduler_pod_scheduling_attempts_sum") == 5
-    assert stage.told("scheduler_pod_scheduled_after_flush_total") == 1
+    assert stage.sample("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="2") == 6.0
+    assert stage.sample("scheduler_pod_scheduling_attempts_sum") == 5
+    assert stage.sample("scheduler_pod_scheduled_after_flush_total") == 1
 
 
 def test_no_cycle_has_or_leaves_a_hint(stage: MeteredEngine) -> None:
@@ -172,7 +172,7 @@ def test_no_cycle_has_or_leaves_a_hint(stage: MeteredEngine) -> None:
     made.ended[SCHEDULED] += [ending(feasible=3), ending(feasible=1)]
     made.ended[UNSCHEDULABLE].append(ending(feasible=0))
     made.count(stage.metrics)
-    assert stage.told("scheduler_batch_attempts_total", profile=PROFILE, result="no_hint") == 3
-    assert stage.told("scheduler_batch_cache_flushed_total", profile=PROFILE, reason="pod_not_batchable") == 1
-    assert stage.told("scheduler_batch_cache_flushed_total", profile=PROFILE, reason="empty_list") == 1
-    assert stage.told("scheduler_store_schedule_results_duration_seconds_count", profile=PROFILE) == 2
+    assert stage.sample("scheduler_batch_attempts_total", profile=PROFILE, result="no_hint") == 3
+    assert stage.sample("scheduler_batch_cache_flushed_total", profile=PROFILE, reason="pod_not_batchable") == 1
+    assert stage.sample("scheduler_batch_cache_flushed_total", profile=PROFILE, reason="empty_list") == 1
+    assert stage.sample("scheduler_store_schedule_results_duration_seconds_count", profile=PROFILE) == 2

@@ -50,14 +50,14 @@ def stage() -> MeteredEngine:
 
 def test_a_bound_pod(stage: MeteredEngine) -> None:
     place(stage, unit(stage))
-    told = stage.told
+    sample = stage.sample
     by_result = {"result": "scheduled", "profile": PROFILE}
-    assert told("scheduler_schedule_attempts_total", **by_result) == 1
-    assert told("scheduler_scheduling_attempt_duration_seconds_sum", **by_result) == pytest.approx(0.012)
-    assert told("scheduler_scheduling_algorithm_duration_seconds_sum") == pytest.approx(0.002)
-    assert told("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="1") == pytest.approx(0.012)
-    assert told("scheduler_pod_scheduling_attempts_count") == 1
-    assert told("scheduler_pod_scheduled_after_flush_total") == 0
+    assert sample("scheduler_schedule_attempts_total", **by_result) == 1
+    assert sample("scheduler_scheduling_attempt_duration_seconds_sum", **by_result) == pytest.approx(0.012)
+    assert sample("scheduler_scheduling_algorithm_duration_seconds_sum") == pytest.approx(0.002)
+    assert sample("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="1") == pytest.approx(0.012)
+    assert sample("scheduler_pod_scheduling_attempts_count") == 1
+    assert sample("scheduler_pod_scheduled_after_flush_total") == 0
 
 
 @pytest.mark.parametrize(
@@ -79,22 +79,22 @@ def test_the_points_of_a_bound_pod(stage: MeteredEngine, point: str, status: str
     place(stage, unit(stage))
     labels = {"extension_point": point, "status": status, "profile": PROFILE}
     name = "scheduler_framework_extension_point_duration_seconds"
-    assert stage.told(f"{name}_count", **labels) == 1
-    assert stage.told(f"{name}_sum", **labels) == pytest.approx(seconds)
+    assert stage.sample(f"{name}_count", **labels) == 1
+    assert stage.sample(f"{name}_sum", **labels) == pytest.approx(seconds)
 
 
 def test_a_single_feasible_node_is_not_scored() -> None:
     stage = MeteredEngine(node("n1"))
     place(stage, unit(stage))
     labels = {"extension_point": "Score", "status": "Success", "profile": PROFILE}
-    assert stage.told("scheduler_framework_extension_point_duration_seconds_count", **labels) is None
+    assert stage.sample("scheduler_framework_extension_point_duration_seconds_count", **labels) is None
     flushed = {"profile": PROFILE, "reason": "empty_list"}
-    assert stage.told("scheduler_batch_cache_flushed_total", **flushed) == 1
+    assert stage.sample("scheduler_batch_cache_flushed_total", **flushed) == 1
 
 
 def test_plugins_are_told_of_before_they_are_asked(stage: MeteredEngine) -> None:
     labels = {"plugin": "NodePorts", "extension_point": "Filter", "profile": PROFILE}
-    assert stage.told("scheduler_plugin_evaluation_total", **labels) == 0
+    assert stage.sample("scheduler_plugin_evaluation_total", **labels) == 0
 
 
 def test_only_plugins_that_a_pod_concerns_are_asked(stage: MeteredEngine) -> None:
@@ -102,7 +102,7 @@ def test_only_plugins_that_a_pod_concerns_are_asked(stage: MeteredEngine) -> Non
 
     def asked(plugin: str, point: str) -> float | None:
         labels = {"plugin": plugin, "extension_point": point, "profile": PROFILE}
-        return stage.told("scheduler_plugin_evaluation_total", **labels)
+        return stage.sample("scheduler_plugin_evaluation_total", **labels)
 
     assert (asked("NodePorts", "PreFilter"), asked("NodePorts", "Filter")) == (1, 0)
     assert (asked("NodeResourcesFit", "Filter"), asked("NodeResourcesFit", "Score")) == (2, 2)
@@ -112,7 +112,7 @@ def test_one_cycle_in_ten_tells_of_its_plugins(stage: MeteredEngine) -> None:
     for number in range(21):
         place(stage, unit(stage, f"p{number}"))
     labels = {"plugin": "NodeResourcesFit", "extension_point": "Filter", "status": "Success"}
-    assert stage.told("scheduler_plugin_execution_duration_seconds_count", **labels) == 3
+    assert stage.sample("scheduler_plugin_execution_duration_seconds_count", **labels) == 3
 
 
 def test_an_unschedulable_pod(stage: MeteredEngine) -> None:
@@ -120,12 +120,12 @@ def test_an_unschedulable_pod(stage: MeteredEngine) -> None:
     made = attempt(stage, found)
     assert not made.node_name
     stage.instruments.attempt_failed(found, Status(Code.Unschedulable, made.message))
-    told = stage.told
-    assert told("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
-    assert told("scheduler_preemption_attempts_total") == 1
+    sample = stage.sample
+    assert sample("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
+    assert sample("scheduler_preemption_attempts_total") == 1
     labels = {"extension_point": "PostFilter", "status": "Unschedulable", "profile": PROFILE}
-    assert told("scheduler_framework_extension_point_duration_seconds_count", **labels) == 1
-    assert told("scheduler_pod_scheduling_attempts_count") == 0
+    assert sample("scheduler_framework_extension_point_duration_seconds_count", **labels) == 1
+    assert sample("scheduler_pod_scheduling_attempts_count") == 0
 
 
 def test_an_error_while_deciding() -> None:
@@ -134,43 +134,43 @@ def test_an_error_while_deciding() -> None:
     made = attempt(stage, found)
     assert made.error is not None
     stage.instruments.attempt_failed(found, made.error)
-    assert stage.told("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
+    assert stage.sample("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
 
 
 def test_an_error_while_binding(stage: MeteredEngine) -> None:
     found = unit(stage)
     attempt(stage, found)
     stage.instruments.attempt_failed(found, Status(Code.Error, "conflict"))
-    assert stage.told("scheduler_schedule_attempts_total", result="error", profile=PROFILE) == 1
+    assert stage.sample("scheduler_schedule_attempts_total", result="error", profile=PROFILE) == 1
     labels = {"extension_point": "Filter", "status": "Success", "profile": PROFILE}
-    assert stage.told("scheduler_framework_extension_point_duration_seconds_count", **labels) == 1
+    assert stage.sample("scheduler_framework_extension_point_duration_seconds_count", **labels) == 1
 
 
 @pytest.mark.parametrize(("attempts", "label"), [(3, "3"), (14, "14"), (15, "15+"), (40, "15+")])
 def test_the_number_of_attempts(stage: MeteredEngine, attempts: int, label: str) -> None:
     place(stage, unit(stage, attempts=attempts))
-    assert stage.told("scheduler_pod_scheduling_sli_duration_seconds_count", attempts=label) == 1
+    assert stage.sample("scheduler_pod_scheduling_sli_duration_seconds_count", attempts=label) == 1
 
 
 def test_a_pod_that_was_flushed(stage: MeteredEngine) -> None:
     found = unit(stage)
     found.was_flushed = True
     place(stage, found)
-    assert stage.told("scheduler_pod_scheduled_after_flush_total") == 1
+    assert stage.sample("scheduler_pod_scheduled_after_flush_total") == 1
 
 
 def test_arrivals_by_queue_and_event(stage: MeteredEngine) -> None:
     found = unit(stage)
     point = {"status": "Success", "profile": PROFILE}
     name = "scheduler_framework_extension_point_duration_seconds_count"
-    asked = stage.told(name, extension_point="PreEnqueue", **point) or 0
-    signed = stage.told(name, extension_point="Sign", **point) or 0
+    asked = stage.sample(name, extension_point="PreEnqueue", **point) or 0
+    signed = stage.sample(name, extension_point="Sign", **point) or 0
     for queue, event in (("active", "UnschedulablePodAdd"), ("active", "BackoffComplete"), ("backoff", "NodeAdd")):
         stage.instruments.pod_queued(found, queue, event)
     for _ in range(2):
-        assert stage.told("scheduler_queue_incoming_pods_total", queue="backoff", event="NodeAdd") == 1
-        assert stage.told(name, extension_point="PreEnqueue", **point) == asked + 2
-        assert stage.told(name, extension_point="Sign", **point) == signed + 1
+        assert stage.sample("scheduler_queue_incoming_pods_total", queue="backoff", event="NodeAdd") == 1
+        assert stage.sample(name, extension_point="PreEnqueue", **point) == asked + 2
+        assert stage.sample(name, extension_point="Sign", **point) == signed + 1
 
 
 def test_what_pre_enqueue_takes_is_told_of_its_plugins_in_equal_parts(stage: MeteredEngine) -> None:
@@ -179,14 +179,14 @@ def test_what_pre_enqueue_takes_is_told_of_its_plugins_in_equal_parts(stage: Met
     plugins = {plugin.name for plugin in stage.host.engine.profiles[PROFILE].pre_enqueues}
     name = "scheduler_plugin_execution_duration_seconds"
     stage.instruments.pre_enqueue_ran(stage.host.unit("p").pod, None, 0.006)
-    told = [labels for labels, _ in stage.all_told(f"{name}_sum")]
+    told = [labels for labels, _ in stage.samples(f"{name}_sum")]
     assert {labels["plugin"] for labels in told} == plugins
     assert {(labels["extension_point"], labels["status"]) for labels in told} == {("PreEnqueue", "Success")}
-    assert sum(seconds for _, seconds in stage.all_told(f"{name}_sum")) == pytest.approx(0.006)
+    assert sum(seconds for _, seconds in stage.samples(f"{name}_sum")) == pytest.approx(0.006)
     gate = Status(Code.UnschedulableAndUnresolvable, "gated", plugin="SchedulingGates")
     stage.instruments.pre_enqueue_ran(stage.host.unit("p").pod, gate, 0.5)
     labels = {"plugin": "SchedulingGates", "extension_point": "PreEnqueue", "status": gate.code.name}
-    assert stage.told(f"{name}_sum", **labels) == 0.5
+    assert stage.sample(f"{name}_sum", **labels) == 0.5
 
 
 def test_one_pod_in_ten_is_timed_at_pre_enqueue_after_the_first() -> None:
@@ -198,7 +198,7 @@ def test_one_pod_in_ten_is_timed_at_pre_enqueue_after_the_first() -> None:
     timed = stage.instruments._pre_enqueue_runs
     assert len(timed) == 102
     timed[:] = [run._replace(seconds=0.5) for run in timed]
-    assert stage.told(f"{name}_sum", **labels) == pytest.approx(111 * 0.5)
+    assert stage.sample(f"{name}_sum", **labels) == pytest.approx(111 * 0.5)
 
 
 def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: MeteredEngine) -> None:
@@ -209,8 +209,8 @@ def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: MeteredEngine) 
         stage.instruments.bind_started(found, made.node_name)
         stage.instruments.bound(found, made.node_name)
     labels = {"plugin": "VolumeBinding", "extension_point": "Reserve", "status": "Success"}
-    assert stage.told("scheduler_plugin_execution_duration_seconds_count", **labels) == 2
-    assert stage.told("scheduler_plugin_execution_duration_seconds_sum", **labels) == pytest.approx(0.002)
+    assert stage.sample("scheduler_plugin_execution_duration_seconds_count", **labels) == 2
+    assert stage.sample("scheduler_plugin_execution_duration_seconds_sum", **labels) == pytest.approx(0.002)
 
 
 def test_the_plugins_of_a_pod_that_is_held_up(stage: MeteredEngine) -> None:
@@ -221,7 +221,7 @@ def test_the_plugins_of_a_pod_that_is_held_up(stage: MeteredEngine) -> None:
     stage.instruments.point_ran(found, "Reserve", refused, 0.2)
     told = {
         tuple(labels.values()): seconds
-        for labels, seconds in stage.all_told("scheduler_plugin_execution_duration_seconds_sum")
+        for labels, seconds in stage.samples("scheduler_plugin_execution_duration_seconds_sum")
     }
     assert told[("Bind", "DefaultBinder", "Success")] == pytest.approx(0.3)
     assert told[("Reserve", "VolumeBinding", "Unschedulable")] == pytest.approx(0.2)
@@ -233,8 +233,8 @@ def test_events_share_the_time_it_took_to_take_them_in(stage: MeteredEngine) -> 
     for event in ("PodGroupAdd", "PodGroupAdd", "PodGroupDelete"):
         stage.instruments.event_received(event)
     stage.instruments.events_handled(0.003)
-    assert stage.told("scheduler_event_handling_duration_seconds_sum", event="PodGroupAdd") == pytest.approx(0.002)
-    assert stage.told("scheduler_event_handling_duration_seconds_count", event="PodGroupDelete") == 1
+    assert stage.sample("scheduler_event_handling_duration_seconds_sum", event="PodGroupAdd") == pytest.approx(0.002)
+    assert stage.sample("scheduler_event_handling_duration_seconds_count", event="PodGroupDelete") == 1
 
 
 def test_rare_things(stage: MeteredEngine) -> None:
@@ -243,10 +243,10 @@ def test_rare_things(stage: MeteredEngine) -> None:
     stage.instruments.permit_wait_ended(found, None, 2.0)
     stage.instruments.hint_returned("NodeName", "NodeAdd", "Queue", 0.00002)
     point = {"extension_point": "PreBind", "status": "Error", "profile": PROFILE}
-    assert stage.told("scheduler_framework_extension_point_duration_seconds_sum", **point) == pytest.approx(0.3)
-    assert stage.told("scheduler_permit_wait_duration_seconds_sum", result="Success") == 2.0
+    assert stage.sample("scheduler_framework_extension_point_duration_seconds_sum", **point) == pytest.approx(0.3)
+    assert stage.sample("scheduler_permit_wait_duration_seconds_sum", result="Success") == 2.0
     hint = {"plugin": "NodeName", "event": "NodeAdd", "hint": "Queue"}
-    assert stage.told("scheduler_queueing_hint_execution_duration_seconds_count", **hint) == 1
+    assert stage.sample("scheduler_queueing_hint_execution_duration_seconds_count", **hint) == 1
 
 
 def test_what_plugins_measure(stage: MeteredEngine) -> None:
@@ -254,9 +254,9 @@ def test_what_plugins_measure(stage: MeteredEngine) -> None:
     stage.instruments.measured("resourceclaim_creates_total", ("success",), 1.0)
     for name, value in (("allocations_total", 1.0), ("wait_duration_seconds", 600.0)):
         stage.instruments.measured(f"dra_bindingconditions_{name}", tuple(labels.values()), value)
-    assert stage.told("scheduler_resourceclaim_creates_total", status="success") == 1
-    assert stage.told("scheduler_dra_bindingconditions_allocations_total", **labels) == 1
-    assert stage.told("scheduler_dra_bindingconditions_wait_duration_seconds_sum", **labels) == 600
+    assert stage.sample("scheduler_resourceclaim_creates_total", status="success") == 1
+    assert stage.sample("scheduler_dra_bindingconditions_allocations_total", **labels) == 1
+    assert stage.sample("scheduler_dra_bindingconditions_wait_duration_seconds_sum", **labels) == 600
 
 
 @pytest.mark.parametrize(("failed", "result"), [(False, "success"), (True, "error")])
@@ -265,16 +265,16 @@ def test_a_preemption(stage: MeteredEngine, failed: bool, result: str) -> None:
     stage.instruments.preemption_started(preemptor, "n1", [preemptor, preemptor])
     stage.time[0] += 1.5
     stage.instruments.preemption_ended(preemptor, "n1", failed)
-    assert stage.told("scheduler_preemption_victims_sum") == 2
-    assert stage.told("scheduler_preemption_goroutines_duration_seconds_sum", result=result) == 1.5
-    assert stage.told("scheduler_preemption_goroutines_execution_total", result=result) == 1
+    assert stage.sample("scheduler_preemption_victims_sum") == 2
+    assert stage.sample("scheduler_preemption_goroutines_duration_seconds_sum", result=result) == 1.5
+    assert stage.sample("scheduler_preemption_goroutines_execution_total", result=result) == 1
 
 
 def test_what_was_not_opened_is_not_counted(stage: MeteredEngine) -> None:
     found = unit(stage)
     stage.instruments.bound(found, "n1")
     stage.instruments.attempt_failed(found, Status(Code.Error, "x"))
-    assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) is None
+    assert stage.sample("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) is None
 
 
 def test_nothing_is_lost_or_doubled_while_somebody_scrapes(stage: MeteredEngine) -> None:
@@ -295,8 +295,8 @@ def test_nothing_is_lost_or_doubled_while_somebody_scrapes(stage: MeteredEngine)
         stage.instruments.pod_queued(found, "active", "PodGroupAdd")
     done.set()
     thread.join()
-    assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 5000
-    assert stage.told("scheduler_queue_incoming_pods_total", queue="active", event="PodGroupAdd") == 5000
+    assert stage.sample("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 5000
+    assert stage.sample("scheduler_queue_incoming_pods_total", queue="active", event="PodGroupAdd") == 5000
 
 
 def test_endings_do_not_pile_up_where_nobody_scrapes(stage: MeteredEngine) -> None:
@@ -312,6 +312,6 @@ def test_endings_do_not_pile_up_where_nobody_scrapes(stage: MeteredEngine) -> No
 def test_an_engine_that_works_tells_all_of_it() -> None:
     stage = MeteredEngine(node("n1"), node("n2"), pod("p"), pod("big", requests={"cpu": 100}))
     stage.host.schedule()
-    assert stage.told("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 1
-    assert stage.told("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
-    assert stage.told("scheduler_pending_pods", queue="unschedulable") == 1
+    assert stage.sample("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 1
+    assert stage.sample("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
+    assert stage.sample("scheduler_pending_pods", queue="unschedulable") == 1

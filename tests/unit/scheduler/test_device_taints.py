@@ -62,8 +62,8 @@ class Ruled(Devices):
     def slices(self) -> TaintedSlices:
         return TaintedSlices(self.listener)
 
-    def tell_one(self, position: int = 0) -> None:
-        change = self.untold.pop(position)
+    def deliver_one(self, position: int = 0) -> None:
+        change = self.undelivered.pop(position)
         kind = KINDS[type(change.item).__name__]
         if change.removed:
             self.slices.removed(kind, [change.item])

@@ -2,7 +2,7 @@ from typing import Any
 
 from msgspec.structs import replace
 from tests.builders import make
-from tests.unit.simulator.worlds import SimulatedCluster, node, pod
+from tests.unit.simulator.simulated_cluster import SimulatedCluster, node, pod
 
 from stowplan import api
 

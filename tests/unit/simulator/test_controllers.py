@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import make
-from tests.unit.simulator.worlds import SimulatedCluster, node, pod, workload
+from tests.unit.simulator.simulated_cluster import SimulatedCluster, node, pod, workload
 
 from stowplan import api
 from stowplan.simulator.api_server import ObjectChange

@@ -1,6 +1,6 @@
 import pytest
 from tests.builders import make
-from tests.unit.simulator.worlds import SimulatedCluster
+from tests.unit.simulator.simulated_cluster import SimulatedCluster
 
 from stowplan import api
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.builders import make
 from tests.unit.simulator.runs import Run
-from tests.unit.simulator.worlds import node, pod
+from tests.unit.simulator.simulated_cluster import node, pod
 
 from stowplan import api
 from stowplan.simulator.report.report import devices_of

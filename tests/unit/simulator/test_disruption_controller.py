@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import make
-from tests.unit.simulator.worlds import SimulatedCluster, node, pod, workload
+from tests.unit.simulator.simulated_cluster import SimulatedCluster, node, pod, workload
 
 from stowplan import api
 

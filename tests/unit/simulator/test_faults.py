@@ -1,7 +1,7 @@
 import random
 from typing import Any
 
-from tests.unit.simulator.worlds import SimulatedCluster, node, pod
+from tests.unit.simulator.simulated_cluster import SimulatedCluster, node, pod
 
 from stowplan.framework.instructions import Bind, Evict, Failure
 from stowplan.simulator.faults import Delayed, Fault, Faults, bind_conflict, lost_answer, lost_request, slow

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from tests.builders import make
-from tests.unit.simulator.worlds import node, pod, workload
+from tests.unit.simulator.simulated_cluster import node, pod, workload
 
 from stowplan.simulator import input_checks
 from stowplan.simulator.documents import Origin

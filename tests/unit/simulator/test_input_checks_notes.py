@@ -1,7 +1,7 @@
 from typing import Any
 
 from tests.builders import make
-from tests.unit.simulator.worlds import node, pod, workload
+from tests.unit.simulator.simulated_cluster import node, pod, workload
 
 from stowplan.simulator.input_checks import notes
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from tests.builders import make
-from tests.unit.simulator.worlds import START, SimulatedCluster, node, pod, workload
+from tests.unit.simulator.simulated_cluster import START, SimulatedCluster, node, pod, workload
 
 from stowplan import api
 from stowplan.errors import InputError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import make
-from tests.unit.simulator.worlds import SimulatedCluster
+from tests.unit.simulator.simulated_cluster import SimulatedCluster
 
 from stowplan.api import KINDS
 from stowplan.errors import InputError

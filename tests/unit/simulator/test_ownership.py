@@ -1,7 +1,7 @@
 from typing import Any
 
 from tests.builders import make
-from tests.unit.simulator.worlds import SimulatedCluster, pod, workload
+from tests.unit.simulator.simulated_cluster import SimulatedCluster, pod, workload
 
 from stowplan import api
 from stowplan.simulator.documents import Origin

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.builders import make
-from tests.unit.simulator.worlds import CONTAINER, pod, workload
+from tests.unit.simulator.simulated_cluster import CONTAINER, pod, workload
 
 from stowplan import api
 from stowplan.config import default_configuration

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import pod, workload
+from tests.unit.simulator.simulated_cluster import pod, workload
 
 from stowplan.simulator.rollout import Dependents, has_same_template
 

@@ -2,7 +2,7 @@ from typing import Any
 
 from msgspec.structs import replace
 from tests.builders import make
-from tests.unit.simulator.worlds import SimulatedCluster, node
+from tests.unit.simulator.simulated_cluster import SimulatedCluster, node
 
 from stowplan import api
 from stowplan.cache.volumes import BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE

@@ -1,5 +1,5 @@
 import pytest
-from tests.unit.cluster.lean_server import Received, ok, refusal, run, serving
+from tests.unit.cluster.scripted_server import Received, ok, refusal, run, serving
 
 from stowplan.bench.cluster.bulk import Request, send
 from stowplan.cluster.errors import ApiError, ConnectionFailedError

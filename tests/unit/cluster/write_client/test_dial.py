@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import trustme
-from tests.unit.cluster.lean_server import Call, ok, run, serving
+from tests.unit.cluster.scripted_server import Call, ok, run, serving
 
 from stowplan.cluster.credential_source import CredentialSource
 from stowplan.cluster.tls import Trust
@@ -74,7 +74,7 @@ def test_through_a_proxy() -> None:
     trust = Trust(CredentialSource("ca", data=authority.cert_pem.bytes()))
     proxy = Proxy()
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok, context) as server, proxy as address:
             writer = Writer(server.connection(trust=trust, proxy=f"http://me:p%40ss@{address}"), connections=1)
             calls = [Call(), Call()]
@@ -87,7 +87,7 @@ def test_through_a_proxy() -> None:
             assert proxy.heads == [expected.encode()]
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_through_a_proxy() -> None:
     ],
 )
 def test_a_proxy_that_refuses(line: bytes, problem: str) -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server, Proxy(line) as address:
             writer = Writer(server.connection(proxy=f"http://{address}"))
             call = Call()
@@ -108,11 +108,11 @@ def test_a_proxy_that_refuses(line: bytes, problem: str) -> None:
             writer.close()
             await asyncio.sleep(0)
 
-    run(scene())
+    run(steps())
 
 
 def test_a_proxy_that_is_not_there() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server:
             writer = Writer(server.connection(proxy="http://127.0.0.1:1"))
             call = Call()
@@ -121,11 +121,11 @@ def test_a_proxy_that_is_not_there() -> None:
             assert (str(error), sent) == (f"{server.url}: Connection refused", False)
             writer.close()
 
-    run(scene())
+    run(steps())
 
 
 def test_a_name_that_nobody_knows() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server:
             server.url = "https://nowhere.invalid:6443"
             writer = Writer(server.connection())
@@ -137,4 +137,4 @@ def test_a_name_that_nobody_knows() -> None:
             assert not sent
             writer.close()
 
-    run(scene())
+    run(steps())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.cluster.lean_server import http
+from tests.unit.cluster.scripted_server import http
 
 from stowplan.cluster.connection import LoginMethod
 from stowplan.cluster.errors import ClusterError, ConnectionFailedError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trustme
 import uvloop
-from tests.unit.cluster.lean_server import Call, Received, Token, http, ok, run, serving
+from tests.unit.cluster.scripted_server import Call, Received, Token, http, ok, run, serving
 
 from stowplan.cluster.connection import Identity
 from stowplan.cluster.credential_source import CredentialSource
@@ -43,7 +43,7 @@ async def outcomes(writer: Writer, *calls: Call) -> list[tuple[Any, Any]]:
 
 
 def test_a_request_as_it_arrives() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(replying(201)) as server:
             writer = Writer(server.connection(prefix="/clusters/c1"))
             call = Call("/api/v1/x", b'{"a":1}', "PATCH", content_type=b"application/merge-patch+json")
@@ -61,7 +61,7 @@ def test_a_request_as_it_arrives() -> None:
             }
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_replies_in_all_forms(reply: bytes, at_once: bool) -> None:
 
     tasks: list[asyncio.Task[None]] = []
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(answer) as server:
             writer = Writer(server.connection(), connections=1)
             assert await outcomes(writer, Call(), Call()) == [(200, b"body!")] * 2
@@ -98,7 +98,7 @@ def test_replies_in_all_forms(reply: bytes, at_once: bool) -> None:
             assert len(server.peers) == (1 if keeps else 2)
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_a_reply_that_ends_with_the_connection() -> None:
@@ -106,19 +106,19 @@ def test_a_reply_that_ends_with_the_connection() -> None:
         received.peer.transport.write(b"HTTP/1.1 502 Bad Gateway\r\n\r\nsorry")
         received.peer.transport.close()
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(answer) as server:
             writer = Writer(server.connection())
             assert await outcomes(writer, Call()) == [(502, b"sorry")]
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_one_request_a_connection_in_order() -> None:
     asked: list[Received] = []
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(asked.append) as server:
             writer = Writer(server.connection(), connections=3)
             calls = [Call(f"/{number}") for number in range(7)]
@@ -139,7 +139,7 @@ def test_one_request_a_connection_in_order() -> None:
             assert (writer.outstanding, writer.waiting) == (0, 0)
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 @pytest.mark.parametrize("make_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
@@ -149,7 +149,7 @@ def test_tls(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     authority.issue_cert("127.0.0.1", "api.example").configure_cert(context)
     trust = Trust(CredentialSource("ca", data=authority.cert_pem.bytes()))
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok, context) as server:
             for name in (None, "api.example"):
                 writer = Writer(server.connection(trust=trust, server_name=name))
@@ -162,7 +162,7 @@ def test_tls(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
                 assert not sent
                 writer.close()
 
-    run(scene(), make_loop)
+    run(steps(), make_loop)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_tls(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     ],
 )
 def test_what_may_have_arrived_is_lost_and_not_repeated(answer: Callable[[Received], None], words: str) -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(script(answer)) as server:
             writer = Writer(server.connection(), connections=1)
             (error, sent), after = await outcomes(writer, Call("/1"), Call("/2"))
@@ -185,11 +185,11 @@ def test_what_may_have_arrived_is_lost_and_not_repeated(answer: Callable[[Receiv
             assert server.asked == ["POST /1", "POST /2"]
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_connections_that_were_closed_in_between_are_not_used() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server:
             writer = Writer(server.connection(), connections=4)
             await outcomes(writer, *(Call() for _ in range(8)))
@@ -200,22 +200,22 @@ def test_connections_that_were_closed_in_between_are_not_used() -> None:
             assert len(server.received) == 16
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_a_request_is_not_put_on_a_connection_that_is_being_closed() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(script(replying(200, connection="close"))) as server:
             writer = Writer(server.connection(), connections=1)
             assert [status for status, _ in await outcomes(writer, Call(), Call(), Call())] == [200, 201, 201]
             assert [each.peer.number for each in server.received] == [0, 1, 1]
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_nothing_is_sent_while_the_server_cannot_be_reached() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server:
             connection = server.connection()
             await server.stop()
@@ -233,11 +233,11 @@ def test_nothing_is_sent_while_the_server_cannot_be_reached() -> None:
             assert await call.outcome == (201, b"{}")
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_a_server_that_hangs_up_on_every_connection_is_as_good_as_none() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server:
             server.refuses = True
             writer = Writer(server.connection())
@@ -247,11 +247,11 @@ def test_a_server_that_hangs_up_on_every_connection_is_as_good_as_none() -> None
             assert await outcomes(writer, Call()) == [(201, b"{}")]
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_requests_time_out_and_take_their_connection_with_them() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(script(silent)) as server:
             writer = Writer(server.connection(), connections=1, sweep_seconds=0.01)
             (error, sent), after = await outcomes(writer, Call(timeout=0.02), Call())
@@ -262,13 +262,13 @@ def test_requests_time_out_and_take_their_connection_with_them() -> None:
             assert len(server.peers) == 2
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_requests_do_not_wait_behind_unanswered_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stowplan.cluster.write_client.writer.STUCK_AFTER_SECONDS", 0.02)
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(script(silent, silent)) as server:
             writer = Writer(server.connection(), connections=2, sweep_seconds=0.01)
             stuck, others = [Call(), Call()], [Call() for _ in range(5)]
@@ -282,13 +282,13 @@ def test_requests_do_not_wait_behind_unanswered_ones(monkeypatch: pytest.MonkeyP
             assert [await call.outcome for call in stuck] == [(200, b"{}")] * 2
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_stuck_connections_are_made_up_for_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stowplan.cluster.write_client.writer.STUCK_AFTER_SECONDS", 0.0)
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(silent) as server:
             writer = Writer(server.connection(), connections=1, sweep_seconds=0.002)
             for _ in range(20):
@@ -297,13 +297,13 @@ def test_stuck_connections_are_made_up_for_within_limits(monkeypatch: pytest.Mon
             assert len(server.peers) == 4
             writer.close()
 
-    run(scene())
+    run(steps())
 
 
 def test_idle_connections_are_closed_before_the_server_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stowplan.cluster.write_client.writer.MAX_IDLE_SECONDS", 0.02)
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server:
             writer = Writer(server.connection(), sweep_seconds=0.01)
             await outcomes(writer, Call())
@@ -312,7 +312,7 @@ def test_idle_connections_are_closed_before_the_server_does(monkeypatch: pytest.
             assert await outcomes(writer, Call()) == [(201, b"{}")]
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 @pytest.mark.parametrize(
@@ -327,18 +327,18 @@ def test_idle_connections_are_closed_before_the_server_does(monkeypatch: pytest.
     ],
 )
 def test_requests_that_the_server_puts_off_are_sent_again(status: int, headers: dict[str, str], repeated: bool) -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(script(*[replying(status, **headers)] * 3)) as server:
             writer = Writer(server.connection(), connections=1)
             ((final, _),) = await outcomes(writer, Call())
             assert (final, len(server.received)) == ((201, 4) if repeated else (status, 1))
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_the_pause_that_the_server_asks_for_is_kept_and_others_go_first() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(script(replying(429, retry_after="1"))) as server:
             writer = Writer(server.connection(), connections=1)
             first, second = Call("/1"), Call("/2")
@@ -353,23 +353,23 @@ def test_the_pause_that_the_server_asks_for_is_kept_and_others_go_first() -> Non
             assert server.asked == ["POST /1", "POST /2", "POST /1"]
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_a_request_is_not_put_off_for_ever() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(replying(429, retry_after="0")) as server:
             writer = Writer(server.connection())
             assert await outcomes(writer, Call()) == [(429, b"{}")]
             assert len(server.received) == 11
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 @pytest.mark.parametrize(("renewable", "final"), [(True, 201), (False, 401)])
 def test_a_login_that_is_refused_is_renewed_once(renewable: bool, final: int) -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(script(replying(401))) as server:
             token = Token(renewable)
             writer = Writer(server.connection(token), connections=1)
@@ -380,7 +380,7 @@ def test_a_login_that_is_refused_is_renewed_once(renewable: bool, final: int) ->
             assert token.count == (2 if renewable else 1)
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_connections_with_an_outdated_certificate_are_replaced() -> None:
@@ -400,7 +400,7 @@ def test_connections_with_an_outdated_certificate_are_replaced() -> None:
             chain = b"".join(pem.bytes() for pem in pair.cert_chain_pems)
             return Identity({}, Certificate(chain, pair.private_key_pem.bytes(), "test"))
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok, context) as server:
             connection = server.connection(Rotating())
             writer = Writer(connection, connections=2, sweep_seconds=0.01)
@@ -414,7 +414,7 @@ def test_connections_with_an_outdated_certificate_are_replaced() -> None:
             assert [peer.transport.is_closing() for peer in server.peers] == [True, True, False]
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_credentials_that_cannot_be_had() -> None:
@@ -424,18 +424,18 @@ def test_credentials_that_cannot_be_had() -> None:
         def obtain(self) -> Any:
             raise CredentialsError("no token")
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server:
             writer = Writer(server.connection(Missing()))
             ((error, sent),) = await outcomes(writer, Call())
             assert (str(error), sent) == ("no token", False)
             writer.close()
 
-    run(scene())
+    run(steps())
 
 
 def test_the_rate_is_kept() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server:
             clock = asyncio.get_running_loop().time
             writer = Writer(server.connection(), limiter=TokenBucket(100, 5, clock))
@@ -444,13 +444,13 @@ def test_the_rate_is_kept() -> None:
             assert clock() - began > 0.19
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_leadership_is_asked_for_at_the_last_moment() -> None:
     leads = True
 
-    async def scene() -> None:
+    async def steps() -> None:
         nonlocal leads
         held: list[Received] = []
         async with serving(held.append) as server:
@@ -470,11 +470,11 @@ def test_leadership_is_asked_for_at_the_last_moment() -> None:
             assert len(server.received) == 1
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_the_backlog_is_bounded() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server:
             writer = Writer(server.connection(), max_queued=2)
             results = await outcomes(writer, Call(), Call(), Call())
@@ -482,13 +482,13 @@ def test_the_backlog_is_bounded() -> None:
             assert (str(results[2][0]), results[2][1]) == ("too many requests wait", False)
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())
 
 
 def test_draining_lets_all_end_and_then_closes() -> None:
     held: list[Received] = []
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(held.append) as server:
             writer = Writer(server.connection(), connections=1)
             first, second, late = Call(), Call(), Call()
@@ -507,11 +507,11 @@ def test_draining_lets_all_end_and_then_closes() -> None:
             assert isinstance(error, ClosedError)
             assert not sent
 
-    run(scene())
+    run(steps())
 
 
 def test_draining_has_a_deadline() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(script(replying(429, retry_after="30"), silent)) as server:
             writer = Writer(server.connection(), connections=1)
             calls = [Call("/delayed"), Call("/sent"), Call("/waiting")]
@@ -525,13 +525,13 @@ def test_draining_has_a_deadline() -> None:
             assert [sent for _, sent in results] == [False, True, False]
             assert writer.outstanding == 0
 
-    run(scene())
+    run(steps())
 
 
 def test_every_request_is_observed() -> None:
     seen: list[tuple[str, str, float, int, int]] = []
 
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(script(replying(409), hang_up)) as server:
             writer = Writer(server.connection(), connections=1, observe=lambda *what: seen.append(what))
             await outcomes(writer, Call(method="PATCH"), Call(), Call(body=b"12345"))
@@ -543,11 +543,11 @@ def test_every_request_is_observed() -> None:
             ]
             assert all(0 < seconds < 5 for _, _, seconds, _, _ in seen)
 
-    run(scene())
+    run(steps())
 
 
 def test_sending_again_takes_its_time() -> None:
-    async def scene() -> None:
+    async def steps() -> None:
         async with serving(ok) as server:
             writer = Writer(server.connection())
             began = asyncio.get_running_loop().time()
@@ -558,4 +558,4 @@ def test_sending_again_takes_its_time() -> None:
                 assert asyncio.get_running_loop().time() - began >= least
             assert await writer.drain(1)
 
-    run(scene())
+    run(steps())

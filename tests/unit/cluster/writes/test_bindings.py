@@ -4,8 +4,7 @@ import random
 from typing import Any
 
 import pytest
-from tests.unit.cluster.lean_server import http, run
-from tests.unit.cluster.stage import (
+from tests.unit.cluster.executor_rig import (
     CONFLICT,
     HANG_UP,
     INTERNAL,
@@ -13,11 +12,12 @@ from tests.unit.cluster.stage import (
     POD,
     UID,
     UNAVAILABLE,
+    executor_rig,
     make_pod,
     reasons,
-    scene,
     script,
 )
+from tests.unit.cluster.scripted_server import http, run
 
 from stowplan.framework import Bind
 
@@ -31,7 +31,7 @@ class Hasty(random.Random):
 
 def test_binding() -> None:
     async def play() -> None:
-        async with scene() as stage:
+        async with executor_rig() as stage:
             request = Bind(make_pod(), "n1")
             stage.execute(request)
             assert await stage.end() == [None]
@@ -73,7 +73,7 @@ def stored(uid: str, node_name: str) -> tuple[int, Any]:
 )
 def test_bindings_that_go_wrong(replies: list[tuple[int, Any]], answers: list[str | None], asked: str) -> None:
     async def play() -> None:
-        async with scene(script(*replies)) as stage:
+        async with executor_rig(script(*replies)) as stage:
             stage.execute(Bind(make_pod(), "n1"))
             assert reasons(await stage.end()) == answers
             assert "".join("G" if each.method == "GET" else "B" for each in stage.server.received) == asked
@@ -87,7 +87,7 @@ def test_a_binding_of_unknown_fate_is_not_given_up(
     monkeypatch.setattr("stowplan.cluster.writes.bindings.WARN_AFTER_SECONDS", 0.05)
 
     async def play() -> None:
-        async with scene(script(*[HANG_UP] * 6, CONFLICT, stored(UID, "n1")), rng=Hasty()) as stage:
+        async with executor_rig(script(*[HANG_UP] * 6, CONFLICT, stored(UID, "n1")), rng=Hasty()) as stage:
             stage.execute(Bind(make_pod(), "n1"))
             assert reasons(await stage.end()) == [None]
 
@@ -99,7 +99,7 @@ def test_a_binding_of_unknown_fate_is_not_given_up(
 
 def test_a_binding_of_unknown_fate_ends_as_a_timeout_when_nothing_is_sent_any_more() -> None:
     async def play() -> None:
-        async with scene(script(*[HANG_UP] * 50)) as stage:
+        async with executor_rig(script(*[HANG_UP] * 50)) as stage:
             stage.execute(Bind(make_pod(), "n1"))
             assert not await stage.writer.drain(0.1)
             assert reasons([outcome for _, outcome in stage.answers]) == ["Timeout"]
@@ -110,7 +110,7 @@ def test_a_binding_of_unknown_fate_ends_as_a_timeout_when_nothing_is_sent_any_mo
 
 def test_a_binding_that_was_surely_not_sent_fails_at_once() -> None:
     async def play() -> None:
-        async with scene() as stage:
+        async with executor_rig() as stage:
             await stage.server.stop()
             stage.execute(Bind(make_pod(), "n1"))
             (failure,) = await stage.end()
@@ -123,7 +123,7 @@ def test_a_binding_that_was_surely_not_sent_fails_at_once() -> None:
 def test_replies_that_a_proxy_makes_up() -> None:
     async def play() -> None:
         answer = lambda received: received.peer.transport.write(http(403, b"<html>\n no </html>"))  # noqa: E731
-        async with scene(answer) as stage:
+        async with executor_rig(answer) as stage:
             stage.execute(Bind(make_pod(), "n1"))
             (failure,) = await stage.end()
             assert (failure.reason, failure.message) == ("Forbidden", "<html> no </html>")

@@ -3,8 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.cluster.lean_server import refusal, run
-from tests.unit.cluster.stage import (
+from tests.unit.cluster.executor_rig import (
     DONE,
     HANG_UP,
     INTERNAL,
@@ -14,11 +13,12 @@ from tests.unit.cluster.stage import (
     TARGET,
     UID,
     UNAVAILABLE,
+    executor_rig,
     make_pod,
     reasons,
-    scene,
     script,
 )
+from tests.unit.cluster.scripted_server import refusal, run
 
 from stowplan.framework import Evict
 
@@ -39,7 +39,7 @@ from stowplan.framework import Evict
 )
 def test_evictions(replies: list[tuple[int, Any]], answer: str | None, methods: str) -> None:
     async def play() -> None:
-        async with scene(script(*replies)) as stage:
+        async with executor_rig(script(*replies)) as stage:
             stage.execute(Evict(make_pod(), TARGET))
             assert reasons(await stage.end()) == [answer]
             assert [each.method for each in stage.server.received] == methods.split()

@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.cluster.lean_server import run
-from tests.unit.cluster.stage import CONFLICT, DONE, HANG_UP, reasons, scene, script
+from tests.unit.cluster.executor_rig import CONFLICT, DONE, HANG_UP, executor_rig, reasons, script
+from tests.unit.cluster.scripted_server import run
 
 from stowplan import api
 from stowplan.framework import Write
@@ -65,7 +65,7 @@ def test_writing_objects(request_: Write, line: str, content_type: str, body: An
     now = {"metadata": {"name": "now", "resourceVersion": "99"}}
 
     async def play() -> None:
-        async with scene(lambda received: received.peer.reply(200, now)) as stage:
+        async with executor_rig(lambda received: received.peer.reply(200, now)) as stage:
             stage.execute(request_)
             (outcome,) = await stage.end()
             assert type(outcome) is type(request_.item)
@@ -89,7 +89,7 @@ def test_writing_objects(request_: Write, line: str, content_type: str, body: An
 )
 def test_writes_that_fail(reply: tuple[int, Any], kind: str, reason: str) -> None:
     async def play() -> None:
-        async with scene(script(reply)) as stage:
+        async with executor_rig(script(reply)) as stage:
             stage.execute(Write("patch", kind, VOLUME, {}))
             assert reasons(await stage.end()) == [reason]
 

@@ -4,8 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.unit.cluster.lean_server import Received, ok, refusal, run
-from tests.unit.cluster.stage import (
+from tests.unit.cluster.executor_rig import (
     CONFLICT,
     HANG_UP,
     INTERNAL,
@@ -15,10 +14,11 @@ from tests.unit.cluster.stage import (
     UID,
     UNAVAILABLE,
     UNSCHEDULABLE,
+    executor_rig,
     make_pod,
-    scene,
     script,
 )
+from tests.unit.cluster.scripted_server import Received, ok, refusal, run
 
 from stowplan import api
 from stowplan.framework import Bind, PatchStatus
@@ -40,7 +40,7 @@ def test_status_patches_are_tried_as_often_as_kube_scheduler_does(
     replies: list[tuple[int, Any]], attempts: int
 ) -> None:
     async def play() -> None:
-        async with scene(script(*replies)) as stage:
+        async with executor_rig(script(*replies)) as stage:
             stage.execute(PatchStatus(make_pod(), UNSCHEDULABLE, "n1"))
             assert await stage.end() == []
             assert stage.server.asked == [f"PATCH {POD}/status"] * attempts
@@ -57,7 +57,7 @@ def test_patches_of_a_pod_keep_their_order_and_wait_as_one() -> None:
     later = api.Condition(type="PodScheduled", status="False", reason="Unschedulable", message="later")
 
     async def play() -> None:
-        async with scene(held.append) as stage:
+        async with executor_rig(held.append) as stage:
             web = make_pod()
             stage.execute(PatchStatus(web, UNSCHEDULABLE, "n1"), PatchStatus(web, later, None))
             stage.execute(PatchStatus(web, None, ""), PatchStatus(make_pod("other"), None, "n1"))
@@ -78,7 +78,7 @@ def test_a_binding_waits_for_the_patch_under_way_and_makes_others_moot() -> None
     held: list[Received] = []
 
     async def play() -> None:
-        async with scene(held.append) as stage:
+        async with executor_rig(held.append) as stage:
             web = make_pod()
             stage.execute(PatchStatus(web, UNSCHEDULABLE, ""), PatchStatus(web, None, "n1"), Bind(web, "n1"))
             stage.execute(PatchStatus(web, None, "n2"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.builders import World, container, node, pod
-from tests.unit.extender.client.stand_in import StandIn, decide
+from tests.unit.extender.client.fake_server import FakeServer, decide
 
 from stowplan.config import Duration
 from stowplan.config.types import Extender as Entry
@@ -42,7 +42,7 @@ def all_pass(path: str, request: Any) -> Any:
 )
 def test_url_prefix_and_verbs(prefix: str, verb: str, path: str) -> None:
     async def run() -> None:
-        async with StandIn(all_pass) as server:
+        async with FakeServer(all_pass) as server:
             (extender,) = build_extenders([Entry(url_prefix=server.prefix + prefix, filter_verb=verb)])
             await extender.call(filtering(extender, World([node("a")])))
             await extender.close()
@@ -143,7 +143,7 @@ def test_http_timeout_is_five_seconds_where_nothing_is_said() -> None:
 )
 def test_bind_verb(reply: Any, outcome: str | None) -> None:
     async def run() -> Any:
-        async with StandIn(lambda path, request: reply) as server:
+        async with FakeServer(lambda path, request: reply) as server:
             (extender,) = build_extenders([Entry(url_prefix=server.prefix, bind_verb="bind")])
             made = World().pod(pod("p"))
             answer = await extender.call(CallExtender(extender, "bind", made, "a"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from tests.builders import World, node, pod
-from tests.unit.extender.client.stand_in import decide
+from tests.unit.extender.client.fake_server import decide
 
 NODES = ("a", "b", "c")
 

@@ -12,7 +12,7 @@ import pytest
 import trustme
 from tests.builders import World, node, pod
 from tests.unit.cluster.certificates import authority, authority_pem, client_pair, server_certificate
-from tests.unit.extender.client.stand_in import StandIn
+from tests.unit.extender.client.fake_server import FakeServer
 
 from stowplan.config.types import Extender as Entry
 from stowplan.config.types import ExtenderTLSConfig
@@ -43,8 +43,8 @@ def outcome(context: ssl.SSLContext, **entry: Any) -> str:
     """Empty where the extender was asked, else what went wrong."""
 
     async def run() -> str:
-        async with StandIn(lambda path, request: PASSES, context) as stand_in:
-            fields = {"url_prefix": stand_in.prefix, "filter_verb": "filter", "node_cache_capable": True, **entry}
+        async with FakeServer(lambda path, request: PASSES, context) as server:
+            fields = {"url_prefix": server.prefix, "filter_verb": "filter", "node_cache_capable": True, **entry}
             (extender,) = build_extenders([Entry(**fields)])
             world = World([node("a")])
             call = CallExtender(extender, "filter", world.pod(pod("p")), list(world.cluster.nodes))

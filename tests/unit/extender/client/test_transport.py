@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 from aiohttp import web
-from tests.unit.extender.client.stand_in import StandIn
+from tests.unit.extender.client.fake_server import FakeServer
 
 from stowplan.extender.client.transport import ExtenderUnreachableError, HttpReply, HttpTransport
 
@@ -99,7 +99,7 @@ def test_a_reply_without_end(packed: bool, monkeypatch: pytest.MonkeyPatch) -> N
         return web.Response(body=gzip.compress(body) if packed else body, headers=headers)
 
     async def run() -> None:
-        async with StandIn(say) as server:
+        async with FakeServer(say) as server:
             transport = HttpTransport(None, {})
             with pytest.raises(ExtenderUnreachableError, match=r"the reply is larger than 100,000 bytes"):
                 await transport.post(f"{server.prefix}/filter", b"{}", 2.0)
@@ -115,7 +115,7 @@ def test_compressed_replies_and_redirects() -> None:
         return web.Response(body=gzip.compress(b"{}"), headers={"Content-Encoding": "gzip"})
 
     async def run() -> None:
-        async with StandIn(say) as server:
+        async with FakeServer(say) as server:
             transport = HttpTransport(None, {})
             assert await transport.post(f"{server.prefix}/old", b'{"a":1}', 2.0) == HttpReply(200, b"{}")
             await transport.close()
@@ -126,7 +126,7 @@ def test_compressed_replies_and_redirects() -> None:
 
 def test_a_proxy_is_used() -> None:
     async def run() -> None:
-        async with StandIn(lambda path, request: {}) as proxy:
+        async with FakeServer(lambda path, request: {}) as proxy:
             transport = HttpTransport(None, {"HTTP_PROXY": proxy.prefix})
             await transport.post("http://extender.example/filter", b"{}", 2.0)
             await transport.close()

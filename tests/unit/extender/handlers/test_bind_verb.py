@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.extender.handlers.scene import FakeClusterCache, FakeReservations, Tiers, encode, full, named, tiers
+from tests.unit.extender.handlers.handler_fakes import (
+    FakeClusterCache,
+    FakeReservations,
+    Tiers,
+    encode,
+    full,
+    named,
+    tiers,
+)
 
 from stowplan import api
 from stowplan.api import codec

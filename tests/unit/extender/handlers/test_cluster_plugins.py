@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.builders import node, pod, typed
-from tests.unit.extender.handlers.scene import Tiers
+from tests.unit.extender.handlers.handler_fakes import Tiers
 
 from stowplan.api import LabelSelector
 from stowplan.cache import Cluster

@@ -18,7 +18,7 @@ def beside(function: Callable[[], object]) -> threading.Thread:
 
 
 class Inside:
-    """Somebody who is inside until told to leave."""
+    """Somebody who is inside until reply_json to leave."""
 
     def __init__(self, gate: Exclusive, deadline: float | None) -> None:
         self._entered, self.leave = threading.Event(), threading.Event()

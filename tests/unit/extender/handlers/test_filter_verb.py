@@ -6,15 +6,15 @@ import json
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.extender.handlers.scene import (
+from tests.unit.extender.handlers.handler_fakes import (
     FakeClusterCache,
     FakeReservations,
     Tiers,
     encode,
     full,
     named,
+    reply_json,
     tiers,
-    told,
 )
 
 from stowplan.extender.handlers import GroupMember, Handlers
@@ -26,7 +26,7 @@ def test_nodes_in_full_need_nothing_else() -> None:
     nodes = tiers(a="gold", b="silver", c="lead")
     request = full(*nodes)
     reply = Handlers([GroupMember(Tiers)]).filter(request)
-    answer = told(reply)
+    answer = reply_json(reply)
     assert answer["NodeNames"] is None
     assert answer["Nodes"]["items"] == [nodes[0]]
     assert answer["FailedNodes"] == {"b": "full"}
@@ -50,7 +50,7 @@ def test_changed_nodes_are_judged_anew_and_others_are_not() -> None:
     handlers = Handlers([GroupMember(Listening)])
     handlers.filter(full(*tiers(a="gold", b="silver")))
     asked.clear()
-    answer = told(handlers.filter(full(*tiers(b="gold", a="gold"), of=pod("other"))))
+    answer = reply_json(handlers.filter(full(*tiers(b="gold", a="gold"), of=pod("other"))))
     assert asked == ["b"]
     assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["b", "a"]
 
@@ -68,13 +68,13 @@ def test_a_change_of_conditions_alone_is_noticed() -> None:
         return full(node("a", status={"conditions": [{"type": "Ready", "status": status}]}))
 
     handlers = Handlers([GroupMember(Ready)])
-    assert told(handlers.filter(request("True")))["FailedNodes"] == {}
-    assert told(handlers.filter(request("False")))["FailedNodes"] == {"a": "not ready"}
+    assert reply_json(handlers.filter(request("True")))["FailedNodes"] == {}
+    assert reply_json(handlers.filter(request("False")))["FailedNodes"] == {"a": "not ready"}
 
 
 def test_names_are_looked_up_in_the_cache() -> None:
     cache = FakeClusterCache(*tiers(a="gold", b="silver"))
-    answer = told(Handlers([GroupMember(Tiers)], cluster_cache=cache).filter(named("b", "a", "new")))
+    answer = reply_json(Handlers([GroupMember(Tiers)], cluster_cache=cache).filter(named("b", "a", "new")))
     assert answer["Nodes"] is None
     assert answer["NodeNames"] == ["a"]
     assert answer["FailedNodes"] == {"b": "full"}
@@ -84,12 +84,12 @@ def test_names_are_looked_up_in_the_cache() -> None:
 @pytest.mark.parametrize("names", [["a", "b", "a"], ["new", "a", "new"]])
 def test_nodes_named_twice_are_answered_once(names: list[str]) -> None:
     cache = FakeClusterCache(*tiers(a="gold", b="gold"))
-    answer = told(Handlers([GroupMember(Tiers)], cluster_cache=cache).filter(named(*names)))
+    answer = reply_json(Handlers([GroupMember(Tiers)], cluster_cache=cache).filter(named(*names)))
     assert answer["NodeNames"] == [name for name in dict.fromkeys(names) if name != "new"]
 
 
 def test_names_without_a_cache_are_an_error_that_says_what_to_do() -> None:
-    answer = told(Handlers([GroupMember(Tiers)]).filter(named("a")))
+    answer = reply_json(Handlers([GroupMember(Tiers)]).filter(named("a")))
     assert "nodeCacheCapable: false" in answer["Error"]
     assert answer["NodeNames"] is None
 
@@ -102,20 +102,20 @@ def test_bare_names_are_enough_where_that_is_wanted() -> None:
             return None if node.name == "a" else reject("another")
 
     handlers = Handlers([GroupMember(OnlyA)], OperatorPolicy(bare_names=True))
-    assert told(handlers.filter(named("a", "b")))["NodeNames"] == ["a"]
+    assert reply_json(handlers.filter(named("a", "b")))["NodeNames"] == ["a"]
 
 
 def test_a_cache_that_is_not_filled_yet_is_an_error() -> None:
-    answer = told(Handlers([GroupMember(Tiers)], cluster_cache=FakeClusterCache(synced=False)).filter(named("a")))
+    answer = reply_json(Handlers([GroupMember(Tiers)], cluster_cache=FakeClusterCache(synced=False)).filter(named("a")))
     assert "not filled yet" in answer["Error"]
 
 
 @pytest.mark.parametrize(("tier", "text"), [("bronze", "cannot tell"), ("boom", "ValueError: no such tier")])
 def test_errors_reach_the_event(tier: str, text: str) -> None:
     reply = Handlers([GroupMember(Tiers)]).filter(full(*tiers(a="gold", b=tier)))
-    assert text in told(reply)["Error"]
+    assert text in reply_json(reply)["Error"]
     assert "tiers" in reply.facts.error
-    assert told(reply)["Nodes"] is None
+    assert reply_json(reply)["Nodes"] is None
 
 
 def test_reasons_name_no_nodes(caplog: pytest.LogCaptureFixture) -> None:
@@ -129,7 +129,7 @@ def test_reasons_name_no_nodes(caplog: pytest.LogCaptureFixture) -> None:
                 else reject(f"node {node.name} is full of {node.name}-like \ud800")
             )
 
-    answer = told(Handlers([GroupMember(Chatty)]).filter(full(node("n1"), node("n2"), node("silent"))))
+    answer = reply_json(Handlers([GroupMember(Chatty)]).filter(full(node("n1"), node("n2"), node("silent"))))
     assert answer["FailedNodes"] == {
         "n1": "node is full of n1-like ?",
         "n2": "node is full of n2-like ?",
@@ -167,7 +167,7 @@ class Choosy(Plugin):
 )
 def test_pre_filter(want: str, names: list[str], failed: dict[str, str], unresolvable: dict[str, str]) -> None:
     handlers = Handlers([GroupMember(Choosy)], OperatorPolicy(bare_names=True))
-    answer = told(handlers.filter(named("a", "b", "c", of=pod("web", labels={"want": want}))))
+    answer = reply_json(handlers.filter(named("a", "b", "c", of=pod("web", labels={"want": want}))))
     assert (answer["NodeNames"], answer["FailedNodes"], answer["FailedAndUnresolvableNodes"]) == (
         names,
         failed,
@@ -183,7 +183,7 @@ def test_several_plugins_all_have_to_agree() -> None:
             return reject("unlucky") if node.name == "d" else None
 
     nodes = tiers(a="gold", b="silver", d="gold")
-    answer = told(Handlers([GroupMember(Tiers), GroupMember(Named)]).filter(full(*nodes)))
+    answer = reply_json(Handlers([GroupMember(Tiers), GroupMember(Named)]).filter(full(*nodes)))
     assert answer["FailedNodes"] == {"b": "full", "d": "unlucky"}
 
 
@@ -211,7 +211,7 @@ def test_selectors(selector: PodSelection | dict[str, object], asked: bool) -> N
         selector = PodSelection(labels=codec.convert(LabelSelector, selector))
     handlers = Handlers([GroupMember(Tiers, selector=selector)])
     of = pod("web", labels={"app": "web"}, requests={"cpu": "1"})
-    answer = told(handlers.filter(full(*tiers(b="silver"), of=of)))
+    answer = reply_json(handlers.filter(full(*tiers(b="silver"), of=of)))
     assert answer["FailedNodes"] == ({"b": "full"} if asked else {})
 
 
@@ -226,30 +226,30 @@ def test_selectors(selector: PodSelection | dict[str, object], asked: bool) -> N
     ],
 )
 def test_some_pods_are_never_rejected(policy: OperatorPolicy, of: dict[str, object], spared: bool) -> None:
-    answer = told(Handlers([GroupMember(Tiers)], policy).filter(full(*tiers(b="silver"), of=of)))
+    answer = reply_json(Handlers([GroupMember(Tiers)], policy).filter(full(*tiers(b="silver"), of=of)))
     assert answer["FailedNodes"] == ({} if spared else {"b": "full"})
 
 
 def test_shadow_mode_rejects_nothing_but_tells(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     reply = Handlers([GroupMember(Tiers)], OperatorPolicy(shadow=True)).filter(full(*tiers(a="gold", b="silver")))
-    assert told(reply)["FailedNodes"] == {}
-    assert len(told(reply)["Nodes"]["items"]) == 2
+    assert reply_json(reply)["FailedNodes"] == {}
+    assert len(reply_json(reply)["Nodes"]["items"]) == 2
     assert reply.facts.rejects == {"full": 1}
     assert reply.decision().rejected["b"].reasons == ("full",)
     assert "would have rejected" in caplog.text
     broken = Handlers([GroupMember(Tiers)], OperatorPolicy(shadow=True)).filter(full(*tiers(a="boom")))
-    assert told(broken)["Error"] == ""
+    assert reply_json(broken)["Error"] == ""
     assert broken.facts.error
 
 
 def test_pass_through_and_the_cached_answer() -> None:
     passing = Handlers([GroupMember(Tiers)], OperatorPolicy(failure_policy=FailurePolicy(filter="pass")))
-    assert len(told(passing.filter(full(*tiers(a="gold", b="boom"))))["Nodes"]["items"]) == 2
+    assert len(reply_json(passing.filter(full(*tiers(a="gold", b="boom"))))["Nodes"]["items"]) == 2
     cached = Handlers([GroupMember(Tiers)], OperatorPolicy(failure_policy=FailurePolicy(filter="cached")))
-    assert "no such tier" in told(cached.filter(full(*tiers(b="boom"))))["Error"]
-    assert told(cached.filter(full(*tiers(a="gold", b="silver", c="lead"))))["Error"] == ""
-    answer = told(cached.filter(full(*tiers(a="gold", b="silver", c="lead", d="boom"))))
+    assert "no such tier" in reply_json(cached.filter(full(*tiers(b="boom"))))["Error"]
+    assert reply_json(cached.filter(full(*tiers(a="gold", b="silver", c="lead"))))["Error"] == ""
+    answer = reply_json(cached.filter(full(*tiers(a="gold", b="silver", c="lead", d="boom"))))
     assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["a"]
     assert answer["FailedNodes"] == {"b": "full", "d": "no answer in time, nor an earlier one"}
     assert answer["FailedAndUnresolvableNodes"] == {"c": "wrong metal"}
@@ -259,7 +259,7 @@ def test_strangers_beside_a_cache_are_a_dry_run() -> None:
     cache, reservations = FakeClusterCache(*tiers(a="silver")), FakeReservations()
     handlers = Handlers([GroupMember(Tiers)], cluster_cache=cache, reservations=reservations)
     reply = handlers.filter(full(*tiers(template="lead", a="gold", other="gold")))
-    answer = told(reply)
+    answer = reply_json(reply)
     assert reply.facts.dry_run
     assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["other"]
     assert answer["FailedNodes"] == {"a": "full"}
@@ -292,12 +292,12 @@ def test_whole_objects_for_plugins_that_need_them() -> None:
             return reject(node.object["status"]["odd"] + pod.object["spec"]["odder"])
 
     item = node("a", status={"odd": "so "})
-    answer = told(Handlers([GroupMember(Whole)]).filter(full(item, of=pod("web", odder="it is"))))
+    answer = reply_json(Handlers([GroupMember(Whole)]).filter(full(item, of=pod("web", odder="it is"))))
     assert answer["FailedNodes"] == {"a": "so it is"}
 
 
 def test_lower_case_replies() -> None:
-    answer = told(
+    answer = reply_json(
         Handlers([GroupMember(Tiers)], OperatorPolicy(lower_case_replies=True)).filter(full(*tiers(a="gold")))
     )
     assert "failedNodes" in answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.builders import Clock, Json, node, pod, typed
-from tests.unit.extender.handlers.scene import FakeClusterCache, FakeReservations, Tiers, full, named
+from tests.unit.extender.handlers.handler_fakes import FakeClusterCache, FakeReservations, Tiers, full, named
 
 from stowplan.config.duration import Duration
 from stowplan.errors import ConfigError

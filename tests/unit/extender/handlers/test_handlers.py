@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from tests.builders import node, pod, until
-from tests.unit.extender.handlers.scene import FakeClusterCache, Tiers, full, named, tiers, told
+from tests.unit.extender.handlers.handler_fakes import FakeClusterCache, Tiers, full, named, reply_json, tiers
 
 from stowplan.api import LabelSelector, LabelSelectorRequirement
 from stowplan.config.duration import Duration
@@ -49,14 +49,14 @@ def test_a_plugin_that_hangs_is_left_behind(hanging: type[Hanging]) -> None:
     async def scene() -> None:
         reply = await handlers.answer("filter", full(*nodes, of=STUCK))
         assert not hanging.let_go.is_set()
-        assert "no answer within" in told(reply)["Error"]
+        assert "no answer within" in reply_json(reply)["Error"]
         assert reply.facts.abandoned
         assert reply.facts.pod == "default/stuck"
         assert handlers.stuck == 0
         handlers.policy = OperatorPolicy(http_timeout=Duration.parse("60s"))
         for _ in range(3):
             after = await handlers.answer("filter", full(*nodes))
-            assert told(after)["FailedNodes"] == {"b": "full"}
+            assert reply_json(after)["FailedNodes"] == {"b": "full"}
         assert handlers.stuck == 1
         hanging.let_go.set()
         await until(lambda: not handlers.stuck)
@@ -71,7 +71,7 @@ def test_the_fallback_may_let_everything_pass(hanging: type[Hanging]) -> None:
         OperatorPolicy(http_timeout=Duration.parse("0.2s"), failure_policy=FailurePolicy(filter="pass")),
     )
     reply = asyncio.run(handlers.answer("filter", full(node("a"), node("b"), of=STUCK)))
-    assert len(told(reply)["Nodes"]["items"]) == 2
+    assert len(reply_json(reply)["Nodes"]["items"]) == 2
     hanging.let_go.set()
 
 
@@ -92,9 +92,9 @@ def test_slow_plugins_are_broken_off_between_nodes_and_what_was_said_in_time_is_
     handlers = Handlers([GroupMember(Slow)], clock=lambda: now)
     request = full(*(node(f"n{number}") for number in range(200)))
     late = handlers.filter(request, deadline=1.0)
-    assert "take too long" in told(late)["Error"]
+    assert "take too long" in reply_json(late)["Error"]
     in_time, asked[:] = asked[:64], []
-    assert told(handlers.filter(request))["Error"] == ""
+    assert reply_json(handlers.filter(request))["Error"] == ""
     assert sorted(in_time + asked) == sorted(f"n{number}" for number in range(200))
 
 
@@ -151,7 +151,7 @@ def test_many_at_once() -> None:
     async def scene() -> None:
         replies = await asyncio.gather(*(handlers.answer("filter", request) for _ in range(40)))
         assert {reply.body for reply in replies} == {replies[0].body}
-        assert told(replies[0])["FailedNodes"] == {"b": "full"}
+        assert reply_json(replies[0])["FailedNodes"] == {"b": "full"}
 
     asyncio.run(scene())
 

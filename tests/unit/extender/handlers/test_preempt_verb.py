@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.extender.handlers.scene import FakeClusterCache, Tiers, encode, told
+from tests.unit.extender.handlers.handler_fakes import FakeClusterCache, Tiers, encode, reply_json
 
 from stowplan.extender.handlers import GroupMember, Handlers
 from stowplan.extender.policy import FailurePolicy, OperatorPolicy
@@ -43,7 +43,7 @@ def by_uid(**by_node: list[str]) -> bytes:
 
 
 def evictions(reply: Any) -> dict[str, tuple[list[str], int]]:
-    nodes = told(reply)["NodeNameToMetaVictims"]
+    nodes = reply_json(reply)["NodeNameToMetaVictims"]
     return {name: ([each["UID"] for each in v["Pods"]], v["NumPDBViolations"]) for name, v in nodes.items()}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.builders import node, pod
-from tests.unit.extender.handlers.scene import FakeClusterCache, Tiers, full, named, told
+from tests.unit.extender.handlers.handler_fakes import FakeClusterCache, Tiers, full, named, reply_json
 
 from stowplan.extender.handlers import GroupMember, Handlers
 from stowplan.extender.policy import FailurePolicy, OperatorPolicy, PodSelection
@@ -19,13 +19,13 @@ def scored(**by_name: float) -> list[dict[str, Any]]:
 
 
 def scores(reply: Any) -> dict[str, int]:
-    return {entry["Host"]: entry["Score"] for entry in told(reply)}
+    return {entry["Host"]: entry["Score"] for entry in reply_json(reply)}
 
 
 def test_scores_become_integers_of_the_extenders_scale() -> None:
     reply = Handlers([GroupMember(Tiers)]).prioritize(full(*scored(a=0, b=4, c=5, d=47.9, e=95, f=100)))
     assert scores(reply) == {"a": 0, "b": 0, "c": 1, "d": 5, "e": 10, "f": 10}
-    assert all(type(entry["Score"]) is int for entry in told(reply))
+    assert all(type(entry["Score"]) is int for entry in reply_json(reply))
     assert reply.decision().totals == scores(reply)
 
 

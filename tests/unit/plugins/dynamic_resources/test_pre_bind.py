@@ -77,7 +77,7 @@ def test_what_was_written_counts_before_the_watch_tells() -> None:
     stage.schedule(Write)
     for _ in range(2):
         stage.do(stage.next_open(Write))
-    assert stage.untold
+    assert stage.undelivered
     assert stage.tracker.pending(stage.claim("c")) is None
     assert stage.taken() == {"a/gpu-0"}
     known = stage.tracker.get("c", "default")

@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 
 from tests.unit.simulator.runs import Run, asking
-from tests.unit.simulator.worlds import node, pod
+from tests.unit.simulator.simulated_cluster import node, pod
 
 from stowplan.simulator.report import report_of
 from stowplan.simulator.report.changed_since_snapshot import changed_pods, states_before

@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.unit.simulator.runs import Run, asking
-from tests.unit.simulator.worlds import node, pod
+from tests.unit.simulator.simulated_cluster import node, pod
 
 from stowplan import CycleState, NodeInfo, Plugin, Pod
 from stowplan.simulator.report import detailed_decisions

@@ -1,7 +1,7 @@
 from typing import Any
 
 from tests.unit.simulator.runs import Run, asking
-from tests.unit.simulator.worlds import node, pod
+from tests.unit.simulator.simulated_cluster import node, pod
 
 TAINT = {"taints": [{"key": "k", "effect": "NoSchedule"}]}
 

@@ -1,6 +1,6 @@
 from tests.builders import make
 from tests.unit.simulator.runs import Run, asking
-from tests.unit.simulator.worlds import node, pod, workload
+from tests.unit.simulator.simulated_cluster import node, pod, workload
 
 from stowplan.framework import CycleState, Plugin, Pod, Status, wait
 from stowplan.simulator.report import SimulationReport

@@ -1,6 +1,6 @@
 from tests.builders import make
 from tests.unit.simulator.runs import Run
-from tests.unit.simulator.worlds import node, pod
+from tests.unit.simulator.simulated_cluster import node, pod
 
 from stowplan.simulator.report.report import devices_of
 from stowplan.simulator.report.tables import TableStyle, tables

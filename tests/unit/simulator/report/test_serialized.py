@@ -4,7 +4,7 @@ import pytest
 import yaml
 from tests.builders import make
 from tests.unit.simulator.runs import Run, asking
-from tests.unit.simulator.worlds import node, pod
+from tests.unit.simulator.simulated_cluster import node, pod
 
 from stowplan.simulator.report import SimulationReport
 from stowplan.simulator.report.detailed_decisions import recording, top_scores

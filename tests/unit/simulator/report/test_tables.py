@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import make
 from tests.unit.simulator.runs import Run, asking
-from tests.unit.simulator.worlds import node, pod, workload
+from tests.unit.simulator.simulated_cluster import node, pod, workload
 
 from stowplan.simulator.report import SimulationReport
 from stowplan.simulator.report import tables as module

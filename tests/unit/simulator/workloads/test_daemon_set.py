@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from tests.builders import expressions, node_affinity
-from tests.unit.simulator.worlds import SimulatedCluster, node, pod, workload
+from tests.unit.simulator.simulated_cluster import SimulatedCluster, node, pod, workload
 
 from stowplan import api
 from stowplan.api import codec

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from tests.builders import make
-from tests.unit.simulator.worlds import CONTAINER, SimulatedCluster, node, pod, workload
+from tests.unit.simulator.simulated_cluster import CONTAINER, SimulatedCluster, node, pod, workload
 
 from stowplan import api
 from stowplan.simulator.workloads.jobs import parse_indexes

@@ -1,4 +1,4 @@
-from tests.unit.simulator.worlds import SimulatedCluster, pod, workload
+from tests.unit.simulator.simulated_cluster import SimulatedCluster, pod, workload
 
 from stowplan import api
 from stowplan.simulator.workloads.pod_factory import PodFactory, owned_by, replacement_of

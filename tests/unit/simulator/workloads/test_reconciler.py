@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.builders import make
-from tests.unit.simulator.worlds import SimulatedCluster, node, pod, workload
+from tests.unit.simulator.simulated_cluster import SimulatedCluster, node, pod, workload
 
 
 def test_bare_pods_do_not_come_back() -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from tests.builders import make
-from tests.unit.simulator.worlds import node, pod, workload
+from tests.unit.simulator.simulated_cluster import node, pod, workload
 
 from stowplan.simulator.workloads import find_template, pod_spec_of
 

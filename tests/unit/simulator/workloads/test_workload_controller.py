@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.unit.simulator.worlds import SimulatedCluster, pod, workload
+from tests.unit.simulator.simulated_cluster import SimulatedCluster, pod, workload
 
 from stowplan import api
 from stowplan.simulator.workloads.workload_controller import WorkloadController

@@ -1,4 +1,4 @@
-"""An executor, a server that answers as told, and the answers that come of it."""
+"""An instruction executor, a scripted server, and the outcomes of requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.builders import pod
-from tests.unit.cluster.lean_server import LeanServer, Received, ok, refusal, serving
+from tests.unit.cluster.scripted_server import Received, ScriptedServer, ok, refusal, serving
 
 from stowplan import api
 from stowplan.api import codec
@@ -52,10 +52,10 @@ def script(*replies: tuple[int, Any]) -> Callable[[Received], None]:
     return answer
 
 
-class Scene:
+class ExecutorRig:
     """An executor with a server, and the answers that came."""
 
-    def __init__(self, server: LeanServer, **more: Any) -> None:
+    def __init__(self, server: ScriptedServer, **more: Any) -> None:
         self.server = server
         self.writer = Writer(server.connection(), **more)
         self.recorder = EventRecorder(Writer(server.connection()))
@@ -78,9 +78,9 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(answer: Callable[[Received], None] = ok, **more: Any) -> AsyncIterator[Scene]:
+async def executor_rig(answer: Callable[[Received], None] = ok, **more: Any) -> AsyncIterator[ExecutorRig]:
     async with serving(answer) as server:
-        yield Scene(server, **more)
+        yield ExecutorRig(server, **more)
 
 
 def reasons(outcomes: list[Any]) -> list[str | None]:

@@ -1,4 +1,4 @@
-"""A world with its controllers for tests: terse objects in, names out."""
+"""An API server in memory with its controllers, and manifests for it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SimulatedCluster:
         self.settle()
 
     def settle(self) -> None:
-        """Let the controllers answer until they have nothing more to do."""
+        """Run the controllers until they change nothing more."""
         for _ in range(1000):
             changes = self.world.changes()
             if not changes:

@@ -1,4 +1,4 @@
-"""Extenders that answer what a test wants, over real connections, and a scheduler's cycle that asks them."""
+"""Extenders with scripted replies over real connections, and a scheduling cycle that calls them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Say = Callable[[str, Any], Any]
 """From the path and the request to the reply: bytes, anything else as JSON, a web.Response, or an awaitable of one."""
 
 
-class StandIn:
+class FakeServer:
     """Serves from `async with` to its end; `asked` has (path, request) in order."""
 
     def __init__(self, say: Say, tls: ssl.SSLContext | None = None) -> None:
@@ -33,7 +33,7 @@ class StandIn:
         self.headers: list[dict[str, str]] = []
         self.prefix = ""
 
-    async def __aenter__(self) -> StandIn:
+    async def __aenter__(self) -> FakeServer:
         app = web.Application(client_max_size=1 << 26)
         app.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(app)
@@ -79,7 +79,7 @@ def decide(world: World, item: Any, say: Say, *, asked: list[Any] | None = None,
     """What becomes of a pod where one extender of this entry is asked; by default it filters."""
 
     async def run() -> Decision:
-        async with StandIn(say) as server:
+        async with FakeServer(say) as server:
             fields = {"filter_verb": "filter", "node_cache_capable": True, "url_prefix": server.prefix, **entry}
             extenders = world.profile.extenders = build_extenders([Entry(**fields)])
             pod = item if isinstance(item, Pod) else world.pod(item)

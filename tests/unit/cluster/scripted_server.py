@@ -38,7 +38,7 @@ class Received(NamedTuple):
 class Peer(asyncio.Protocol):
     """One connection, seen from the server."""
 
-    def __init__(self, server: LeanServer) -> None:
+    def __init__(self, server: ScriptedServer) -> None:
         self._server = server
 
     def connection_made(self, transport: Any) -> None:
@@ -74,7 +74,7 @@ class Peer(asyncio.Protocol):
         self.transport.write(http(status, body, **headers))
 
 
-class LeanServer:
+class ScriptedServer:
     """Remembers what it received; `answer` decides what happens then."""
 
     def __init__(self, answer: Callable[[Received], None]) -> None:
@@ -108,8 +108,10 @@ class LeanServer:
 
 
 @asynccontextmanager
-async def serving(answer: Callable[[Received], None], tls: ssl.SSLContext | None = None) -> AsyncIterator[LeanServer]:
-    server = LeanServer(answer)
+async def serving(
+    answer: Callable[[Received], None], tls: ssl.SSLContext | None = None
+) -> AsyncIterator[ScriptedServer]:
+    server = ScriptedServer(answer)
     await server.start(tls)
     try:
         yield server
@@ -163,15 +165,15 @@ class Call(WriteRequest):
 
 
 def run(
-    scene: Coroutine[Any, Any, None], loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    steps: Coroutine[Any, Any, None], loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
 ) -> None:
-    """Play a scene on an event loop of its own; what goes wrong in callbacks fails the test as well."""
+    """Run the steps on an event loop of its own; what goes wrong in callbacks fails the test as well."""
     problems: list[Any] = []
 
     async def play() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
         async with asyncio.timeout(10):
-            await scene
+            await steps
 
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(play())

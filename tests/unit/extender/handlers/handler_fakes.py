@@ -1,4 +1,4 @@
-"""Plugins, requests, and stand-ins for what talks to an API server."""
+"""Plugins, requests, and fakes of the informer cache and the reservations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Scope, Status,
 
 
 class Tiers(Plugin):
-    """Gold passes, silver is full, lead never will do; bronze breaks the plugin. Scores by rank."""
+    """Passes gold, rejects silver, rejects lead for good, fails on bronze. Scores by label."""
 
     name = "tiers"
     scope: ClassVar[Scope] = "node"
@@ -84,6 +84,6 @@ def encode(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def told(reply: VerbReply) -> Any:
+def reply_json(reply: VerbReply) -> Any:
     assert reply.status == 200, reply.body
     return json.loads(reply.body)
