@@ -26,7 +26,7 @@ from stowplan.engine.state import SUB_QUEUES, Attempt, EngineState, PendingPod
 from stowplan.framework import ALL_EVENTS, Instruction, Pod, QueuedPodInfo, Request, Status
 from stowplan.framework.extender import CallExtender, Extender
 from stowplan.framework.points import POINTS
-from stowplan.queue import HintTable, Nominator, SchedulingQueue, sort_key_of
+from stowplan.queue import Nominator, QueueingHintMap, SchedulingQueue, sort_key_of
 from stowplan.runtime import Profile, Registry, build_profiles
 from stowplan.runtime.decide.diagnosis import EXTENDER
 from stowplan.runtime.points.waiting_pods import Defer, WaitingPods
@@ -190,7 +190,7 @@ class Engine:
     @property
     def in_flight(self) -> Iterator[QueuedPodInfo]:
         """Pods whose scheduling cycle is not over, in the order in which they were popped."""
-        return self._state.queue.flying
+        return self._state.queue.in_flight_pods
 
     def nominated_pods(self, node_name: str) -> Collection[Pod]:
         """Pending pods nominated to the node."""
@@ -253,10 +253,12 @@ def _overrides(observer: Observer, method: str) -> bool:
     return getattr(type(observer), method) is not getattr(Observer, method)
 
 
-def _hints(profile: Profile, observer: Observer, clock: Callable[[], float]) -> HintTable:
+def _hints(profile: Profile, observer: Observer, clock: Callable[[], float]) -> QueueingHintMap:
     registering = [point.name for point in POINTS if point.registers_events]
     plugins = {plugin.name: plugin for point in registering for plugin in profile.points[point]}
     registrations = {name: plugin.events_to_register() for name, plugin in plugins.items()}
     if profile.extenders:
         registrations[EXTENDER] = ALL_EVENTS
-    return HintTable(registrations, observer.hint_returned if _overrides(observer, "hint_returned") else None, clock)
+    return QueueingHintMap(
+        registrations, observer.hint_returned if _overrides(observer, "hint_returned") else None, clock
+    )

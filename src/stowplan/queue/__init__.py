@@ -7,12 +7,12 @@ blocks. Does not belong here: decisions, threads, timers, I/O. May import `frame
 
 from stowplan.queue.heap import sort_key_of
 from stowplan.queue.nominator import Nominator
-from stowplan.queue.queueing_hints import HintTable, QueueingStrategy
+from stowplan.queue.queueing_hints import QueueingHintMap, QueueingStrategy
 from stowplan.queue.scheduling_queue import SchedulingQueue
 
 __all__ = [
-    "HintTable",
     "Nominator",
+    "QueueingHintMap",
     "QueueingStrategy",
     "SchedulingQueue",
     "sort_key_of",

@@ -39,7 +39,7 @@ class QueueingStrategy(Enum):
     Immediately = 2
 
 
-class HintTable:
+class QueueingHintMap:
     """Events for which the plugins of a profile registered."""
 
     def __init__(

@@ -17,7 +17,7 @@ from stowplan.queue.backoff_queue import BackoffQueue
 from stowplan.queue.heap import Less, PodHeap, SortKey, key_by
 from stowplan.queue.in_flight import InFlight
 from stowplan.queue.nominator import Nominator
-from stowplan.queue.queueing_hints import HintTable, QueueingStrategy
+from stowplan.queue.queueing_hints import QueueingHintMap, QueueingStrategy
 from stowplan.queue.unschedulable_pods import UnschedulablePods
 
 log = logs.get(__name__)
@@ -45,7 +45,7 @@ class SchedulingQueue:
         clock: Callable[[], float],
         less: Less,
         pre_enqueue: Callable[[Pod, str], Status | None],
-        hints: Mapping[str, HintTable],
+        hints: Mapping[str, QueueingHintMap],
         nominator: Nominator,
         initial_backoff: float,
         max_backoff: float,
@@ -217,7 +217,7 @@ class SchedulingQueue:
         return uid in self._in_flight
 
     @property
-    def flying(self) -> Iterator[QueuedPodInfo]:
+    def in_flight_pods(self) -> Iterator[QueuedPodInfo]:
         """Pods in flight, in the order of pop."""
         return iter(self._in_flight)
 

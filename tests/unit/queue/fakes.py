@@ -19,7 +19,7 @@ from stowplan.framework import (
     Status,
     on,
 )
-from stowplan.queue import HintTable, Nominator, SchedulingQueue
+from stowplan.queue import Nominator, QueueingHintMap, SchedulingQueue
 
 NODE_ADD = ClusterEvent(EventResource.Node, Action.Add)
 NODE_LABEL = ClusterEvent(EventResource.Node, Action.UpdateNodeLabel)
@@ -70,7 +70,7 @@ class Rig:
         self.asked: list[tuple[str, str]] = []
         """(pod, plugin to ask first) of each PreEnqueue."""
         self.entered: list[tuple[str, str]] = []
-        settings = {"hints": {SCHEDULER: HintTable(PLUGINS)}, **TIMES, **settings}
+        settings = {"hints": {SCHEDULER: QueueingHintMap(PLUGINS)}, **TIMES, **settings}
         self.queue = SchedulingQueue(
             clock=self.clock,
             less=less,
@@ -112,7 +112,7 @@ class Rig:
         return places[0]
 
 
-PLACES = ("active", "backoff", "error_backoff", "unschedulable", "gated", "flying")
+PLACES = ("active", "backoff", "error_backoff", "unschedulable", "gated", "in_flight_pods")
 
 
 def names(units: Iterable[QueuedPodInfo]) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.queue.fakes import NODE_ADD, NODE_LABEL, PV_ADD, make_pod
 
 from stowplan.framework import ALL_EVENTS, Action, ClusterEvent, EventResource, Pod, QueuedPodInfo, QueueingHint, on
-from stowplan.queue import HintTable, QueueingStrategy
+from stowplan.queue import QueueingHintMap, QueueingStrategy
 from stowplan.queue.cluster_events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT
 
 NODE_TAINT = ClusterEvent(EventResource.Node, Action.UpdateNodeTaint)
@@ -21,7 +21,7 @@ def broken(pod: Pod, old: Any, new: Any) -> QueueingHint:
     raise KeyError(new)
 
 
-TABLE = HintTable(
+TABLE = QueueingHintMap(
     {
         "Always": (on(EventResource.Node, Action.Add),),
         "Never": (on(EventResource.Node, Action.Add | Action.UpdateNodeTaint, never),),
@@ -88,7 +88,7 @@ def test_plugins_are_asked_in_order_and_no_longer_than_needed() -> None:
         return (on(EventResource.Node, Action.Add, ask),)
 
     answers = {"a": QueueingHint.QueueSkip, "b": QueueingHint.Queue, "c": QueueingHint.Queue, "d": QueueingHint.Queue}
-    table = HintTable({name: asking(name, hint) for name, hint in answers.items()})
+    table = QueueingHintMap({name: asking(name, hint) for name, hint in answers.items()})
     table.worth_retrying(unit("d", "c", "b", "a"), NODE_ADD, None, None)
     assert asked == ["a", "b"]
     asked.clear()
@@ -108,7 +108,7 @@ def test_plugins_are_asked_in_order_and_no_longer_than_needed() -> None:
     ],
 )
 def test_who_hears_of_new_nodes_hears_of_taints(registered: Any, heard: bool) -> None:
-    table = HintTable({"Plugin": registered})
+    table = QueueingHintMap({"Plugin": registered})
     assert table.is_registered("Plugin", NODE_TAINT) is heard
     expected = AfterBackoff if heard else Skip
     assert table.worth_retrying(unit("Plugin"), NODE_TAINT, None, None) is expected
@@ -116,7 +116,7 @@ def test_who_hears_of_new_nodes_hears_of_taints(registered: Any, heard: bool) ->
 
 def test_who_asks_for_taints_keeps_the_own_hint() -> None:
     separate = (on(EventResource.Node, Action.Add), on(EventResource.Node, Action.UpdateNodeTaint, never))
-    table = HintTable({"Plugin": separate})
+    table = QueueingHintMap({"Plugin": separate})
     assert table.worth_retrying(unit("Never"), NODE_TAINT, None, None) is Skip
     assert table.worth_retrying(unit("Plugin"), NODE_TAINT, None, None) is Skip
     assert TABLE.worth_retrying(unit("Never"), NODE_TAINT, None, None) is Skip
@@ -132,5 +132,5 @@ def test_listeners() -> None:
 @pytest.mark.parametrize("resource", [registered.event.resource for registered in ALL_EVENTS])
 @pytest.mark.parametrize("action", [Action.Add, Action.Update, Action.Delete])
 def test_whoever_does_not_say_what_matters_is_woken_by_all_the_usual_events(resource: str, action: Action) -> None:
-    table = HintTable({"Extender": ALL_EVENTS})
+    table = QueueingHintMap({"Extender": ALL_EVENTS})
     assert table.worth_retrying(unit("Extender"), ClusterEvent(resource, action), None, None) is AfterBackoff

@@ -169,7 +169,7 @@ def test_counts_and_views() -> None:
         "backoff",
         "error_backoff",
         "gated",
-        "flying",
+        "in_flight_pods",
         "unschedulable",
     ]
     assert len(rig.queue) == 5

@@ -141,7 +141,7 @@ class TestInFlight:
         rig.queue.add(make_pod("p"))
         rig.queue.add(make_pod("q"))
         assert rig.pop().pod.name == "q"
-        assert next(rig.queue.flying) is unit
+        assert next(rig.queue.in_flight_pods) is unit
         assert (len(rig.queue), rig.queue.pop()) == (0, None)
         assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
@@ -150,7 +150,7 @@ class TestInFlight:
         rig.queue.add(make_pod("p"))
         rig.pop()
         rig.queue.remove(make_pod("p"))
-        assert rig.where() == "flying"
+        assert rig.where() == "in_flight_pods"
 
 
 class TestActivate:

@@ -156,7 +156,7 @@ class QueueMachine(RuleBasedStateMachine):
     def every_pod_is_in_one_place(self) -> None:
         places = Counter(unit.pod.name for place in PLACES for unit in getattr(self.queue, place))
         assert places == Counter(list(self.known))
-        assert {unit.pod.name for unit in self.queue.flying} == self.flying.keys()
+        assert {unit.pod.name for unit in self.queue.in_flight_pods} == self.flying.keys()
         assert len(self.queue) + len(self.flying) == len(self.known)
         assert sum(self.queue.counts().values()) == len(self.queue)
         for name, pod in self.known.items():

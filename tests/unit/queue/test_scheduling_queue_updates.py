@@ -71,7 +71,7 @@ class TestUpdate:
         rig.queue.add(old)
         unit = rig.pop()
         rig.queue.update(old, new)
-        assert (rig.where(), unit.pod) == ("flying", old)
+        assert (rig.where(), unit.pod) == ("in_flight_pods", old)
         rig.fail(unit, "Own")
         assert rig.where() == "backoff"
 

@@ -15,7 +15,7 @@ from stowplan.api import codec
 from stowplan.api.kinds import KINDS
 from stowplan.framework import ALL_EVENTS, Action, ClusterEvent, EventResource
 from stowplan.plugins.registry import REGISTRY
-from stowplan.queue import HintTable, SchedulingQueue
+from stowplan.queue import QueueingHintMap, SchedulingQueue
 from stowplan.queue.cluster_events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, event_of, node_events, pod_events
 
 HEARD_BY = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
@@ -24,7 +24,7 @@ HEARD_BY = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
 class Scene:
     """A cluster, and a queue with the real plugins' hints."""
 
-    def __init__(self, row: Row, table: HintTable | None = None) -> None:
+    def __init__(self, row: Row, table: QueueingHintMap | None = None) -> None:
         self.row = row
         self.world = World()
         for kind, item in row.objects:
@@ -94,9 +94,9 @@ class Scene:
         return events
 
 
-def hint_table(world: World) -> HintTable:
+def hint_table(world: World) -> QueueingHintMap:
     plugins = {plugin.name: plugin for point in HEARD_BY for plugin in world.profile.points[point]}
-    return HintTable({name: plugin.events_to_register() for name, plugin in plugins.items()})
+    return QueueingHintMap({name: plugin.events_to_register() for name, plugin in plugins.items()})
 
 
 def cases() -> Iterator[Any]:
@@ -164,6 +164,6 @@ def test_events_of_other_kinds_wake_nobody(plugin: str) -> None:
 
 @pytest.mark.parametrize("event", events(*USUAL), ids=lambda event: event.label)
 def test_what_an_extender_rejected_is_woken_by_anything(event: ClusterEvent) -> None:
-    scene = Scene(Row("Extender", "", "", PLAIN, None), HintTable({"Extender": ALL_EVENTS}))
+    scene = Scene(Row("Extender", "", "", PLAIN, None), QueueingHintMap({"Extender": ALL_EVENTS}))
     scene.queue.move(event, None, None)
     assert names(scene.queue.active) == ["p"]

@@ -23,7 +23,7 @@ def misplaced(state: EngineState, bound: Set[str], suspended: bool) -> Iterator[
         yield f"the queue counts {len(state.queue)} pods and holds {len(sub_queues)}"
     yield from _about_pending(state, sub_queues)
     if not suspended:
-        for queued in state.queue.flying:
+        for queued in state.queue.in_flight_pods:
             if queued.pod.uid not in state.attempts:
                 yield f"pod {queued.pod.uid} is in flight, and no attempt is under way"
     yield from _about_assumed(state, bound)
