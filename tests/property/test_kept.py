@@ -26,7 +26,7 @@ STEPS = st.lists(
 )
 
 
-class World:
+class ChangingCluster:
     """Nodes with a number each for the node object and for the pods on it."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class World:
 
 
 class Eager(KeptBySlot[None]):
-    def __init__(self, world: World, *, follows_pods: bool) -> None:
+    def __init__(self, world: ChangingCluster, *, follows_pods: bool) -> None:
         super().__init__(world.table, follows_pods=follows_pods)
         self.world = world
         self.of_pods = follows_pods
@@ -80,7 +80,7 @@ class Eager(KeptBySlot[None]):
 
 
 class Lazy(KeptOnDemand):
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ChangingCluster) -> None:
         super().__init__(world.table)
         self.world = world
 
@@ -99,7 +99,7 @@ class Lazy(KeptOnDemand):
 
 @given(STEPS)
 def test_kept_answers_are_those_of_a_fresh_look(steps: list[tuple[str, object]]) -> None:
-    world = World()
+    world = ChangingCluster()
     eager, by_nodes, lazy = Eager(world, follows_pods=True), Eager(world, follows_pods=False), Lazy(world)
 
     def check(kind: object) -> None:

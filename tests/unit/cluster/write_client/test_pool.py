@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.builders import until
 from tests.unit.cluster.scripted_server import Call, Received, ScriptedServer, ok, run, serving
 
 from stowplan.cluster.errors import ConnectionFailedError
@@ -32,11 +33,6 @@ async def send(writer: Writer, count: int) -> list[Call]:
     for call in calls:
         writer.submit(call)
     return calls
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(0.001)
 
 
 def test_requests_one_after_the_other_use_one_connection() -> None:
