@@ -98,6 +98,6 @@ def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple
 
 
 def _describe(checked: Loaded) -> str:
-    profiles, era = len(checked.config.profiles), checked.converted.era
-    what = "Policy v1" if era == POLICY.name else f"{KIND} {era}"
+    profiles, version = len(checked.config.profiles), checked.converted.version
+    what = "Policy v1" if version == POLICY.name else f"{KIND} {version}"
     return f"{what}, {profiles} profile{'s' if profiles != 1 else ''}"

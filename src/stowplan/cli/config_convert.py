@@ -58,7 +58,7 @@ def show(value: Any, output: str) -> None:
 
 def _lost_addresses(loaded: Loaded, source: str) -> list[Notice]:
     plain = loaded.converted.plain_http
-    if loaded.converted.era == V1 or not (plain.healthz or plain.metrics):
+    if loaded.converted.version == V1 or not (plain.healthz or plain.metrics):
         return []
     where = plain.healthz or plain.metrics
     text = f"health and metrics are served over HTTPS on port 10259, no longer over HTTP on {where}: change the probes"

@@ -52,16 +52,16 @@ class Series:
 class SeriesBook:
     """The live series."""
 
-    def __init__(self, tell: Callable[[Series], None], most: int = MAX_SERIES) -> None:
-        self._on_report = tell
-        self._most = most
+    def __init__(self, on_report: Callable[[Series], None], max_series: int = MAX_SERIES) -> None:
+        self._on_report = on_report
+        self._max_series = max_series
         self._book: dict[Hashable, Series] = {}
 
     def __len__(self) -> int:
         return len(self._book)
 
     def add(self, series: Series) -> None:
-        if len(self._book) >= self._most:
+        if len(self._book) >= self._max_series:
             del self._book[next(iter(self._book))]
         self._book[series.key] = series
 

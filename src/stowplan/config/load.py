@@ -68,7 +68,7 @@ def _build(
     converted = convert(value, source, known_plugins, policies)
     _check_head(converted.value, source)
     written = _decode(converted.value, structure)
-    if converted.era == V1:  # Otherwise the names were checked in the original document.
+    if converted.version == V1:  # Otherwise the names were checked in the original document.
         check_plugin_names(written, known_plugins, rules)
     config = complete(written)
     validate(config, rules)

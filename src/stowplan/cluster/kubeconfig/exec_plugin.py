@@ -97,8 +97,8 @@ class ExecCredentials:
         spec: dict[str, Any] = {"interactive": interactive}
         if call.cluster is not None:
             spec["cluster"] = call.cluster
-        told = {"kind": "ExecCredential", "apiVersion": call.api_version, "spec": spec}
-        env = {**self._env, **call.env, "KUBERNETES_EXEC_INFO": codec.encode(told).decode()}
+        info = {"kind": "ExecCredential", "apiVersion": call.api_version, "spec": spec}
+        env = {**self._env, **call.env, "KUBERNETES_EXEC_INFO": codec.encode(info).decode()}
         try:
             done = self._run(
                 [call.command, *call.args],

@@ -223,7 +223,7 @@ def _cluster_info(cluster: NamedEntry[ClusterEntry], server: str) -> dict[str, A
     entry = cluster.value
     authorities = _trust(cluster).read()
     extension = {item.name: item.extension for item in entry.extensions}.get(f"{GROUP}/exec")
-    told = {
+    info = {
         "server": server,
         "tls-server-name": entry.tls_server_name,
         "insecure-skip-tls-verify": entry.insecure_skip_tls_verify,
@@ -232,4 +232,4 @@ def _cluster_info(cluster: NamedEntry[ClusterEntry], server: str) -> dict[str, A
         "disable-compression": entry.disable_compression,
         "config": extension,
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in info.items() if value}

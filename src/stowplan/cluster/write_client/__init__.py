@@ -1,7 +1,7 @@
 """HTTP/1.1 client for writes, where the scheduler's CPU time per request limits its throughput.
 
 Belongs here: kept-alive connections with one request at a time, their pool, the queue of requests, and retries that
-HTTP asks for. Requests and replies are bytes, outcomes are method calls on the loop's thread: no task, no future and
+HTTP permits. Requests and replies are bytes, outcomes are method calls on the loop's thread: no task, no future and
 no timer per request.
 Does not belong here: what is written and what a reply means (`cluster.wire`, `cluster.writes`), and reading: lists and
 watches use `cluster.client`, which is aiohttp.

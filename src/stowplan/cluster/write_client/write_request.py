@@ -46,7 +46,7 @@ class WriteRequest:
         self.timeout = timeout
         """Seconds from sending the request to the end of its reply."""
         self.tries = 0
-        """Retries that the server has asked for."""
+        """Retries after a temporary rejection."""
 
     def replied(self, status: int, body: bytes) -> None:
         """The server replied, with any status."""

@@ -59,7 +59,7 @@ class Writer:
     take turns.
 
     Queued requests fail with every failed attempt to connect. A request that may have arrived is not repeated, unless
-    the API server asks for it. Lives on one event loop; all calls and outcomes are on its thread.
+    the API server rejected it for now. Lives on one event loop; all calls and outcomes are on its thread.
     """
 
     def __init__(

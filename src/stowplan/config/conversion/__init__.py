@@ -9,14 +9,14 @@ May import: the rest of `config`.
 Upstream: pkg/scheduler/apis/config/v1beta1 and pkg/scheduler/framework/plugins/legacy_registry.go of earlier releases
 """
 
-from stowplan.config.conversion.api_versions import ERAS, era_of
+from stowplan.config.conversion.api_versions import API_VERSIONS, version_of
 from stowplan.config.conversion.convert import V1, Converted, convert
 from stowplan.config.conversion.insecure_addresses import InsecureAddress, InsecureServing
 from stowplan.config.conversion.notices import Notice
 from stowplan.config.conversion.sources import PolicyReader, PolicySource
 
 __all__ = [
-    "ERAS",
+    "API_VERSIONS",
     "V1",
     "Converted",
     "InsecureAddress",
@@ -25,5 +25,5 @@ __all__ = [
     "PolicyReader",
     "PolicySource",
     "convert",
-    "era_of",
+    "version_of",
 ]

@@ -57,7 +57,7 @@ POLICY = ApiVersion(
     system_spread=False,
 )
 
-ERAS: dict[str, ApiVersion] = {
+API_VERSIONS: dict[str, ApiVersion] = {
     "componentconfig/v1alpha1": _V1ALPHA1,
     f"{GROUP}/v1alpha1": _V1ALPHA1,
     f"{GROUP}/v1alpha2": ApiVersion(
@@ -87,11 +87,11 @@ _POLICY_FIELDS = frozenset(
 )
 
 
-def era_of(value: Mapping[str, Any]) -> ApiVersion | None:
+def version_of(value: Mapping[str, Any]) -> ApiVersion | None:
     """The version of a document; None for v1 and for documents of other kinds."""
     kind, version = value.get("kind"), value.get("apiVersion")
     if kind == POLICY_KIND:
         return POLICY
     if kind is None and version is None:
         return POLICY if value and {key.lower() for key in value} <= _POLICY_FIELDS else None
-    return ERAS.get(version) if kind == KIND and isinstance(version, str) else None
+    return API_VERSIONS.get(version) if kind == KIND and isinstance(version, str) else None

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stowplan.config.conversion.api_versions import POLICY, ApiVersion, era_of
+from stowplan.config.conversion.api_versions import POLICY, ApiVersion, version_of
 from stowplan.config.conversion.extenders import convert_extenders
 from stowplan.config.conversion.insecure_addresses import InsecureServing
 from stowplan.config.conversion.notices import Notice, Notices
@@ -31,7 +31,7 @@ _HEAD = {"apiVersion": API_VERSION, "kind": KIND}
 class Converted(NamedTuple):
     """A configuration converted to v1."""
 
-    era: str
+    version: str
     value: dict[str, Any]
     notices: tuple[Notice, ...] = ()
     plain_http: InsecureServing = InsecureServing()
@@ -53,21 +53,21 @@ def convert(
     policies: PolicyReader = refuse,
 ) -> Converted:
     """Convert a document to v1; a v1 document is kept. Raises InvalidConfigurationError with all errors."""
-    era = era_of(value)
-    if era is None:
+    version = version_of(value)
+    if version is None:
         return Converted(V1, dict(value))
-    conversion = _Conversion(era, source, known_plugins, policies)
+    conversion = _Conversion(version, source, known_plugins, policies)
     plain = conversion.plain(value, "$")
-    converted = conversion.policy(plain) if era is POLICY else conversion.configuration(plain)
+    converted = conversion.policy(plain) if version is POLICY else conversion.configuration(plain)
     conversion.give_up_if_faulty()
     return converted
 
 
 class _Conversion:
     def __init__(
-        self, era: ApiVersion, source: str, known_plugins: Collection[str] | None, policies: PolicyReader
+        self, version: ApiVersion, source: str, known_plugins: Collection[str] | None, policies: PolicyReader
     ) -> None:
-        self._era = era
+        self._version = version
         self._source = source
         self._known = known_plugins
         self._policies = policies
@@ -94,35 +94,35 @@ class _Conversion:
 
     def configuration(self, value: Mapping[str, Any]) -> Converted:
         """A KubeSchedulerConfiguration."""
-        decode(value, self._era.shape, "$", self._problems)
+        decode(value, self._version.shape, "$", self._problems)
         self.give_up_if_faulty()
         settings = convert_settings(value, self._notices)
-        serving = plain_http(value, self._era, self._notices, self._problems)
+        serving = plain_http(value, self._version, self._notices, self._problems)
         location = policy_source(value, self._problems)
         self.give_up_if_faulty()
         if location is not None:
             root = f"{location}: $"
             text, repeated = parse(self._policies(location), f"{self._source}: {location}")
             self._problems.errors += [error._replace(path=f"{location}: {error.path}") for error in repeated]
-            if era_of(text) is not POLICY:
+            if version_of(text) is not POLICY:
                 self._problems.invalid(f"{root}.kind", text.get("kind"), "must be Policy")
             policy = read_policy(self.plain(text, root), root, self._problems)
             self.give_up_if_faulty()
             return self._of_policy(policy, root, value, settings, serving)
         changes = profile_settings(value)
-        written = value.get("profiles", ()) if "profiles" in self._era.shape.__struct_fields__ else (value,)
+        written = value.get("profiles", ()) if "profiles" in self._version.shape.__struct_fields__ else (value,)
         profiles = [self._profile(profile, index, changes) for index, profile in enumerate(written or ({},))]
         extenders = value.get("extenders", [])
-        if self._era.policy_extenders:
+        if self._version.policy_extenders:
             extenders = convert_extenders(extenders, "$", self._notices, self._problems)
-        return self._converted(settings, profiles, extenders, serving, self._era.moved)
+        return self._converted(settings, profiles, extenders, serving, self._version.moved)
 
     def _profile(self, profile: Mapping[str, Any], index: int, changes: ProfileChanges) -> dict[str, Any]:
-        path = "$" if self._era.moved else f"$.profiles[{index}]"
+        path = "$" if self._version.moved else f"$.profiles[{index}]"
         check_names(profile, path, self._known, self._problems)
-        if self._era.defaults is None:
+        if self._version.defaults is None:
             return keep_profile(profile, path, self._notices)
-        return convert_profile(profile, path, self._era, changes, self._notices, self._problems)
+        return convert_profile(profile, path, self._version, changes, self._notices, self._problems)
 
     def _of_policy(
         self,
@@ -137,11 +137,11 @@ class _Conversion:
         changes = changes._replace(defaults=plugins.lists, args={**changes.args, **plugins.args})
         profile = {key: value[key] for key in ("schedulerName", "plugins", "pluginConfig") if key in value}
         check_names(profile, "$", self._known, self._problems)
-        era = POLICY._replace(points=self._era.points)
-        converted = convert_profile(profile, "$", era, changes, self._notices, self._problems)
+        version = POLICY._replace(points=self._version.points)
+        converted = convert_profile(profile, "$", version, changes, self._notices, self._problems)
         extenders = convert_extenders(policy.get("extenders", ()), root, self._notices, self._problems)
         return self._converted(
-            settings, [converted], extenders, serving, (*self._era.moved, ("$.extenders", f"{root}.extenders"))
+            settings, [converted], extenders, serving, (*self._version.moved, ("$.extenders", f"{root}.extenders"))
         )
 
     def _converted(
@@ -158,7 +158,7 @@ class _Conversion:
         if extenders:
             value["extenders"] = extenders
             _give_place_to_ignored(profiles, extenders)
-        return Converted(self._era.name, value, tuple(self._notices.items), serving, moved)
+        return Converted(self._version.name, value, tuple(self._notices.items), serving, moved)
 
 
 def _nulls(value: Any, path: str) -> Iterator[str]:

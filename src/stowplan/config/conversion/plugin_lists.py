@@ -65,7 +65,7 @@ class Effective:
             if entry.name in self.names(RESERVE):
                 continue
             notices.add(
-                entry.path, "unreserve belongs to reserve today: the plugin is enabled there, and asked to reserve"
+                entry.path, "unreserve belongs to reserve today: the plugin is enabled there, and its reserve runs too"
             )
             self.lists[RESERVE] = (*self.lists.get(RESERVE, ()), entry)
 

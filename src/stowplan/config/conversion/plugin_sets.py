@@ -86,10 +86,10 @@ def render(modern: Modern, defaults: Mapping[str, tuple[OldPlugin, ...]]) -> dic
     """
     used = {entry.name for entries in modern.lists.values() for entry in entries}
     gone = [name for name in POINTS_OF if name not in used]
-    era = {point: {name_today(entry.name, point) for entry in entries} for point, entries in defaults.items()}
+    earlier = {point: {name_today(entry.name, point) for entry in entries} for point, entries in defaults.items()}
     plugins = {}
     for point in PLUGINS_ATTRIBUTES:
-        enabled, disabled = _point(modern, point, era, gone)
+        enabled, disabled = _point(modern, point, earlier, gone)
         if point == MULTI_POINT:
             enabled, disabled = [_plugin(entry, bool(entry.weight)) for entry in modern.everywhere], gone
         sets = {"enabled": enabled, "disabled": [{"name": name} for name in disabled]}
@@ -99,7 +99,7 @@ def render(modern: Modern, defaults: Mapping[str, tuple[OldPlugin, ...]]) -> dic
 
 
 def _point(
-    modern: Modern, point: str, era: Mapping[str, set[str]], gone: list[str]
+    modern: Modern, point: str, earlier: Mapping[str, set[str]], gone: list[str]
 ) -> tuple[list[dict[str, Any]], list[str]]:
     entries = modern.lists.get(point, ())
     here = [name for name, points in POINTS_OF.items() if point in points]
@@ -113,15 +113,15 @@ def _point(
         for entry in entries
         if entry.name not in here or (point == SCORE and _weight(entry) != DEFAULT_WEIGHTS[entry.name])
     ]
-    return enabled, [name for name in here if name not in gone and not _stays(modern, point, name, era)]
+    return enabled, [name for name in here if name not in gone and not _stays(modern, point, name, earlier)]
 
 
-def _stays(modern: Modern, point: str, name: str, era: Mapping[str, set[str]]) -> bool:
+def _stays(modern: Modern, point: str, name: str, earlier: Mapping[str, set[str]]) -> bool:
     """Whether a default plugin of today is kept at a point, even if it is new there."""
     main = _WORKS_FOR.get(point)
     if name in modern.names(point) and main != SCORE:
         return True
-    return name not in era.get(point, ()) if main is None else _stays(modern, main, name, era)
+    return name not in earlier.get(point, ()) if main is None else _stays(modern, main, name, earlier)
 
 
 def _weight(entry: OldPlugin) -> int:

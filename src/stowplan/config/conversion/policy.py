@@ -67,7 +67,7 @@ class PolicyPlugins:
         if weight := policy.get("hardPodAffinitySymmetricWeight"):
             self.args["InterPodAffinity"] = {"hardPodAffinityWeight": weight}
         if policy.get("alwaysCheckAllPredicates"):
-            text = "has no equal: the first plugin that rejects a node gives the reason, the others are not asked"
+            text = "has no equivalent: the first plugin that rejects a node gives the reason, the others do not run"
             notices.add(f"{root}.alwaysCheckAllPredicates", text)
 
     def _read_predicates(self, predicates: list[dict[str, Any]]) -> None:
@@ -111,7 +111,7 @@ class PolicyPlugins:
                 heavier = twin._replace(weight=twin.weight + entry.weight)
                 self.lists[point] = tuple(heavier if other is twin else other for other in before)
             elif point == SCORE and entry.weight != twin.weight:
-                text = f"{entry.name} is asked for more than once: the weight {twin.weight} of {twin.path} stays"
+                text = f"{entry.name} is listed more than once: the weight {twin.weight} of {twin.path} stays"
                 self._notices.add(entry.path, text)
 
     def _custom(self, item: Mapping[str, Any], path: str) -> tuple[str, ...] | None:

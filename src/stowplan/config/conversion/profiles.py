@@ -45,20 +45,20 @@ def check_names(profile: Mapping[str, Any], path: str, known: Collection[str] | 
 def convert_profile(
     profile: Mapping[str, Any],
     path: str,
-    era: ApiVersion,
+    version: ApiVersion,
     changes: ProfileChanges,
     notices: Notices,
     problems: Problems,
 ) -> dict[str, Any]:
     """Convert a profile with the version's own default plugins."""
-    defaults = changes.defaults or era.defaults or {}
+    defaults = changes.defaults or version.defaults or {}
     effective = Effective(_packing(defaults) if changes.packs else defaults)
     if not changes.preempts:
         effective.without("DefaultPreemption")
-    effective.apply(profile.get("plugins", {}), f"{path}.plugins", era.points, notices)
-    modern = Modern(effective, notices, system_spread=era.system_spread)
+    effective.apply(profile.get("plugins", {}), f"{path}.plugins", version.points, notices)
+    modern = Modern(effective, notices, system_spread=version.system_spread)
     items, where = profile.get("pluginConfig", ()), f"{path}.pluginConfig"
-    configs = PluginConfigs(items, where, any_case=era.any_case, problems=problems)
+    configs = PluginConfigs(items, where, any_case=version.any_case, problems=problems)
     if problems.errors:
         return {}
     for plugin, args in changes.args.items():
@@ -68,7 +68,7 @@ def convert_profile(
     _note_weights(modern, path, notices)
     converted = {
         "schedulerName": profile.get("schedulerName"),
-        "plugins": render(modern, era.defaults or {}),
+        "plugins": render(modern, version.defaults or {}),
         "pluginConfig": configs.rendered(),
     }
     return {field: value for field, value in converted.items() if value}

@@ -32,7 +32,7 @@ def convert_settings(value: Mapping[str, Any], notices: Notices) -> dict[str, An
     if "leaderElection" in value:
         settings["leaderElection"] = _leader_election(value["leaderElection"], "$.leaderElection", notices)
     if "failureDomains" in value:
-        notices.add("$.failureDomains", "has no effect: the topology keys of pods tell their domains")
+        notices.add("$.failureDomains", "has no effect: the topology keys of pods name their domains")
     return settings
 
 
@@ -82,9 +82,9 @@ def policy_source(value: Mapping[str, Any], problems: Problems) -> PolicySource 
     return None
 
 
-def plain_http(value: Mapping[str, Any], era: ApiVersion, notices: Notices, problems: Problems) -> InsecureServing:
+def plain_http(value: Mapping[str, Any], version: ApiVersion, notices: Notices, problems: Problems) -> InsecureServing:
     """Addresses of health and metrics pages without TLS."""
-    default = InsecureAddress() if era.plain_http else None
+    default = InsecureAddress() if version.plain_http else None
     found: dict[str, InsecureAddress | None] = {}
     for field in ("healthzBindAddress", "metricsBindAddress"):
         text = value.get(field)
@@ -92,7 +92,7 @@ def plain_http(value: Mapping[str, Any], era: ApiVersion, notices: Notices, prob
             found[field] = parse_address(text) if text else default
         except ValueError as error:
             found[field] = default
-            if era.plain_http:
+            if version.plain_http:
                 notices.add(f"$.{field}", f"{error}; {default} is served instead, as in releases of this version")
             else:
                 problems.invalid(f"$.{field}", text, str(error))

@@ -1,4 +1,4 @@
-"""Whole documents of every era: what they come to, what is said about it, and what is wrong with faulty ones."""
+"""Whole documents of every version: what they come to, what is said about it, and what is wrong with faulty ones."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from tests.conversion import samples
 
 from stowplan.config import InvalidConfigurationError, from_builtins, load, read, yaml_text
-from stowplan.config.conversion import ERAS, V1, InsecureAddress, PolicySource, convert
+from stowplan.config.conversion import API_VERSIONS, V1, InsecureAddress, PolicySource, convert
 from stowplan.config.types import GROUP, KIND
 from stowplan.errors import ConfigError
 
@@ -31,14 +31,14 @@ def test_the_result_read_as_v1_is_the_same_configuration(name: str) -> None:
 def test_converting_what_was_converted_changes_nothing(name: str) -> None:
     value = samples.loaded(name).converted.value
     again = convert(value, "again")
-    assert (again.value, again.notices, again.era) == (value, (), V1)
+    assert (again.value, again.notices, again.version) == (value, (), V1)
 
 
 def test_every_era_has_a_sample() -> None:
-    assert {samples.loaded(name).converted.era for name in samples.NAMES} == {
+    assert {samples.loaded(name).converted.version for name in samples.NAMES} == {
         V1,
         "policy-v1",
-        *(era.name for era in ERAS.values()),
+        *(version.name for version in API_VERSIONS.values()),
     }
 
 

@@ -69,7 +69,7 @@ def test_two_names_of_one_plugin_keep_the_weight_of_the_first_in_the_alphabet() 
     converted = convert(policy(priorities=given), "p")
     score = converted.value["profiles"][0]["plugins"]["score"]
     assert {"name": "PodTopologySpread", "weight": 4} in score["enabled"]
-    assert "p: $.priorities[0]: SelectorSpread is asked for more than once: the weight 4 of $.priorities[1] stays" in [
+    assert "p: $.priorities[0]: SelectorSpread is listed more than once: the weight 4 of $.priorities[1] stays" in [
         str(notice) for notice in converted.notices
     ]
 
@@ -116,7 +116,7 @@ def test_faults(fields: dict[str, Any], error: str) -> None:
     ],
 )
 def test_a_policy_without_a_kind(value: dict[str, Any], is_policy: bool) -> None:
-    assert (convert(value, "p").era == "policy-v1") is is_policy
+    assert (convert(value, "p").version == "policy-v1") is is_policy
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Any document of any era: it converts to what its own time made of it, or is refused in so many words."""
+"""Any document of any version: it converts to what its own time made of it, or is refused in so many words."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from tests.conversion import samples
 
 from stowplan.config import expand, from_builtins, read, yaml_text
-from stowplan.config.conversion import ERAS, convert
+from stowplan.config.conversion import API_VERSIONS, convert
 from stowplan.config.conversion.plugin_tables import LATER_DEFAULT_PLUGINS, POINTS_OF, name_today
 from stowplan.config.types import GROUP, KIND
 from stowplan.errors import StowplanError
@@ -26,7 +26,7 @@ def implements(name: str, point: str) -> bool:
 
 
 def choices(version: str, point: str) -> tuple[str, ...]:
-    defaults = ERAS[f"{GROUP}/{version}"].defaults
+    defaults = API_VERSIONS[f"{GROUP}/{version}"].defaults
     assert defaults is not None
     return tuple(entry.name for entry in defaults[point])
 
@@ -49,7 +49,7 @@ def profiles(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 def as_it_was(version: str, point: str, plugins: dict[str, Any]) -> dict[str, set[int]]:
     """The plugins of today that should run at the point, each with the weights that it may have."""
-    defaults = ERAS[f"{GROUP}/{version}"].defaults
+    defaults = API_VERSIONS[f"{GROUP}/{version}"].defaults
     assert defaults is not None
     given = plugins.get(point, {"disabled": [], "enabled": []})
     disabled = {item["name"] for item in given["disabled"]}
