@@ -60,7 +60,7 @@ def remembered(world: World, case: Json) -> dict[str, Found]:
     plugin = world.plugin("DynamicResources")
     assert isinstance(plugin, DynamicResources)
     mine = [codec.convert(api.ResourceClaim, item) for item in case["resourceclaims"] if not item["status"]]
-    registry = plugin._registry
+    registry = plugin._offers_by_claims
     wanted = registry.allocator.prepare(mine)
     offers = registry.offers(mine)
     return {

@@ -33,8 +33,9 @@ TEXT_ITEM_WORK = 64
 ENTRY_WORK = 100
 """An entry of a map."""
 
-_CALLS_PER_CHECK = 8
+_CALLS_PER_CHECK = 16
 _SLOW_CHECK_SECONDS = 0.02
+_LARGE_WORK = WORK_LIMIT // 50
 _TRAVERSAL = 0.1
 _REGEX = 0.25
 
@@ -50,7 +51,7 @@ class CostTracker:
 
     def __init__(self, clock: Clock = time.thread_time) -> None:
         self._clock = clock
-        self._started = self._last = clock()
+        self._started = self._last = -1.0
         self._left = _CALLS_PER_CHECK
         self._work = 0
         self.cost = 0
@@ -69,9 +70,14 @@ class CostTracker:
         self._work += units
         if self._work > WORK_LIMIT:
             raise EvaluationStoppedError("operation cancelled: actual cost limit exceeded")
+        if units > _LARGE_WORK:
+            self.check_time()
 
     def check_time(self) -> None:
         now = self._clock()
+        if self._started < 0:
+            # Counted from the first check: most evaluations end before it, and reading the clock is a system call.
+            self._started = self._last = now
         if now - self._started > CPU_LIMIT_SECONDS:
             raise EvaluationStoppedError(f"operation interrupted: CPU time exceeds {CPU_LIMIT_SECONDS:g}s")
         # Slow calls are checked one by one.

@@ -142,7 +142,7 @@ def test_cpu_time_is_limited_inside_an_evaluation() -> None:
     run = Evaluation({}, clock=lambda: next(ticks) * CPU_LIMIT_SECONDS / 4)
     with pytest.raises(EvaluationStoppedError, match="operation interrupted"):
         spend_repeatedly(run)
-    assert run.cost < 50
+    assert run.cost < 100
 
 
 def test_slow_calls_are_checked_one_by_one() -> None:
@@ -159,7 +159,7 @@ def test_slow_calls_are_checked_one_by_one() -> None:
     run = SlowEvaluation({}, clock)
     with pytest.raises(EvaluationStoppedError):
         spend_repeatedly(run)
-    assert run.cost <= 12
+    assert run.cost <= 16 + 16 + 4
 
 
 @pytest.mark.parametrize(

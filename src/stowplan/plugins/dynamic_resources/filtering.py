@@ -21,7 +21,7 @@ from stowplan.plugins.dynamic_resources.allocation import TIMED_OUT, AllocationF
 from stowplan.plugins.dynamic_resources.claims import NodeAllocation, PodClaims
 from stowplan.plugins.dynamic_resources.extended_requests import requests_for
 from stowplan.plugins.dynamic_resources.extended_resources import needed_devices
-from stowplan.plugins.dynamic_resources.node_offers import MAX_ALTERNATIVES, NodeOffers, Registry
+from stowplan.plugins.dynamic_resources.node_offers import MAX_ALTERNATIVES, NodeOffers, OffersByClaims
 from stowplan.plugins.dynamic_resources.reasons import CANNOT_ALLOCATE, OUT_OF_REACH, failure, unresolvable
 
 
@@ -38,8 +38,8 @@ class _Demand:
 class NodeSearch(Mapping[str, NodeAllocation]):
     """Allocations of a pod's unallocated claims on nodes, in one cycle."""
 
-    def __init__(self, registry: Registry, cluster: Cluster, pod: fwk.Pod, claims: PodClaims) -> None:
-        self._registry = registry
+    def __init__(self, offers_by_claims: OffersByClaims, cluster: Cluster, pod: fwk.Pod, claims: PodClaims) -> None:
+        self._offers_by_claims = offers_by_claims
         self._cluster = cluster
         self._pod = pod
         self._claims = [item.claim for item in claims.to_allocate() if item is not claims.special]
@@ -59,13 +59,13 @@ class NodeSearch(Mapping[str, NodeAllocation]):
                 devices = replace(self._special.spec.devices, requests=requests)
                 special = replace(self._special, spec=replace(self._special.spec, devices=devices))
             claims = self._claims if special is None else [*self._claims, special]
-            wanted = self._registry.allocator.prepare(claims)
-            found = self._demands[needed] = _Demand(wanted, self._registry.offers(claims), special, mappings)
+            wanted = self._offers_by_claims.allocator.prepare(claims)
+            found = self._demands[needed] = _Demand(wanted, self._offers_by_claims.offers(claims), special, mappings)
         return found
 
     def deadline(self) -> float:
         """The time limit of a pass over many nodes that begins now: as long as for one node (filterTimeout)."""
-        return time.monotonic() + (self._registry.allocator.timeout or math.inf)
+        return time.monotonic() + (self._offers_by_claims.allocator.timeout or math.inf)
 
     def on(self, node: fwk.NodeInfo, needed: tuple[str, ...] = ()) -> Solution | AllocationFailure | None:
         demand = self.demand(needed)

@@ -1,7 +1,7 @@
-"""What each node has to offer to claims of one kind, remembered and asked again only where something changed.
+"""Results of the allocator by node, kept for claims with equal specs.
 
-Claims that are made from one template ask for the same, so that what was found for one pod holds for the next, but for
-the nodes whose devices were taken or returned since.
+Claims of one template are equal, so the results for one pod hold for the next, except on nodes whose devices were
+allocated or deallocated since.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from stowplan.plugins.dynamic_resources.allocation import (
 )
 
 FITS, LACKING = 1, 2
-"""Verdicts: devices found, not enough of them."""
+"""Results: devices found, not enough devices."""
 
 MAX_ALTERNATIVES = 8
-"""How many alternatives a request may list; the first is worth this much, each after it one less."""
+"""Alternatives of a request (FirstAvailableDeviceRequestMaxSize), and the score of the first one."""
 
 _MAX_CLAIM_KINDS = 64
 
 
 class NodeOffers(KeptOnDemand):
-    """The answers of all nodes to claims of one kind."""
+    """The results of all nodes for claims with equal specs."""
 
     def __init__(self, allocator: Allocator, cluster: Cluster) -> None:
         super().__init__(cluster.nodes, follows_pods=False)
         self._allocator = allocator
         self._solutions: dict[int, Solution] = {}
         self._seen = (-1, -1)
-        """Positions of the allocated devices and of the inventory that the answers are of."""
+        """Positions in the logs of allocated devices and of the inventory that the results are up to date with."""
 
     def rebuild(self, context: None = None) -> None:
         super().rebuild()
@@ -51,7 +51,7 @@ class NodeOffers(KeptOnDemand):
         self.scores: NDArray[np.int64] = np.zeros(size, dtype=np.int64)
 
     def on(self, node: fwk.NodeInfo, claims: Sequence[WantedClaim]) -> Solution | AllocationFailure | None:
-        """What one node has to offer. Failures name the claim, so that they are never remembered."""
+        """The result for one node. Failures name the claim, so they are not kept."""
         slot = node.slot
         if self.is_known(slot):
             return self._solutions[slot] if self.verdicts[slot] == FITS else None
@@ -66,17 +66,17 @@ class NodeOffers(KeptOnDemand):
         return found
 
     def unanswered(self, nodes: fwk.Nodes) -> list[tuple[int, fwk.NodeInfo]]:
-        """The nodes without an answer, with their positions."""
+        """The nodes without a result, with their positions."""
         missing = set(self.unknown(nodes.slots()).tolist())
         return [(position, info) for position, info in nodes.infos() if info.slot in missing] if missing else []
 
     def lacking(self, nodes: fwk.Nodes) -> fwk.Mask:
-        """Which of the nodes are known not to have enough devices."""
+        """The nodes that are known not to have enough devices."""
         mask: fwk.Mask = self._known[nodes.index] & (self.verdicts[nodes.index] == LACKING)
         return mask
 
     def catch_up(self) -> None:
-        """Forget the answers of nodes whose devices, or which themselves, changed."""
+        """Forget the results of nodes that changed, or whose devices changed."""
         self.refresh(None)
         allocated, inventory = self._allocator.allocated, self._allocator.inventory
         inventory.refresh()
@@ -92,8 +92,8 @@ class NodeOffers(KeptOnDemand):
         self.forget([slot for name in names if (slot := self.nodes.slot_of.get(name)) is not None])
 
 
-class Registry:
-    """Offers by kind of claims: what they ask for, whoever asks."""
+class OffersByClaims:
+    """The kept results by spec of claims."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Registry:
         self._offers: LruMap[bytes, NodeOffers] = LruMap(_MAX_CLAIM_KINDS)
 
     def offers(self, claims: Sequence[api.ResourceClaim]) -> NodeOffers:
-        """The offers for claims, fit for use in this cycle."""
+        """The results for claims, up to date for this cycle."""
         if self._version != self._classes.version:
             self._version = self._classes.version
             self._offers.clear()
@@ -120,6 +120,6 @@ class Registry:
 
 
 def worth(solution: Solution) -> int:
-    """The score of the alternatives that were taken, which count if they brought devices."""
+    """The score of the chosen alternatives that have devices."""
     taken = {item.wanted for picked in solution.picked for item in picked if item.wanted.parent}
     return sum(MAX_ALTERNATIVES - wanted.rank for wanted in taken)

@@ -20,7 +20,7 @@ from stowplan.plugins.dynamic_resources.binding_conditions import readiness, tim
 from stowplan.plugins.dynamic_resources.claims import PodClaim, PodClaims, check_requests, key, resolve
 from stowplan.plugins.dynamic_resources.filtering import NodeSearch, judge, judge_nodes
 from stowplan.plugins.dynamic_resources.hints import Hints
-from stowplan.plugins.dynamic_resources.node_offers import Registry
+from stowplan.plugins.dynamic_resources.node_offers import OffersByClaims
 from stowplan.plugins.dynamic_resources.pre_bind import ClaimWriter
 from stowplan.plugins.dynamic_resources.reasons import (
     DEALLOCATED,
@@ -62,7 +62,7 @@ class DynamicResources(InTreePlugin):
         self._releaser = ClaimReleaser(self._tracker, handle)
         self._writer = ClaimWriter(self._tracker, handle, self._binding_timeout, self._clock)
         timeout = args.filter_timeout.seconds
-        self._registry = Registry(self.cluster, self._tracker.allocated, self._classes, timeout)
+        self._offers_by_claims = OffersByClaims(self.cluster, self._tracker.allocated, self._classes, timeout)
 
     def concerns(self, template: fwk.PodTemplate) -> bool:
         return bool(template.spec.resource_claims) or bool(extended_resources.requested(template))
@@ -90,7 +90,7 @@ class DynamicResources(InTreePlugin):
         user = tuple(checked[: len(named)])
         claims = PodClaims(user, None if special is None else checked[-1], extended)
         if claims.to_allocate():
-            claims = replace(claims, allocations=NodeSearch(self._registry, self.cluster, pod, claims))
+            claims = replace(claims, allocations=NodeSearch(self._offers_by_claims, self.cluster, pod, claims))
         state.write(STATE, claims)
         return None
 

@@ -126,7 +126,7 @@ class VolumeWriter:
         return stored
 
     def _check_affinity(self, volume: api.PersistentVolume, node: fwk.NodeInfo) -> None:
-        """Raises BindingError if the node cannot reach the volume: the pod would wait there for ever."""
+        """Raises BindingError if the node cannot reach the volume: the pod could not start there."""
         affinity = affinity_of(volume)
         migration = migration_of(volume.spec)
         if migration is not None and migration.complete and self._binder.migrated(migration.plugin, node):

@@ -11,7 +11,7 @@ from stowplan.api import codec
 from stowplan.framework import NodeInfo
 from stowplan.plugins.dynamic_resources.allocation import Allocator, Solution
 from stowplan.plugins.dynamic_resources.assume_cache import tracker_of
-from stowplan.plugins.dynamic_resources.node_offers import FITS, LACKING, Registry
+from stowplan.plugins.dynamic_resources.node_offers import FITS, LACKING, OffersByClaims
 
 
 class Watched:
@@ -24,7 +24,7 @@ class Watched:
         for name in "abc":
             self.publish(slice_(name, device("x"), pool=name, nodeName=name))
         self.allocated = tracker_of(self.cluster).allocated
-        self.registry = Registry(self.cluster, self.allocated, self.cluster.stores.of(api.DeviceClass), 10)
+        self.registry = OffersByClaims(self.cluster, self.allocated, self.cluster.stores.of(api.DeviceClass), 10)
         self.asked: list[str] = []
         solve = Allocator.solve
 

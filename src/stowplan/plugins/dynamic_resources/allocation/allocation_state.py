@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from stowplan.api.quantity import Exact
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState, DeviceID, PoolID
 from stowplan.plugins.dynamic_resources.allocation.capacity import Amount, consumed, fits
-from stowplan.plugins.dynamic_resources.allocation.constraints import DeviceConstraint, constraint
+from stowplan.plugins.dynamic_resources.allocation.constraints import ConstraintState, constraint
 from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice
 from stowplan.plugins.dynamic_resources.allocation.pools import CounterSets, DevicePool
 from stowplan.plugins.dynamic_resources.allocation.requests import AllocationError, RequestedDevices, WantedClaim
@@ -33,7 +33,7 @@ class AllocationState:
         self._claims = claims
         self._allocated = allocated
         self.picked: list[list[Picked]] = [[] for _ in claims]
-        self._constraints: list[list[DeviceConstraint]] = [
+        self._constraints: list[list[ConstraintState]] = [
             [made for spec in claim.claim.spec.devices.constraints if (made := constraint(spec)) is not None]
             for claim in claims
         ]

@@ -13,7 +13,7 @@ from stowplan import api
 from stowplan.plugins.dynamic_resources.allocation.devices import UNKNOWN, Attribute, PublishedDevice
 
 
-class DeviceConstraint(Protocol):
+class ConstraintState(Protocol):
     """Checks devices as the search adds and removes them. Each successful `add` is undone by one `remove`."""
 
     def add(self, request: str, subrequest: str, device: PublishedDevice) -> bool: ...
@@ -95,7 +95,7 @@ class DistinctAttribute(_OverRequests):
         return self._count, tuple(self._values.items())
 
 
-def constraint(spec: api.DeviceConstraint) -> DeviceConstraint | None:
+def constraint(spec: api.DeviceConstraint) -> ConstraintState | None:
     """The constraint of a claim; None if its kind is unknown."""
     if spec.match_attribute is not None:
         return MatchAttribute(spec.requests, spec.match_attribute)
