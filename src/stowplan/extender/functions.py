@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stowplan import logs
-from stowplan.extender.scaling import HIGHEST
+from stowplan.extender.scaling import MAX_EXTENDER_PRIORITY
 from stowplan.framework import CycleState, Mask, NodeInfo, Nodes, Plugin, Pod, Status, error, reject
 
 Function = Callable[..., Any]
@@ -18,8 +18,8 @@ log = logs.get(__name__)
 
 
 class _FunctionPlugin(Plugin):
-    asks: ClassVar[Function]
-    """The author's function."""
+    function: ClassVar[Function]
+    """The registered function."""
     node_by_node: ClassVar[bool] = False
 
     def _infos(self, nodes: Nodes) -> list[NodeInfo]:
@@ -41,8 +41,8 @@ class FilterFunction(_FunctionPlugin):
 
     def _statuses(self, pod: Pod, infos: list[NodeInfo]) -> list[Status | None]:
         if self.node_by_node:
-            return [self._status(type(self).asks(pod, info)) for info in infos]
-        answer = type(self).asks(pod, infos)
+            return [self._status(type(self).function(pod, info)) for info in infos]
+        answer = type(self).function(pod, infos)
         if isinstance(answer, bool | str | Status):
             return [self._status(answer)] * len(infos)
         if isinstance(answer, Mapping):
@@ -72,20 +72,20 @@ class PrioritizeFunction(_FunctionPlugin):
         given = np.array([float(score) for score in self._scores(pod, infos)], dtype=np.float64)
         if len(given) != len(infos):
             raise self._wrong(list(given), f"{len(infos)} scores")
-        if len(given) and not (given.min() >= 0 and given.max() <= HIGHEST):
+        if len(given) and not (given.min() >= 0 and given.max() <= MAX_EXTENDER_PRIORITY):
             log.warning(
                 "Scores outside of the range are cut",
                 function=self.name,
-                range=f"0..{HIGHEST}",
+                range=f"0..{MAX_EXTENDER_PRIORITY}",
                 lowest=float(given.min()),
                 highest=float(given.max()),
             )
-        return np.clip(given, 0, HIGHEST) * 10
+        return np.clip(given, 0, MAX_EXTENDER_PRIORITY) * 10
 
     def _scores(self, pod: Pod, infos: list[NodeInfo]) -> Iterable[Any]:
         if self.node_by_node:
-            return [type(self).asks(pod, info) for info in infos]
-        answer = type(self).asks(pod, infos)
+            return [type(self).function(pod, info) for info in infos]
+        answer = type(self).function(pod, infos)
         if isinstance(answer, Mapping):
             return [answer.get(info.name, 0) for info in infos]
         if isinstance(answer, str) or not isinstance(answer, Iterable):
@@ -95,7 +95,7 @@ class PrioritizeFunction(_FunctionPlugin):
 
 class BindFunction(_FunctionPlugin):
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None:
-        answer = type(self).asks(pod, node_name)
+        answer = type(self).function(pod, node_name)
         return self._later(answer) if isinstance(answer, Awaitable) else self._status(answer)
 
     async def _later(self, answer: Awaitable[object]) -> Status | None:
@@ -115,7 +115,7 @@ class PreemptFunction(_FunctionPlugin):
     def select_victims(
         self, state: CycleState, pod: Pod, victims: Mapping[str, Iterable[Pod]]
     ) -> Mapping[str, Iterable[Pod]]:
-        answer = type(self).asks(pod, {node: list(pods) for node, pods in victims.items()})
+        answer = type(self).function(pod, {node: list(pods) for node, pods in victims.items()})
         if not isinstance(answer, Mapping):
             raise self._wrong(answer, "victims by node")
         return answer
@@ -126,7 +126,7 @@ def as_plugin(kind: type[_FunctionPlugin], function: Function) -> type[Plugin]:
     parameters = list(inspect.signature(function).parameters)
     members = {
         "name": function.__name__,
-        "asks": staticmethod(function),
+        "function": staticmethod(function),
         "node_by_node": len(parameters) > 1 and parameters[1] == "node",
         "__doc__": function.__doc__,
     }

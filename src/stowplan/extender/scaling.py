@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stowplan import logs
 
-HIGHEST = 10
+MAX_EXTENDER_PRIORITY = 10
 """MaxExtenderPriority; the scheduler multiplies scores by the weight and, since v1.17, by ten."""
 
 PLUGIN_WEIGHTS = 12
@@ -38,18 +38,18 @@ def rank(values: Mapping[str, float]) -> dict[str, int]:
     if len(order) < 2:
         return dict.fromkeys(values, 0)
     place = {value: position for position, value in enumerate(order)}
-    return {name: rounded(HIGHEST * place[value] / (len(order) - 1)) for name, value in values.items()}
+    return {name: rounded(MAX_EXTENDER_PRIORITY * place[value] / (len(order) - 1)) for name, value in values.items()}
 
 
 def linear(value: float, low: float, high: float) -> int:
     """A value of a known range as 0..10; values outside are clamped."""
     if low == high:
         raise ValueError(f"the range from {low:g} to {high:g} is empty")
-    return clamped(HIGHEST * (value - low) / (high - low))
+    return clamped(MAX_EXTENDER_PRIORITY * (value - low) / (high - low))
 
 
 def clamped(value: float) -> int:
-    return rounded(min(max(value, 0.0), float(HIGHEST)))
+    return rounded(min(max(value, 0.0), float(MAX_EXTENDER_PRIORITY)))
 
 
 def rounded(value: float) -> int:
@@ -59,15 +59,15 @@ def rounded(value: float) -> int:
 
 def from_percent(means: NDArray[np.float64]) -> list[int]:
     """Scores of 0..100, as plugins give them, on the extender's scale."""
-    tenths = np.floor(means / HIGHEST + 0.5)
-    if len(tenths) and not (tenths.min() >= 0 and tenths.max() <= HIGHEST):
+    tenths = np.floor(means / MAX_EXTENDER_PRIORITY + 0.5)
+    if len(tenths) and not (tenths.min() >= 0 and tenths.max() <= MAX_EXTENDER_PRIORITY):
         log.warning(
             "Scores outside of the range are cut",
             range="0..100",
             lowest=float(means.min()),
             highest=float(means.max()),
         )
-        tenths = np.clip(np.nan_to_num(tenths), 0, HIGHEST)
+        tenths = np.clip(np.nan_to_num(tenths), 0, MAX_EXTENDER_PRIORITY)
     scores: list[int] = tenths.astype(np.int64).tolist()
     return scores
 
@@ -93,10 +93,10 @@ class Effect:
 
 def effect(score: int, weight: int, *, plugin_weights: int = PLUGIN_WEIGHTS) -> Effect:
     """A score's contribution to the total, with the extender's weight in the scheduler's configuration."""
-    points = score * weight * HIGHEST
+    points = score * weight * MAX_EXTENDER_PRIORITY
     return Effect(points, 100 * plugin_weights)
 
 
 def weight_to_decide(difference: int = 1, *, plugin_weights: int = PLUGIN_WEIGHTS) -> int:
     """The least weight with which so great a difference between two scores outweighs all plugins."""
-    return 100 * plugin_weights // (difference * HIGHEST) + 1
+    return 100 * plugin_weights // (difference * MAX_EXTENDER_PRIORITY) + 1

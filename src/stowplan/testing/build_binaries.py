@@ -29,7 +29,7 @@ from stowplan.testing.errors import UnavailableError
 from stowplan.testing.toolchain import Go, find_go
 
 MODULES = Path(__file__).parent / "controlplane"
-PROGRESS_EVERY = 15.0
+PROGRESS_SECONDS = 15.0
 LAST_LINES = 15
 
 _MAJOR, _MINOR = KUBERNETES_VERSION.removeprefix("v").split(".")[:2]
@@ -110,15 +110,15 @@ def _build_one(name: str, go: Go, folder: Path, report: Report, env: Mapping[str
 def _run(name: str, arguments: list[str], cwd: Path, env: Mapping[str, str], report: Report) -> None:
     """Run the build and report its progress; an error has the last lines of its output."""
     last: deque[str] = deque(maxlen=LAST_LINES)
-    started = told = time.monotonic()
+    started = reported = time.monotonic()
     with subprocess.Popen(
         arguments, cwd=cwd, env=dict(env), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
         for count, line in enumerate(process.stderr, 1):
             last.append(line.rstrip())
-            if time.monotonic() - told >= PROGRESS_EVERY:
-                told = time.monotonic()
-                report(f"{name}: {count} packages after {told - started:.0f} s")
+            if time.monotonic() - reported >= PROGRESS_SECONDS:
+                reported = time.monotonic()
+                report(f"{name}: {count} packages after {reported - started:.0f} s")
     if process.returncode:
         raise UnavailableError("\n".join([f"{name}: go build failed with status {process.returncode}", *last]))

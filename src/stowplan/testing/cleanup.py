@@ -28,8 +28,8 @@ CLUSTER_WIDE = (
     "storage.k8s.io/v1/StorageClass",
     "storage.k8s.io/v1/VolumeAttachment",
 )
-KEPT = frozenset({("Service", "kubernetes")})
-KEPT_PREFIX = {"Lease": "apiserver-", "PriorityClass": "system-"}
+PERMANENT_OBJECTS = frozenset({("Service", "kubernetes")})
+PERMANENT_PREFIXES = {"Lease": "apiserver-", "PriorityClass": "system-"}
 """The API server made these and would make them again."""
 
 
@@ -92,4 +92,6 @@ def _delete(api: KubeApi, kind: str, obj: JsonObject) -> None:
 
 def _is_kept(kind: str, obj: JsonObject) -> bool:
     short, name = kind.rpartition("/")[2], obj["metadata"]["name"]
-    return (short, name) in KEPT or (short in KEPT_PREFIX and name.startswith(KEPT_PREFIX[short]))
+    return (short, name) in PERMANENT_OBJECTS or (
+        short in PERMANENT_PREFIXES and name.startswith(PERMANENT_PREFIXES[short])
+    )

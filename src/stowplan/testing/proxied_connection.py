@@ -7,7 +7,7 @@ from contextlib import suppress
 from stowplan.testing.faults import Delay, Drop, Fault, Garble, Hold, Reply, RuleBook, is_watch
 from stowplan.testing.http_messages import MessageHead, framed, read_head, request_body, response_body
 
-_LOOK_EVERY = 0.01
+_POLL_SECONDS = 0.01
 """Seconds; a hold is released by another thread."""
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -92,7 +92,7 @@ class ProxiedConnection:
         while not hold.released:
             if self._writer.is_closing():
                 raise SeveredError
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _relay(
         self, request: MessageHead, response: MessageHead, reader: asyncio.StreamReader, fault: Fault | None

@@ -49,6 +49,6 @@ def find_go(module: Path, env: Mapping[str, str] = os.environ) -> Go:
     answer = subprocess.run([path, "env", "GOVERSION"], cwd=module, env=dict(env), capture_output=True, text=True)
     version = answer.stdout.strip()
     if answer.returncode or parse_version(version) < parse_version(wanted):
-        said = version or answer.stderr.strip()
-        raise UnavailableError(f"{path} cannot build the control plane, it says: {said}. {advice}")
+        message = version or answer.stderr.strip()
+        raise UnavailableError(f"{path} cannot build the control plane, it reports: {message}. {advice}")
     return Go(path, version)

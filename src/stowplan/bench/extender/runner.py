@@ -67,7 +67,9 @@ class ExtenderRunner:
         before = self._calibrate()
         traffic = Traffic(workload.nodes, self._seed, names_only=workload.names_only)
         with ours() as mine, go_extender(program, remember=workload.names_only) as other:
-            measurement = ExtenderMeasurement(workload.verb, traffic, {OURS: mine, GO: other}, news=workload.names_only)
+            measurement = ExtenderMeasurement(
+                workload.verb, traffic, {OURS: mine, GO: other}, changes=workload.names_only
+            )
             measurement.warm_up(WARM)
             measurement.run(count)
             measured = measurement.figures()
@@ -92,7 +94,7 @@ class ExtenderRunner:
         before = self._calibrate()
         traffic = Traffic(LEAK_NODES, self._seed, names_only=False)
         with ours() as mine:
-            measurement = ExtenderMeasurement("filter", traffic, {OURS: mine}, news=False)
+            measurement = ExtenderMeasurement("filter", traffic, {OURS: mine}, changes=False)
             measurement.warm_up(max(WARM, count // 10))
             at_first = rss_mib(mine.process.pid)
             measurement.run(count)
@@ -112,11 +114,11 @@ class ExtenderRunner:
 class ExtenderMeasurement:
     """Sends the same requests to all extenders in turn."""
 
-    def __init__(self, verb: str, traffic: Traffic, extenders: dict[str, BenchExtender], *, news: bool) -> None:
+    def __init__(self, verb: str, traffic: Traffic, extenders: dict[str, BenchExtender], *, changes: bool) -> None:
         self._verb = verb
         self._traffic = traffic
         self._extenders = extenders
-        self._news = news
+        self._changes = changes
         self._seconds: dict[str, list[float]] = {name: [] for name in extenders}
         self._cpu = dict.fromkeys(extenders, 0.0)
         self.compared = 0
@@ -147,13 +149,13 @@ class ExtenderMeasurement:
         }
 
     def _ask(self) -> Sequence[bytes]:
-        asked = self._traffic.ask()
+        request = self._traffic.next_request()
         answers = []
         for name, extender in self._extenders.items():
-            if self._news:
-                extender.client.ask("filter", asked.news)
+            if self._changes:
+                extender.client.ask("filter", request.changes)
             before = cpu_seconds(extender.process.pid)
-            answer = extender.client.ask(self._verb, asked.body)
+            answer = extender.client.ask(self._verb, request.body)
             self._cpu[name] += cpu_seconds(extender.process.pid) - before
             self._seconds[name].append(answer.seconds)
             answers.append(answer.body)

@@ -29,11 +29,11 @@ _POD = {
 }
 
 
-class Asked(NamedTuple):
+class BenchRequest(NamedTuple):
     """A request's body, and one that brings the nodes that have changed, for extenders that know nodes by name."""
 
     body: bytes
-    news: bytes
+    changes: bytes
 
 
 class Traffic:
@@ -54,17 +54,19 @@ class Traffic:
         """A request that brings all nodes."""
         return _full(self._pod(), self._raw)
 
-    def ask(self) -> Asked:
+    def next_request(self) -> BenchRequest:
         """The next request."""
         changed = self._random.sample(range(len(self._nodes)), max(1, int(len(self._nodes) * CHANGED)))
         for position in changed:
             self._change(position)
         pod, start = self._pod(), self._random.randrange(len(self._nodes))
-        news = _full(pod, [self._raw[position] for position in changed])
+        changes = _full(pod, [self._raw[position] for position in changed])
         if self._names_only:
             names = self._names[start:] + self._names[:start]
-            return Asked(b"".join((b'{"Pod":', pod, b',"Nodes":null,"NodeNames":', _encode(names), b"}")), news)
-        return Asked(_full(pod, self._raw[start:] + self._raw[:start]), news)
+            return BenchRequest(
+                b"".join((b'{"Pod":', pod, b',"Nodes":null,"NodeNames":', _encode(names), b"}")), changes
+            )
+        return BenchRequest(_full(pod, self._raw[start:] + self._raw[:start]), changes)
 
     def _pod(self) -> bytes:
         self._number += 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 FAILURES = 3
 """Consecutive failures that open the circuit."""
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 30.0
 
 
 class Breaker:
@@ -16,7 +16,7 @@ class Breaker:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._failures = 0
-        self._pause = FIRST_PAUSE
+        self._pause = FIRST_PAUSE_SECONDS
         self._until = 0.0
         self._probing = False
         self._remembered = ""
@@ -37,7 +37,7 @@ class Breaker:
     def worked(self) -> None:
         """The extender answered, with any status."""
         self._failures = 0
-        self._pause = FIRST_PAUSE
+        self._pause = FIRST_PAUSE_SECONDS
         self._probing = False
 
     def failed(self, why: str) -> None:
@@ -47,6 +47,6 @@ class Breaker:
         if not self.is_open:
             return
         if self._probing:
-            self._pause = min(self._pause * 2, LONGEST_PAUSE)
+            self._pause = min(self._pause * 2, MAX_PAUSE_SECONDS)
         self._probing = False
         self._until = self._clock() + self._pause

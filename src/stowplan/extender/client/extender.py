@@ -23,7 +23,7 @@ log = logs.get(__name__)
 OK = 200
 GATEWAY_TROUBLE = (502, 503, 504)
 """HTTP statuses of a proxy whose extender is unavailable."""
-LONGEST_TOLD = 300
+MAX_ERROR_BODY_LENGTH = 300
 """Maximum length of an error's body in messages."""
 HIGHEST_SCORE = 10
 _REPEATABLE = ("filter", "prioritize", "preempt")
@@ -71,7 +71,7 @@ class HttpExtender:
         self._clock = clock
         self._objects = Objects()
         self._breakers: dict[ExtenderVerb, Breaker] = {verb: Breaker(clock) for verb in self._verbs}
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def serves(self, verb: ExtenderVerb) -> bool:
         return bool(self._verbs[verb])
@@ -188,7 +188,7 @@ class HttpExtender:
         if result.error:
             return Failure(result.error)
         self._warn(*result.problems)
-        asked = {info.name for info in nodes}
+        requested = {info.name for info in nodes}
         named = result.node_names if self.entry.node_cache_capable else None
         if named is None:
             named = result.nodes
@@ -196,7 +196,7 @@ class HttpExtender:
             self._warn("it answered with NodeNames, which count only with nodeCacheCapable: no node passes")
         passing: dict[str, None] = {}
         for name in named or ():
-            if name in asked:
+            if name in requested:
                 passing[name] = None
             elif name:
                 text = f"claims a filtered node {json.dumps(name)} which is not found in the input node list"
@@ -205,18 +205,18 @@ class HttpExtender:
             self._warn("a filtered node is named twice, or without a name")
         return Filtered(
             list(passing),
-            {name: reason for name, reason in result.failed.items() if name in asked},
-            {name: reason for name, reason in result.unresolvable.items() if name in asked},
+            {name: reason for name, reason in result.failed.items() if name in requested},
+            {name: reason for name, reason in result.unresolvable.items() if name in requested},
         )
 
     def _read_scores(self, nodes: Sequence[NodeInfo], body: bytes) -> dict[str, float]:
         result = client_replies.read_host_priorities(body)
         self._warn(*result.problems)
-        asked = {info.name for info in nodes}
+        requested = {info.name for info in nodes}
         scores: dict[str, float] = {}
         for host, score in result.scores:
-            if host not in asked:
-                self._warn("it scored a node that it was not asked about")
+            if host not in requested:
+                self._warn("it scored a node that is not in the request")
                 continue
             if not 0 <= score <= HIGHEST_SCORE:
                 self._warn(f"a score is outside 0 to {HIGHEST_SCORE}, and counts as it is: {score}")
@@ -227,8 +227,8 @@ class HttpExtender:
         """Log a problem once, since it recurs with every pod."""
         for problem in problems:
             kind = problem.partition(":")[0].partition(" in {")[0]
-            if kind not in self._told:
-                self._told.add(kind)
+            if kind not in self._logged:
+                self._logged.add(kind)
                 log.warning("Extender returned an invalid result", extender=self.name, err=problem)
             else:
                 log.v(5, "Extender returned an invalid result", extender=self.name, err=problem)
@@ -236,14 +236,14 @@ class HttpExtender:
 
 def _refusal(verb: str, url: str, answer: HttpReply) -> str:
     """kube-scheduler's message for a status other than 200, with the extender's own text."""
-    told = " ".join(answer.body[: 8 * LONGEST_TOLD].decode("utf-8", "replace").split())
+    message = " ".join(answer.body[: 8 * MAX_ERROR_BODY_LENGTH].decode("utf-8", "replace").split())
     try:
-        parsed = json.loads(told)
+        parsed = json.loads(message)
         if parsed is None:
-            told = ""
+            message = ""
         elif isinstance(parsed, dict):
-            told = next((str(parsed[key]) for key in parsed if key.lower() in ("error", "message")), told)
+            message = next((str(parsed[key]) for key in parsed if key.lower() in ("error", "message")), message)
     except ValueError:
         pass
-    shown = told if len(told) <= LONGEST_TOLD else f"{told[:LONGEST_TOLD]}..."
+    shown = message if len(message) <= MAX_ERROR_BODY_LENGTH else f"{message[:MAX_ERROR_BODY_LENGTH]}..."
     return f"failed {verb} with extender at URL {url}, code {answer.status}" + (f": {shown}" if shown else "")

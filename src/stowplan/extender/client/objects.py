@@ -14,7 +14,7 @@ from stowplan.api import codec
 from stowplan.framework import NodeInfo, Pod
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_MOST_NODES = 1 << 16
+_MAX_CACHED_NODES = 1 << 16
 
 
 class Objects:
@@ -37,7 +37,7 @@ class Objects:
         known = self._nodes.get(info.name)
         if known is not None and known[0] is version:
             return known[1]
-        if len(self._nodes) >= _MOST_NODES:
+        if len(self._nodes) >= _MAX_CACHED_NODES:
             self._nodes.clear()  # Most of these nodes are gone.
         data = node_bytes(info)
         self._nodes[info.name] = (version, data)

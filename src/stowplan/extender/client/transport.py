@@ -25,7 +25,7 @@ cannot be repeated."""
 _LONG = 1 << 20
 """A body longer than this goes out piece by piece."""
 
-LARGEST_REPLY = 256 << 20
+MAX_REPLY_BYTES = 256 << 20
 """Maximum size of a reply: all nodes of the largest clusters fit, and larger replies would exhaust memory."""
 
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip", "User-Agent": "stowplan"}
@@ -95,9 +95,9 @@ async def _whole(reply: aiohttp.ClientResponse) -> bytes:
     pieces, size = [], 0
     async for piece in reply.content.iter_any():
         size += len(piece)
-        if size > LARGEST_REPLY:
+        if size > MAX_REPLY_BYTES:
             reply.close()
-            raise ValueError(f"the reply is larger than {LARGEST_REPLY:,} bytes")
+            raise ValueError(f"the reply is larger than {MAX_REPLY_BYTES:,} bytes")
         pieces.append(piece)
     return b"".join(pieces)
 
@@ -130,5 +130,5 @@ def _os_words(problem: OSError) -> str:
 
 
 def _certificate_problem(problem: BaseException) -> str:
-    told = getattr(problem, "verify_message", "") or getattr(problem, "reason", "") or str(problem)
-    return str(told).replace("_", " ").lower()
+    message = getattr(problem, "verify_message", "") or getattr(problem, "reason", "") or str(problem)
+    return str(message).replace("_", " ").lower()

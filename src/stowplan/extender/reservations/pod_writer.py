@@ -26,7 +26,7 @@ _PAUSE = 0.2
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _UID = re.compile(r"[A-Za-z0-9._:-]*")
 _REPORTER, _ACTION = "stowplan-extender", "Scheduling"
-_REPEAT_AFTER, _MOST_SAID = 600.0, 4096
+_REPEAT_EVENT_AFTER_SECONDS, _MAX_RECENT_EVENTS = 600.0, 4096
 
 
 class SomePod(Protocol):
@@ -49,7 +49,7 @@ class PodWriter:
         """`handle` is the plugin's; a Connection does as well."""
         self._source = handle
         self._client: Client | None = None
-        self._events = _News()
+        self._events = _RecentEvents()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def annotate(self, pod: SomePod, annotations: Mapping[str, str | None]) -> Status | None:
@@ -88,7 +88,7 @@ class PodWriter:
     async def tell(self, pod: SomePod, reason: str, note: str, *, warning: bool = False) -> Status | None:
         """Write an event that `kubectl describe pod` shows; `reason` is a word such as LicencesGone. An equal event is
         not repeated for ten minutes, however often the pod is retried. Without a cluster nothing is written."""
-        if self._connection() is None or not self._events.is_news((pod.uid or _path(pod), reason, note)):
+        if self._connection() is None or not self._events.is_new((pod.uid or _path(pod), reason, note)):
             return None
         if refused := _odd_name(pod):
             return error(f"telling of pod {pod.namespace}/{pod.name}: {refused}")
@@ -128,8 +128,8 @@ class PodWriter:
                 break
             if attempt + 1 < _ATTEMPTS:
                 await asyncio.sleep(_PAUSE * 2**attempt)
-        told = problem.message or str(problem) if isinstance(problem, ApiError) else str(problem)
-        return error(f"binding pod {pod.namespace}/{pod.name} to {node_name}: {told}")
+        message = problem.message or str(problem) if isinstance(problem, ApiError) else str(problem)
+        return error(f"binding pod {pod.namespace}/{pod.name} to {node_name}: {message}")
 
     async def _find(self, pod: SomePod) -> str:
         """The pod's node; "" without one, if the pod is gone, or if the API server does not answer."""
@@ -152,7 +152,7 @@ class PodWriter:
         if self._client is None or self._loop is not loop:
             connection = self._connection()
             if connection is None:
-                raise NoCluster
+                raise NoClusterError
             self._client, self._loop = Client(connection), loop
         return self._client
 
@@ -161,27 +161,27 @@ class PodWriter:
         return source if isinstance(source, Connection) else getattr(source, "connection", None)
 
 
-class _News:
+class _RecentEvents:
     """Recent events, to suppress repetitions."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._said_at: dict[Hashable, float] = {}
+        self._recorded_at: dict[Hashable, float] = {}
 
-    def is_news(self, what: Hashable) -> bool:
-        """Whether the event is not a recent one; records it."""
+    def is_new(self, what: Hashable) -> bool:
+        """Whether no equal event was recorded recently; records it."""
         now = self._clock()
-        if now - self._said_at.get(what, -inf) < _REPEAT_AFTER:
+        if now - self._recorded_at.get(what, -inf) < _REPEAT_EVENT_AFTER_SECONDS:
             return False
-        self._said_at.pop(what, None)
-        if len(self._said_at) >= _MOST_SAID:
-            del self._said_at[next(iter(self._said_at))]
-        self._said_at[what] = now
+        self._recorded_at.pop(what, None)
+        if len(self._recorded_at) >= _MAX_RECENT_EVENTS:
+            del self._recorded_at[next(iter(self._recorded_at))]
+        self._recorded_at[what] = now
         return True
 
 
-class NoCluster(ClusterError):
-    """The Status of a write without a cluster."""
+class NoClusterError(ClusterError):
+    """The plugin has no cluster to write to."""
 
     def __init__(self) -> None:
         super().__init__("there is no cluster to write to; name one by --kubeconfig")

@@ -40,7 +40,7 @@ API_VERSION, KIND = "stowplan/v1alpha1", "ExtenderServerConfiguration"
 FAILURE_POLICIES = ("fail", "pass", "cached")
 GZIP = ("auto", "always", "never")
 LEASE = "stowplan-extender"
-_LARGEST_PORT = 65535
+_MAX_PORT = 65535
 
 
 class PluginEntry(Strict, frozen=True, kw_only=True):
@@ -253,8 +253,8 @@ def _check(config: ExtenderServerConfiguration, problems: Problems) -> None:
         _check_address(config.monitoring.bind_address, "$.monitoring.bindAddress", problems)
     if config.monitoring.decisions < 0:
         problems.invalid("$.monitoring.decisions", config.monitoring.decisions, "must be at least 0")
-    if not 0 <= (config.monitoring.port or 0) <= _LARGEST_PORT:
-        problems.invalid("$.monitoring.port", config.monitoring.port, f"must be between 0 and {_LARGEST_PORT}")
+    if not 0 <= (config.monitoring.port or 0) <= _MAX_PORT:
+        problems.invalid("$.monitoring.port", config.monitoring.port, f"must be between 0 and {_MAX_PORT}")
 
 
 def _check_bind(config: ExtenderServerConfiguration, problems: Problems) -> None:
@@ -269,8 +269,8 @@ def _check_bind(config: ExtenderServerConfiguration, problems: Problems) -> None
 
 
 def _check_serving(serving: Serving, problems: Problems) -> None:
-    if not 0 <= serving.port <= _LARGEST_PORT:
-        problems.invalid("$.serving.port", serving.port, f"must be between 0 and {_LARGEST_PORT}")
+    if not 0 <= serving.port <= _MAX_PORT:
+        problems.invalid("$.serving.port", serving.port, f"must be between 0 and {_MAX_PORT}")
     if serving.gzip not in GZIP:
         problems.unsupported("$.serving.gzip", serving.gzip, GZIP)
     if serving.max_body_bytes < 1:

@@ -15,7 +15,7 @@ import msgspec
 from stowplan.extender.wire.keys import folded
 from stowplan.extender.wire.salvage import UNUSUAL, first_value, mismatch, value_of
 
-MOST_PROBLEMS = 8
+MAX_LISTED_PROBLEMS = 8
 """Maximum number of listed problems of a reply."""
 
 
@@ -117,8 +117,8 @@ def read_host_priorities(body: bytes) -> HostPriorities:
     if value is None:
         return HostPriorities([])
     if not isinstance(value, list):
-        told = folded(value).get("error") if isinstance(value, dict) else None
-        raise mismatch(value, "Go value", "v1.HostPriorityList", f": {told}" if told else "")
+        error = folded(value).get("error") if isinstance(value, dict) else None
+        raise mismatch(value, "Go value", "v1.HostPriorityList", f": {error}" if error else "")
     problems: list[str] = []
     scores = [found for entry in value if (found := _score(entry, problems)) is not None]
     return HostPriorities(scores, problems)
@@ -132,13 +132,13 @@ def read_bind_result(body: bytes) -> str:
 
 def read_preempt_result(body: bytes) -> dict[str, MetaVictims]:
     """Victims by node; null means no victims. Raises WireError."""
-    told = value_of(_folded(body, "ExtenderPreemptionResult").get("nodenametometavictims"))
-    if told is None:
+    listed = value_of(_folded(body, "ExtenderPreemptionResult").get("nodenametometavictims"))
+    if listed is None:
         return {}
-    if not isinstance(told, dict):
+    if not isinstance(listed, dict):
         field = "Go struct field ExtenderPreemptionResult.NodeNameToMetaVictims"
-        raise mismatch(told, field, "map[string]*v1.MetaVictims")
-    return {node: _meta_victims(victims) for node, victims in told.items()}
+        raise mismatch(listed, field, "map[string]*v1.MetaVictims")
+    return {node: _meta_victims(victims) for node, victims in listed.items()}
 
 
 def _meta_victims(value: Any) -> MetaVictims:
@@ -241,5 +241,5 @@ def _folded(body: bytes, name: str) -> dict[str, msgspec.Raw]:
 
 
 def _name(problems: list[str], problem: str) -> None:
-    if len(problems) < MOST_PROBLEMS:
+    if len(problems) < MAX_LISTED_PROBLEMS:
         problems.append(problem)

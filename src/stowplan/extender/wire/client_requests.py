@@ -28,17 +28,17 @@ def write_bind(pod_name: str, pod_namespace: str, pod_uid: str, node: str) -> by
 
 def write_preempt(pod: bytes, victims: Mapping[str, tuple[Sequence[str], int]]) -> bytes:
     """Victims by node: their uids, and the number of PodDisruptionBudget violations."""
-    told = {
+    encoded = {
         node: {"Pods": [{"UID": uid} for uid in uids], "NumPDBViolations": violations}
         for node, (uids, violations) in victims.items()
     }
-    return b'{"Pod":%b,"NodeNameToVictims":null,"NodeNameToMetaVictims":%b}' % (pod, _encode(told))
+    return b'{"Pod":%b,"NodeNameToVictims":null,"NodeNameToMetaVictims":%b}' % (pod, _encode(encoded))
 
 
 def write_preempt_whole(pod: bytes, victims: Mapping[str, tuple[Sequence[bytes], int]]) -> bytes:
     """As `write_preempt`, with the victims as whole objects."""
-    told = b",".join(
+    encoded = b",".join(
         b'%b:{"Pods":[%b],"NumPDBViolations":%d}' % (_encode(node), b",".join(pods), violations)
         for node, (pods, violations) in victims.items()
     )
-    return b'{"Pod":%b,"NodeNameToVictims":{%b},"NodeNameToMetaVictims":null}' % (pod, told)
+    return b'{"Pod":%b,"NodeNameToVictims":{%b},"NodeNameToMetaVictims":null}' % (pod, encoded)

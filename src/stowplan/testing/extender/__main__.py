@@ -21,7 +21,7 @@ from stowplan.testing.extender.releases import ERAS
 @click.option("--filter-verb", default="", help="Check this verb, as filterVerb.")
 @click.option("--prioritize-verb", default="", help="Check this verb, as prioritizeVerb.")
 @click.option("--preempt-verb", default="", help="Check this verb, as preemptVerb.")
-@click.option("--bind-verb", default="", help="Check this verb, as bindVerb: asked to bind a pod that does not exist.")
+@click.option("--bind-verb", default="", help="Check this verb, as bindVerb, with a pod that does not exist.")
 @click.option("--node-cache-capable/--full-nodes", default=None, help="Only one of the list modes; both by default.")
 @click.option("--era", "eras", multiple=True, type=click.Choice(list(ERAS)), help="Only this age; may be given again.")
 @click.option("--pod", "pod_file", type=click.Path(exists=True, dir_okay=False), help="A pod to ask about, as JSON.")

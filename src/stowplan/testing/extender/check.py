@@ -17,7 +17,7 @@ from stowplan.testing.extender.samples import JsonObject, sample_nodes, sample_p
 
 Level = Literal["error", "warning"]
 HIGHEST_SCORE = 10
-MANY = 5000
+LARGE_REQUEST_NODES = 5000
 _FIELDS = ("filter_verb", "prioritize_verb", "preempt_verb", "bind_verb")
 
 
@@ -109,7 +109,7 @@ class _Checks:
         outcome = self._client.filter(self._pod, self._nodes)
         yield from self._manners("filter")
         for name in sorted(set(outcome.passing).difference(self._names)):
-            yield self._error("filter", f"node {json.dumps(name)} was not asked about")
+            yield self._error("filter", f"node {json.dumps(name)} is not in the request")
         if len(set(outcome.passing)) != len(outcome.passing):
             yield self._warning("filter", "a node passes twice")
         refused = {**outcome.failed, **outcome.unresolvable}
@@ -122,16 +122,16 @@ class _Checks:
             yield from self._unchanged()
         again = self._client.filter(self._pod, self._nodes)
         if sorted(again.passing) != sorted(outcome.passing):
-            yield self._warning("filter", "the same question, asked again, gets another answer")
+            yield self._warning("filter", "the same request gets another reply")
 
     def _unchanged(self) -> Iterator[Finding]:
         """Nodes that come back whole are the ones that scoring sees."""
         assert self._client.last is not None
         # As Go does it: the first value, whatever comes after it.
         members, _ = json.JSONDecoder().raw_decode(self._client.last.body.decode("utf-8", "replace").strip())
-        told = next((value for key, value in (members or {}).items() if key.lower() == "nodes"), None) or {}
+        nodes = next((value for key, value in (members or {}).items() if key.lower() == "nodes"), None) or {}
         sent = {node["metadata"]["name"]: node for node in self._nodes}
-        for item in told.get("items") or ():
+        for item in nodes.get("items") or ():
             name = ((item or {}).get("metadata") or {}).get("name")
             if name in sent and not _keeps(item, sent[name]):
                 yield self._warning("filter", "a node comes back other than it was sent; later scores are made from it")
@@ -147,7 +147,7 @@ class _Checks:
         entries = go_json.read(go_json.HOST_PRIORITIES, self._client.last.body, "v1.HostPriorityList") or []
         hosts = [entry["Host"] for entry in entries]
         if set(hosts).difference(self._names):
-            yield self._warning("prioritize", "a node has a score that was not asked about")
+            yield self._warning("prioritize", "a node that is not in the request has a score")
         if len(set(hosts)) != len(hosts):
             yield self._warning("prioritize", "a node has two scores, which are added up")
         if any(not 0 <= entry["Score"] <= HIGHEST_SCORE for entry in entries):
@@ -191,18 +191,18 @@ class _Checks:
         client = self._client
         request = client.arguments(self._pod, self._nodes)
         url = client.url(client.verbs[verb])
-        names = [f"node-{i}" for i in range(MANY)]
+        names = [f"node-{i}" for i in range(LARGE_REQUEST_NODES)]
         many = {**request, "NodeNames": names} if client.names_only else request
         forms: dict[str, tuple[str, JsonObject, str]] = {
             "unknown keys": (url, {**request, "Extra": {"a": 1}}, "application/json"),
             "the unused list left out": (url, {k: v for k, v in request.items() if v is not None}, "application/json"),
             "keys in lower case": (url, {key.lower(): value for key, value in request.items()}, "application/json"),
             "a charset in the Content-Type": (url, request, "application/json; charset=utf-8"),
-            f"{MANY} names": (url, many, "application/json"),
+            f"{LARGE_REQUEST_NODES} names": (url, many, "application/json"),
         }
-        for what, (address, asked, content_type) in forms.items():
+        for what, (address, body, content_type) in forms.items():
             try:
-                status = client.wire.post(address, json.dumps(asked).encode(), content_type).status
+                status = client.wire.post(address, json.dumps(body).encode(), content_type).status
                 problem = "" if status == 200 else f"status {status}"
             except UnreachableError as unreachable:
                 problem = str(unreachable)

@@ -139,7 +139,7 @@ class KubeSchedulerClient:
         if not self.verbs["preempt"] or not self.era.preempts:
             return unchanged
         try:
-            told = self._ask(
+            reply = self._ask(
                 "preempt",
                 self._preempt_arguments(pod, offers),
                 go_json.PREEMPTION_RESULT,
@@ -147,7 +147,7 @@ class KubeSchedulerClient:
             )
             found = {
                 node: self._claimed(node, victims, known)
-                for node, victims in (told["NodeNameToMetaVictims"] or {}).items()
+                for node, victims in (reply["NodeNameToMetaVictims"] or {}).items()
             }
         except ExtenderFailedError as problem:
             self._or_ignore("preempt", problem)
@@ -171,12 +171,12 @@ class KubeSchedulerClient:
         return {"Pod": pod, "Nodes": whole, "NodeNames": [_name(node) for node in nodes] if self.names_only else None}
 
     def _preempt_arguments(self, pod: JsonObject, offers: Mapping[str, VictimsReply]) -> JsonObject:
-        def told(victims: VictimsReply) -> JsonObject:
+        def encoded(victims: VictimsReply) -> JsonObject:
             pods = [{"UID": _uid(each)} for each in victims.pods] if self.names_only else list(victims.pods)
             return {"Pods": pods, "NumPDBViolations": victims.violations}
 
-        offered = {node: told(victims) for node, victims in offers.items()}
-        whole, meta = (None, offered) if self.names_only else (offered, None)
+        proposed = {node: encoded(victims) for node, victims in offers.items()}
+        whole, meta = (None, proposed) if self.names_only else (proposed, None)
         return {"Pod": pod, "NodeNameToVictims": whole, "NodeNameToMetaVictims": meta}
 
     def _ask(self, verb: str, arguments: JsonObject, reader: go_json.Reader, type_name: str) -> Any:
@@ -184,8 +184,8 @@ class KubeSchedulerClient:
         try:
             self.last = exchange = self.wire.post(url, json.dumps(arguments, separators=(",", ":")).encode())
             if self.era.looks_at_status and exchange.status != OK:
-                told = f"failed {self.verbs[verb]} with extender at URL {url}, code {exchange.status}"
-                raise ExtenderFailedError(told)
+                message = f"failed {self.verbs[verb]} with extender at URL {url}, code {exchange.status}"
+                raise ExtenderFailedError(message)
             return go_json.read(reader, exchange.body, type_name)
         except (UnreachableError, go_json.GoError) as problem:
             raise ExtenderFailedError(str(problem)) from problem

@@ -10,7 +10,7 @@ from stowplan.extender.wire.node_lists import split
 
 def test_full_requests_are_written_as_the_scheduler_writes_them() -> None:
     traffic = Traffic(50, 0, names_only=False)
-    request = json.loads(traffic.ask().body)
+    request = json.loads(traffic.next_request().body)
     assert list(request) == ["Pod", "Nodes", "NodeNames"]
     assert request["NodeNames"] is None
     nodes = request["Nodes"]["items"]
@@ -18,12 +18,12 @@ def test_full_requests_are_written_as_the_scheduler_writes_them() -> None:
     assert "kind" not in nodes[0]
     assert next(iter(nodes[0]["metadata"])) == "name"
     assert all(5000 < len(json.dumps(node)) < 9000 and len(node["status"]["images"]) == 20 for node in nodes)
-    assert split(traffic.ask().body, {}) is not None
+    assert split(traffic.next_request().body, {}) is not None
 
 
 def test_requests_differ() -> None:
     traffic = Traffic(200, 0, names_only=False)
-    requests = [json.loads(traffic.ask().body) for _ in range(12)]
+    requests = [json.loads(traffic.next_request().body) for _ in range(12)]
     assert len({request["Pod"]["metadata"]["uid"] for request in requests}) == 12
     assert len({request["Pod"]["metadata"]["labels"]["app"] for request in requests}) == 12
     assert len({request["Nodes"]["items"][0]["metadata"]["name"] for request in requests}) > 5
@@ -33,8 +33,8 @@ def test_requests_differ() -> None:
 
 def test_names_come_with_news_about_changed_nodes() -> None:
     traffic = Traffic(100, 0, names_only=True)
-    asked = traffic.ask()
-    request, news = json.loads(asked.body), json.loads(asked.news)
+    asked = traffic.next_request()
+    request, news = json.loads(asked.body), json.loads(asked.changes)
     assert request["Nodes"] is None
     assert sorted(request["NodeNames"]) == sorted(f"node-{number}" for number in range(100))
     assert len(news["Nodes"]["items"]) == 1
@@ -43,7 +43,7 @@ def test_names_come_with_news_about_changed_nodes() -> None:
 def test_some_nodes_pass_and_some_do_not() -> None:
     traffic = Traffic(100, 0, names_only=False)
     handlers = Handlers([GroupMember(ZoneAndRoom)])
-    rejects = [handlers.filter(traffic.ask().body).facts.rejects for _ in range(20)]
+    rejects = [handlers.filter(traffic.next_request().body).facts.rejects for _ in range(20)]
     assert {"the zone is to be avoided", "too little cpu"} == {reason for each in rejects for reason in each}
-    scores = json.loads(handlers.prioritize(traffic.ask().body).body)
+    scores = json.loads(handlers.prioritize(traffic.next_request().body).body)
     assert len({entry["Score"] for entry in scores}) > 1

@@ -92,7 +92,7 @@ def test_no_http() -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_reply_without_end(packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.extender.client.transport.LARGEST_REPLY", 100_000)
+    monkeypatch.setattr("stowplan.extender.client.transport.MAX_REPLY_BYTES", 100_000)
 
     def say(path: str, request: object) -> web.Response:
         body, headers = b"x" * 200_000, {"Content-Encoding": "gzip"} if packed else {}

@@ -149,13 +149,13 @@ def test_an_event_is_written_once() -> None:
 
 def test_what_was_said_long_ago_is_news_again() -> None:
     now = 0.0
-    news = pod_writer._News(lambda: now)
-    assert [news.is_news("a"), news.is_news("a"), news.is_news("b")] == [True, False, True]
+    recent = pod_writer._RecentEvents(lambda: now)
+    assert [recent.is_new("a"), recent.is_new("a"), recent.is_new("b")] == [True, False, True]
     now = 601.0
-    assert [news.is_news("a"), news.is_news("a")] == [True, False]
+    assert [recent.is_new("a"), recent.is_new("a")] == [True, False]
     for number in range(5000):
-        news.is_news(number)
-    assert len(news._said_at) == 4096
+        recent.is_new(number)
+    assert len(recent._recorded_at) == 4096
 
 
 def test_without_a_cluster() -> None:

@@ -84,7 +84,7 @@ FAULTS: dict[str, tuple[str, Callable[[Json], Any], str]] = {
     "out of range": ("prioritize", lambda r: [{"Host": n, "Score": 50} for n in names_in(r)], "outside 0 to 10"),
     "negative": ("prioritize", lambda r: [{"Host": n, "Score": -1} for n in names_in(r)], "outside 0 to 10"),
     "twice": ("prioritize", lambda r: [{"Host": n, "Score": 1} for n in names_in(r) * 2], "two scores"),
-    "strangers": ("prioritize", lambda r: [{"Host": "x", "Score": 1}], "not asked about"),
+    "strangers": ("prioritize", lambda r: [{"Host": "x", "Score": 1}], "not in the request"),
     "no scores": ("prioritize", lambda r: None, "no node has a score"),
     "a list for nodes": ("filter", lambda r: {"Nodes": [], "NodeNames": []}, "cannot unmarshal array"),
     "unknown": ("filter", lambda r: {"NodeNames": ["x"], "Nodes": {"items": [{"metadata": {"name": "x"}}]}}, '"x"'),
@@ -119,7 +119,7 @@ def test_what_comes_after_a_reply_is_nobodys_business() -> None:
 def test_nodes_that_are_null() -> None:
     with serving(filter=lambda request: {"Nodes": {"items": [None, {"metadata": None}]}}) as server:
         findings = check_extender(server.prefix, filter_verb="filter", node_cache_capable=False)
-    assert any('node "" was not asked about' in str(finding) for finding in findings)
+    assert any('node "" is not in the request' in str(finding) for finding in findings)
 
 
 def test_one_that_is_case_sensitive() -> None:
