@@ -12,7 +12,7 @@ from tests.builders import Json
 
 from stowplan import api
 from stowplan.api import codec
-from stowplan.bench.upper_bound import PodKey, measure_ceiling
+from stowplan.bench.upper_bound import PodKey, measure_upper_bound
 from stowplan.cache import Cluster
 from stowplan.cluster.event_recorder import EventRecorder
 from stowplan.cluster.executor import InstructionExecutor
@@ -290,7 +290,7 @@ def test_the_ceiling_of_benchmarks(control_plane: ControlPlane, kube_api: KubeAp
     made = kube_api.create_all(pod(f"p{i:02}", namespace) for i in range(30))
     pods = [PodKey(namespace, each["metadata"]["name"], each["metadata"]["uid"]) for each in made]
     connection = load_connection(str(control_plane.kubeconfig(SCHEDULER)))
-    ceiling = asyncio.run(measure_ceiling(connection, pods, ["ant", "bee"]))
+    ceiling = asyncio.run(measure_upper_bound(connection, pods, ["ant", "bee"]))
     assert ceiling.pods == 30
     assert sorted(kube_api.bound_pods(namespace).values()) == ["ant"] * 15 + ["bee"] * 15
     assert all(len(events(kube_api, each.name, namespace)) == 1 for each in pods)
