@@ -54,12 +54,10 @@ class Inventory:
         gone = self._slices.keys() - stored.keys()
         if not changed and not gone:
             return
-        touched = [self._slices[name] for name in (changed | gone) & self._slices.keys()]
-        for name in gone:
-            del self._slices[name]
-        for name in changed:
-            self._slices[name] = Slice(stored[name])
-            touched.append(self._slices[name])
+        touched = [item for name, item in self._slices.items() if name in changed or name in gone]
+        # In the store's order, whatever order changes came in: the search takes the first devices that fit.
+        self._slices = {name: Slice(item) if name in changed else self._slices[name] for name, item in stored.items()}
+        touched += [item for name, item in self._slices.items() if name in changed]
         self._index()
         self._forget(touched)
         self.position += 1

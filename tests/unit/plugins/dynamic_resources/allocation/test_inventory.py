@@ -32,3 +32,15 @@ def test_a_slice_that_joins_a_pool_concerns_the_other_nodes_of_the_pool() -> Non
     supply.publish(slice_("t", device("b"), count=2, nodeName="m"))
     assert inventory.pools(node_info()).candidates  # type: ignore[union-attr]
     assert list(inventory.nodes_using(("d", "p"))) == ["n"]
+
+
+def test_slices_are_in_the_store_s_order_whatever_changed_before() -> None:
+    supply = Supply(*(slice_(f"s{number}", device("a")) for number in range(20)))
+    inventory = Inventory(supply.slices)
+    inventory.refresh()
+    supply.slices.remove("s3")
+    for name in ("s3", "s7", "s20"):
+        supply.publish(slice_(name, device("b")))
+    for followed in (inventory, Inventory(supply.slices)):
+        followed.refresh()
+        assert [item.name for item in followed._by_pool["d", "p"]] == list(supply.slices.items())
