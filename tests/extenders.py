@@ -60,7 +60,7 @@ def _claim(given: ExtenderMetaVictims | ExtenderVictims) -> ExtenderMetaVictims:
 
 
 class WebExtender:
-    """An extender on a thread of its own, for those who have no event loop: `answers` by path, from request to reply.
+    """An extender on a thread of its own, for tests without an event loop; `answers` map requests to replies by path.
 
     A reply is JSON, or (status, bytes). `asked` has (path, request) in order.
     """
@@ -100,7 +100,7 @@ class WebExtender:
         self.prefix = f"http{'s' if tls else ''}://127.0.0.1:{self._server.server_port}"
 
     def of(self, path: str) -> list[Any]:
-        """What was asked there."""
+        """The requests to a path."""
         return [request for asked, request in self.asked if asked == path]
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""A configuration of every era, as users write them: `given` files, and in `expected` what they come to in v1.
+"""A configuration of every API version, as users write it (`given`), and its conversion to v1 (`expected`).
 
 An expected file has the notices as comments at its top. `python -m tests.conversion.samples` writes them anew.
 """
@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 GIVEN = {file.stem: file for file in sorted((HERE / "given").iterdir())}
 NAMES = tuple(GIVEN)
 POLICY = "/etc/kubernetes/scheduler-policy.yaml"
-"""Where the one sample that refers to a policy says that it is: it is `policy-extender-only`."""
+"""The path in the sample that refers to a policy file; its content is `policy-extender-only`."""
 KUBECONFIG = "/etc/kubernetes/scheduler.conf"
 """The kubeconfig that samples name."""
 PLUGINS = ("sample-plugin", "sample-plugin-2")

@@ -83,7 +83,7 @@ class DeviceCluster:
         return made
 
     def _partitioned(self, driver: str, name: str, reach: JsonObject) -> list[JsonObject]:
-        """A device as a whole or in halves: whoever takes one leaves less of the counters."""
+        """A device as a whole or in halves, which consume shared counters."""
         pool = {"name": name, "generation": 1, "resourceSliceCount": 2}
         counters = [{"name": "whole", "counters": {"memory": {"value": "80Gi"}}}]
         devices = []

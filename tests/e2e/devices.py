@@ -35,7 +35,7 @@ def device_slice(node: str, count: int, *, generation: int = 1, first: int = 0) 
 
 
 def claim(name: str, namespace: str, expression: str = "true", **exactly: Any) -> JsonObject:
-    """A claim on one device, or on what `exactly` says."""
+    """A claim on one device, or with the request `exactly`."""
     selectors = [{"cel": {"expression": expression}}]
     request = {"name": "gpu", "exactly": {"deviceClassName": DRIVER, "selectors": selectors, **exactly}}
     return resource("ResourceClaim", name, {"devices": {"requests": [request]}}, namespace)

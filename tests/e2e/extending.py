@@ -1,4 +1,4 @@
-"""`stowplan extender` as a process, and what a scheduler that calls it is told."""
+"""`stowplan extender` as a process, and the failures that a scheduler behind it reports."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ class ExtenderProcess:
         self._pages = "0"
 
     def start(self) -> None:
-        """Both ports are whichever are free: the log tells."""
+        """Both ports are assigned by the system and read from the log."""
         command = [
             sys.executable,
             "-m",
@@ -43,7 +43,7 @@ class ExtenderProcess:
         self.process.wait_ready(self._is_ready, timeout)
 
     def wait_not_ready(self, check: str) -> str:
-        """Until it serves, and is not ready because of this check alone; what it says of that."""
+        """Wait until only this readiness check fails; returns its message."""
 
         def why() -> str:
             self._is_ready()
@@ -73,7 +73,7 @@ class ExtenderProcess:
         return parse_samples(self.page("/metrics"))
 
     def calls(self, pod: str) -> list[str]:
-        """The verbs that were asked about a pod, the first first."""
+        """The verbs that were called for a pod, in order."""
         try:
             entries = json.loads(self.page(f"/debug/decisions?pod={pod}"))
         except OSError:
@@ -81,7 +81,7 @@ class ExtenderProcess:
         return [entry["verb"] for entry in reversed(entries)]
 
     def wait_for_calls(self, pod: str, verbs: list[str]) -> None:
-        """Until these verbs and no others were asked about a pod: an answer is noted a moment after it was given."""
+        """Wait until exactly these verbs were called for a pod; calls are logged shortly after the reply."""
         wait_until(lambda: self.calls(pod) == verbs, what=f"{verbs} about {pod}, not {self.calls(pod)}")
 
     def _is_ready(self) -> bool:
@@ -100,7 +100,7 @@ class ExtenderProcess:
 
 
 def failures(kube_api: KubeApi, namespace: str, pod: str) -> list[str]:
-    """What a pod's events of failure say."""
+    """The messages of a pod's FailedScheduling events."""
     events = kube_api.list("events.k8s.io/v1/Event", namespace)
     return [e["note"] for e in events if e["reason"] == "FailedScheduling" and e["regarding"]["name"] == pod]
 

@@ -1,4 +1,4 @@
-"""A plugin that does to a pod what the pod's labels ask for. Several nodes in one value are separated by `_`."""
+"""Plugins that act by a pod's labels. Several nodes in one value are separated by `_`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plugin that misbehaves as a pod's label asks for: `trouble: <method>-<what it does>`."""
+"""A plugin that misbehaves by a pod's label: `trouble: <method>-<action>`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEEDS: dict[str, Callable[[], Any]] = {
 
 
 class Misbehaving(Plugin):
-    """Does what it is asked for at one extension point, and nothing at the others."""
+    """Performs the action of the label at its extension point."""
 
     name = "Misbehaving"
     scope = "cluster"

@@ -1,4 +1,4 @@
-"""Whether two outcomes agree, and with what our own evaluation says of the same objects."""
+"""Whether two outcomes agree with each other and with the evaluation of the same objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Verdict:
-    """What our core answers to a case, all nodes looked at and all scores told."""
+    """The evaluation of a case, with all nodes filtered and all scores."""
 
     def __init__(self, case: Json) -> None:
         self.case = case
@@ -37,7 +37,7 @@ class Verdict:
 
     @property
     def message(self) -> str:
-        """Why no node fits, without what preemption has to say."""
+        """Why no node fits, without the part about preemption."""
         return str(self._told.get("message", "")).partition(" | ")[0]
 
     @property

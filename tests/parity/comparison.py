@@ -1,4 +1,4 @@
-"""Plays a workload on both sides."""
+"""Runs a workload on both sides."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Comparison:
         self.step(lambda side: side.create(manifest))
 
     def _let_preempt(self, manifest: Json) -> None:
-        """Two preemptors would get into each other's way, in an order that nobody can foresee."""
+        """Two preemptors at a time would interfere in an unpredictable order."""
         if manifest["spec"].get("priorityClassName") not in (LOWEST, PATIENT):
             self.preemptors.finish()
 
@@ -181,7 +181,7 @@ class Comparison:
         self.preemptors.finish()
 
     def reconsider(self, pod: Json) -> Verdict:
-        """What our core says of a pod now, were it not placed yet."""
+        """The evaluation of a pod on the current cluster, as if it were pending."""
         cluster = self.ours.case()
         cluster["pods"] = [other for other in cluster["pods"] if key(other) != key(pod)]
         return Verdict({"id": key(pod), "config": CONFIG, "pod": pod, **cluster})

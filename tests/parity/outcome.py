@@ -1,4 +1,4 @@
-"""What a scheduler did about a pod, free of names and times that are different on each side."""
+"""A scheduler's decision about a pod, without names and times that differ between sides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Told = dict[str, object]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of pods that are pending, the condition and the event; both say why."""
+    """The condition and the event of pending pods; both have the reason."""
 
     kind: str
     node: str = ""
@@ -52,7 +52,7 @@ def is_gated(pod: Json) -> bool:
 
 
 def is_decided(pod: Json) -> bool:
-    """Of pods whose gates were lifted, the condition still tells of them until they are."""
+    """The condition of a pod keeps its gates until the first attempt after they are removed."""
     condition = condition_of(pod) or {}
     return bool(pod["spec"].get("nodeName")) or condition.get("reason") not in (None, "SchedulingGated")
 

@@ -15,7 +15,7 @@ MEMORY = ("64Mi", "128Mi", "300M", "512Mi", "0.5Gi", "1Gi", "1234567890")
 PRIORITIES = {"low": -10, "middle": 100, "high": 1000, "highest": 100_000}
 LOWEST = "low"
 PATIENT = "patient"
-"""A class of pods that preempt nobody."""
+"""The priority class of pods that do not preempt."""
 PACKING = "packing"
 """The schedulerName of a profile that is not the default one."""
 GATE = {"name": "example.com/hold"}

@@ -1,7 +1,7 @@
 """Pods that wait for their victims to end.
 
-Victims are asked to end and then stay, as there is no kubelet to end them: so the pod that comes next meets a node
-with a nominated pod. Only after that are they ended, and the preemptor is placed.
+Victims stay after their eviction, since there is no kubelet that ends them. The next pod meets a node with a nominated
+pod. They are deleted only after that, and then the preemptor is placed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Preemptors:
             self.finish()
 
     def _misinformed(self, victims: set[str]) -> list[str]:
-        """Victims that are told different things on both sides."""
+        """Victims whose DisruptionTarget conditions differ between sides."""
         theirs, ours = self._comparison.theirs.watch.pods(), self._comparison.ours.watch.pods()
         told = ((name, theirs.get(name), ours.get(name)) for name in sorted(victims))
         pairs = [(name, *(pod and _told_of_disruption(pod) for pod in pods)) for name, *pods in told]
@@ -112,7 +112,7 @@ class Preemptors:
 
 
 def _wrongly_evicted(side: Side, nominated: str, verdict: Verdict) -> Iterator[str]:
-    """Whether all victims on the node, and only they, were asked to end."""
+    """Whether exactly the victims on the node were evicted."""
     before = {key(pod) for pod in verdict.case["pods"] if is_leaving(pod)}
     expected = verdict.victims(nominated)
     side.watch.wait(lambda: expected <= side.leaving(), EVICTION_PATIENCE)

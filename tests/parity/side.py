@@ -40,7 +40,7 @@ _ALREADY_THERE = 409
 
 
 class Side:
-    """An API server on which somebody schedules. What we write to it is remembered, so it need not be read again."""
+    """An API server with a scheduler. Written objects are remembered, so that they need not be read again."""
 
     def __init__(self, name: str, api: KubeApi) -> None:
         self.name = name
@@ -185,7 +185,7 @@ class Side:
         return [obj for _, obj in sorted(self._objects.get(kind, {}).items())]
 
     def case(self) -> Json:
-        """The cluster in the form that `stowplan evaluate` takes; the pod that it is asked about is to be added."""
+        """The cluster as a case for `stowplan evaluate`, without the pending pod."""
         pods = [pod for _, pod in sorted(self.watch.pods().items())]
         lists = {KINDS[kind].case_list: self.objects(kind) for kind in self._objects}
         return {

@@ -22,10 +22,10 @@ class Totals:
 
     counts: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
-    """How many pending pods were told each reason."""
+    """Number of pending pods by reason."""
     disagreements: list[Json] = field(default_factory=list)
     tell: Callable[[str], None] = lambda text: None
-    """Is told every disagreement when it is found."""
+    """Receives every disagreement when it is found."""
 
     def note_message(self, message: str) -> None:
         """Count the reasons in the text of a pending pod."""
@@ -34,7 +34,7 @@ class Totals:
         self.reasons.update({_QUOTED.sub('"…"', _COUNT.sub("", part)) for part in parts})
 
     def disagree(self, where: str, problems: list[str], case: Json, *, again: bool) -> None:
-        """Note a disagreement; `again` tells that it came up also when the same pod was tried once more."""
+        """Record a disagreement; `again` means that it was reproduced with the same pod."""
         self.counts["disagreements" if again else "once_only"] += 1
         self.tell("\n  ".join([f"{where}:", *problems]))
         self.disagreements.append({"id": where, "again": again, "problems": problems, "case": case})
@@ -48,7 +48,7 @@ class Totals:
         self.reasons.update(summary["reasons"])
 
     def write_cases(self, path: Path) -> None:
-        """The disagreements as cases for `stowplan evaluate`, in a file; and beside it what was said about them."""
+        """Write the disagreements as cases for `stowplan evaluate`, and their descriptions to a file beside it."""
         path.write_text("".join(json.dumps(found["case"]) + "\n" for found in self.disagreements))
         told = [{name: found[name] for name in ("id", "again", "problems")} for found in self.disagreements]
         path.with_suffix(".problems.json").write_text(json.dumps(told, indent=2) + "\n")

@@ -35,7 +35,7 @@ class Waiting:
         self._pods[key(theirs)] = theirs, ours
 
     def look(self) -> None:
-        """See whether any of them was placed after all, and that the others are told the same on both sides."""
+        """Check which of the pods were placed meanwhile, and that the others have the same conditions on both sides."""
         if self._pods:
             time.sleep(QUIET_SECONDS)
         woken = [name for name in self._pods if any(outcome.kind == PLACED for outcome in self._glance(name))]

@@ -1,7 +1,7 @@
-"""An engine in a cluster where anything may happen at any time: requests that fail, answers that come late or never,
-watches that lag behind, plugins that hold pods back, people who change things.
+"""An engine in a cluster with random faults: requests that fail, answers that are late or lost, watches that lag,
+plugins that hold pods back, and changes by others.
 
-A walk is a list of steps and nothing else, so that one that fails can be told, repeated and shortened.
+A walk is a list of steps, so that a failing walk can be printed, repeated and shortened.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from stowplan.simulator.api_writes import MODIFIED, conflict, timed_out
 from stowplan.simulator.simulation import call
 
 Step = tuple[str, int, int]
-"""What happens, and two numbers that say to whom and how; any numbers will do."""
+"""The name of a step and two numbers that choose its object and variant; any numbers are valid."""
 
 _MOST_ROUNDS = 4000
 _WELL = 19
@@ -63,7 +63,7 @@ class EngineWalk:
         """How often the API server bound each pod for the engine."""
         self._serial = 0
         self._released: dict[str, int] = {}
-        """Nodes that a nomination kept others off whose end nobody was told of: by node, the pod's priority."""
+        """Nodes held by a nomination whose end was not reported: by node, the priority of the nominated pod."""
         self._nominated: dict[str, tuple[str, int]] = {}
         self._announced: set[str] = set()
         self._listen()
@@ -190,7 +190,7 @@ class EngineWalk:
             self.engine.answer(*self.answers.pop(which % len(self.answers)))
 
     def tell(self, which: int, how: int) -> None:
-        """A watch tells of something; watches of different kinds know nothing of each other."""
+        """Deliver an event of one watch; watches of different kinds are independent."""
         untold = self.host.undelivered
         untold += self.world.changes()
         for _ in range(how % 4 + 1):
@@ -316,7 +316,7 @@ class EngineWalk:
         return all(self._released.get(name, -(2**31)) >= found.queued.pod.priority for name in found.node_names)
 
     def _listen(self) -> None:
-        """Hear of what pods are told about the end of others."""
+        """Record the events that reach pods when other pods end."""
         move = self.state.queue.move
 
         def overheard(event: Any, old: Any, new: Any, pre_check: Any = None) -> None:

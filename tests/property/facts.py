@@ -1,4 +1,4 @@
-"""All that a cluster's columns and counts say, by name instead of by slot, so that two clusters can be compared."""
+"""The contents of a cluster's columns and counts by name instead of by slot, to compare two clusters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PORTS = [HostPort(proto, 80, ip) for proto in ("TCP", "UDP") for ip in ("0.0.0.0
 
 
 def selectors() -> list[PodSelector]:
-    """Selectors that somebody might be interested in."""
+    """Selectors that plugins register."""
     default, both = frozenset({"default"}), frozenset({"default", "other"})
     app = [selector_from_map({"app": name}) for name in "ab"]
     indexed = selector_from_map({"apps.kubernetes.io/pod-index": "1"})

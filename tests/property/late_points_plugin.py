@@ -1,4 +1,4 @@
-"""A plugin that makes trouble at every late point, for pods whose labels ask for it."""
+"""A plugin that fails or waits at the points after Filter, by the labels of pods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOLD = 20.0
 
 
 class LatePointsPlugin(Plugin):
-    """Does to pods what their labels say, until it is told to let everybody pass."""
+    """Acts by the labels of pods until it is switched off."""
 
     name = "LatePointsPlugin"
 

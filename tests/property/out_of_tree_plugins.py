@@ -137,7 +137,7 @@ class Gossip(Plugin):
 
 
 class Counting(Plugin):
-    """Keeps in the cycle state what it must be told of when pods are supposed elsewhere."""
+    """Keeps counts in the cycle state that AddPod and RemovePod have to update."""
 
     name = "counting"
 

@@ -1,6 +1,6 @@
-"""The small world that random clusters are drawn from: few labels, few ports, few claims, so that things collide.
+"""Nodes, pods and objects that random clusters are drawn from: few labels, ports and claims, so that they collide.
 
-Everything is JSON without a name; whoever uses it names it.
+All objects are JSON without a name, which the caller adds.
 """
 
 from __future__ import annotations

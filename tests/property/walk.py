@@ -14,7 +14,7 @@ from stowplan.framework import Plugin, Pod
 from stowplan.runtime import Decision
 
 Step = tuple[str, int, int]
-"""What to do, and two numbers that say with what; any numbers will do."""
+"""The name of a step and two numbers that choose its objects; any numbers are valid."""
 
 NAMES = tuple(f"n{i}" for i in range(24))
 """More than are looked at one by one."""
@@ -31,7 +31,7 @@ class Walk:
         self.pods: list[Pod] = []
         self.nominated: list[Pod] = []
         self.waiting: list[Pod] = []
-        """Pods that nobody decides about on the way."""
+        """Pending pods that stay undecided during the walk."""
         self.items: dict[str, Json] = {}
         """All pods that ever were, by uid, as last seen."""
         self.objects: dict[int, Any] = {}

@@ -27,6 +27,6 @@ GPU = api.Device(
 
 
 def ask(expression: str, device: api.Device = GPU) -> bool | str:
-    """What an expression says of a device; a text is its error, of the compiler or of the evaluation."""
+    """The value of an expression for a device, or the text of its compile or evaluation error."""
     selector = compile_selector(expression.replace("GPU", f'device.attributes["{DRIVER}"]'))
     return selector.matches(DeviceValue(DRIVER, device)) if selector.error is None else selector.error

@@ -41,7 +41,7 @@ def read_body(body: bytes, content_type: str) -> Any:
 
 
 def to_json(body: bytes) -> dict[str, Any]:
-    """What a body says, without what is empty."""
+    """The content of a body without empty fields."""
     assert body[:4] == b"k8s\0"
     kind, raw = (content for _, content in _split(body[4:]))
     api_version, name = (text.decode() for _, text in _split(kind))

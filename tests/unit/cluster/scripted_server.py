@@ -137,7 +137,7 @@ def ok(received: Received) -> None:
 
 
 class Token:
-    """Credentials that count how often they were asked for."""
+    """Credentials that count their reads."""
 
     def __init__(self, renewable: bool = False) -> None:
         self.renewable = renewable

@@ -1,4 +1,4 @@
-"""A cluster with storage for the tests of plugins about volumes: terse builders, and both forms of a filter at once."""
+"""A cluster with storage objects for tests of volume plugins."""
 
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
@@ -76,7 +76,7 @@ def labelled(name: str, **labels: str) -> api.Node:
 
 
 def claim(name: str, volume: str = "", *, bound: bool = True, **changes: Any) -> api.PersistentVolumeClaim:
-    """A claim of 1Gi; bound if it has a volume, unless told otherwise. `metadata` and `spec` are merged."""
+    """A claim of 1Gi; bound if it has a volume and `bound` is true. `metadata` and `spec` are merged."""
     metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "annotations": BOUND if volume and bound else {}}
     spec = {"volumeName": volume, "storageClassName": "wait", "resources": {"requests": {"storage": "1Gi"}}}
     return codec.convert(api.PersistentVolumeClaim, _merge(metadata, spec, changes))

@@ -42,7 +42,7 @@ def sort_key(item: QueuedPodInfo) -> tuple[int, float]:
 
 
 def if_asked(pod: Pod, old: Any, new: Any) -> QueueingHint:
-    """The event's object says whether it is worth an attempt."""
+    """The hint is the object of the event."""
     return QueueingHint.Queue if new else QueueingHint.QueueSkip
 
 
@@ -60,7 +60,7 @@ TIMES = {"initial_backoff": 1.0, "max_backoff": 10.0, "unschedulable_timeout": 3
 
 
 class Rig:
-    """A queue, and what it was asked and told."""
+    """A queue, and the calls of its hooks."""
 
     def __init__(self, start: float = 1000.0, *, keyed: bool = True, **settings: Any) -> None:
         self.clock = Clock(start)
@@ -92,7 +92,7 @@ class Rig:
         return unit
 
     def fail(self, unit: QueuedPodInfo, *rejectors: str, pending: Iterable[str] = ()) -> QueuedPodInfo:
-        """An attempt ended with a rejection, or, if nobody rejected the pod, with an error."""
+        """End an attempt with a rejection by the named plugins, or without any with an error."""
         unit.unschedulable_plugins, unit.pending_plugins = set(rejectors), set(pending)
         assert self.queue.add_unschedulable(unit)
         self.queue.done(unit.pod.uid)

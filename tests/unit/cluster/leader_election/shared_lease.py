@@ -28,8 +28,8 @@ class SharedLease:
 
 
 class FakeLock:
-    """One candidate's way to it. `trouble` is asked before every request: seconds of delay there and back, and whether
-    the request is lost on the way there, or its reply on the way back."""
+    """One candidate's access to the lease. `trouble` is called before every request and returns the delays of request
+    and reply in seconds, and whether the request or its reply is lost."""
 
     def __init__(self, lease: SharedLease, trouble: Callable[[], tuple[float, float, str]] | None = None) -> None:
         self._lease = lease

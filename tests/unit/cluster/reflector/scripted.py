@@ -1,4 +1,4 @@
-"""A client that answers by a script, a sink that takes notes, and a feed between them on a clock that jumps."""
+"""A scripted client, a sink that records its calls, and a reflector between them in virtual time."""
 
 import asyncio
 import json
@@ -106,7 +106,7 @@ class _NoJitter(random.Random):
 def play(
     lists: list[bytes | Exception], watches: list[list[Step] | Exception], **options: Any
 ) -> tuple[ScriptedClient, list[Any]]:
-    """Run a feed until the script is at its end; the client with its requests, and what the sink heard."""
+    """Run a reflector until the script ends; returns the client with its requests, and the calls of the sink."""
 
     async def main() -> tuple[ScriptedClient, list[Any]]:
         client, sink = ScriptedClient(lists, watches), NotedSink()

@@ -61,7 +61,7 @@ class FakeServer:
 
 
 async def drive(steps: Any) -> Any:
-    """Run a decision to its end, calling the extenders that it asks."""
+    """Run a decision to its end, with the extender calls that it requests."""
     answer = None
     while True:
         try:
@@ -76,7 +76,7 @@ async def drive(steps: Any) -> Any:
 
 
 def decide(world: World, item: Any, say: Say, *, asked: list[Any] | None = None, **entry: Any) -> Decision:
-    """What becomes of a pod where one extender of this entry is asked; by default it filters."""
+    """The decision about a pod with one extender of this entry, which filters by default."""
 
     async def run() -> Decision:
         async with FakeServer(say) as server:

@@ -68,7 +68,7 @@ class Devices(Host):
         return [each.name for each in self.claim(name).status.reserved_for]
 
     def taken(self) -> set[str]:
-        """The devices that nobody else may have, as the plugin sees it."""
+        """The devices that the plugin regards as allocated."""
         return {f"{pool}/{device}" for _, pool, device in self.tracker.allocated.devices}
 
     def writes(self) -> list[str]:
@@ -84,7 +84,7 @@ class Devices(Host):
         return found
 
     def failure(self, name: str) -> str:
-        """What is said of the failed attempt to bind a pod."""
+        """The message of a failed binding of a pod."""
         status, reason, message = self.condition(name)
         assert (status, reason) == ("False", "SchedulerError")
         assert message.startswith(PREFIX)
