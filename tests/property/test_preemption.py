@@ -17,7 +17,7 @@ from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption.demands import demands_of
 from stowplan.runtime.preemption.iterate import CandidateSearch, one_by_one, together
-from stowplan.runtime.preemption.search import promising_nodes
+from stowplan.runtime.preemption.search import nodes_where_preemption_might_help
 from stowplan.runtime.preemption.select_candidate import best
 
 NODES: tuple[dict[str, Any], ...] = (
@@ -141,7 +141,7 @@ class Story:
             diagnosis = Diagnosis(self.world.profile, self.world.pod(pod(self.name("w"), **shape, priority=priority)))
             with suppress(CycleError):
                 diagnosis.run()
-            slots = promising_nodes(diagnosis)
+            slots = nodes_where_preemption_might_help(diagnosis)
             demands = demands_of(self.world.profile, diagnosis.state, diagnosis.pod)
             if demands is None:
                 assert len(self.world.cluster.stores.of(api.DeviceClass)), "nothing else needs more than amounts"

@@ -1,8 +1,12 @@
-"""The columnar truth about the cluster.
+"""The scheduler's cache: the cluster as columns.
 
-Belongs here: nodes as slots with NumPy columns, label and image tables, pods interned by template, the counts that
-selectors and affinity terms keep, assume and forget, the what-if journal, and stores of the other API objects. Does not
-belong here: any scheduling rule, any clock, any I/O. May import `framework` and `api`.
+Belongs here: nodes as slots with NumPy columns, label and image tables, pods interned by template, counts of pods by
+selector and affinity term, assumed pods, the what-if journal, stores of the other API objects, and the classes that
+keep answers between cycles (`kept`, `lru_map`).
+Does not belong here: scheduling rules, clocks, I/O.
+May import: `config`, `framework`, `api`.
+
+Upstream: pkg/scheduler/backend/cache/cache.go
 """
 
 from stowplan.cache.cluster import CacheError, Cluster, Footprint

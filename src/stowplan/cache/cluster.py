@@ -1,4 +1,7 @@
-"""The cluster as one object: nodes, pods, counts and stores, kept consistent change by change."""
+"""The cluster as one object: nodes, pods, counts and stores, consistent after every change.
+
+Upstream: pkg/scheduler/backend/cache/cache.go (AddPod, AssumePod, ForgetPod, AddNode)
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,11 @@ from stowplan.framework import NodeInfo, Pod, PodTemplate
 
 
 class CacheError(StowplanError):
-    """A change that contradicts what the cache holds."""
+    """A change that contradicts the cache."""
 
 
 class Footprint:
-    """What each pod of a template adds to the columns, worked out once."""
+    """The amounts that each pod of a template adds to the columns, computed once."""
 
     __slots__ = ("claims", "deltas", "pod_class", "ports", "terms")
 
@@ -41,10 +44,10 @@ class Footprint:
 
 
 class Cluster:
-    """The columnar truth about the cluster.
+    """Nodes, pods and other objects, as columns.
 
-    Pods on nodes that are not (or no longer) known are kept apart and count nowhere until the node appears. Everything
-    is read live: there are no snapshots, since nothing changes during a scheduling cycle.
+    Pods on unknown nodes are not counted until the node appears. Cycles read the live columns: there are no snapshots,
+    because nothing changes during a scheduling cycle.
     """
 
     def __init__(self, *, keep_objects: bool = False) -> None:
@@ -62,7 +65,7 @@ class Cluster:
         self.priorities: dict[int, int] = {}
         """How many pods on nodes have a priority, for each that occurs."""
         self.shared: dict[str, Any] = {}
-        """What plugins of several profiles keep in common, by name."""
+        """State that plugins of several profiles share, by name."""
         self._homeless: dict[str, dict[str, Pod]] = {}
         self.journal = Journal(self)
 
@@ -130,7 +133,7 @@ class Cluster:
             self._settle(pod, info, -1)
 
     def assume(self, pod: Pod, node_name: str) -> None:
-        """Count a pod on the node chosen for it, before the API server has heard of it."""
+        """Count a pod on the node chosen for it, before it is bound."""
         if pod.uid in self.pods:
             raise CacheError(f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
         pod.node_name = node_name
@@ -159,7 +162,7 @@ class Cluster:
             self.selection.set_namespace(item.metadata.name, None)
 
     def _note_change_of(self, kind: type) -> None:
-        """What filters and scores look up may have changed. Budgets matter to the choice of victims alone."""
+        """An object that filters and scores read may have changed. Budgets matter to preemption alone."""
         if kind is not api.PodDisruptionBudget:
             self.selection.rules_version += 1
 
@@ -190,7 +193,7 @@ class Cluster:
         return True
 
     def retemplate(self, pod: Pod) -> None:
-        """Intern the pod's template again, where what makes templates differ may have changed."""
+        """Intern the pod's template again, after the set of labels that split templates may have changed."""
         t = pod.template
         pod.template = self.templates.template(t.namespace, pod.labels, t.spec, t.controller, t.claim_statuses)
 
@@ -204,7 +207,7 @@ class Cluster:
             self.journal.rollback(mark)
 
     def deltas(self, requests: dict[str, int], non_zero: tuple[int, int]) -> list[tuple[Column, int]]:
-        """What a pod adds to which column."""
+        """The columns that a pod adds to, with the amounts."""
         nodes = self.nodes
         amounts = [(nodes.resource(name)[1], amount) for name, amount in requests.items()]
         amounts += [(nodes.pod_count, 1), (nodes.non_zero_cpu, non_zero[0]), (nodes.non_zero_memory, non_zero[1])]
@@ -218,7 +221,7 @@ class Cluster:
             self._settle(pod, info, 1)
 
     def _replace(self, pod: Pod) -> None:
-        """Another version of a pod that counts as it did: only those who rank victims may have to look again."""
+        """Replace a pod by a version with equal counts; only kept victims of preemption may be stale."""
         uid = pod.uid
         self.assumed.discard(uid)
         known, self.pods[uid] = self.pods[uid], pod
@@ -251,7 +254,7 @@ class Cluster:
         self.nodes.log.append(info.slot)
 
     def shift(self, pod: Pod, info: NodeInfo, sign: int, what_if: bool) -> None:
-        """Change the columns and counts by one pod; for the cache and its journal only, who see to host ports."""
+        """Change the columns and counts by one pod. For the cache and its journal, which handle host ports."""
         footprint: Footprint = pod.template.footprint or self.footprint(pod.template)
         slot = info.slot
         for column, amount in footprint.deltas if pod.used is None else self.deltas(*pod.used):
@@ -296,7 +299,7 @@ def _selected_keys(selector: api.LabelSelector | None) -> frozenset[str]:
 
 
 def _keys_selected_by(item: ApiObject) -> frozenset[str]:
-    """Keys of the pod labels by which an object of a kind that default spreading looks at selects its pods."""
+    """Label keys by which an object selects its pods, for the kinds that default spreading reads."""
     if isinstance(item, api.Service | api.ReplicationController):
         return frozenset(item.spec.selector or ())
     if isinstance(item, api.ReplicaSet | api.StatefulSet):

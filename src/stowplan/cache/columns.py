@@ -1,8 +1,8 @@
 """Growable columns: one number for each slot, twice.
 
-A column is a list of exact ints for a look at one node and an array of floats for passes over many: reading an int from
-a list costs a fraction of reading it from an array, and floats divide several times faster than integers. Floats hold
-integers exactly up to 2**53, nine million gigabytes; `widest` tells those who need to know when a column goes further.
+A column is a list of exact ints for reads of one node and an array of floats for passes over many nodes: reading an
+int from a list costs a fraction of reading it from an array, and floats divide several times faster than integers.
+Floats hold integers exactly up to 2**53, nine million gigabytes; `widest` shows whether a column goes further.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Column:
 
 
 class Sheet:
-    """The columns that nearly every pod is judged by, as rows of one array: gathering some nodes takes one call, and
-    cpu and memory are computed side by side."""
+    """The columns that filters and scores read for nearly every pod, as rows of one array: gathering some nodes takes
+    one call, and cpu and memory are computed side by side."""
 
     def __init__(self, size: int) -> None:
         self.data: Floats = np.zeros((8, size))
@@ -69,11 +69,10 @@ class Sheet:
 
 
 class ChangeLog:
-    """Which slots changed, in order; readers remember a position and ask what came after it.
+    """The slots that changed, in order. Readers keep a position and read the changes after it.
 
-    Two views of the same facts: the list of changes is the cheapest for a reader that is a few changes behind, the
-    `changed` array (position of each slot's latest change) for one that is many behind. Old entries are dropped; a
-    reader from before them learns that it must look at everything.
+    There are two views of the changes: the list `slots` is cheapest for a reader that is a few changes behind, the
+    array `changed` (the position of each slot's latest change) for one that is many behind.
     """
 
     __slots__ = ("_first", "changed", "position", "slots")
@@ -84,7 +83,7 @@ class ChangeLog:
         """The latest changes, at least 4,096 of them where there were so many."""
         self._first = 1
         self.position = 1
-        """Where the next change will be noted."""
+        """The position of the next change."""
 
     def grow(self, size: int) -> None:
         self.changed = np.concatenate([self.changed, np.zeros(size - len(self.changed), dtype=np.int64)])
@@ -104,5 +103,5 @@ class ChangeLog:
         return self.slots[position - self._first :]
 
     def changed_since(self, position: int) -> NDArray[np.intp]:
-        """The same, each slot once, by a pass over the array; reaches back as far as one likes."""
+        """The same, each slot once, by a pass over the array; works for every position."""
         return (self.changed >= position).nonzero()[0]

@@ -1,4 +1,4 @@
-"""Incremental counts of pods by slot and by topology domain: what spread and affinity are made of.
+"""Incremental counts of pods by slot and by topology domain, which spread and affinity read.
 
 Counts are float64 because every pass over many nodes multiplies them with a weight or sums them by domain, both of
 which would convert integers each time; they are whole numbers far below 2^53, so nothing is lost. The `values` of an
@@ -19,15 +19,15 @@ from stowplan.cache.labels import ABSENT, LabelColumn
 Eligible = NDArray[np.bool_]
 
 _NONE = 2**31 - 1
-"""The least count where there are no domains at all, as kube-scheduler has it."""
+"""The least count where there are no domains, as in kube-scheduler."""
 
 _stamps = count(1)
 
 
 class SlotCounts:
-    """How many pods of some sort each node holds, with sums by domain for the topology keys that somebody asked for.
+    """The number of matching pods on each node, with sums by domain for the topology keys in use.
 
-    Lives as long as someone refers to it, and so do the sums.
+    Held weakly: counts and sums live as long as a plugin refers to them.
     """
 
     __slots__ = ("__weakref__", "_known", "_live", "array", "total", "values")
@@ -157,7 +157,7 @@ class DomainCounts:
 
     @property
     def least(self) -> int:
-        """The least sum over the domains that have an eligible node; tracked from the first time on it is asked for."""
+        """The least sum over the domains that have an eligible node; tracked from the first call on."""
         if self._levels is None:
             levels, numbers = np.unique(self.array[self._counted_domains], return_counts=True)
             self._levels = dict(zip(levels.astype(int).tolist(), numbers.tolist(), strict=True))

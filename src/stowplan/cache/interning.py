@@ -1,4 +1,4 @@
-"""A table of values that live as long as somebody else keeps them."""
+"""A table of weakly held values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What-if: pods added to or removed from nodes for the sake of argument, and taken back."""
+"""What-ifs: pods added to or removed from nodes for a dry run, and rolled back."""
 
 from __future__ import annotations
 

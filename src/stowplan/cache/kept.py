@@ -95,7 +95,7 @@ class KeptBySlot(Generic[C]):
 
 
 class KeptOnDemand(KeptBySlot[None]):
-    """Answers by slot that are made when asked for: `refresh` forgets the answers of the slots that changed.
+    """Answers by slot that are made on demand: `refresh` forgets the answers of the slots that changed.
 
     A subclass overrides `rebuild` to make its arrays, and calls `settle` when it has filled in answers.
     """

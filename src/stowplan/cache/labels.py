@@ -12,7 +12,7 @@ from stowplan.api.selectors import Requirement, requirements_match
 ABSENT = -1
 _UNKNOWN = -2
 _MAX_KEPT = 256
-_FEW = 3
+_MAX_DIFFERING_VALUES = 3
 
 Bools = NDArray[np.bool_]
 
@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 class LabelColumn:
     """Value ids of one label key by slot; -1 where the node has no such label.
 
-    Also what makes a topology key: the ids are the domains. `version` changes whenever any node's value does, so that
+    For a topology key the ids are the domains. `version` changes whenever any node's value does, so that
     sums by domain know when to be made anew. `sizes` counts the nodes of each domain.
     """
 
@@ -53,7 +53,7 @@ class LabelColumn:
         self._ids: dict[str, int] = {}
         self._masks: dict[bytes, Bools] = {}
         self._latest: tuple[bytes, Bools] | None = None
-        """The choice of `where` made last, and its mask."""
+        """The latest choice of `where`, and its mask."""
         self._members: dict[int, NDArray[np.intp]] = {}
 
     @property
@@ -130,7 +130,7 @@ class LabelColumn:
         if self._latest is not None and len(self._latest[0]) == len(chosen):
             before, mask = self._latest
             differing = (np.frombuffer(before, dtype=np.bool_) != chosen).nonzero()[0].tolist()
-            if len(differing) <= _FEW:
+            if len(differing) <= _MAX_DIFFERING_VALUES:
                 mask = mask.copy()
                 for value in differing:
                     mask[self._nodes_with(value)] = chosen[value]

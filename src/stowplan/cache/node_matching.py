@@ -1,4 +1,4 @@
-"""Which nodes a node selector means: one node by its labels, or many by the label columns."""
+"""Matching nodes with node selectors: one node by its labels, or many by the label columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stowplan.cache.nodes import NodeTable
 from stowplan.framework import Mask, NodeInfo, PodTemplate, Slots
 
 Index = slice | Slots
-"""`Nodes.index`: what columns are indexed with."""
+"""`Nodes.index`, by which columns are indexed."""
 
 
 class RequiredNodes(NamedTuple):
@@ -45,7 +45,7 @@ class RequiredNodes(NamedTuple):
 
 
 def required_nodes(template: PodTemplate) -> RequiredNodes | None:
-    """What a pod of the template demands of its node; None where any will do."""
+    """The requirements of a pod of the template on its node; None for none."""
     return template.derive(RequiredNodes, _required_nodes)
 
 

@@ -1,4 +1,7 @@
-"""Nodes as slots: every fact about a node that plugins compare is a column."""
+"""Nodes as slots: every fact about a node that plugins compare is a column.
+
+Upstream: pkg/scheduler/framework/types.go (NodeInfo), pkg/scheduler/backend/cache/snapshot.go
+"""
 
 from __future__ import annotations
 
@@ -58,13 +61,13 @@ class NodeTable:
         self._everything: Nodes | None = None
         self._derived: dict[object, Any] = {}
         self._allocatable_maps: dict[int, Mapping[str, int]] = {}
-        """What was made for plugins that read a node's allocatable as a whole, by slot."""
+        """Maps for plugins that read a node's allocatable as a whole, by slot."""
 
     def __len__(self) -> int:
         return len(self.slot_of)
 
     def derive(self, make: Callable[[NodeTable], T]) -> T:
-        """The value of `make(self)`, made at most once: for what several plugins keep about all nodes together."""
+        """The value of `make(self)`, made at most once: for state about all nodes that several plugins share."""
         if make not in self._derived:
             self._derived[make] = make(self)
         return self._derived[make]  # type: ignore[no-any-return]
@@ -77,14 +80,13 @@ class NodeTable:
         return self._everything
 
     def subset(self, slots: NDArray[np.intp], *, fleeting: bool = False) -> Nodes:
-        """Some nodes; `fleeting` where the cluster does not change while the subset is in use."""
+        """Some nodes; `fleeting` if the cluster does not change while the subset is in use."""
         return Nodes(slots, len(slots), self.infos, fleeting=fleeting)
 
     def where(self, mask: NDArray[np.bool_]) -> Nodes:
-        """The nodes at slots where the mask holds.
+        """The nodes at slots where the mask is true.
 
-        Vectors over a slice cost little, so nodes that are not meant become holes; only where few are left does it pay
-        to gather them.
+        Vectors over a slice cost little, so the other nodes become holes; gathering pays only if few nodes are left.
         """
         high = self.high
         left = int(np.count_nonzero(mask))
@@ -110,7 +112,7 @@ class NodeTable:
         return column, self.requested[name]
 
     def label(self, key: str) -> LabelColumn:
-        """The column of a label key, made when somebody first selects on it."""
+        """The column of a label key, made when a selector first reads it."""
         column = self._label_columns.get(key)
         if column is None:
             column = self._label_columns[key] = LabelColumn(key, self.capacity)
@@ -119,7 +121,7 @@ class NodeTable:
         return column
 
     def everywhere(self, column: Column) -> bool:
-        """Whether every node has some of what the column counts. Empty slots do not matter: they hold 1 there."""
+        """Whether the column is positive for every node. Empty slots hold 1 there, and so do not matter."""
         known = self._everywhere.get(id(column))
         if known is None or known[0] != self.node_log.position:
             known = (self.node_log.position, bool(column.array[: self.high].min(initial=1.0) > 0))
@@ -127,7 +129,7 @@ class NodeTable:
         return known[1]
 
     def put(self, node: api.Node, source: Any = None) -> NodeInfo:
-        """Add a node or take over its new state."""
+        """Add or update a node."""
         slot = self.slot_of.get(node.metadata.name)
         if slot is None:
             slot = self._claim_slot(node.metadata.name)
@@ -233,7 +235,7 @@ class NodeTable:
 
 
 def _looks_alike(before: api.Node, after: api.Node) -> bool:
-    """Whether nothing changed that a plugin may read: most updates are heartbeats, whose times are not kept."""
+    """Whether no field changed that a plugin may read: most updates are heartbeats, whose times are not decoded."""
     return (
         before.spec == after.spec
         and before.metadata.labels == after.metadata.labels

@@ -1,4 +1,4 @@
-"""What a pod asks a node for, summed over its containers as the API defines it.
+"""The resource requests of a pod, summed over its containers as the API defines it.
 
 Sums are made of exact quantities and rounded up once, at the end: two containers of half a milli-core need one
 milli-core together, not two.
@@ -49,7 +49,7 @@ def scoring_requests(template: PodTemplate) -> dict[str, int]:
 
 
 def _single_requests(requests: ResourceList) -> tuple[dict[str, int], tuple[int, int]]:
-    """The same for a pod of one container and nothing else, where there is nothing to sum."""
+    """The same for a pod of one container, without init containers, overhead and pod-level resources."""
     rounded = {
         name: milli_value(quantity) if name == "cpu" else value(quantity)
         for name, quantity in requests.items()
@@ -111,7 +111,7 @@ def is_scalar_resource(name: str) -> bool:
 
 
 def is_extended_resource(name: str) -> bool:
-    """A resource of somebody else's domain, such as a vendor's device."""
+    """An extended resource: one outside of the kubernetes.io domain, such as a vendor's device."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
 
 

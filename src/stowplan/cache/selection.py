@@ -1,7 +1,7 @@
-"""Who selects whom: pod classes, the selectors that count them, and the affinity terms that pods carry.
+"""Pod classes, the selectors that count them, and the affinity terms that pods carry.
 
 All pods with equal namespace and labels form a class. Which selectors match a class, and which terms of running pods
-match it, is worked out once for each pair; after that, a pod that comes or goes adds to the counts by plain loops.
+match it, is computed once for each pair; after that, a pod that comes or goes adds to the counts by plain loops.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class Clause(NamedTuple):
 
 
 class PodSelector(NamedTuple):
-    """Pods that satisfy every clause; terminating ones count only where `terminating` says so."""
+    """Pods that satisfy every clause; terminating pods count only if `terminating` is set."""
 
     clauses: tuple[Clause, ...]
     terminating: bool
     settled: bool = True
-    """False where no pods count but those that a what-if adds or removes."""
+    """False if only pods count that a what-if adds or removes."""
 
     def matches(self, pod_class: PodClass) -> bool:
         return all(clause.matches(pod_class) for clause in self.clauses)
 
 
 class AffinityTerm(NamedTuple):
-    """A pod affinity term, compiled, as a running pod holds it against newcomers."""
+    """A compiled pod affinity term of a running pod, to be matched with incoming pods."""
 
     topology_key: str
     namespaces: frozenset[str]
@@ -69,7 +69,7 @@ def compile_term(term: PodAffinityTerm, namespace: str) -> AffinityTerm:
 
 
 class TermKind(NamedTuple):
-    """What a running pod's term does to a newcomer that it matches: keep away, attract, or weigh."""
+    """The effect of a running pod's term on an incoming pod that it matches: reject, attract, or score."""
 
     required: bool
     anti: bool
@@ -86,7 +86,7 @@ Terms = list[tuple[TermKind, ref[SlotCounts]]]
 
 
 class PodClass:
-    """The pods of one namespace with one set of labels: who selects them, and where they are."""
+    """The pods of one namespace with one set of labels: the selectors that match them, and their nodes."""
 
     __slots__ = (
         "__weakref__",
@@ -114,7 +114,7 @@ class PodClass:
         self.terminating_by_slot: dict[int, int] = {}
 
     def meet(self, terms: Terms) -> None:
-        """Take over the terms that match pods of this class, leaving out those that nobody carries any more."""
+        """Set the terms that match pods of this class, without the terms that no pod carries any more."""
         alive = [(kind, live) for kind, live in terms if live() is not None]
         self.repelled_by = [entry for entry in alive if entry[0].repels]
         self.weighed_by = [entry for entry in alive if not entry[0].repels]
@@ -135,8 +135,8 @@ class Selection:
         self._terms: WeakTable[TermKind, SlotCounts] = WeakTable()
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self.rules_version = 0
-        """Grows with everything but pods and nodes that may give a plugin something to say about a template it had
-        nothing to say about: a term that no pod carried before, a namespace, and (by the cluster) any other object."""
+        """Grows with every change, other than of pods and nodes, that may end the idleness of a plugin: a term that no
+        pod carried before, a namespace, and (by the cluster) any other object."""
 
     def grow(self, size: int) -> None:
         self.size = size
@@ -229,7 +229,7 @@ class Selection:
 
 
 class PodTerms(NamedTuple):
-    """The affinity terms of a pod, compiled, with what is wrong with the malformed ones.
+    """The compiled affinity terms of a pod, with the errors of the malformed ones.
 
     As for kube-scheduler, one malformed term spoils its whole list, but not the other lists.
     """
@@ -242,7 +242,7 @@ class PodTerms(NamedTuple):
     errors: tuple[str, ...] = ()
 
     def kinds(self) -> list[TermKind]:
-        """What each term does to the pods that come after the one that carries it."""
+        """The effect of each term on later pods."""
         return [
             *(TermKind(True, False, 0, term) for term in self.required),
             *(TermKind(True, True, 0, term) for term in self.required_anti),
@@ -260,7 +260,7 @@ def pod_terms(template: PodTemplate) -> PodTerms:
 
 
 def carried_terms(template: PodTemplate) -> list[TermKind]:
-    """Every affinity term of a pod that matters to the pods that come after it; malformed ones matter to nobody."""
+    """The affinity terms of a pod that matter to later pods; malformed terms are left out."""
     return [] if template.spec.affinity is None else pod_terms(template).kinds()
 
 

@@ -1,4 +1,4 @@
-"""The API objects that plugins look up by name, kind by kind."""
+"""Stores of the API objects that plugins look up by name, one for each kind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def key_of(metadata: ObjectMeta) -> str:
 
 
 class Store(Generic[T]):
-    """The objects of one kind. `version` changes with every change, so that what was derived knows when it is stale."""
+    """The objects of one kind. `version` grows with every change, which shows whether derived values are stale."""
 
     __slots__ = ("_listeners", "_objects", "version")
 
@@ -34,7 +34,7 @@ class Store(Generic[T]):
         self.version = 0
 
     def listen(self, listener: Callable[[T | None, T | None], None]) -> None:
-        """Hear of every change from now on: (the object before, the object after), None where there is none."""
+        """Call a listener with every change from now on: (old object, new object), None for a missing one."""
         self._listeners.append(listener)
 
     def put(self, item: T) -> None:
@@ -65,7 +65,7 @@ class Store(Generic[T]):
 
 
 class Stores:
-    """A store for each kind that somebody asks for, by the struct type of the kind."""
+    """Stores by the struct type of the kind, made on first use."""
 
     __slots__ = ("_by_type",)
 

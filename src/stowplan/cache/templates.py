@@ -19,7 +19,7 @@ PER_REPLICA_LABELS = frozenset(
         "batch.kubernetes.io/job-completion-index",
     }
 )
-"""Labels that controllers give each replica its own value of; they split templates only if a selector reads them."""
+"""Labels with a different value for each replica; they split templates only if a selector reads them."""
 
 _encode = Encoder(order="deterministic").encode
 """Equal bytes for equal values, whatever the order of mappings; much cheaper to make and compare than the values."""
@@ -34,12 +34,12 @@ class Templates:
         self._known: WeakTable[bytes, PodTemplate] = WeakTable()
         self._ignored = set(PER_REPLICA_LABELS)
         self.version = 0
-        """Grows when labels begin to matter that templates made before leave out."""
+        """Grows when a selector begins to read labels that existing templates leave out."""
         self._latest: tuple[bytes, PodTemplate] = (b"", _NO_TEMPLATE)
-        """The template asked for last: replicas come in rows."""
+        """The latest template: replicas come one after another."""
 
     def reads(self, keys: frozenset[str]) -> bool:
-        """A selector reads these label keys; whether that changes what makes templates differ."""
+        """A selector reads these label keys; returns whether templates are split differently from now on."""
         if self._ignored.isdisjoint(keys):
             return False
         self._ignored -= keys
@@ -79,8 +79,8 @@ class Templates:
         controller: api.OwnerReference | None,
         claims: tuple[api.PodResourceClaimStatus, ...],
     ) -> PodTemplate:
-        """The one template of pods like this. Volumes whose source no plugin reads, such as the token that every pod
-        gets under a name of its own, do not make a difference."""
+        """The template of such pods. Volumes whose source no plugin reads, such as the projected token that has a
+        different name in each pod, do not split templates."""
         if not self._ignored.isdisjoint(labels):
             labels = {key: value for key, value in labels.items() if key not in self._ignored}
         volumes = spec.volumes
@@ -102,7 +102,7 @@ class Templates:
 
 
 def _reports_resources(status: api.PodStatus) -> bool:
-    """Whether the status says anything about resources, which may then differ from the spec."""
+    """Whether the status has resources, which may differ from the spec."""
     return status.resources is not None or any(
         report.resources is not None for report in (*status.container_statuses, *status.init_container_statuses)
     )

@@ -1,7 +1,9 @@
-"""Volumes as several plugins look at them: the claim behind a pod's volume, storage classes, in-tree sources as CSI.
+"""Volumes for several plugins: the claim of a pod's volume, storage classes, in-tree sources as CSI.
 
-The in-tree plugins of cloud disks live on as CSI drivers. Where a node's CSINode says that it is there already, a
-volume of such a plugin counts as one of the driver's, under the handle that the driver knows it by.
+The in-tree plugins of cloud disks have migrated to CSI drivers. If a node's CSINode lists the driver, a volume of such
+a plugin counts as a volume of the driver, under the driver's handle.
+
+Upstream: k8s.io/csi-translation-lib/translate.go
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ def claim_names(pod: Pod) -> list[str]:
 
 
 def not_owner(pod: Pod, claim: api.PersistentVolumeClaim) -> str | None:
-    """The complaint about a claim that bears the name of an ephemeral volume's, yet was not made for this pod."""
+    """The error for a claim with the name of an ephemeral volume's claim that was not created for this pod."""
     controller = next((owner for owner in claim.metadata.owner_references if owner.controller), None)
     if controller is not None and controller.uid == pod.uid:
         return None
@@ -63,7 +65,7 @@ def not_owner(pod: Pod, claim: api.PersistentVolumeClaim) -> str | None:
 
 
 def not_found(resource: str, name: str) -> str:
-    """How the API machinery says that there is no such object."""
+    """The API machinery's text for a missing object."""
     return f'{resource} "{name}" not found'
 
 
@@ -115,11 +117,11 @@ MIGRATION_OF_PLUGIN = {migration.plugin: migration for migration in MIGRATIONS}
 
 
 class TranslationError(InputError):
-    """An in-tree volume that has no CSI equivalent, because it is described in a way that makes no sense."""
+    """An in-tree volume that cannot be translated to CSI, because its source is malformed."""
 
 
 def migration_of(source: AnyVolumeSource) -> Migration | None:
-    """The migration that concerns an in-tree volume of a pod or a persistent volume; None where there is none."""
+    """The migration of an in-tree volume of a pod or a persistent volume; None if it has none."""
     for migration in MIGRATIONS:
         if getattr(source, migration.attribute) is not None:
             return migration
@@ -164,7 +166,7 @@ def _ebs_handle(volume_id: str) -> str:
 
 
 def _gce_handle(disk: str, zones: str) -> str:
-    """Projects are never known here; of several zones only their region is told."""
+    """The project is unknown here; several zones are represented by their region."""
     where = f"zones/{zones or 'UNSPECIFIED'}"
     if ZONE_DELIMITER in zones:
         where = f"regions/{_gce_region(zones.split(ZONE_DELIMITER))}"

@@ -1,4 +1,7 @@
-"""What became of one pod: light where it fits, told in full on request."""
+"""The result of a scheduling cycle, and its record.
+
+Upstream: pkg/scheduler/schedule_one.go (ScheduleResult)
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,10 @@ if TYPE_CHECKING:
 
 
 class Decision:
-    """Where a pod goes: a node, or "" with the reason in `message` and perhaps the evictions that would help.
+    """The node of a pod; or "" with the reason in `message`, and perhaps the evictions that would help.
 
-    `record()` tells all of it. For a pod that fits it is worked out then, so call it before the cluster changes.
+    `record()` describes the whole cycle. For a pod that fits it is computed by the call, which thus has to come before
+    the cluster changes.
     """
 
     __slots__ = (
@@ -64,27 +68,27 @@ class Decision:
         self.pod = pod
         self.node_name = node_name
         self.feasible = feasible
-        """How many nodes would do."""
+        """The number of feasible nodes."""
         self.evaluated = evaluated
-        """How many nodes were looked at."""
+        """The number of nodes that were filtered."""
         self.message = ""
         self.error: Status | None = None
         self.preemption: Preemption | None = None
         self.nominated_node_name: str | None = None
         """The node that PostFilter proposes for a later attempt; "" clears a nomination, None leaves it as it is."""
         self.state = state
-        """What the plugins of the cycle told each other, for the points that are still to come."""
+        """The state of the cycle, for the later extension points."""
         self.diagnosis = diagnosis
 
     @classmethod
-    def unschedulable(cls, diagnosis: Diagnosis, said: PostFilterRound) -> Decision:
-        """No node is left; PostFilter has been run."""
+    def unschedulable(cls, diagnosis: Diagnosis, post_filtered: PostFilterRound) -> Decision:
+        """No node is feasible, and PostFilter has run."""
         decision = cls(diagnosis.profile, diagnosis.pod, "", 0, len(diagnosis.examined), diagnosis.state, diagnosis)
-        decision.message = fit_error(diagnosis, said.message)
-        if said.result is not None:
-            decision.nominated_node_name = said.result.nominated_node_name
-        if isinstance(said.result, Evictions):
-            decision.preemption = said.result.preemption
+        decision.message = fit_error(diagnosis, post_filtered.message)
+        if post_filtered.result is not None:
+            decision.nominated_node_name = post_filtered.result.nominated_node_name
+        if isinstance(post_filtered.result, Evictions):
+            decision.preemption = post_filtered.result.preemption
         return decision
 
     @classmethod
@@ -101,14 +105,14 @@ class Decision:
         return cls.failed(profile, pod, CycleError(text))
 
     def record(self, attempt: int = 1) -> DecisionRecord:
-        """The whole story as plain data."""
-        told: dict[str, Any] = {"attempt": attempt, "node": self.node_name, "message": self.message}
+        """The whole cycle as plain data."""
+        more: dict[str, Any] = {"attempt": attempt, "node": self.node_name, "message": self.message}
         if self.error is not None:
-            return DecisionRecord(pod=self.pod.key, uid=self.pod.uid, error=self.message, **told)
+            return DecisionRecord(pod=self.pod.key, uid=self.pod.uid, error=self.message, **more)
         diagnosis = self.diagnosis or Diagnosis(self.profile, self.pod).run()
         if len(diagnosis.feasible) and not diagnosis.scores:
             diagnosis.score()
-        return record_of(diagnosis, self.preemption, **told)
+        return record_of(diagnosis, self.preemption, **more)
 
 
 def best_slots(diagnosis: Diagnosis) -> Slots:
@@ -123,18 +127,18 @@ def rejection(status: Status) -> Rejection:
     return Rejection(code=status.code.name, plugin=status.plugin, reasons=status.reasons)
 
 
-def record_of(diagnosis: Diagnosis, preemption: Preemption | None, **told: Any) -> DecisionRecord:
-    """A diagnosis as plain data; `told` are further fields of the record."""
+def record_of(diagnosis: Diagnosis, preemption: Preemption | None, **more: Any) -> DecisionRecord:
+    """A diagnosis as plain data; `more` are further fields of the record."""
     infos = diagnosis.profile.cluster.nodes.infos
     names = {slot: info.name for slot in diagnosis.examined.tolist() if (info := infos[slot]) is not None}
     pre = diagnosis.pre_filtered
-    # The pod's own nominated node may have been looked at although PreFilter left it out.
+    # The pod's nominated node is filtered even if PreFilter left it out.
     rejected = [info for slot in np.flatnonzero(diagnosis.verdicts >= 0).tolist() if (info := infos[slot]) is not None]
     statuses = ((info.name, diagnosis.status_of(info.slot)) for info in rejected)
     if len(diagnosis.total):
-        told["totals"], told["scores"] = _scores(diagnosis, names)
+        more["totals"], more["scores"] = _scores(diagnosis, names)
         tied = best_slots(diagnosis).tolist()
-        told["tied"] = tuple(names[slot] for slot in tied) if len(tied) > 1 else ()
+        more["tied"] = tuple(names[slot] for slot in tied) if len(tied) > 1 else ()
     return DecisionRecord(
         pod=diagnosis.pod.key,
         uid=diagnosis.pod.uid,
@@ -146,7 +150,7 @@ def record_of(diagnosis: Diagnosis, preemption: Preemption | None, **told: Any) 
         rejected={name: rejection(status) for name, status in statuses if status is not None},
         feasible=tuple(sorted(names[slot] for slot in diagnosis.feasible.tolist())),
         preemption=None if preemption is None else preemption_record(preemption),
-        **told,
+        **more,
     )
 
 

@@ -1,6 +1,8 @@
-"""The plain pass: every plugin asked about every node, nothing cached, all answers kept.
+"""Filtering of all nodes with every status: the definition of a decision.
 
-Explanations, diagnoses of pods that fit nowhere, and checks of the fast path are all made from a diagnosis.
+Explanations, the reasons of pods that fit no node, and checks of the other sources of answers come from a diagnosis.
+
+Upstream: pkg/scheduler/framework/types.go (Diagnosis), schedule_one.go (findNodesThatFitPod)
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 
 EXTENDER = "Extender"
-"""Who is said to have rejected a pod where extenders did."""
+"""The plugin name of rejections by extenders."""
 
 
 def no_nodes() -> CycleError:
@@ -43,25 +45,25 @@ def no_nodes() -> CycleError:
 
 
 class FunnelStep(NamedTuple):
-    """One step of the funnel: who filtered, and how many nodes were left after it."""
+    """A plugin that rejected nodes, and the number of nodes left after it."""
 
     plugin: str
     remaining: int
 
 
 class Diagnosis:
-    """All that the plugins of a profile say about a pod, node by node."""
+    """The statuses of all nodes for one pod, and the scores of the feasible ones."""
 
     def __init__(self, profile: Profile, pod: Pod, *, plain: bool = False) -> None:
         self.profile = profile
         self.pod = pod
         self.plain = plain
-        """Whether what follows, such as the search for victims, is to be made without anything remembered, too."""
+        """Whether later stages, such as the search for victims, do without kept answers, too."""
         self.state = CycleState()
         self.pre_filtered: PreFiltered = NO_OBJECTION
         self.statuses: list[Status] = []
         self.verdicts: NDArray[np.intp] = np.full(profile.cluster.nodes.high, -1, dtype=np.intp)
-        """By slot: -1 passes or was not looked at, else an index into `statuses`."""
+        """By slot: -1 for a node that passes or was not filtered, else an index into `statuses`."""
         self.examined: Slots = np.zeros(0, dtype=np.intp)
         self.feasible: Slots = np.zeros(0, dtype=np.intp)
         self.scores: list[PluginScores] = []
@@ -70,12 +72,12 @@ class Diagnosis:
         self._known: dict[Status, int] = {}
         self._answers: OutOfTreeAnswers = {}
         self.on_nominated_node = False
-        """Whether the pod's nominated node alone was looked at, and passed."""
+        """Whether only the pod's nominated node was filtered, and passed."""
         self.left_out_by_extenders = False
 
     @property
     def absent(self) -> Status | None:
-        """What nodes get that were not looked at one by one."""
+        """The status of nodes that were not filtered."""
         if self.pre_filtered.status is not None:
             return self.pre_filtered.status
         if self.pre_filtered.names is not None:
@@ -83,16 +85,16 @@ class Diagnosis:
         return None
 
     def run(self) -> Diagnosis:
-        """PreFilter and Filter; scores are made apart, since many callers stop here."""
+        """Run PreFilter and Filter. `score` is separate, because many callers need no scores."""
         nodes = self.profile.cluster.nodes
         if not len(nodes):
             raise no_nodes()
         return self.examine(run_pre_filters(self.profile.pre_filters, self.state, self.pod, nodes.everything()))
 
     def resume(self, state: CycleState, pre_filtered: PreFiltered, answers: OutOfTreeAnswers) -> Diagnosis:
-        """As `run`, where PreFilter was run already, and perhaps some filters: users' plugins are asked but once.
+        """Take over a cycle after PreFilter, and perhaps after out-of-tree filters, which run once a cycle.
 
-        `state` must know the plugins that have nothing to say; those after the one that refused the pod never ran.
+        `state` lists the plugins to skip; plugins after the one that rejected the pod in PreFilter are taken off it.
         """
         self.state = state
         self._answers = answers
@@ -112,13 +114,13 @@ class Diagnosis:
         if self.pod.nominated_node_name and self._try_nominated():
             self.on_nominated_node = True
             return self
-        return self.look_everywhere()
+        return self.filter_all_nodes()
 
-    def look_everywhere(self) -> Diagnosis:
+    def filter_all_nodes(self) -> Diagnosis:
         """Filter all nodes that PreFilter left."""
         nodes = self.profile.cluster.nodes
         if self.on_nominated_node:
-            # Refused since, by somebody who will be asked again.
+            # Rejected by an extender, which is called again.
             self.verdicts[self.examined] = -1
             self.on_nominated_node = False
         candidates = nodes.everything()
@@ -135,7 +137,7 @@ class Diagnosis:
         return self
 
     def funnel(self) -> list[FunnelStep]:
-        """How many nodes were left after each step that rejected any."""
+        """The number of nodes left after each step that rejected nodes."""
         remaining = len(self.profile.cluster.nodes)
         stages = []
         if self.pre_filtered is not NO_OBJECTION:
@@ -151,8 +153,7 @@ class Diagnosis:
         return stages
 
     def rejectors(self) -> tuple[set[str], set[str]]:
-        """The plugins that refused the pod or a node: (those an event may change the mind of, those that wait for
-        something outside and are heard at once)."""
+        """The plugins that rejected the pod or a node: (UnschedulablePlugins, PendingPlugins)."""
         statuses = list(self.statuses)
         if self.pre_filtered.status is not None:
             statuses.append(self.pre_filtered.status)
@@ -216,11 +217,11 @@ class Diagnosis:
         for plugin in self.profile.filters:
             if plugin.name in self.state.skip_filter or not remaining:
                 continue
-            remaining -= self._ask(plugin, candidates, open_, verdicts)
+            remaining -= self._run_filter(plugin, candidates, open_, verdicts)
         self.verdicts[candidates.index] = verdicts
 
-    def _ask(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_], verdicts: NDArray[np.intp]) -> int:
-        """Record a plugin's rejections among the nodes still open, merging reasons; how many there were."""
+    def _run_filter(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_], verdicts: NDArray[np.intp]) -> int:
+        """Record a plugin's rejections of open nodes, with merged reasons; returns their number."""
         groups: list[tuple[Mask, list[Status]]] = []
         rejected = np.zeros(len(nodes), dtype=np.bool_)
         for mask, status in self._answers_of(plugin, nodes, open_):
@@ -239,29 +240,29 @@ class Diagnosis:
         return int(np.count_nonzero(rejected))
 
     def _rejection(self, plugin: Plugin, status: Status) -> int:
-        """Where the status is kept; one that is no rejection breaks the cycle."""
+        """The index of a rejection; any other status ends the cycle with an error."""
         status = status.with_plugin(plugin.name)
         if not status.rejected:
             raise failed_at("filter", plugin.name, status.message)
         return self._index(status)
 
     def _answers_of(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_]) -> list[tuple[Mask, Status]]:
-        """A plugin's rejections as masks over the nodes. A user's plugin is asked about open nodes only, each once."""
+        """A plugin's rejections as masks over the nodes. An out-of-tree plugin filters open nodes only, each once."""
         if not isinstance(plugin, OutOfTreePlugin):
             return list(plugin.filter_nodes(self.state, self.pod, nodes))
         table = self.profile.cluster.nodes
-        segments = [self._answers[plugin.name]] if plugin.name in self._answers else []
-        unasked = np.zeros(table.high, dtype=np.bool_)
-        unasked[nodes.slots_at(np.flatnonzero(open_))] = True
-        for asked, _ in segments:
-            unasked[asked.slots()] = False
-        if unasked.any():
-            more = table.subset(np.flatnonzero(unasked))
-            segments.append((more, list(plugin.filter_nodes(self.state, self.pod, more))))
+        parts_ = [self._answers[plugin.name]] if plugin.name in self._answers else []
+        missing = np.zeros(table.high, dtype=np.bool_)
+        missing[nodes.slots_at(np.flatnonzero(open_))] = True
+        for asked, _ in parts_:
+            missing[asked.slots()] = False
+        if missing.any():
+            more = table.subset(np.flatnonzero(missing))
+            parts_.append((more, list(plugin.filter_nodes(self.state, self.pod, more))))
         position_of = np.zeros(table.high, dtype=np.intp)
         position_of[nodes.index] = np.arange(len(nodes))
         widened = []
-        for asked, answers in segments:
+        for asked, answers in parts_:
             for mask, status in answers:
                 whole = np.zeros(len(nodes), dtype=np.bool_)
                 whole[position_of[asked.slots()[mask]]] = True
@@ -269,14 +270,14 @@ class Diagnosis:
         return widened
 
     def _recheck_nominated(self) -> None:
-        """Nodes with nominated pods are judged with those pods on them as well."""
+        """Filter nodes with nominated pods again, with those pods on them."""
         if not self.profile.nominator.by_node:
             return
-        crowd = NominatedPodsFilter(self.profile, self.state, self.pod, remember=not self.plain)
+        nominated = NominatedPodsFilter(self.profile, self.state, self.pod, remember=not self.plain)
         examined = set(self.examined.tolist())
-        for info in crowd.infos():
-            crowded, status = crowd.judge(info) if info.slot in examined else (False, None)
-            if crowded:
+        for info in nominated.infos():
+            has_rivals, status = nominated.filter(info) if info.slot in examined else (False, None)
+            if has_rivals:
                 self.verdicts[info.slot] = -1
                 if status is not None:
                     self.reject(info.slot, status)

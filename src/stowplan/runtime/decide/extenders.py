@@ -56,7 +56,7 @@ async def find_nodes_that_pass_extenders(diagnosis: Diagnosis, evaluated: int) -
         if len(diagnosis.feasible):
             return evaluated
         diagnosis.left_out_by_extenders = False
-        evaluated = len(diagnosis.look_everywhere().examined)
+        evaluated = len(diagnosis.filter_all_nodes().examined)
         if sampler is not None and len(diagnosis.feasible) > 1:
             evaluated = diagnosis.sample(sampler)
     if sampler is not None and evaluated < len(diagnosis.examined):

@@ -1,4 +1,7 @@
-"""Running PreFilter and Filter: which nodes remain for a pod, and what became of the others."""
+"""Running PreFilter and Filter plugins.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreFilterPlugins, RunFilterPluginsWithNominatedPods)
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,16 @@ if TYPE_CHECKING:
     from stowplan.runtime.profile.profile import Profile
 
 OutOfTreeAnswers = dict[str, tuple[Nodes, list[tuple[Mask, Status]]]]
-"""Filter answers of users' plugins by name, with the nodes that they were asked about: they are asked but once."""
+"""Statuses of out-of-tree filters by name, with the nodes that they ran for: they run once a cycle."""
 
 
 class PreFiltered(NamedTuple):
-    """What the PreFilter plugins said together."""
+    """The result of all PreFilter plugins."""
 
     status: Status | None
-    """Why no node needs to be looked at, or None."""
+    """The rejection of the pod, or None."""
     names: frozenset[str] | None
-    """The only nodes that may be looked at, or None for all."""
+    """The nodes that may be filtered, or None for all."""
     restricting: frozenset[str]
     """The plugins that named nodes."""
 
@@ -35,7 +38,7 @@ NO_OBJECTION = PreFiltered(None, None, frozenset())
 
 
 def run_pre_filters(plugins: Iterable[InTreePlugin], state: CycleState, pod: Pod, nodes: Nodes) -> PreFiltered:
-    """A resolvable rejection is remembered while later plugins still run, so that preemption finds all their state."""
+    """Run PreFilter. After a resolvable rejection the later plugins still run, so that preemption finds their state."""
     rejection: Status | None = None
     names: frozenset[str] | None = None
     restricting: list[str] = []
@@ -71,13 +74,13 @@ def _no_common_node(plugins: list[str]) -> Status:
 
 
 def absent_status(restricting: Iterable[str]) -> Status:
-    """What nodes get that PreFilter left out."""
+    """The status of nodes that PreFilter left out."""
     names = " ".join(sorted(restricting))
     return Status(Code.UnschedulableAndUnresolvable, f"node(s) didn't satisfy plugin(s) [{names}]")
 
 
 def run_filters(plugins: Iterable[InTreePlugin], state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
-    """The first rejection of one node, or None; anything that is neither breaks the cycle."""
+    """The first rejection of one node, or None; an error ends the cycle."""
     skipped = state.skip_filter
     for plugin in plugins:
         if plugin.name in skipped:
@@ -101,7 +104,7 @@ def passes_filter(plugin: InTreePlugin, state: CycleState, pod: Pod, info: NodeI
 
 
 def nominated_rivals(profile: Profile, pod: Pod, info: NodeInfo) -> list[Pod]:
-    """Pods nominated to the node that must find room there as well: others of at least the same priority."""
+    """Other pods nominated to the node, of at least the same priority, which need room there as well."""
     return [
         other
         for other in profile.nominator.on_node(info.name)
@@ -110,23 +113,23 @@ def nominated_rivals(profile: Profile, pod: Pod, info: NodeInfo) -> list[Pod]:
 
 
 def filter_node(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
-    """All filters on one node, with nominated pods counted as if they were there, and without them.
+    """All filters on one node, with the nominated pods on it and without them.
 
     The pod must fit both ways: nominated pods may never arrive, and some filters are satisfied by their presence.
     """
     rivals = nominated_rivals(profile, pod, info)
     if rivals:
-        with WhatIf(profile, state, pod) as supposed:
+        with WhatIf(profile, state, pod) as what_if:
             for rival in rivals:
-                supposed.add(rival, info)
-            status = run_filters(profile.filters, supposed.state, pod, info)
+                what_if.add(rival, info)
+            status = run_filters(profile.filters, what_if.state, pod, info)
         if status is not None:
             return status
     return run_filters(profile.filters, state, pod, info)
 
 
 def passing_nodes(plugin: InTreePlugin, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
-    """The nodes that a plugin does not reject; an error about any of them breaks the cycle."""
+    """The nodes that a plugin does not reject; an error ends the cycle."""
     if type(plugin).passing_nodes is not InTreePlugin.passing_nodes:
         return plugin.passing_nodes(state, pod, nodes)
     passing: Mask = np.ones(len(nodes), dtype=np.bool_)
@@ -146,7 +149,7 @@ def filter_out_of_tree(
     open_: Mask,
     answers: OutOfTreeAnswers,
 ) -> Mask:
-    """Ask a user's plugin about those of the nodes that are still open, and about no others; which stay open."""
+    """Run an out-of-tree filter for the open nodes and no others; returns the nodes that stay open."""
     positions = np.flatnonzero(open_)
     asked = profile.cluster.nodes.subset(nodes.slots_at(positions))
     given = list(plugin.filter_nodes(state, pod, asked))

@@ -1,4 +1,7 @@
-"""The text that tells why a pod fits nowhere."""
+"""The message of a pod that fits no node.
+
+Upstream: pkg/scheduler/framework/types.go (FitError.Error)
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def fit_error(diagnosis: Diagnosis, post_filter_message: str = "") -> str:
 
 
 def reason_counts(diagnosis: Diagnosis) -> Counter[str]:
-    """How many nodes each reason was given for; nodes that were not looked at share the absent status."""
+    """The number of nodes by reason; nodes that were not filtered share the absent status."""
     counts: Counter[str] = Counter()
     verdicts = diagnosis.verdicts[diagnosis.verdicts >= 0]
     for index, count in enumerate(np.bincount(verdicts, minlength=len(diagnosis.statuses)).tolist()):

@@ -1,4 +1,7 @@
-"""Nodes with pods nominated to them: whoever else wants to go there has to fit beside those as well."""
+"""Filtering of nodes that pods are nominated to: other pods have to fit beside those.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (RunFilterPluginsWithNominatedPods)
+"""
 
 from __future__ import annotations
 
@@ -61,22 +64,22 @@ class NominatedPodsFilter:
         get = self._profile.cluster.nodes.get
         return [info for name in self._profile.nominator.by_node if (info := get(name)) is not None]
 
-    def judge(self, info: NodeInfo) -> Verdict:
+    def filter(self, info: NodeInfo) -> Verdict:
         nominated = self._profile.nominator.by_node[info.name]
         kept = self._kept
         if kept is None or self._pod.uid in nominated:
-            return self._judge(info)
+            return self._filter(info)
         slot, beside = info.slot, tuple(nominated.values())
         if kept.is_known(slot):
             made_with, verdict = kept.by_slot[slot]
             if made_with == beside:
                 return verdict
-        verdict = self._judge(info)
+        verdict = self._filter(info)
         kept.by_slot[slot] = (beside, verdict)
         kept.settle(slot)
         return verdict
 
-    def _judge(self, info: NodeInfo) -> Verdict:
+    def _filter(self, info: NodeInfo) -> Verdict:
         if not nominated_rivals(self._profile, self._pod, info):
             return False, None
         return True, filter_node(self._profile, self._state, self._pod, info)
@@ -88,7 +91,7 @@ class NominatedPodsFilter:
         return kept
 
     def _is_local(self) -> bool:
-        """Whether no filter that is asked looks beyond a node and its pods, and none is a user's."""
+        """Whether every active filter is in-tree and reads nothing beyond the node and its pods."""
         skipped, pod = self._state.skip_filter, self._pod
         if any(plugin.name not in skipped for plugin in self._profile.extensions):
             return False
@@ -100,22 +103,22 @@ class NominatedPodsFilter:
 
 
 def filter_with_nominated_pods(profile: Profile, state: CycleState, pod: Pod, nodes: Nodes, passing: Mask) -> Mask:
-    """Leave out nodes where the pod would not fit beside the pods nominated to them. Where all stay, `passing`."""
+    """The passing nodes where the pod fits beside the nominated pods; `passing` itself if these are all of them."""
     if not len(nodes):
         return passing
-    crowd = NominatedPodsFilter(profile, state, pod)
-    infos = crowd.infos()
+    nominated = NominatedPodsFilter(profile, state, pod)
+    infos = nominated.infos()
     left: Mask | None = None
     positions, there = _positions(nodes, np.array([info.slot for info in infos], dtype=np.intp))
     for at in np.flatnonzero(there & passing[positions]).tolist():
-        if crowd.judge(infos[at])[1] is not None:
+        if nominated.filter(infos[at])[1] is not None:
             left = passing.copy() if left is None else left
             left[positions[at]] = False
     return passing if left is None else left
 
 
 def _positions(nodes: Nodes, slots: Slots) -> tuple[Slots, Mask]:
-    """Where these slots are among the nodes, and whether they are there at all."""
+    """The positions of slots among the nodes, and whether each is among them."""
     if isinstance(nodes.index, slice):
         return slots - (nodes.index.start or 0), np.ones(len(slots), dtype=np.bool_)
     listed = nodes.slots_at(np.arange(len(nodes)))

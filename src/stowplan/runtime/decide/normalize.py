@@ -1,4 +1,7 @@
-"""The ready normalisers, over vectors. Each needs only the extremes of the raw scores of the feasible nodes."""
+"""The predefined normalisers, over vectors. Each needs only the extremes of the feasible nodes' raw scores.
+
+Upstream: pkg/scheduler/framework/plugins/helper/normalize_score.go
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from stowplan.framework import Mask, Normalizer, Scores
 from stowplan.plugins.base import InTreePlugin
 
 Raw = NDArray[Any]
-"""Raw scores: int64, or float64 where a user's plugin counts in fractions."""
+"""Raw scores: int64, or float64 for out-of-tree plugins with fractions."""
 
 
 def _share_of_max(raw: Raw, least: float, most: float) -> Scores:
@@ -28,7 +31,7 @@ def _reversed_share_of_max(raw: Raw, least: float, most: float) -> Scores:
 
 
 def _percent_of(raw: Raw, most: float) -> Scores:
-    """100 x raw / most, cut to integers: exact in floats for all that a plugin might count."""
+    """100 x raw / most, truncated; exact in floats for any realistic score."""
     shares = raw * 100.0
     shares /= float(most)
     return shares.astype(np.int64)

@@ -1,8 +1,8 @@
-"""The fast pass: what was found out about a template is kept, and only what changed is asked again.
+"""The plan of a pod template: kept answers of filters and scores.
 
-For each template a plan holds, by slot, whether the node passes and what it scores, as far as that depends on the node
-alone; the next pod of the template pays for the nodes that changed since, one argmax, and whatever plugins look at
-more than one node at a time. `Diagnosis` is the definition of what must come out.
+A plan holds, by slot, whether the node passes and its rank, as far as plugins read one node at a time. The next pod of
+the template pays for the nodes that changed, for one argmax, and for the plugins that read more than one node.
+`Diagnosis` defines the result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PlannedPod = tuple[CycleState, Pod]
 
 
 class TokenFilter:
-    """A filter of cluster scope that says when its answers may have changed elsewhere than on changed nodes."""
+    """A filter of cluster scope whose token shows whether answers for unchanged nodes may differ."""
 
     __slots__ = ("_changes", "_cycles", "check", "ok", "plugin", "token")
 
@@ -45,15 +45,15 @@ class TokenFilter:
 
     @property
     def restless(self) -> bool:
-        """Whether the token changes in most cycles, so that remembering answers is wasted effort."""
+        """Whether the token changes in most cycles, so that keeping answers does not pay."""
         return self._changes > 8 and self._changes * 2 > self._cycles
 
     def forget(self) -> None:
-        """The next `refresh` asks about all nodes, whatever the token says."""
+        """Make the next `refresh` filter all nodes."""
         self.ok = self.ok[:0]
 
     def refresh(self, state: CycleState, pod: Pod, nodes: Nodes, size: int) -> bool:
-        """Ask about all nodes again if the token changed; whether it did."""
+        """Filter all nodes again if the token changed; returns whether it did."""
         skipped = self.plugin.name in state.skip_filter
         token = None if skipped else self.plugin.filter_token(pod)
         self._cycles += 1
@@ -66,12 +66,12 @@ class TokenFilter:
         return True
 
     def update(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
-        """Ask about some nodes again."""
+        """Filter some nodes again."""
         skipped = self.plugin.name in state.skip_filter
         self.ok[nodes.index] = True if skipped else passing_nodes(self.plugin, state, pod, nodes)
 
     def holds(self, pod: Pod) -> bool:
-        """Whether the token is the one that the answers were given for."""
+        """Whether the token of the answers is still valid."""
         self._cycles += 1
         return self.plugin.filter_token(pod) == self.token
 
@@ -86,7 +86,7 @@ class TokenFilter:
 
 
 class Plan(KeptBySlot[PlannedPod]):
-    """Everything remembered about the pods of one template in one profile."""
+    """The kept answers for the pods of one template in one profile."""
 
     rebuilds_for_nodes = True
 
@@ -97,15 +97,15 @@ class Plan(KeptBySlot[PlannedPod]):
         self._shape = shape = profile.shape.of(pod.template)
         self._inert = set(shape.unconcerned)
         self.plain = self._settle_pre_filter(pod)
-        """Whether such pods are better judged without a plan, because PreFilter names the few nodes to look at."""
+        """Whether a plan does not pay, because PreFilter names the few nodes to filter."""
         node_filters = [p for p in shape.node_filters if p.name not in self._inert]
-        # What a plan touches in a cycle it shares with other plans where it can (as empty tuples are): a thousand plans
-        # by turns fall out of the processor's caches, and then each list costs as much as the work on it.
+        # Lists that are read in every cycle are shared with other plans where possible: a thousand plans used in turn
+        # do not fit into the processor's caches, and then each list costs as much as the work on it.
         self._pod_filters = shape.pod_filters
         if not self._inert.isdisjoint([p.name for p in shape.pod_filters]):
             self._pod_filters = [p for p in shape.pod_filters if p.name not in self._inert]
         self.folded = frozenset(p.name for p in (*node_filters, *self._pod_filters))
-        """The filters whose answers are part of the ranks."""
+        """The names of filters whose answers are part of the ranks."""
         unscored = self._settle_pre_score(pod)
         self._node_plugins = NodePlugins(
             node_filters,
@@ -120,11 +120,9 @@ class Plan(KeptBySlot[PlannedPod]):
         self.rules_version = -1
         self._feasible_nodes: Nodes | None = None
         self.normalized: tuple[Normalized, ...] = ()
-        self.used = 0
-        """When a pod was decided by the plan last, for its keeper."""
 
     def _settle_pre_filter(self, pod: Pod) -> bool:
-        """PreFilter of plugins that look at the template alone, once for all its pods."""
+        """Run PreFilter of plugins that read only the template, once for all its pods."""
         scratch = CycleState()
         for plugin in self._shape.constant_pre_filters:
             answer = plugin.pre_filter(scratch, pod, self.nodes.everything())
@@ -135,13 +133,13 @@ class Plan(KeptBySlot[PlannedPod]):
         return False
 
     def _settle_pre_score(self, pod: Pod) -> set[str]:
-        """The same for PreScore: the plugins that do not score such pods."""
+        """Run PreScore of such plugins; returns the plugins that do not score such pods."""
         scratch = CycleState()
         run_pre_scores(self._shape.constant_pre_scores, scratch, pod, self.nodes.everything())
         return scratch.skip_score
 
     def _bind_slots(self, pod: Pod) -> list[Callable[[int], Status | None]]:
-        """Plugins bound to the template, for the nodes that change one at a time."""
+        """Bind plugins to the template, for nodes that change one at a time."""
         template = pod.template
         checks = [(p.slot_filter(template), p) for p in self._pod_filters]
         scorers = [(s.plugin.slot_scorer(template), s) for s in self._pod_scorers]
@@ -152,7 +150,7 @@ class Plan(KeptBySlot[PlannedPod]):
         return self._slot_filters
 
     def apply_rules(self, pod: Pod) -> None:
-        """Find out which plugins of cluster scope have something to say about such pods at present."""
+        """Determine the plugins of cluster scope that are active for such pods at present."""
         shape = self._shape
         self.rules_version = self.profile.cluster.selection.rules_version
         self.skipped = self._inert | {p.name for p in shape.cluster_plugins if p.idle_filter(pod)}
@@ -169,13 +167,13 @@ class Plan(KeptBySlot[PlannedPod]):
         self.discard()
 
     def totals(self, nodes: Nodes) -> Scores:
-        """What the nodes score by all that is remembered, less what is normalised over all feasible ones."""
+        """The kept totals of the nodes, without the scores that are normalised over the feasible nodes."""
         index = nodes.index
         earned: Scores = ((self.key[index] - self._offset[index]) >> TIE_BITS).astype(np.int64)
         return earned if self._node_score is None else earned + self._node_score[index]
 
     def nodes_allowed(self, allowed: Mask | None) -> Nodes:
-        """The feasible nodes, less those that are not allowed. The same object while nothing about it changes."""
+        """The feasible nodes that are allowed. The same object until it differs."""
         if allowed is not None:
             return self.nodes.where(self.ok & allowed)
         if self._feasible_nodes is None:
@@ -183,9 +181,10 @@ class Plan(KeptBySlot[PlannedPod]):
         return self._feasible_nodes
 
     def undisturbed(self, pod: Pod) -> bool:
-        """Whether nothing happened since the last pod but changes of a few nodes that can be judged by themselves.
+        """Whether nothing changed since the last pod but the pods on a few nodes, which can be repaired one by one.
 
-        PreFilter need not be run then: it would find what it found before. Where nobody has one, nodes may be many.
+        PreFilter need not run then, because its result would be the same. Without PreFilter plugins any number of
+        nodes may have changed.
         """
         nodes = self.nodes
         if (
@@ -206,29 +205,29 @@ class Plan(KeptBySlot[PlannedPod]):
         size = self._size = nodes.high
         view = self.profile.static_answers.view(self._node_plugins, state, pod)
         self._node_ok, self._node_score = view.ok, view.score
-        self._openings = view.open
-        # Where the node object rules out most nodes it pays to walk the others alone.
+        self._open_count = view.open
+        # If node objects rule out most nodes, only the others are evaluated.
         self._open: Slots | None = view.slots if view.open * 2 < size else None
         self.normalized = tuple([Normalized(*part) for part in view.normalized])
-        earned = self._judge_all(state, pod)
+        earned = self._evaluate_all(state, pod)
         for part in self.token_filters:
             part.forget()
             part.refresh(state, pod, nodes.everything(), size)
         self._combine(earned, self._all_ok())
 
-    def _judge_all(self, state: CycleState, pod: Pod) -> Ranks:
-        """What each node's pods earn it. Nodes that the node object rules out are not looked at until it changes."""
+    def _evaluate_all(self, state: CycleState, pod: Pod) -> Ranks:
+        """The scores of scope node+pods for all nodes but those that the node object rules out."""
         open_ = self._open
         if open_ is None:
-            self._pods_ok, scores = self._judge(state, pod, self.nodes.everything())
+            self._pods_ok, scores = self._evaluate(state, pod, self.nodes.everything())
             return scores.astype(self.profile.rank_type)
         self._pods_ok = np.zeros(self._size, dtype=np.bool_)
         earned: Ranks = np.zeros(self._size, dtype=self.profile.rank_type)
-        self._pods_ok[open_], earned[open_] = self._judge(state, pod, self.nodes.subset(open_, fleeting=True))
+        self._pods_ok[open_], earned[open_] = self._evaluate(state, pod, self.nodes.subset(open_, fleeting=True))
         return earned
 
-    def _judge(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Mask, Raw]:
-        """Filters and scores that depend on a node and its pods, for some nodes."""
+    def _evaluate(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Mask, Raw]:
+        """Filters and scores of scope node+pods, for some nodes."""
         passing: Mask | None = None
         for plugin in self._pod_filters:
             mask = passing_nodes(plugin, state, pod, nodes)
@@ -267,7 +266,7 @@ class Plan(KeptBySlot[PlannedPod]):
         """Ranks of all slots from their parts."""
         self.ok = ok
         self.feasible = int(np.count_nonzero(ok))
-        # Added to what a node's pods earn it, in ranks: all that does not depend on them. One more makes it positive.
+        # The part of ranks that does not depend on pods. The 1 makes ranks of feasible nodes positive.
         offset: Scores = np.ones(self._size, dtype=np.int64)
         if self._node_score is not None:
             offset += self._node_score
@@ -282,17 +281,17 @@ class Plan(KeptBySlot[PlannedPod]):
         self._feasible_nodes = None
 
     def _earned(self, state: CycleState, pod: Pod, ok: Mask) -> Ranks:
-        """What the pods on each of these nodes earn it: the ranks tell where there is one, the others are asked for."""
+        """The scores of scope node+pods for feasible nodes: taken from the ranks, or computed for nodes without one."""
         earned: Ranks = (self.key - self._offset) >> TIE_BITS
         missing = np.flatnonzero(ok & (self.key == 0))
         if len(missing):
-            earned[missing] = self._judge(state, pod, self.nodes.subset(missing, fleeting=True))[1]
+            earned[missing] = self._evaluate(state, pod, self.nodes.subset(missing, fleeting=True))[1]
         return earned
 
     def repair_many(self, changed: Slots, context: PlannedPod) -> None:
         state, pod = context
         nodes = self.nodes.subset(changed, fleeting=True)
-        ok, earned = self._judge(state, pod, nodes)
+        ok, earned = self._evaluate(state, pod, nodes)
         if self.token_filters:
             self._pods_ok[changed] = ok
             for part in self.token_filters:
@@ -300,17 +299,17 @@ class Plan(KeptBySlot[PlannedPod]):
                 ok = ok & part.ok.take(changed)
         ranks: Ranks = earned.astype(self.key.dtype, copy=False) << TIE_BITS
         ranks += self._offset.take(changed)
-        rejects = b"\0" in ok.tobytes()  # the quickest way to see whether any of so few is false
+        rejects = b"\0" in ok.tobytes()  # The fastest test of a short mask for a false value.
         if rejects:
             ranks *= ok
         self.key[changed] = ranks
-        if rejects or self.feasible < self._openings:
+        if rejects or self.feasible < self._open_count:
             flipped = (self.ok.take(changed) != ok).nonzero()[0]
             if len(flipped):
                 self._flip(state, pod, changed[flipped], ok[flipped])
 
     def changed_slots(self, position: int) -> Slots:
-        """Nodes that changed since the last pod, less those that the node object rules out."""
+        """Nodes that changed, without those that the node object rules out."""
         changed, open_ = self._log.changed, self._open
         if open_ is not None:
             return open_.take((changed.take(open_) >= position).nonzero()[0])
@@ -358,7 +357,7 @@ class Plan(KeptBySlot[PlannedPod]):
         return info
 
     def _flip(self, state: CycleState, pod: Pod, slots: NDArray[np.intp], joins: Mask) -> None:
-        """Nodes became feasible or stopped being so; where that moves what is normalised, all is combined anew."""
+        """Record nodes that became feasible or infeasible. If that changes a normalisation, all ranks are made anew."""
         self.ok[slots] = joins
         self.feasible += 2 * int(np.count_nonzero(joins)) - len(slots)
         self._feasible_nodes = None

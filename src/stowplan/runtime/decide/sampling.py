@@ -1,7 +1,9 @@
-"""Looking at a part of the cluster: percentageOfNodesToScore, in kube-scheduler's order of nodes.
+"""Sampling of nodes: percentageOfNodesToScore, in kube-scheduler's order of nodes.
 
 Nodes are taken zone by zone in turn, starting where the last search stopped, until enough of them fit. With columns all
-nodes cost little more than some, so this is only done where the configuration asks for it.
+nodes cost little more than some, so this is done only if it is configured.
+
+Upstream: pkg/scheduler/schedule_one.go (numFeasibleNodesToFind), pkg/scheduler/backend/cache/node_tree.go
 """
 
 from __future__ import annotations
@@ -15,15 +17,15 @@ from numpy.typing import NDArray
 from stowplan.cache import NodeTable
 from stowplan.framework import Slots
 
-LEAST = 100
-"""So many feasible nodes are looked for at least."""
+MIN_FEASIBLE_NODES = 100
+"""The least number of feasible nodes to find (minFeasibleNodesToFind)."""
 
 
-_LEAST_PERCENTAGE = 5
+_MIN_PERCENTAGE = 5
 
 
 class Rotation:
-    """Where the next search starts. All profiles share one."""
+    """The node at which the next search starts (nextStartNodeIndex); shared by all profiles."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
@@ -35,7 +37,7 @@ class Rotation:
         self.start = (self.start + evaluated) % max(1, len(self._nodes))
 
     def turns(self, slots: Slots) -> NDArray[np.intp]:
-        """At which turn of a search that starts now each of the slots is looked at."""
+        """The turn at which a search that starts now comes to each of the slots."""
         if self._membership != self._nodes.membership:
             self._membership = self._nodes.membership
             self._ranks = np.zeros(self._nodes.capacity, dtype=np.intp)
@@ -45,21 +47,21 @@ class Rotation:
 
 
 class Sampler:
-    """A profile's wish to look at some percentage of the nodes; 0 is the less, the more there are."""
+    """The percentage of nodes that a profile scores; 0 for kube-scheduler's adaptive percentage."""
 
     def __init__(self, percentage: int, rotation: Rotation) -> None:
         self._percentage = percentage
         self.rotation = rotation
 
     def wanted(self, candidates: int) -> int:
-        """How many feasible nodes are enough."""
-        if candidates < LEAST:
+        """The number of feasible nodes that are enough."""
+        if candidates < MIN_FEASIBLE_NODES:
             return candidates
-        percentage = self._percentage or max(_LEAST_PERCENTAGE, 50 - candidates // 125)
-        return max(LEAST, candidates * percentage // 100)
+        percentage = self._percentage or max(_MIN_PERCENTAGE, 50 - candidates // 125)
+        return max(MIN_FEASIBLE_NODES, candidates * percentage // 100)
 
     def pick(self, feasible: Slots, candidates: int) -> tuple[Slots, int]:
-        """(the feasible nodes that are found first, how many nodes were looked at for that)."""
+        """(the feasible nodes that are found first, the number of nodes filtered for that)."""
         wanted = self.wanted(candidates)
         if len(feasible) <= wanted:
             return feasible, candidates
@@ -69,7 +71,7 @@ class Sampler:
 
 
 def zone_interleaved(nodes: NodeTable) -> list[int]:
-    """All slots, one of each zone in turn; zones and the nodes in them in the order in which they came."""
+    """All slots, one of each zone in turn; zones and their nodes in the order of arrival."""
     zones: dict[str, list[int]] = {}
     for name, slot in nodes.slot_of.items():
         info = nodes.get(name)
@@ -78,7 +80,7 @@ def zone_interleaved(nodes: NodeTable) -> list[int]:
 
 
 def zone_key(labels: Mapping[str, str]) -> str:
-    """Region and zone together; empty where the node has neither."""
+    """Region and zone together; empty if the node has neither."""
     zone, region = (
         labels.get(f"failure-domain.beta.kubernetes.io/{level}") or labels.get(f"topology.kubernetes.io/{level}") or ""
         for level in ("zone", "region")

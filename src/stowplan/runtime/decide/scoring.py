@@ -1,4 +1,7 @@
-"""Running PreScore, Score and normalisation over the feasible nodes."""
+"""Running PreScore, Score and normalisation over the feasible nodes.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreScorePlugins, RunScorePlugins)
+"""
 
 from __future__ import annotations
 
@@ -34,24 +37,24 @@ class Weighted(NamedTuple):
 
 
 class Summed:
-    """Plugins without normalisation whose scores are added up: those of one team by one call."""
+    """The sum of scores without normalisation; plugins with a shared scorer take one call together."""
 
     def __init__(self, scorers: Iterable[Weighted]) -> None:
         self._scorers = list(scorers)
-        teams: dict[int, _Team] = {}
+        teams: dict[int, _SharedBy] = {}
         self._alone = []
         for scorer in self._scorers:
             found = scorer.plugin.shared_scorer()
             if found is None:
                 self._alone.append(scorer)
             else:
-                team = teams.setdefault(id(found[0]), _Team(found[0], {}, []))
+                team = teams.setdefault(id(found[0]), _SharedBy(found[0], {}, []))
                 team.weights[found[1]] = scorer.weight
                 team.members.append(scorer)
         self._teams = list(teams.values())
 
     def total(self, state: CycleState, pod: Pod, nodes: Nodes) -> Raw | None:
-        """The weighted sum; None where there is nobody to ask."""
+        """The weighted sum; None without plugins."""
         total: Raw | None = None
         alone = self._alone
         for team, weights, members in self._teams:
@@ -65,7 +68,7 @@ class Summed:
         return total
 
 
-class _Team(NamedTuple):
+class _SharedBy(NamedTuple):
     team: SharedScorer
     weights: dict[str, int]
     """By part."""
@@ -94,7 +97,7 @@ def score_nodes(profile: Profile, state: CycleState, pod: Pod, feasible: Slots) 
 
 
 def run_pre_scores(plugins: Iterable[InTreePlugin], state: CycleState, pod: Pod, nodes: Nodes) -> None:
-    """PreScore of these plugins: `state` learns which of them do not score the pod."""
+    """Run PreScore. Plugins that return Skip are added to `state.skip_score`."""
     for plugin in plugins:
         if plugin.name in state.skip_score:
             continue
@@ -107,7 +110,7 @@ def run_pre_scores(plugins: Iterable[InTreePlugin], state: CycleState, pod: Pod,
 
 
 def normalize(plugin: InTreePlugin, state: CycleState, pod: Pod, raw: Raw, nodes: Nodes) -> Scores:
-    """The plugin's scores in 0..100, by its own method or by the ready one that it names."""
+    """The plugin's scores in 0..100, by its own method or by the predefined one that it names."""
     if plugin.normalize is not None:
         return NORMALIZERS[plugin.normalize](raw, *nodes.extremes(raw))
     if implements(type(plugin), "normalize_nodes"):

@@ -1,4 +1,4 @@
-"""Answers that depend on the node object alone, shared by all templates that look alike to the plugins."""
+"""Answers that depend on node objects alone, shared by templates with equal signatures."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _NodeVector(KeptBySlot[Compute]):
 
 
 class RawScores(NamedTuple):
-    """What a plugin scores all nodes, to be normalised over the feasible ones."""
+    """A plugin's raw scores of all nodes, to be normalised over the feasible ones."""
 
     plugin: InTreePlugin
     weight: int
@@ -54,23 +54,22 @@ class RawScores(NamedTuple):
 
 
 class NodePlugins(NamedTuple):
-    """Plugins of node scope that have a say about a pod."""
+    """The active plugins of node scope for a pod."""
 
     filters: Sequence[InTreePlugin]
     scorers: Sequence[Weighted]
     normalized: Sequence[Weighted]
-    """Those whose scores are normalised over the feasible nodes by one of the ready normalisers."""
+    """Plugins whose scores are normalised over the feasible nodes by a predefined normaliser."""
 
-    def question(self, template: PodTemplate) -> Hashable:
-        """Equal where all of them would say the same: who is asked, and what they read of the template."""
+    def key(self, template: PodTemplate) -> Hashable:
+        """The key of shared answers: the plugins, and their signatures of the template."""
         scoring = [plugin for plugin, _ in (*self.scorers, *self.normalized)]
-        asked = dict.fromkeys((*self.filters, *scoring))
-        signatures = [plugin.signature(template) for plugin in asked]
+        signatures = [plugin.signature(template) for plugin in dict.fromkeys((*self.filters, *scoring))]
         return (*self.filters, len(self.scorers), *scoring, *signatures)
 
 
 class NodeView:
-    """What the node objects alone decide about pods of a template, by slot. Nothing of it is written to."""
+    """The answers of plugins of node scope for pods of a template, by slot; read-only."""
 
     __slots__ = ("_ranks", "_slots", "normalized", "ok", "open", "score")
 
@@ -78,23 +77,23 @@ class NodeView:
         self.ok = ok
         """The nodes that pass."""
         self.open = int(np.count_nonzero(ok))
-        """How many these are."""
+        """The number of nodes that pass."""
         self.score = score
-        """The sum of weighted scores, as far as they need no normalising; None is zero for all."""
+        """The weighted sum of the scores without normalisation; None for zero."""
         self.normalized = normalized
-        """Those of the other scores that differ between nodes."""
+        """The other scores, if they differ between nodes."""
         self._slots: Slots | None = None
         self._ranks: Ranks | None = None
 
     @property
     def slots(self) -> Slots:
-        """The nodes that pass, one after another."""
+        """The slots of nodes that pass."""
         if self._slots is None:
             self._slots = np.flatnonzero(self.ok)
         return self._slots
 
     def ranks(self, noise: Scores, kind: type[np.signedinteger[Any]]) -> Ranks:
-        """The score with the noise that breaks ties below it."""
+        """The scores, with tie-breaking bits."""
         if self._ranks is None:
             ranks = noise[: len(self.ok)]
             if self.score is not None:
@@ -130,7 +129,7 @@ class SharedNodeAnswers:
 
     def known_view(self, plugins: NodePlugins, state: CycleState, pod: Pod) -> NodeView | None:
         """The same; None the first time, when it is not known whether the answer will be of use again."""
-        key, position = plugins.question(pod.template), self._nodes.node_log.position
+        key, position = plugins.key(pod.template), self._nodes.node_log.position
         known = self._views.get(key)
         if known is None and not self._views.used_before(key):
             return None

@@ -19,14 +19,14 @@ Ranks = NDArray[np.signedinteger[Any]]
 
 
 def rank_type(weights: Iterable[int]) -> type[np.int32] | type[np.int64]:
-    """The integers that nodes can be ranked by: totals of up to 100 times all weights, shifted past the tie bits."""
+    """The integer type for totals of up to 100 times all weights, shifted past the tie bits."""
     return np.int32 if (100 * sum(weights) + 2) << TIE_BITS < 1 << 31 else np.int64
 
 
 class Ties:
-    """A random number for each slot, in the low bits of what nodes are ranked by: the best is then one argmax away.
+    """A random number for each slot, in the low bits of ranks: one argmax finds the best node with ties broken.
 
-    The numbers stay while the cluster does, so that a decision made again is the same decision.
+    The numbers do not change, so that a decision made again is the same decision.
     """
 
     def __init__(self, nodes: NodeTable, rng: random.Random) -> None:

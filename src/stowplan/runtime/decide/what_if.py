@@ -1,4 +1,4 @@
-"""Supposing that pods were, or were not, on nodes: the journal together with what plugins keep in the cycle state."""
+"""What-ifs of a scheduling cycle: the journal together with the plugins' cycle state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class WhatIf:
-    """A what-if for one pending pod, undone on exit. `state` is the cycle state as it would be."""
+    """A what-if for one pending pod, rolled back on exit. `state` is the cycle state of the what-if."""
 
     __slots__ = ("_journal", "_mark", "_plugins", "_pod", "state")
 
@@ -24,7 +24,7 @@ class WhatIf:
         self._journal = profile.cluster.journal
         self._pod = pod
         self._mark = 0
-        # Plugins of the tree read live counts, so most cycles have no state of their own to protect.
+        # In-tree plugins read live counts, so most cycles have no state to copy.
         self.state = state.clone() if self._plugins else state
 
     def __enter__(self) -> WhatIf:

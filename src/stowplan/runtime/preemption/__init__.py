@@ -1,10 +1,12 @@
-"""The preemption search: which pods would have to go so that a pod of higher priority fits.
+"""The preemption search: the pods that have to be evicted so that a pod of higher priority fits.
 
-`victims` says who is more important and whom disruption budgets protect, `dry_run` finds the victims of one node by
-asking the filters, `choice` picks among candidate nodes, `search` puts them together for a pod. Where all that matters
-is room, `walk` need not ask the filters: `roster` keeps the potential victims of all nodes as numbers, `arithmetic`
-finds who has to go, `clearings` keeps that, `room` sees to what else a pod depends on. May import what the runtime may;
-of the runtime itself, what runs filters and supposes.
+Belongs here: eligibility, dry runs of evictions, the choice of a candidate. `dry_run` defines the victims of one node
+by running the filters; `demands`, `dry_run_many`, `victim_table` and `kept_dry_runs` compute the same for many nodes if
+all filters that read pods come down to free amounts.
+Does not belong here: evicting pods (`engine`), the plugin DefaultPreemption (`plugins`).
+May import: `runtime.decide`'s filtering and what-ifs, `runtime.points`, `runtime.out_of_tree`, rooms below `runtime`.
+
+Upstream: pkg/scheduler/framework/preemption/preemption.go, pkg/scheduler/framework/plugins/defaultpreemption
 """
 
 from stowplan.runtime.preemption.dry_run import PreemptionCandidate

@@ -1,4 +1,4 @@
-"""Pods to which nothing about other pods matters but the room that they leave."""
+"""Dry runs for pods whose filters read nothing of other pods but the amounts that they leave free."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def demands_of(profile: Profile, state: CycleState, pod: Pod) -> tuple[Demand, ...] | None:
-    """All that the pod's filters ask of the pods on a node, as amounts; None where they ask for more than that."""
+    """The amounts that the pod's filters need free on a node; None if a filter that reads pods checks anything else."""
     skipped, template = state.skip_filter, pod.template
     if any(plugin.name not in skipped for plugin in profile.extensions):
         return None
@@ -43,8 +43,8 @@ def demands_of(profile: Profile, state: CycleState, pod: Pod) -> tuple[Demand, .
     return found or None
 
 
-class Room:
-    """What one pod needs, compared with what nodes would have without their potential victims."""
+class VectorDryRuns:
+    """The demands of one pod, compared with the amounts that nodes have free without their potential victims."""
 
     def __init__(self, profile: Profile, state: CycleState, pod: Pod, demands: tuple[Demand, ...]) -> None:
         self._profile = profile
@@ -58,19 +58,19 @@ class Room:
             p for p in profile.filters if p.scope == "node" and p.name not in skipped and p.concerns(pod.template)
         ]
         self._open = self._open_nodes([plugin for plugin in static if not isinstance(plugin, OutOfTreePlugin)])
-        self.authored = [plugin for plugin in static if isinstance(plugin, OutOfTreePlugin)]
-        """Filters of users that do not look at pods."""
+        self.out_of_tree = [plugin for plugin in static if isinstance(plugin, OutOfTreePlugin)]
+        """Out-of-tree filters of scope node."""
         self._nominated = self._nominated_amounts()
 
     def clear(self, slots: Slots) -> Cleared:
-        """Those of the nodes where evictions make room."""
+        """The nodes on which evictions make room."""
         cleared = self._way.clear(slots[self._open[slots]], self._nominated)
-        if self.authored and len(cleared.slots):
+        if self.out_of_tree and len(cleared.slots):
             return cleared.where(np.array([self._accepted(slot) for slot in cleared.slots.tolist()]))
         return cleared
 
     def candidates(self, cleared: Cleared) -> PreemptionCandidates:
-        """The nodes as candidates. They are put together later, when the cluster may have changed."""
+        """The nodes as candidates, which are made on access, when the cluster may have changed."""
         rows = tuple(map(self._table.rows.__getitem__, cleared.slots.tolist()))
 
         def make(position: int) -> PreemptionCandidate:
@@ -81,7 +81,7 @@ class Room:
         return PreemptionCandidates(range(len(rows)), make)
 
     def reasons(self, slots: Slots) -> tuple[Counter[str], Slots]:
-        """Why nodes cannot be cleared, as far as it is for lack of room or victims; and the nodes where it is not."""
+        """Counts of the reasons why nodes cannot be cleared for lack of amounts or victims; and the other nodes."""
         counts: Counter[str] = Counter()
         spare = DryRunMany(self._table, self._demands).spare(slots, self._nominated)
         empty = self._table.count[slots] == 0
@@ -95,7 +95,7 @@ class Room:
         return counts, slots[~empty & ~short]
 
     def _open_nodes(self, filters: list[InTreePlugin]) -> Mask:
-        """By slot: which nodes pass filters that do not look at pods."""
+        """By slot: the nodes that pass the filters of scope node."""
         profile, pod = self._profile, self._pod
         mask = profile.cluster.nodes.alive[: profile.cluster.nodes.high].copy()
         for plugin in filters:
@@ -104,16 +104,16 @@ class Room:
         return mask
 
     def _accepted(self, slot: int) -> bool:
-        """Whether users' plugins accept a node. Each is asked about no more nodes than kube-scheduler would ask it."""
+        """Whether a node passes the out-of-tree filters, which run for no more nodes than in kube-scheduler."""
         info = self._profile.cluster.nodes.infos[slot]
         assert info is not None
         try:
-            return run_filters(self.authored, self._state, self._pod, info) is None
+            return run_filters(self.out_of_tree, self._state, self._pod, info) is None
         except CycleError:
             return False
 
     def _nominated_amounts(self) -> Ints | None:
-        """[demand, slot]: what pods nominated to nodes will take; they have to find room as well."""
+        """[demand, slot]: the requests of pods nominated to nodes, which need room as well."""
         table = self._profile.cluster.nodes
         demands = self._demands
         slots: list[int] = []

@@ -1,4 +1,7 @@
-"""The victims of one node: take away all that could go, then put back whoever can stay."""
+"""The victims on one node: remove all potential victims, then reprieve those with which the pod still fits.
+
+Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go (SelectVictimsOnNode)
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,16 @@ NO_VICTIMS = Status(Code.UnschedulableAndUnresolvable, "No preemption victims fo
 
 
 class PreemptionCandidate(NamedTuple):
-    """A node on which the pod would fit without the victims, who are listed most important first."""
+    """A node on which the pod fits without the victims, which are listed most important first."""
 
     info: NodeInfo
     victims: tuple[Pod, ...]
     violations: int
-    """How many victims a PodDisruptionBudget would have protected."""
+    """The number of victims whose eviction violates a PodDisruptionBudget."""
 
 
 class PreemptionCandidates(Sequence[PreemptionCandidate]):
-    """Candidates that are put together when somebody looks at them."""
+    """Candidates that are made on access."""
 
     def __init__(self, keys: Sequence[int], make: Callable[[int], PreemptionCandidate]) -> None:
         self._keys = keys
@@ -49,23 +52,23 @@ class PreemptionCandidates(Sequence[PreemptionCandidate]):
 
 
 def dry_run(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> PreemptionCandidate | Status:
-    """The least costly victims on one node, or why none help there."""
+    """The victims on one node, or the status of a node where evictions do not help."""
     potential = by_importance(info.pods.values(), pod.priority)
     if not potential:
         return NO_VICTIMS
-    with WhatIf(profile, state, pod) as supposed:
+    with WhatIf(profile, state, pod) as what_if:
         for other in potential:
-            supposed.remove(other, info)
-        status = _fits(profile, supposed, pod, info)
+            what_if.remove(other, info)
+        status = _fits(profile, what_if, pod, info)
         if status is not None:
             return status
         pods, protected = profile.budgets.protected_first(potential)
         victims = []
         violations = 0
         for place, other in enumerate(pods):
-            supposed.add(other, info)
-            if _fits(profile, supposed, pod, info) is not None:
-                supposed.remove(other, info)
+            what_if.add(other, info)
+            if _fits(profile, what_if, pod, info) is not None:
+                what_if.remove(other, info)
                 victims.append(other)
                 violations += place < protected
     if not victims:
@@ -74,18 +77,19 @@ def dry_run(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> Pr
 
 
 def in_order(victims: list[Pod], of_both_groups: bool) -> tuple[Pod, ...]:
-    """Sorted again only where some were protected and some not; to sort twice is not the same as to sort once."""
+    """Victims by importance. Sorted again only if some are protected and some are not, because Go's sort is not stable
+    and sorting twice can change the order."""
     return tuple(by_importance(victims) if of_both_groups else victims)
 
 
-def _fits(profile: Profile, supposed: WhatIf, pod: Pod, info: NodeInfo) -> Status | None:
-    """The filters on the node as supposed, with and without the pods nominated to it."""
-    rivals = nominated_rivals(profile, pod, info)
-    if rivals:
-        with WhatIf(profile, supposed.state, pod) as crowded:
-            for rival in rivals:
-                crowded.add(rival, info)
-            status = run_filters(profile.filters, crowded.state, pod, info)
+def _fits(profile: Profile, what_if: WhatIf, pod: Pod, info: NodeInfo) -> Status | None:
+    """The filters on the node in the what-if, with and without the pods nominated to it."""
+    nominated = nominated_rivals(profile, pod, info)
+    if nominated:
+        with WhatIf(profile, what_if.state, pod) as with_nominated:
+            for other in nominated:
+                with_nominated.add(other, info)
+            status = run_filters(profile.filters, with_nominated.state, pod, info)
         if status is not None:
             return status
-    return run_filters(profile.filters, supposed.state, pod, info)
+    return run_filters(profile.filters, what_if.state, pod, info)

@@ -1,7 +1,7 @@
-"""The dry run of many nodes at once, in numbers.
+"""Dry runs of many nodes at once.
 
-Where the filters that look at pods come down to amounts that must be left, who can stay is arithmetic, the same on all
-nodes, and each step of it is made for all of them together.
+If the filters that read pods come down to free amounts, reprieving a pod is arithmetic, and each step is one NumPy
+operation for all nodes.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from stowplan.runtime.preemption.victim_table import AMOUNTS, Ints, VictimRow, V
 
 
 class Cleared(NamedTuple):
-    """Nodes where evictions make room."""
+    """Nodes on which evictions make room."""
 
     slots: Slots
     victims: NDArray[np.bool_]
-    """[place in the node's row of the victim table, position in `slots`]: who has to go."""
+    """[place in the node's row of the victim table, position in `slots`]: the victims."""
     costs: Costs
 
     def head(self, count: int) -> Cleared:
-        """The first of them."""
+        """The first `count` nodes."""
         return Cleared(self.slots[:count], self.victims[:, :count], self.costs[:, :count])
 
     def where(self, mask: Mask) -> Cleared:
-        """Those for which the mask holds."""
+        """The nodes for which the mask is true."""
         return Cleared(self.slots[mask], self.victims.compress(mask, axis=1), self.costs.compress(mask, axis=1))
 
     @classmethod
     def joined(cls, parts: Sequence[Cleared]) -> Cleared:
-        """All of them, one after another."""
+        """The nodes of all parts, in order."""
         if len(parts) == 1:
             return parts[0]
         width = max(len(part.victims) for part in parts)
@@ -55,9 +55,9 @@ class DryRunMany:
         self._resources = table.cover([demand.resource for demand in demands])
 
     def spare(self, slots: Slots, nominated: Ints | None) -> list[Ints]:
-        """By demand: what nodes would have left beside the new pod if all potential victims were gone.
+        """By demand: the amounts that nodes have left beside the new pod if all potential victims are removed.
 
-        `nominated` is what pods nominated to the nodes will take, [demand, slot].
+        `nominated` are the requests of pods nominated to the nodes, [demand, slot].
         """
         self.table.fill(slots)
         free = [self.table.free[i].take(slots) for i in self._resources]
@@ -66,7 +66,7 @@ class DryRunMany:
         return free
 
     def clear(self, slots: Slots, nominated: Ints | None) -> Cleared:
-        """Those of the nodes that can be cleared."""
+        """The nodes that can be cleared."""
         spare = self.spare(slots, nominated)
         fits = spare[0] >= 0
         for left in spare[1:]:
@@ -82,7 +82,7 @@ class DryRunMany:
         return Cleared(slots, victims, self._costs(slots, victims))
 
     def clear_one(self, slot: int, nominated: Ints | None) -> tuple[VictimRow, list[int]]:
-        """One node in plain ints, for when there are only a few; the places of the victims, if it can be cleared."""
+        """The scalar form of `clear`: the row of one node, and the places of its victims, if it can be cleared."""
         row = self.table.make_row(slot)
         amounts = [requested(row.pods, demand.resource) for demand in self._demands]
         spare = []
@@ -110,16 +110,16 @@ class DryRunMany:
 
 
 def candidate_of(row: VictimRow, places: list[int]) -> PreemptionCandidate:
-    """A node and the pods at some places of its row, as whoever evicts them wants to see it."""
+    """The candidate of a row with the pods at some places as victims."""
     victims = [row.pods[place] for place in places]
     violations = sum(place < row.protected for place in places)
     return PreemptionCandidate(row.info, in_order(victims, 0 < row.protected < len(row.pods)), violations)
 
 
 def _reprieve(amounts: list[Ints], spare: list[Ints]) -> NDArray[np.bool_]:
-    """[place, position]: which pods can stay; each is asked in turn whether it fits beside those that stay so far."""
+    """[place, position]: the pods that are reprieved, in the order of places, if they fit beside those before them."""
     stays = np.ones(amounts[0].shape, dtype=np.bool_)
-    # Amounts of which there is enough for everybody decide nothing.
+    # Amounts that suffice for all pods decide nothing.
     tight = [(amount, left) for amount, left in zip(amounts, spare, strict=True) if (amount.sum(axis=0) > left).any()]
     for place, stay in enumerate(stays):
         for amount, left in tight:

@@ -1,4 +1,7 @@
-"""Going through nodes until there are candidates enough: one by one, or many at a time."""
+"""Dry runs of nodes until there are enough candidates: one by one, or many at a time.
+
+Upstream: pkg/scheduler/framework/preemption/preemption.go (DryRunPreemption)
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy as np
 from stowplan.framework import Slots
 from stowplan.plugins.base import Demand
 from stowplan.runtime.points.cycle_error import CycleError
-from stowplan.runtime.preemption.demands import Room
+from stowplan.runtime.preemption.demands import VectorDryRuns
 from stowplan.runtime.preemption.dry_run import PreemptionCandidate, dry_run
 from stowplan.runtime.preemption.dry_run_many import Cleared
 from stowplan.runtime.preemption.select_candidate import Costs, costs_of
@@ -21,22 +24,22 @@ if TYPE_CHECKING:
 
 
 class CandidateSearch(NamedTuple):
-    """What came of the nodes that were looked at."""
+    """The results of the dry runs."""
 
     candidates: Sequence[PreemptionCandidate]
     costs: Costs
     failures: Counter[str]
-    """Why nodes are no candidates; complete where there are none at all."""
+    """Counts of the reasons why nodes are no candidates; complete if there is no candidate."""
     errors: Sequence[CycleError]
 
 
 def one_by_one(diagnosis: Diagnosis, slots: Slots, enough: int) -> CandidateSearch:
-    """The definition: each node judged by the filters themselves."""
+    """The definition: the filters run on each node."""
     infos = diagnosis.profile.cluster.nodes.infos
     candidates: list[PreemptionCandidate] = []
     failures: Counter[str] = Counter()
     errors: list[CycleError] = []
-    spotless = False
+    without_violations = False
     for slot in slots.tolist():
         info = infos[slot]
         assert info is not None
@@ -47,8 +50,8 @@ def one_by_one(diagnosis: Diagnosis, slots: Slots, enough: int) -> CandidateSear
             continue
         if isinstance(outcome, PreemptionCandidate):
             candidates.append(outcome)
-            spotless = spotless or not outcome.violations
-            if len(candidates) >= enough and spotless:
+            without_violations = without_violations or not outcome.violations
+            if len(candidates) >= enough and without_violations:
                 break
         else:
             failures.update(outcome.reasons)
@@ -56,34 +59,34 @@ def one_by_one(diagnosis: Diagnosis, slots: Slots, enough: int) -> CandidateSear
 
 
 def together(diagnosis: Diagnosis, demands: tuple[Demand, ...], slots: Slots, enough: int) -> CandidateSearch:
-    """The same, where all that matters is room."""
-    room = Room(diagnosis.profile, diagnosis.state, diagnosis.pod, demands)
+    """The same for pods whose filters come down to demands."""
+    dry_runs = VectorDryRuns(diagnosis.profile, diagnosis.state, diagnosis.pod, demands)
     parts: list[Cleared] = []
     wanted = enough
-    spotless = False
+    without_violations = False
     for block in _blocks(slots, enough):
-        part = room.clear(block)
+        part = dry_runs.clear(block)
         take = wanted
-        if not spotless:
+        if not without_violations:
             free = np.flatnonzero(part.costs[0] == 0)
-            spotless = len(free) > 0
-            take = max(wanted, int(free[0]) + 1) if spotless else len(part.slots)
+            without_violations = len(free) > 0
+            take = max(wanted, int(free[0]) + 1) if without_violations else len(part.slots)
         parts.append(part if take >= len(part.slots) else part.head(take))
-        if spotless and take <= len(part.slots):
+        if without_violations and take <= len(part.slots):
             break
         wanted -= len(part.slots)
     cleared = Cleared.joined(parts)
-    if not len(cleared.slots) and room.authored:
+    if not len(cleared.slots) and dry_runs.out_of_tree:
         return one_by_one(diagnosis, slots, enough)
     if not len(cleared.slots):
-        failures, others = room.reasons(slots)
+        failures, others = dry_runs.reasons(slots)
         rest = one_by_one(diagnosis, others, enough)
         return rest._replace(failures=failures + rest.failures)
-    return CandidateSearch(room.candidates(cleared), cleared.costs, Counter(), ())
+    return CandidateSearch(dry_runs.candidates(cleared), cleared.costs, Counter(), ())
 
 
 def _blocks(slots: Slots, size: int) -> Iterator[Slots]:
-    """Growing stretches: where candidates are rare, there is no point in small steps."""
+    """Blocks of growing size: where candidates are rare, small blocks do not pay."""
     first = 0
     while first < len(slots):
         yield slots[first : first + size]

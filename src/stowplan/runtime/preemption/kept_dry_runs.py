@@ -1,4 +1,4 @@
-"""What it takes to clear nodes, kept while they do not change."""
+"""Dry runs of nodes, kept while the nodes do not change."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MAX_SCALAR_DRY_RUNS = 4
 class KeptDryRuns(KeptOnDemand):
     """Results of `DryRunMany` by slot, worked out again for nodes that changed."""
 
-    def __init__(self, arithmetic: DryRunMany) -> None:
-        super().__init__(arithmetic.table.nodes)
-        self._arithmetic = arithmetic
+    def __init__(self, dry_run: DryRunMany) -> None:
+        super().__init__(dry_run.table.nodes)
+        self._dry_run = dry_run
 
     def rebuild(self, context: None = None) -> None:
         super().rebuild()
@@ -34,8 +34,8 @@ class KeptDryRuns(KeptOnDemand):
         """As `DryRunMany.clear`. What depends on nominated pods is not kept, because no log records them."""
         self.refresh(None)
         if nominated is not None:
-            awaited = slots[nominated[:, slots].any(axis=0)]
-            self.forget(awaited)
+            with_nominated = slots[nominated[:, slots].any(axis=0)]
+            self.forget(with_nominated)
         changed = self.unknown(slots)
         if len(changed):
             if len(changed) > MAX_SCALAR_DRY_RUNS:
@@ -45,19 +45,19 @@ class KeptDryRuns(KeptOnDemand):
                     self._renew_one(slot, nominated)
             self.settle(changed)
             if nominated is not None:
-                self.forget(awaited)
+                self.forget(with_nominated)
         slots = slots[self._possible[slots]]
         return Cleared(slots, self._victims.take(slots, axis=1), self._costs.take(slots, axis=1))
 
     def _renew(self, slots: Slots, nominated: Ints | None) -> None:
-        cleared = self._arithmetic.clear(slots, nominated)
+        cleared = self._dry_run.clear(slots, nominated)
         self._possible[slots] = False
         self._possible[cleared.slots] = True
         self._mark(cleared.slots, slice(len(cleared.victims)), cleared.victims)
         self._costs[:, cleared.slots] = cleared.costs
 
     def _renew_one(self, slot: int, nominated: Ints | None) -> None:
-        row, victims = self._arithmetic.clear_one(slot, nominated)
+        row, victims = self._dry_run.clear_one(slot, nominated)
         self._possible[slot] = bool(victims)
         if victims:
             self._mark(slot, victims, True)

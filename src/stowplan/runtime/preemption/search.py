@@ -1,4 +1,7 @@
-"""Preemption for one pod: who may preempt, where to look, what came of it."""
+"""Preemption for one pod: eligibility, the nodes to dry-run, the chosen candidate.
+
+Upstream: pkg/scheduler/framework/preemption/preemption.go (Preempt, findCandidates)
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,14 @@ TERMINATING = "not eligible due to a terminating pod on the nominated node."
 
 
 class Preemption(NamedTuple):
-    """What a search found."""
+    """The result of a search."""
 
     candidates: Sequence[PreemptionCandidate]
     tied: Sequence[PreemptionCandidate]
-    """The best candidates; which of them is chosen does not matter to any rule."""
+    """The best candidates, which are equal by all criteria."""
     chosen: PreemptionCandidate | None
     message: str
-    """Why nothing was found; empty where something was."""
+    """Why there is no candidate; empty if there is one."""
 
     @property
     def node_name(self) -> str:
@@ -44,7 +47,7 @@ class Preemption(NamedTuple):
 
 
 def eligibility(diagnosis: Diagnosis) -> str:
-    """Why the pod may not preempt others; empty where it may."""
+    """Why the pod may not preempt others; empty if it may."""
     pod = diagnosis.pod
     if pod.spec.preemption_policy == "Never":
         return NEVER
@@ -63,11 +66,11 @@ def eligibility(diagnosis: Diagnosis) -> str:
 def search(diagnosis: Diagnosis, limit: tuple[int, int] | None) -> Preemption:
     """Dry-run nodes where preemption might help.
 
-    `limit` is (percentage, absolute): how many candidates are enough, counted from a random node on; None looks at
+    `limit` is (percentage, absolute), the number of candidates that are enough, from a random node on; None dry-runs
     every node.
     """
     profile = diagnosis.profile
-    slots = promising_nodes(diagnosis)
+    slots = nodes_where_preemption_might_help(diagnosis)
     tried = enough = len(slots)
     if all(priority >= diagnosis.pod.priority for priority in profile.cluster.priorities):
         return Preemption(
@@ -90,13 +93,15 @@ def search(diagnosis: Diagnosis, limit: tuple[int, int] | None) -> Preemption:
     return Preemption(found.candidates, PreemptionCandidates(tied, found.candidates.__getitem__), chosen, "")
 
 
-def promising_nodes(diagnosis: Diagnosis) -> Slots:
-    """Nodes that rejected the pod in a way that evictions may cure."""
+def nodes_where_preemption_might_help(diagnosis: Diagnosis) -> Slots:
+    """Nodes with a status that evictions may change."""
     absent = diagnosis.absent
-    curable = [status.code == Code.Unschedulable for status in diagnosis.statuses]
-    # Where a slot has no verdict, -1 looks up the last entry.
-    curable.append(absent is not None and absent.code == Code.Unschedulable)
-    mask = np.array(curable).take(diagnosis.verdicts) & diagnosis.profile.cluster.nodes.alive[: len(diagnosis.verdicts)]
+    resolvable = [status.code == Code.Unschedulable for status in diagnosis.statuses]
+    # The last entry is for slots without a verdict, -1.
+    resolvable.append(absent is not None and absent.code == Code.Unschedulable)
+    mask = (
+        np.array(resolvable).take(diagnosis.verdicts) & diagnosis.profile.cluster.nodes.alive[: len(diagnosis.verdicts)]
+    )
     return np.flatnonzero(mask)
 
 

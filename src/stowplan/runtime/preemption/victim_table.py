@@ -1,4 +1,4 @@
-"""The pods that preemptors of one priority may evict, node by node, as numbers that are kept from search to search."""
+"""The potential victims of preemptors of one priority, as arrays that are kept from search to search."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WEIGHT, START, PROTECTED, AMOUNTS = range(4)
 from there on its request of each resource."""
 
 _MIN_FREE = -(1 << 62)
-"""Pods that request more than numbers can tell leave a node no less than this."""
+"""The lower limit of free amounts, which keeps absurd requests from overflowing."""
 
 
 _MAX_DEMANDS = 16
@@ -45,11 +45,11 @@ class VictimRow(NamedTuple):
     pods: list[Pod]
     """In the order in which they are reprieved: the protected ones first, each group most important first."""
     protected: int
-    """How many of them a budget protects."""
+    """The number of pods that a budget protects."""
 
 
 class VictimTable(KeptOnDemand):
-    """Rows by slot, and what counts about the pods in them: facts[fact, place in the row, slot], 0 at empty places.
+    """Rows by slot, and facts about the pods in them: facts[fact, place in the row, slot], 0 at empty places.
 
     A row is made when a search comes to its node, and made again when the node or its pods have changed since.
     """
@@ -60,7 +60,7 @@ class VictimTable(KeptOnDemand):
         self._below = priority
         self._budgets_version = -1
         self.columns: dict[str, tuple[Column, Column]] = {}
-        """By resource: what nodes offer, and what their pods request."""
+        """By resource: the columns allocatable and requested."""
         self.facts: Ints = np.zeros((AMOUNTS, 0, 0), dtype=np.int64)
 
     @classmethod
@@ -90,7 +90,7 @@ class VictimTable(KeptOnDemand):
         self.settle(missing)
 
     def make_row(self, slot: int) -> VictimRow:
-        """A row alone, without the facts, which are of use only where many nodes are looked at."""
+        """A row without its facts, which only vector dry runs need."""
         info = self.nodes.infos[slot]
         assert info is not None
         pods, protected = self._budgets.protected_first(by_importance(info.pods.values(), self._below))
@@ -104,7 +104,7 @@ class VictimTable(KeptOnDemand):
         self.count: NDArray[np.intp] = np.zeros(size, dtype=np.intp)
         self.facts = np.zeros((AMOUNTS + len(self.columns), self.facts.shape[1], size), dtype=np.int64)
         self.free: Ints = np.zeros((len(self.columns), size), dtype=np.int64)
-        """[resource, slot]: what the node would have left if all pods of the row were gone."""
+        """[resource, slot]: the free amount if all pods of the row were removed."""
         self.dry_runs: LruMap[tuple[Demand, ...], KeptDryRuns] = LruMap(_MAX_DEMANDS)
         """Dry runs made with these rows, by what was demanded."""
 
@@ -128,7 +128,7 @@ class VictimTable(KeptOnDemand):
 
 
 def requested(pods: list[Pod], resource: str) -> list[int]:
-    """What each pod takes of a resource."""
+    """The request of each pod for a resource."""
     if resource == PODS:
         return [1] * len(pods)
     return [(pod.used[0] if pod.used else pod.template.requests).get(resource, 0) for pod in pods]

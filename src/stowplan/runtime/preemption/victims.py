@@ -1,4 +1,7 @@
-"""Whom to evict first, and whom a PodDisruptionBudget protects."""
+"""The importance of pods, and their protection by PodDisruptionBudgets.
+
+Upstream: pkg/scheduler/util/utils.go (MoreImportantPod), default_preemption.go (filterPodsWithPDBViolation)
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @lru_cache(1 << 14)
 def started(start_time: str) -> int:
-    """When a pod started, in microseconds."""
+    """The start time of a pod, in microseconds since 1970."""
     try:
         return (datetime.fromisoformat(start_time) - _EPOCH) // timedelta(microseconds=1)
     except (ValueError, TypeError):
@@ -38,8 +41,8 @@ def started(start_time: str) -> int:
 def by_importance(pods: Iterable[Pod], below: int = 1 << 31) -> list[Pod]:
     """The pods below a priority as kube-scheduler sorts them: higher priority first, then longer running.
 
-    Of two pods that have not started, it takes whichever it asks about first for the older one, since it looks at the
-    clock for each. So up to a dozen pods, which are sorted by insertion, such pods end up in reverse.
+    Of two pods that have not started, it takes the one that it compares first for the older one, because it reads the
+    clock for each. So up to a dozen pods, which Go sorts by insertion, such pods end up in reverse.
     """
     ranks = []
     for turn, pod in enumerate(pods):
@@ -57,7 +60,7 @@ def by_importance(pods: Iterable[Pod], below: int = 1 << 31) -> list[Pod]:
 
 
 class Budgets:
-    """The cluster's disruption budgets, compiled; made anew when one changes."""
+    """The cluster's PodDisruptionBudgets, compiled."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._store = cluster.stores.of(api.PodDisruptionBudget)
@@ -68,7 +71,7 @@ class Budgets:
 
     @property
     def version(self) -> int:
-        """Changes with every budget."""
+        """Grows with every change of a budget."""
         return self._store.version
 
     def protected_first(self, pods: list[Pod]) -> tuple[list[Pod], int]:

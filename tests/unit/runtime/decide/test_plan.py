@@ -95,6 +95,14 @@ def test_most_nodes_are_ruled_out_by_the_node_object() -> None:
     assert followed.feasible() == "a"
 
 
+def test_some_nodes_are_ruled_out_by_the_node_object() -> None:
+    followed = Followed([node(name, cpu=4, unschedulable=name == "b") for name in "abcdef"])
+    assert followed.feasible() == "acdef"
+    for number in range(MAX_SCALAR_REPAIRS + 1):
+        followed.fill(f"x{number}", "abcdef"[number % 6], requests={"cpu": "10m"})
+    assert followed.feasible() == "acdef"
+
+
 def test_normalised_scores_move_with_the_extreme_nodes() -> None:
     def tainted(name: str, count: int) -> Json:
         return node(name, cpu=4, taints=[{"key": str(i), "effect": "PreferNoSchedule"} for i in range(count)])

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import World, away, container, node, pod, spread, term
 
 from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, error, reject
-from stowplan.runtime.preemption.demands import Room, demands_of
+from stowplan.runtime.preemption.demands import VectorDryRuns, demands_of
 
 ONE = {"requests": {"cpu": "1"}}
 
@@ -81,11 +81,11 @@ def test_devices_may_serve_an_extended_resource() -> None:
     assert demands(world, item) is None
 
 
-def room(world: World, **shape: Any) -> Room:
+def dry_runs(world: World, **shape: Any) -> VectorDryRuns:
     diagnosis = world.diagnosis(pod("w", **{**ONE, "priority": 10, **shape}))
     wanted = demands_of(world.profile, diagnosis.state, diagnosis.pod)
     assert wanted is not None
-    return Room(world.profile, diagnosis.state, diagnosis.pod, wanted)
+    return VectorDryRuns(world.profile, diagnosis.state, diagnosis.pod, wanted)
 
 
 def full(*nodes: dict[str, Any], **more: Any) -> World:
@@ -95,7 +95,7 @@ def full(*nodes: dict[str, Any], **more: Any) -> World:
 
 
 def cleared(world: World, slots: list[int]) -> list[int]:
-    return room(world).clear(np.array(slots)).slots.tolist()
+    return dry_runs(world).clear(np.array(slots)).slots.tolist()
 
 
 def test_nodes_that_other_filters_refuse_are_not_cleared() -> None:
@@ -110,7 +110,7 @@ def test_users_filters_are_asked_about_nodes_that_arithmetic_leaves() -> None:
     nodes = [node(f"n{i}", cpu=1) for i in range(5)]
     world = full(*nodes, plugins={"Picky": Picky})
     world.add_pod(pod("important", "n4", **ONE, priority=10))
-    there = room(world)
+    there = dry_runs(world)
     Picky.asked = 0
     assert there.clear(np.arange(5)).slots.tolist() == [0, 3]
     assert Picky.asked == 4
@@ -126,7 +126,7 @@ def test_rivals_of_at_least_the_same_priority_count() -> None:
 
 def test_candidates_outlive_changes() -> None:
     world = full(node("n0", cpu=1))
-    there = room(world)
+    there = dry_runs(world)
     candidates = there.candidates(there.clear(np.array([0])))
     world.cluster.remove_pod("default/on-n0")
     there.clear(np.array([0]))
@@ -137,7 +137,7 @@ def test_reasons() -> None:
     world = full(node("n0", cpu=1), node("n1", cpu=1, unschedulable=True), node("n2", cpu=1, pods=1), node("n3", cpu=1))
     world.cluster.remove_pod("default/on-n3")
     world.add_pod(pod("important", "n2", priority=10))
-    counts, others = room(world, requests={"cpu": "2"}).reasons(np.arange(4))
+    counts, others = dry_runs(world, requests={"cpu": "2"}).reasons(np.arange(4))
     expected = {"Insufficient cpu": 2, "Too many pods": 1, "No preemption victims found for incoming pod": 1}
     assert +counts == expected
     assert others.tolist() == [1]

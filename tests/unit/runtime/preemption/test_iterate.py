@@ -9,7 +9,7 @@ from tests.builders import World, node, pod, selector
 from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, error
 from stowplan.runtime.preemption.demands import demands_of
 from stowplan.runtime.preemption.iterate import CandidateSearch, one_by_one, together
-from stowplan.runtime.preemption.search import promising_nodes
+from stowplan.runtime.preemption.search import nodes_where_preemption_might_help
 
 ONE = {"requests": {"cpu": "1"}}
 
@@ -25,7 +25,7 @@ class Lost(Plugin):
 def both(world: World, enough: int, **shape: Any) -> tuple[CandidateSearch, CandidateSearch]:
     """What is found one by one and together, from the third node on."""
     diagnosis = world.diagnosis(pod("w", **{**ONE, "priority": 10, **shape}))
-    slots = np.roll(promising_nodes(diagnosis), -2)
+    slots = np.roll(nodes_where_preemption_might_help(diagnosis), -2)
     wanted = demands_of(world.profile, diagnosis.state, diagnosis.pod)
     assert wanted is not None
     return one_by_one(diagnosis, slots, enough), together(diagnosis, wanted, slots, enough)

@@ -8,7 +8,13 @@ from tests.builders import World, away, fields, near, node, node_affinity, pod, 
 
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption.iterate import one_by_one
-from stowplan.runtime.preemption.search import NEVER, TERMINATING, eligibility, promising_nodes, search
+from stowplan.runtime.preemption.search import (
+    NEVER,
+    TERMINATING,
+    eligibility,
+    nodes_where_preemption_might_help,
+    search,
+)
 
 ONE = {"requests": {"cpu": "1"}}
 HIGH = {**ONE, "priority": 10}
@@ -60,7 +66,11 @@ def test_nodes_where_evictions_may_help(shape: dict[str, Any], expected: list[in
     world.cluster.remove_node("gone")
     world.put_node(node("n2", cpu=1, unschedulable=True))
     infos = world.cluster.nodes.infos
-    names = [info.name for slot in promising_nodes(world.diagnosis(pod("w", **shape))) if (info := infos[slot])]
+    names = [
+        info.name
+        for slot in nodes_where_preemption_might_help(world.diagnosis(pod("w", **shape)))
+        if (info := infos[slot])
+    ]
     assert sorted(names) == [f"n{i}" for i in expected]
 
 
