@@ -23,12 +23,14 @@ from stowplan.logs.log import (
     stack_trace,
     unconfigure,
 )
+from stowplan.logs.repeated import RepeatedWarning
 
 __all__ = [
     "FORMATS",
     "Log",
     "LogOptions",
     "ObjectRef",
+    "RepeatedWarning",
     "configure",
     "get",
     "parse_vmodule",

@@ -29,6 +29,7 @@ from stowplan.runtime import Factory, enable_everywhere
 from stowplan.scheduler.dumper import dump
 from stowplan.scheduler.monitoring import Monitor
 from stowplan.scheduler.scheduler import Scheduler, SchedulerSettings, now
+from stowplan.serving.open_files import raise_open_files_limit
 
 EXIT_DONE, EXIT_FAILED = 0, 1
 _CHECK_TIMEOUT_SECONDS = 5.0
@@ -60,6 +61,7 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
         keep_objects=any(getattr(factory, "needs_objects", False) for factory in plugins.values()),
         extenders=extenders,
     )
+    raise_open_files_limit()
     log.info("Starting Kubernetes Scheduler", version=KUBERNETES_VERSION, stowplan=__version__)
     return _run_on_uvloop(_run(settings))
 

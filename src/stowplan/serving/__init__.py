@@ -1,13 +1,19 @@
 """Serving HTTP: sockets, certificates, authentication, authorization, and pages for operators.
 
-Belongs here: listening sockets, TLS contexts that reload their files, self-signed certificates, TokenReview and
-SubjectAccessReview, the secure and the insecure server, and the pages that every component serves.
+Belongs here: listening sockets, limits of connections, TLS contexts that reload their files, self-signed certificates,
+TokenReview and SubjectAccessReview, the secure and the insecure server, and the pages that every component serves.
 Does not belong here: contents of pages, which come from `observe` and from the process; the extender's verbs.
 May import: `observe`, `engine`, `cluster`, `config` and the rooms below them.
 
 A process registers its pages in a `Pages`: `add(path, handler)`, `add_health(page)`, `add_metrics(path, registry)`.
 The scheduler passes `ComponentPages` to a `SecureServer`; `InsecureServer({listener: pages})` serves any `Pages`
 without TLS and authentication. `Pages.not_found` can be overridden.
+
+Limits of every server of pages, for each listening socket (`connections`): 1000 connections, but at most a quarter of
+the open files that the process may have (processes raise that to the hard limit at start); 10 s for the TLS handshake,
+32 s from the connect to the end of the first request's header, 90 s between requests, 30 s for a client that does not
+read its response. Beyond the maximum the connection that has waited longest for a request is closed for the new one.
+Failures of connections are logged once in ten seconds, with a count.
 
 Upstream: k8s.io/apiserver/pkg/server, k8s.io/apiserver/pkg/authentication, k8s.io/apiserver/pkg/authorization
 """

@@ -16,6 +16,7 @@ from stowplan import logs
 from stowplan.config.conversion import InsecureAddress, InsecureServing
 from stowplan.config.options import ServingOptions
 from stowplan.errors import ConfigError
+from stowplan.serving.connections import ConnectionLimits
 from stowplan.serving.listening import listen
 from stowplan.serving.page_server import PageServer, page_response, read_page, serve
 from stowplan.serving.pages import Page, Pages
@@ -28,8 +29,8 @@ _NOT_ALLOWED = Page(405, b"Method Not Allowed\n")
 class InsecureServer(PageServer):
     """Serves pages to everyone, read-only, from `start` to `stop`: on each listening socket its own pages."""
 
-    def __init__(self, sites: Mapping[socket.socket, Pages]) -> None:
-        super().__init__("insecure")
+    def __init__(self, sites: Mapping[socket.socket, Pages], *, limits: ConnectionLimits | None = None) -> None:
+        super().__init__("insecure", limits)
         self._sites = sites
 
     def start(self) -> None:
@@ -39,7 +40,7 @@ class InsecureServer(PageServer):
     async def _serve(self, stopping: asyncio.Event) -> None:
         async with AsyncExitStack() as stack:
             for listener, pages in self._sites.items():
-                await stack.enter_async_context(serve(listener, _Reading(pages).respond))
+                await stack.enter_async_context(serve(listener, _Reading(pages).respond, limits=self._limits))
             self._ready()
             await stopping.wait()
 

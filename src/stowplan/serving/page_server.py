@@ -15,18 +15,22 @@ from urllib.parse import parse_qs
 
 from aiohttp import web
 
+from stowplan import logs
 from stowplan.errors import ConfigError, StowplanError
+from stowplan.serving.connections import ConnectionLimits, Connections, PageConnection, default_limits
 from stowplan.serving.loopback import MISDIRECTED, foreign_host, is_loopback
 from stowplan.serving.pages import Page, PageRequest, Pages, status_page
+
+log = logs.get(__name__)
 
 SHUTDOWN_SECONDS = 0.5
 """For requests in progress at the end. A longer one waits for an API server that does not answer."""
 
 _MAX_BODY_BYTES = 64 * 1024
 _COMPRESS_FROM_BYTES = 4096
-_IDLE_SECONDS = 90.0
-_LINGERING_SECONDS = 1.0
+_BODY_SECONDS = 32.0
 _TOO_LARGE = status_page(413, "RequestEntityTooLarge", "Request body is too large")
+_TOO_SLOW = status_page(408, "Timeout", "Request body did not arrive in time")
 
 Respond = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -35,7 +39,11 @@ async def read_page(pages: Pages, request: web.BaseRequest) -> Page:
     """Run the handler of the request's path."""
     body = b""
     if request.can_read_body:
-        body = await request.content.read(_MAX_BODY_BYTES)
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                body = await request.content.read(_MAX_BODY_BYTES)
+        except TimeoutError:
+            return _TOO_SLOW
         if not request.content.at_eof():
             return _TOO_LARGE
     query = parse_qs(request.query_string, keep_blank_values=True)
@@ -63,26 +71,43 @@ def _refusing_foreign_hosts(respond: Respond) -> Respond:
     return checked
 
 
+def _marking_begin(respond: Respond) -> Respond:
+    async def marked(request: web.BaseRequest) -> web.StreamResponse:
+        if isinstance(request.protocol, PageConnection):
+            request.protocol.begin_request()
+        return await respond(request)
+
+    return marked
+
+
 @asynccontextmanager
-async def serve(listener: socket.socket, respond: Respond, tls: ssl.SSLContext | None = None) -> AsyncIterator[None]:
-    """Serve HTTP on a listening socket and the running event loop."""
+async def serve(
+    listener: socket.socket,
+    respond: Respond,
+    tls: ssl.SSLContext | None = None,
+    limits: ConnectionLimits | None = None,
+) -> AsyncIterator[None]:
+    """Serve HTTP on a listening socket and the running event loop, until the end of the context."""
     if is_loopback(listener):
         respond = _refusing_foreign_hosts(respond)
-    server = web.Server(respond, access_log=None, keepalive_timeout=_IDLE_SECONDS, lingering_time=_LINGERING_SECONDS)
-    runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS)
-    await runner.setup()
+    server = web.Server(_marking_begin(respond))
+    connections = Connections(listener, server, tls, limits or default_limits())
+    connections.start()
     try:
-        await web.SockSite(runner, listener, ssl_context=tls).start()
         yield
     finally:
-        await runner.cleanup()
+        await connections.stop()
+        server.pre_shutdown()
+        await server.shutdown(SHUTDOWN_SECONDS)
 
 
 class PageServer:
     """A server thread. A subclass listens in `start` and serves in `_serve`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, limits: ConnectionLimits | None = None) -> None:
+        """`limits` hold for each listening socket; by default `default_limits()` when the server starts."""
         self._name = name
+        self._limits = limits
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._started = threading.Event()
@@ -111,6 +136,10 @@ class PageServer:
 
     async def _run(self) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        warn = logs.RepeatedWarning(log, "Unexpected problem of a server")
+        self._loop.set_exception_handler(
+            lambda loop, context: warn(server=self._name, err=context.get("exception") or context["message"])
+        )
         try:
             await self._serve(self._stopping)
         except StowplanError as problem:

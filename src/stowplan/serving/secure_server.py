@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -21,6 +22,7 @@ from stowplan.observe.access_metrics import AccessMetrics
 from stowplan.serving.access_control import AccessControl
 from stowplan.serving.authn import look_up_client_authorities
 from stowplan.serving.certificates import ServerTLS
+from stowplan.serving.connections import ConnectionLimits
 from stowplan.serving.listening import listen
 from stowplan.serving.page_server import PageServer, page_response, read_page, serve
 from stowplan.serving.pages import Pages
@@ -53,9 +55,11 @@ class SecureServer(PageServer):
         pages: Pages,
         metrics: AccessMetrics,
         connect: Callable[[], Clients] = Clients,
+        *,
+        limits: ConnectionLimits | None = None,
     ) -> None:
         """`connect` runs on the server's thread; the clients belong to that thread's event loop."""
-        super().__init__("secure")
+        super().__init__("secure", limits)
         self._serving = serving
         self._access = access
         self._pages = pages
@@ -79,7 +83,8 @@ class SecureServer(PageServer):
     async def _serve(self, stopping: asyncio.Event) -> None:
         async with _open(self._connect) as clients:
             access = AccessControl(self._access, self._metrics, clients.authentication, clients.authorization)
-            async with serve(self._listener, lambda request: self._respond(access, request), self._tls.context):
+            respond = partial(self._respond, access)
+            async with serve(self._listener, respond, self._tls.context, self._limits):
                 tolerant = self._access.tolerate_lookup_failure
                 seconds = _FIRST_LOOKUP_SECONDS if tolerant else _LOOKUP_SECONDS
                 await self._look_up_authorities(clients, seconds)

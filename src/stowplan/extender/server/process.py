@@ -18,6 +18,7 @@ from stowplan.extender.server.configuration import ExtenderServerConfiguration, 
 from stowplan.extender.server.extender import ExtenderServer
 from stowplan.framework.points import implements_point
 from stowplan.runtime.gc_tuning import settle_heap
+from stowplan.serving.open_files import raise_open_files_limit
 
 log = logs.get(__name__)
 
@@ -44,6 +45,7 @@ def run(members: Sequence[GroupMember], *, policy: OperatorPolicy | None = None,
 
 def serve(config: ExtenderServerConfiguration, members: Sequence[GroupMember]) -> int:
     """Serve until a signal; returns the exit status."""
+    raise_open_files_limit()
     extender = ExtenderServer(config, members)
     settle_heap()
     on_the_fastest_loop(_serve(extender))

@@ -1,0 +1,226 @@
+"""Connections of a server of pages: accepted up to a maximum number, each with time limits.
+
+At the maximum, the connection that has waited longest for a request is closed for a new one; connections that never
+sent a request go first. So a client that needs an answer now, such as a kubelet's probe, gets one whatever number of
+idle connections others hold open. A connection that is being answered is never closed for another.
+
+Upstream: k8s.io/apiserver/pkg/server/secure_serving.go (ReadHeaderTimeout, IdleTimeout)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from typing import Any, NamedTuple
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from stowplan import logs
+from stowplan.errors import os_error_text
+from stowplan.serving.open_files import open_files_limit
+
+log = logs.get(__name__)
+
+MAX_CONNECTIONS = 1000
+_OPEN_FILES_SHARE = 4
+"""One server uses at most this fraction of the open files; the API server's connections need some too."""
+_ACCEPT_RETRY_SECONDS = 0.5
+_SETTINGS: dict[str, Any] = {"access_log": None, "lingering_time": 1.0}
+
+
+class ConnectionLimits(NamedTuple):
+    """Maximum number of connections, and time limits in seconds."""
+
+    max_connections: int
+    handshake: float = 10.0
+    """For the TLS handshake."""
+    first_request: float = 32.0
+    """From the connect to the end of the first request's header."""
+    idle: float = 90.0
+    """From a response to the end of the next request's header."""
+    stalled: float = 30.0
+    """For a client that does not read its response, or does not end a connection that the server closes."""
+    check: float = 1.0
+    """Between two checks of the time limits."""
+
+
+def default_limits() -> ConnectionLimits:
+    """Limits that leave open files for everything else in the process."""
+    return ConnectionLimits(max(1, min(MAX_CONNECTIONS, open_files_limit() // _OPEN_FILES_SHARE)))
+
+
+class PageConnection(web.RequestHandler):
+    """One connection, from the accept to the close of its socket."""
+
+    def __init__(self, server: web.Server, accepted: socket.socket, connections: Connections) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(server, loop=loop, keepalive_timeout=connections.limits.idle, **_SETTINGS)
+        self._socket = accepted
+        self._connections = connections
+        self._link: asyncio.Transport | None = None
+        self.waiting_since: float | None = loop.time()
+        """Since when the server waits for a request; None while it answers one."""
+        self.has_served = False
+        self._stalled_since: float | None = None
+
+    @property
+    def in_handshake(self) -> bool:
+        return self._link is None
+
+    def begin_request(self) -> None:
+        self.waiting_since = None
+
+    def drop(self) -> None:
+        """Close the socket without waiting for the client."""
+        if self._link is not None:
+            self._link.abort()
+        else:  # In the TLS handshake, which fails by this.
+            try:
+                self._socket.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                return
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether a time limit is exceeded."""
+        limits, link = self._connections.limits, self._link
+        if link is not None and link.is_closing() and self._stalled_since is None:
+            self._stalled_since = now
+        if self._stalled_since is not None:
+            return now - self._stalled_since > limits.stalled
+        if self.waiting_since is None:
+            return False
+        return now - self.waiting_since > (limits.idle if self.has_served else limits.first_request)
+
+    # Called by the event loop and by aiohttp
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._link = transport
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._connections.discard(self)
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._stalled_since = asyncio.get_running_loop().time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._stalled_since = None
+        super().resume_writing()
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        finished = await super().finish_response(request, resp, start_time)
+        self.has_served, self.waiting_since = True, asyncio.get_running_loop().time()
+        return finished
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """Requests that break HTTP are the client's fault; for any other exception the stack trace is logged."""
+        problem = kw.get("exc_info")
+        values = {"err": str(problem).partition("\n")[0]}
+        if isinstance(problem, Exception) and not isinstance(problem, HttpProcessingError):
+            values["stacktrace"] = logs.stack_trace(problem)
+        self._connections.on_failed_request(**values)
+
+
+class Connections:
+    """Accepts connections on a listening socket and hands them to aiohttp's server."""
+
+    def __init__(
+        self, listener: socket.socket, server: web.Server, tls: ssl.SSLContext | None, limits: ConnectionLimits
+    ) -> None:
+        self.limits = limits
+        self._listener = listener
+        self._address = "{}:{}".format(*listener.getsockname()[:2])
+        self._server = server
+        self._tls = tls
+        self._open: set[PageConnection] = set()
+        self._handshakes: set[asyncio.Task[None]] = set()
+        self._loops: list[asyncio.Task[None]] = []
+        self.on_failed_request = logs.RepeatedWarning(log, "Failed to answer a request")
+        self._on_full = logs.RepeatedWarning(log, "The maximum number of connections is open, closed an idle one")
+        self._on_refused = logs.RepeatedWarning(log, "The maximum number of connections is open, refused another")
+        self._on_accept_failed = logs.RepeatedWarning(log, "Failed to accept a connection")
+
+    def start(self) -> None:
+        self._listener.setblocking(False)
+        loop = asyncio.get_running_loop()
+        self._loops = [loop.create_task(self._accept()), loop.create_task(self._check())]
+
+    async def stop(self) -> None:
+        """Accept no more connections, and end those in the TLS handshake."""
+        for task in self._loops:
+            task.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        self._listener.close()
+        for connection in self._open:
+            if connection.in_handshake:
+                connection.drop()
+        await asyncio.gather(*self._handshakes)
+
+    def discard(self, connection: PageConnection) -> None:
+        self._open.discard(connection)
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, _ = await loop.sock_accept(self._listener)
+            except ConnectionError:
+                continue  # The client has gone.
+            except OSError as problem:  # No more files may be opened.
+                self._on_accept_failed(address=self._address, err=os_error_text(problem))
+                self._make_room()
+                await asyncio.sleep(_ACCEPT_RETRY_SECONDS)
+                continue
+            if len(self._open) >= self.limits.max_connections and not self._make_room():
+                self._on_refused(address=self._address, connections=len(self._open))
+                accepted.close()
+                continue
+            connection = PageConnection(self._server, accepted, self)
+            self._open.add(connection)
+            task = loop.create_task(self._connect(connection, accepted))
+            self._handshakes.add(task)
+            task.add_done_callback(self._handshakes.discard)
+            await asyncio.sleep(0)  # Requests on open connections come before the next of many waiting clients.
+
+    def _make_room(self) -> bool:
+        """Close the connection that waits longest for a request. False if every connection is being answered."""
+        waiting = [(each.has_served, each.waiting_since, each) for each in self._open if each.waiting_since is not None]
+        if not waiting:
+            return False
+        self._on_full(address=self._address, connections=len(self._open))
+        connection = min(waiting, key=lambda entry: entry[:2])[2]
+        self.discard(connection)
+        connection.drop()
+        return True
+
+    async def _connect(self, connection: PageConnection, accepted: socket.socket) -> None:
+        loop, tls, limits = asyncio.get_running_loop(), self._tls, self.limits
+        try:
+            if tls is None:
+                await loop.connect_accepted_socket(lambda: connection, accepted)
+            else:
+                await loop.connect_accepted_socket(
+                    lambda: connection,
+                    accepted,
+                    ssl=tls,
+                    ssl_handshake_timeout=limits.handshake,
+                    ssl_shutdown_timeout=limits.stalled,
+                )
+        except OSError as problem:  # The client's handshake failed or ended.
+            self.discard(connection)
+            accepted.close()
+            log.v(2, "TLS handshake failed", address=self._address, err=os_error_text(problem))
+
+    async def _check(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(self.limits.check)
+            now = loop.time()
+            for connection in [each for each in self._open if each.is_overdue(now)]:
+                connection.drop()

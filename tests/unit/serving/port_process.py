@@ -1,0 +1,44 @@
+"""A process with one server of pages, for tests of its limits: prints its port, ends with its standard input.
+
+Arguments: `secure` or `insecure`, then the limit of open files, soft and hard.
+"""
+
+from __future__ import annotations
+
+import resource
+import socket
+import sys
+
+from stowplan import logs
+from stowplan.config.options import AccessOptions, ServingOptions
+from stowplan.observe.access_metrics import AccessMetrics
+from stowplan.observe.health import PING, HealthMetrics, HealthPage
+from stowplan.observe.registry import MetricRegistry
+from stowplan.serving import ComponentPages, InsecureServer, SecureServer, Sources
+
+
+def main(kind: str, open_files: int) -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
+    logs.configure(logs.LogOptions())
+    health, registry = HealthMetrics(), MetricRegistry()
+    page = HealthPage("healthz", [PING], health.on_check)
+    pages = ComponentPages(Sources(registry, health, (page,), {}, {}))
+    server: SecureServer | InsecureServer
+    if kind == "secure":
+        options = ServingOptions(address="127.0.0.1", port=0)
+        server = SecureServer(options, AccessOptions(), pages, AccessMetrics(registry))
+        server.start()
+        port = server.port
+    else:
+        listener = socket.create_server(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        server = InsecureServer({listener: pages})
+        server.start()
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+    server.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
