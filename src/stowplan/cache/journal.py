@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 class Journal:
     """Changes over any nodes, with mark and rollback.
 
-    The changes are made in the live columns and counts, so every plugin sees them in both of its forms without knowing;
-    they are not logged, so nothing that is cached between cycles does. Whoever opens a what-if rolls it back before
-    the cycle goes on. Rollback also restores the order of a node's pods, which decides ties between victims.
+    The changes are made in the live columns and counts, so both forms of every plugin see them. They are not logged, so
+    kept answers do not see them. The caller rolls a what-if back before the cycle goes on. Rollback also restores the
+    order of a node's pods, which decides ties between victims.
     """
 
     __slots__ = ("_cluster", "_entries", "_orders")

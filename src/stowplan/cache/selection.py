@@ -125,7 +125,7 @@ class Selection:
     """All classes, selectors and terms of one cluster, and the counts between them.
 
     Nothing here keeps anything alive: a class lives as long as a template of its pods, the counts of a selector as long
-    as whoever asked for them, and those of a term as long as a template that carries it.
+    as the plugin that uses them, and those of a term as long as a template that carries it.
     """
 
     def __init__(self) -> None:
@@ -199,7 +199,7 @@ class Selection:
     def put(self, pod_class: PodClass, slot: int, amount: int, terminating: bool, what_if: bool) -> None:
         """Pods of the class came to the node (or, with a negative amount, left it).
 
-        In a what-if, terminating pods count for every selector: kube-scheduler does not look at their state again
+        In a what-if, terminating pods count for every selector: kube-scheduler does not check their state again
         when its dry run takes them away and puts them back.
         """
         if not what_if:

@@ -164,7 +164,7 @@ class Diagnosis:
         return others - {""}, pending - {""}
 
     def sample(self, sampler: Sampler) -> int:
-        """Keep only those feasible nodes that a search which stops early finds; how many nodes it looks at."""
+        """Keep the feasible nodes that a search which stops early finds; returns the number of nodes it filters."""
         self.feasible, evaluated = sampler.pick(self.feasible, len(self.examined))
         return evaluated
 
@@ -251,21 +251,21 @@ class Diagnosis:
         if not isinstance(plugin, OutOfTreePlugin):
             return list(plugin.filter_nodes(self.state, self.pod, nodes))
         table = self.profile.cluster.nodes
-        parts_ = [self._answers[plugin.name]] if plugin.name in self._answers else []
+        segments = [self._answers[plugin.name]] if plugin.name in self._answers else []
         missing = np.zeros(table.high, dtype=np.bool_)
         missing[nodes.slots_at(np.flatnonzero(open_))] = True
-        for asked, _ in parts_:
-            missing[asked.slots()] = False
+        for filtered, _ in segments:
+            missing[filtered.slots()] = False
         if missing.any():
             more = table.subset(np.flatnonzero(missing))
-            parts_.append((more, list(plugin.filter_nodes(self.state, self.pod, more))))
+            segments.append((more, list(plugin.filter_nodes(self.state, self.pod, more))))
         position_of = np.zeros(table.high, dtype=np.intp)
         position_of[nodes.index] = np.arange(len(nodes))
         widened = []
-        for asked, answers in parts_:
+        for filtered, answers in segments:
             for mask, status in answers:
                 whole = np.zeros(len(nodes), dtype=np.bool_)
-                whole[position_of[asked.slots()[mask]]] = True
+                whole[position_of[filtered.slots()[mask]]] = True
                 widened.append((whole, status))
         return widened
 

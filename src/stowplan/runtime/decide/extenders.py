@@ -41,7 +41,7 @@ def _infos(diagnosis: Diagnosis) -> list[NodeInfo]:
 
 
 async def find_nodes_that_pass_extenders(diagnosis: Diagnosis, evaluated: int) -> int:
-    """Leave the feasible nodes that pass the filters of extenders; how many nodes were looked at for that.
+    """Leave the feasible nodes that pass the filters of extenders; returns the number of nodes filtered for that.
 
     Where the pod's nominated node does not pass, all nodes are filtered.
     """

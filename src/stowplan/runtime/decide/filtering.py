@@ -151,9 +151,9 @@ def filter_out_of_tree(
 ) -> Mask:
     """Run an out-of-tree filter for the open nodes and no others; returns the nodes that stay open."""
     positions = np.flatnonzero(open_)
-    asked = profile.cluster.nodes.subset(nodes.slots_at(positions))
-    given = list(plugin.filter_nodes(state, pod, asked))
-    answers[plugin.name] = (asked, given)
+    filtered = profile.cluster.nodes.subset(nodes.slots_at(positions))
+    given = list(plugin.filter_nodes(state, pod, filtered))
+    answers[plugin.name] = (filtered, given)
     passing = open_.copy()
     for mask, status in given:
         if not status.rejected and mask.any():

@@ -57,7 +57,8 @@ class AnswerSource(Protocol):
         ...
 
     def sample(self, sampler: Sampler) -> tuple[int, int]:
-        """Keep the feasible nodes that a search which stops early finds: (how many, how many nodes it looks at)."""
+        """Keep the feasible nodes that a search which stops early finds: (their number, the number of nodes
+        it filters)."""
         ...
 
     def only_slot(self) -> int:
@@ -204,8 +205,8 @@ class Shared:
         def active(scorers: Iterable[Weighted]) -> list[Weighted]:
             return [s for s in scorers if s.plugin.name not in unscored and not isinstance(s.plugin, OutOfTreePlugin)]
 
-        asked = NodePlugins(filters, active(plugins.node_scorers), active(plugins.normalized_scorers))
-        return self._profile.static_answers.known_view(asked, state, pod)
+        active_plugins = NodePlugins(filters, active(plugins.node_scorers), active(plugins.normalized_scorers))
+        return self._profile.static_answers.known_view(active_plugins, state, pod)
 
     def _filter(self, state: CycleState, pod: Pod, plugins: Iterable[InTreePlugin]) -> None:
         """Leave only the nodes that pass these filters."""

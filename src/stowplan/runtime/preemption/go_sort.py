@@ -1,7 +1,8 @@
-"""Sorting as Go's `sort.Slice` does, down to where elements end up that compare equal.
+"""Go's `sort.Slice`, with the same order of elements that compare equal.
 
-The order of victims decides who may stay, and kube-scheduler sorts them with a quicksort that is not stable, by a
-comparison that contradicts itself for pods which have not started. Both are deterministic, hence part of its behaviour.
+The order of victims decides which of them are reprieved, and kube-scheduler sorts them with a quicksort that is not
+stable, by a comparison that contradicts itself for pods which have not started. Both are deterministic, hence part of
+its behaviour.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 SHORT = 12
-"""Up to so many elements are sorted by insertion."""
+"""Up to this many elements are sorted by insertion."""
 
 _NINTHER = 50
-"""From so many elements on the pivot is a median of medians, and strays are moved in nearly sorted ranges."""
+"""From this many elements on the pivot is a median of medians, and strays are moved in nearly sorted ranges."""
 _STRAYS = 5
 _ALL_SWAPPED = 12
 _WORD = (1 << 64) - 1

@@ -69,7 +69,7 @@ class VictimTable(KeptOnDemand):
         return profile.budgets.victim_tables.get_or_make(priority, partial(cls, profile, priority))
 
     def cover(self, resources: Sequence[str]) -> list[int]:
-        """Prepare for a search that asks for these resources; their places in `free`, and in facts from AMOUNTS on."""
+        """Prepare for a search with these resources; returns their places in `free`, and in facts from AMOUNTS on."""
         table, version = self.nodes, self._budgets.version
         new = [name for name in resources if name not in self.columns]
         if new or version != self._budgets_version:
