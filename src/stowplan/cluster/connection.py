@@ -12,6 +12,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
@@ -85,6 +86,8 @@ class Connection:
         self._credentials = credentials
         self._clock = clock
         self._lock = threading.Lock()
+        self._renewal_lock = threading.Lock()
+        self._pending_renewal: Future[LoginMethod] | None = None
         self._login: LoginMethod | None = None
         self._context: ssl.SSLContext | None = None
         self._made_of: tuple[bytes, Certificate | None] | None = None
@@ -95,9 +98,35 @@ class Connection:
         return login if login is not None and self._clock() < login.expires else None
 
     async def login(self) -> LoginMethod:
-        """The current login; an expired one is renewed on a thread, since an exec plugin may run."""
+        """The current login; an expired one is renewed on a thread, since an exec plugin may run.
+
+        A daemon thread, on which the end of the process does not wait.
+        """
         login = self.current()
-        return login if login is not None else await asyncio.to_thread(self.renew)
+        return login if login is not None else await asyncio.wrap_future(self._renewal())
+
+    def _renewal(self) -> Future[LoginMethod]:
+        """The renewal that is under way, for all who wait for one."""
+        with self._renewal_lock:
+            renewal = self._pending_renewal
+            if renewal is None:
+                renewal = self._pending_renewal = Future()
+                renewal.set_running_or_notify_cancel()  # A caller that gives up cancels it for itself only.
+                threading.Thread(target=self._settle, args=(renewal,), name="credentials", daemon=True).start()
+        return renewal
+
+    def _settle(self, renewal: Future[LoginMethod]) -> None:
+        login, problem = None, None
+        try:
+            login = self.renew()
+        except BaseException as raised:
+            problem = raised
+        with self._renewal_lock:
+            self._pending_renewal = None
+        if login is not None:
+            renewal.set_result(login)
+        else:
+            renewal.set_exception(problem)
 
     def renew(self) -> LoginMethod:
         """The current login; blocks while it is renewed. Raises CredentialsError."""

@@ -18,6 +18,7 @@ from stowplan.api.meta import Wire
 from stowplan.cluster.connection import Identity
 from stowplan.cluster.errors import CredentialsError
 from stowplan.cluster.kubeconfig.credentials import bearer
+from stowplan.cluster.kubeconfig.plugin_process import MAX_OUTPUT_BYTES, OutputTooLargeError, run_plugin
 from stowplan.cluster.tls import Certificate
 
 GROUP = "client.authentication.k8s.io"
@@ -74,7 +75,7 @@ class ExecCredentials:
         *,
         env: Mapping[str, str] = os.environ,
         is_terminal: Callable[[], bool] = lambda: sys.stdin is not None and sys.stdin.isatty(),
-        run: Run = subprocess.run,
+        run: Run = run_plugin,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._call = call
@@ -104,13 +105,13 @@ class ExecCredentials:
                 [call.command, *call.args],
                 env=env,
                 stdin=None if interactive else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
                 timeout=None if interactive else _TIMEOUT_SECONDS,
-                check=False,
             )
         except FileNotFoundError as error:
             hint = f" ({' '.join(call.install_hint.split())})" if call.install_hint else ""
             raise self._failed(f"executable {call.command} not found{hint}") from error
+        except OutputTooLargeError:
+            raise self._failed(f"executable {call.command} printed more than {MAX_OUTPUT_BYTES} bytes") from None
         except OSError as error:
             raise self._failed(f"executable {call.command} cannot be run: {error.strerror}") from error
         except subprocess.TimeoutExpired:

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,79 @@ def test_a_real_program(tmp_path: Path) -> None:
     )
     command = _command(command=sys.executable, args=(str(script),))
     assert ExecCredentials(command).obtain().headers == {"Authorization": "Bearer 1False"}
+
+
+def _script(folder: Path, text: str) -> ExecCommand:
+    script = folder / "plugin.py"
+    script.write_text(text)
+    return _command(command=sys.executable, args=(str(script),))
+
+
+def test_output_is_limited(tmp_path: Path) -> None:
+    text = json.dumps(_credential(token="abc", padding="x" * (1 << 20)))
+    command = _script(tmp_path, f"print({text!r})\n")
+    with pytest.raises(CredentialsError, match=f"executable {sys.executable} printed more than 1048576 bytes"):
+        ExecCredentials(command).obtain()
+
+
+def test_a_plugin_that_prints_without_end_is_killed(tmp_path: Path) -> None:
+    command = _script(tmp_path, "while True: print('x' * 10000)\n")
+    with pytest.raises(CredentialsError, match="printed more than"):
+        ExecCredentials(command).obtain()
+
+
+def test_standard_error_is_passed_on_up_to_a_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reply = json.dumps(_credential(token="abc"))
+    text = f"import sys\nsys.stderr.write('why ' + 'x' * 1000000)\nprint({reply!r})\n"
+    assert ExecCredentials(_script(tmp_path, text)).obtain().headers == {"Authorization": "Bearer abc"}
+    shown = capsys.readouterr().err
+    assert shown.startswith("why xxx")
+    assert len(shown) == 64 * 1024
+
+
+def test_a_plugin_that_hangs_with_a_child_that_keeps_its_output_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stowplan.cluster.kubeconfig.exec_plugin._TIMEOUT_SECONDS", 0.5)
+    text = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import time; time.sleep(300)'])\n"
+    with pytest.raises(CredentialsError, match="did not end in"):
+        ExecCredentials(_script(tmp_path, text)).obtain()
+
+
+ENDING = """
+import asyncio, sys
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.kubeconfig.exec_plugin import ExecCommand, ExecCredentials
+
+async def main():
+    command = ExecCommand("f", sys.executable, (sys.argv[1],), {}, "client.authentication.k8s.io/v1")
+    connection = Connection("http://localhost", ExecCredentials(command))
+    logins = [asyncio.ensure_future(connection.login()) for _ in range(5)]
+    await asyncio.sleep(2)
+    for login in logins:
+        login.cancel()
+    await asyncio.wait(logins)
+
+asyncio.run(main())
+"""
+
+
+def test_a_plugin_that_hangs_does_not_delay_the_end_of_the_process(tmp_path: Path) -> None:
+    script, pids = tmp_path / "plugin.py", tmp_path / "pids"
+    script.write_text(f"import os, time\nopen({str(pids)!r}, 'a').write(str(os.getpid()) + chr(10))\ntime.sleep(300)\n")
+    subprocess.run([sys.executable, "-c", ENDING, str(script)], check=True, timeout=30)
+    (pid,) = pids.read_text().split()
+    assert _ended(int(pid))
+
+
+def _ended(pid: int) -> bool:
+    """Whether a process that has no parent any more is gone, within some seconds."""
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.1)
+    return False
