@@ -150,18 +150,21 @@ def test_pre_filter_is_not_run_again_while_no_node_object_changes() -> None:
 
 def test_a_pod_changes_the_answers_for_nodes_that_did_not_change() -> None:
     """The filter token of the plugin shows it."""
-    zones = [node("a", cpu=8, labels={"zone": "1"}), node("b", labels={"zone": "1"}), node("c", labels={"zone": "2"})]
-    world = World(zones, [pod("r", "c", labels={"app": "r"})])
+    zones = {"a": "1", "b": "1", "c": "2", "d": "3"}
+    world = World([node(name, labels={"zone": zone}) for name, zone in zones.items()])
+    world.add_pod(pod("r", "d", labels={"app": "r"}))
     made = world.pod(pod("p", affinity=away(term("zone", "r"))))
     planned = Planned(world.profile, made)
 
-    def run() -> str:
-        return run_to_end(schedule_pod(world.profile, made, planned)).node_name
+    def run() -> tuple[str, int]:
+        decision = run_to_end(schedule_pod(world.profile, made, planned))
+        return decision.node_name, decision.feasible
 
-    assert {run(), run()} < {"a", "b"}
-    world.cluster.remove_pod("default/r")
-    world.add_pod(pod("q", "b", labels={"app": "r"}))
-    assert run() == "c"
+    for number in range(3):
+        assert run()[1] == 3
+        world.add_pod(pod(f"q{number}", "b", labels={"app": "r"}))
+        assert run() == ("c", 1)
+        world.cluster.remove_pod(f"default/q{number}")
 
 
 def test_a_plugin_that_skips_a_pod_has_no_part_in_its_decision() -> None:
