@@ -21,6 +21,7 @@ from stowplan.framework import (
     on,
 )
 from stowplan.framework.events import HintFunction
+from stowplan.framework.safe_text import is_user_interrupt
 
 log = logs.get(__name__)
 
@@ -99,7 +100,9 @@ class QueueingHintMap:
         try:
             given = hint(pod, old, new)
             result = given.name
-        except Exception as error:
+        except BaseException as error:
+            if is_user_interrupt(error):
+                raise
             # A superfluous attempt is harmless; a pod that is never retried is not.
             log.exception(error, "QueueingHintFn returns error", event=event.label, plugin=plugin, pod=logs.ref(pod))
             given, result = QueueingHint.Queue, "Error"

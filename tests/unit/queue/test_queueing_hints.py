@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from asyncio import CancelledError
 from typing import Any
 
 import pytest
@@ -75,6 +76,16 @@ def test_a_hint_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
     (message,) = caplog.messages
     assert message.startswith("QueueingHintFn returns error: ")
     assert message.endswith(", plugin=Broken, pod=default/p)")
+
+
+@pytest.mark.parametrize("problem", [SystemExit(3), CancelledError("mine"), GeneratorExit()], ids=type)
+def test_a_hint_that_exits_is_a_failed_hint(problem: BaseException, caplog: pytest.LogCaptureFixture) -> None:
+    def leave(pod: Pod, old: Any, new: Any) -> QueueingHint:
+        raise problem
+
+    table = QueueingHintMap({"Leaving": (on(EventResource.Node, Action.Add, leave),)})
+    assert table.worth_retrying(unit("Leaving"), NODE_ADD, None, "node") is AfterBackoff
+    assert caplog.messages[0].startswith("QueueingHintFn returns error: ")
 
 
 def test_plugins_are_asked_in_order_and_no_longer_than_needed() -> None:

@@ -178,7 +178,15 @@ class _BindingCycle:
             bare = getattr(function, "func", function)
             if inspect.iscoroutinefunction(bare):
                 return await function()
-            result = await self._threads.call(partial(function), None)
+            result = await self._threads.call(partial(_result, function), None)
             return await result if inspect.isawaitable(result) else result
-        except Exception as problem:
+        except (Exception, SystemExit, KeyboardInterrupt) as problem:
             return Failure(raised(problem))
+
+
+def _result(function: Callable[[], Any]) -> Any:
+    """Runs on a thread: the function's result, or a Failure for its exception."""
+    try:
+        return function()
+    except BaseException as problem:
+        return Failure(raised(problem))

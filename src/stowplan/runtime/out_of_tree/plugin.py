@@ -33,7 +33,7 @@ from stowplan.framework import (
     implements,
 )
 from stowplan.framework.points import STEPS, Forwarding
-from stowplan.framework.safe_text import raised, shown
+from stowplan.framework.safe_text import is_user_interrupt, raised, shown
 from stowplan.framework.status import merge_rejections
 from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.normalize import Raw
@@ -103,8 +103,6 @@ class OutOfTreePlugin(InTreePlugin):
             # Inlined `_call`, to save a function call for each node.
             try:
                 answer = filter_node(state, guarded, info)
-            except KeyboardInterrupt:
-                raise
             except BaseException as problem:
                 answer = self._raised("filter", problem)
             if answer is None:
@@ -198,12 +196,12 @@ class OutOfTreePlugin(InTreePlugin):
     def _call(self, point: str, method: Callable[..., Any], *args: Any) -> Any:
         try:
             return method(*args)
-        except KeyboardInterrupt:  # Whether the plugin or the user raised it is unknown.
-            raise
         except BaseException as problem:  # Tasks are not cancelled inside a plain function.
             return self._raised(point, problem)
 
     def _raised(self, point: str, problem: BaseException) -> Status:
+        if is_user_interrupt(problem):
+            raise problem
         text = f"{point} {raised(problem)}"
         trace = {"stacktrace": logs.stack_trace(problem)} if log.verbosity >= _STACK_TRACE_VERBOSITY else {}
         log.warning("Plugin failed", plugin=self.name, err=text, **trace)

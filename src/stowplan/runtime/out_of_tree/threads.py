@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from stowplan.errors import StowplanError
+from stowplan.framework.safe_text import raised
 
 T = TypeVar("T")
 
@@ -144,14 +145,18 @@ def _deliver(call: ThreadCall, result: Any) -> None:
         call.on_return(result)
 
 
-def _outcome(function: Callable[[], T]) -> tuple[T | None, BaseException | None]:
+def _outcome(function: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    """SystemExit, KeyboardInterrupt and CancelledError of the function are errors like others: as such they would end
+    the event loop or the caller's task."""
     try:
         return function(), None
-    except BaseException as error:
+    except Exception as error:
         return None, error
+    except BaseException as problem:
+        return None, RuntimeError(raised(problem))
 
 
-def _settle(future: asyncio.Future[T], outcome: tuple[T, BaseException | None]) -> None:
+def _settle(future: asyncio.Future[T], outcome: tuple[T, Exception | None]) -> None:
     result, error = outcome
     if future.done():
         return

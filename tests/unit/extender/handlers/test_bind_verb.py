@@ -53,12 +53,15 @@ def binder(answer: Any, *, later: bool = False) -> type[Plugin]:
             if later:
 
                 async def bound() -> Any:
-                    return answer
+                    return result()
 
                 return bound()
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
+            return result()
+
+    def result() -> Any:
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
 
     return Binder
 
@@ -94,6 +97,12 @@ def test_a_plugin_that_skips_leaves_it_to_others() -> None:
         "Error": ""
     }
     assert reservations.bound == [("default/web", "n1")]
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_a_plugin_that_exits_fails_the_bind_only(later: bool) -> None:
+    reply = ask(Handlers([GroupMember(binder(SystemExit(3), later=later))], binds=True))
+    assert json.loads(reply.body) == {"Error": 'running Bind plugin "binder": bind raised SystemExit: 3'}
 
 
 def test_failures_become_texts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import inf, nan
@@ -276,10 +277,27 @@ def test_raising_what_is_odd(problem: BaseException, text: str, point: str, scop
 
 
 def test_interrupts_get_through() -> None:
-    """A plugin cannot be told from the one at the keyboard."""
+    """Without a signal handler of its own, the process cannot distinguish the plugin from the user."""
     for point in ("filter", "score"):
         with pytest.raises(KeyboardInterrupt):
             world(plugin(**{point: raise_(KeyboardInterrupt())})).decide(pod("p"))
+
+
+@pytest.fixture
+def own_signal_handler() -> Iterator[None]:
+    """Servers handle SIGINT themselves, so no KeyboardInterrupt comes from the user."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("own_signal_handler")
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("point", TEXTS)
+def test_interrupts_in_a_server_are_the_plugins(point: str, scope: str) -> None:
+    kind = plugin(scope, **{**NEEDED.get(point, {}), point: raise_(KeyboardInterrupt("mine"))})
+    for decision in decisions(world(kind)):
+        check_failure(decision, point, f"{point} raised KeyboardInterrupt: mine")
 
 
 @pytest.mark.parametrize("scope", SCOPES)

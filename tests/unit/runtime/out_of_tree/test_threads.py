@@ -66,3 +66,18 @@ def test_a_call_that_waits_for_a_thread_at_its_deadline_is_not_made() -> None:
         assert await threads.call(called.is_set, 60) is False
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize("problem", [SystemExit(3), KeyboardInterrupt("mine")], ids=type)
+def test_no_function_ends_the_event_loop(problem: BaseException) -> None:
+    def end() -> None:
+        raise problem
+
+    async def scene() -> str:
+        threads = PluginThreads("extender", max_stuck=64)
+        with pytest.raises(Exception, match=f"raised {type(problem).__name__}: {problem}"):
+            await threads.call(end, 60)
+        threads.close()
+        return "ended by itself"
+
+    assert asyncio.run(scene()) == "ended by itself"
