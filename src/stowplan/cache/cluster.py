@@ -195,7 +195,7 @@ class Cluster:
     def retemplate(self, pod: Pod) -> None:
         """Intern the pod's template again, after the set of labels that split templates may have changed."""
         t = pod.template
-        pod.template = self.templates.template(t.namespace, pod.labels, t.spec, t.controller, t.claim_statuses)
+        pod.template = self.templates.template(t.namespace, dict(pod.labels), t.spec, t.controller, t.claim_statuses)
 
     @contextmanager
     def what_if(self) -> Iterator[Journal]:

@@ -139,8 +139,8 @@ class NodeTable:
             found = self.infos[slot]
             assert found is not None
             info, old_images = found, found.node.status.images
-            before, info.node = info.node, node
-            info.labels = node.metadata.labels
+            before = info.node
+            info.update(node)
             if source is None and _looks_alike(before, node):
                 return info
         info.source = source

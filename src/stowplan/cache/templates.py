@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from msgspec.msgpack import Encoder
 from msgspec.structs import replace
@@ -54,7 +55,14 @@ class Templates:
         controller = next((owner for owner in owners if owner.controller), None) if owners else None
         claims = status.resource_claim_statuses if spec.resource_claims else ()
         template = self.template(metadata.namespace, metadata.labels, spec, controller, claims)
-        pod = Pod(template, metadata.name, metadata.uid, metadata.labels)
+        # Equal numbers mean equal labels: the template has all labels, or all but those of each replica.
+        shared = len(metadata.labels) == len(template.labels)
+        pod = Pod(
+            template,
+            metadata.name,
+            metadata.uid,
+            template.labels if shared else MappingProxyType(metadata.labels),
+        )
         pod.node_name = spec.node_name
         pod.nominated_node_name = status.nominated_node_name
         pod.generation = metadata.generation

@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/framework/types.go (NodeInfo)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from stowplan.api import Node, Taint, codec
@@ -24,7 +25,8 @@ class NodeInfo:
     """A live view of one node: the fields of the API object that scheduling reads, the node's pods, and its resource
     sums.
 
-    The cache keeps one instance for each node and updates it in place; plugins only read.
+    The cache keeps one instance for each node and updates it in place; plugins only read, so mappings of the API object
+    are read-only here.
     """
 
     __slots__ = ("_resources", "labels", "name", "node", "pods", "slot", "source")
@@ -33,16 +35,21 @@ class NodeInfo:
         self.slot = slot
         self.node = node
         self.name = node.metadata.name
-        self.labels: Mapping[str, str] = node.metadata.labels
+        self.labels: Mapping[str, str] = MappingProxyType(node.metadata.labels)
         self.pods: dict[str, Pod] = {}
         """Pods on this node by uid, in the order in which they were added."""
         self.source: Any = None
         """The whole API object, as JSON or parsed, if it is kept; else None."""
         self._resources = resources
 
+    def update(self, node: Node) -> None:
+        """Take over a new version of the API object."""
+        self.node = node
+        self.labels = MappingProxyType(node.metadata.labels)
+
     @property
     def annotations(self) -> Mapping[str, str]:
-        return self.node.metadata.annotations
+        return MappingProxyType(self.node.metadata.annotations)
 
     @property
     def taints(self) -> Iterable[Taint]:

@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/framework/types.go (PodInfo)
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from stowplan.api import OwnerReference, PodResourceClaimStatus, PodSpec, codec
@@ -48,7 +49,8 @@ class PodTemplate:
         non_zero_requests: tuple[int, int],
     ) -> None:
         self.namespace = namespace
-        self.labels = labels
+        self.labels: Mapping[str, str] = MappingProxyType(dict(labels))
+        """Read-only, since every pod of the template shares them."""
         self.spec = spec
         self.controller = controller
         self.claim_statuses = claim_statuses
@@ -94,6 +96,7 @@ class Pod:
         self.namespace = template.namespace
         self.uid = uid
         self.labels = labels
+        """Read-only for plugins: the template's labels, or a read-only mapping if labels of its own are among them."""
         self.node_name = ""
         """spec.nodeName: the node on which the pod runs."""
         self.nominated_node_name = ""

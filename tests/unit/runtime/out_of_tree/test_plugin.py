@@ -283,6 +283,25 @@ def test_interrupts_get_through() -> None:
             world(plugin(**{point: raise_(KeyboardInterrupt())})).decide(pod("p"))
 
 
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda pod, node: pod.labels,
+        lambda pod, node: pod.template.labels,
+        lambda pod, node: node.labels,
+        lambda pod, node: node.annotations,
+    ],
+    ids=["pod", "template", "node", "annotations"],
+)
+def test_labels_cannot_be_changed(read: Callable[[Pod, NodeInfo], Any], scope: str) -> None:
+    def change(state: CycleState, pod: Pod, node: NodeInfo) -> None:
+        read(pod, node)["app"] = "mine"
+
+    for decision in decisions(world(plugin(scope, filter=change))):
+        check_failure(decision, "filter", "raised TypeError: 'mappingproxy' object does not support item assignment")
+
+
 @pytest.fixture
 def own_signal_handler() -> Iterator[None]:
     """Servers handle SIGINT themselves, so no KeyboardInterrupt comes from the user."""
