@@ -80,6 +80,7 @@ def columns(cluster: Cluster) -> Facts:
     """The node table, ports and claims."""
     nodes = cluster.nodes
     assert nodes.alive.sum() == len(nodes) == len(list(nodes))
+    check_bounds(cluster)
     told: Facts = {"claim users": dict(cluster.claim_users)}
     for name, slot in nodes.slot_of.items():
         info = nodes.infos[slot]
@@ -108,6 +109,26 @@ def columns(cluster: Cluster) -> Facts:
         taken = {slot for slot in nodes.slot_of.values() if cluster.ports.conflicts(port, slot)}
         assert set(cluster.ports.conflicting_slots(port).tolist()) == taken
     return told
+
+
+def check_bounds(cluster: Cluster) -> None:
+    """The sizes of the node table's columns and interning tables are bounded by the nodes and pods that are there."""
+    nodes = cluster.nodes
+    keys = {key for info in nodes for key in info.labels}
+    assert all(key in nodes.labels for key in keys)
+    assert len(nodes.labels) <= len(keys)
+    offered = {name for info in nodes for name, amount in info.allocatable.items() if amount and name != "pods"}
+    pods = [pod for info in nodes for pod in info.pods.values()]
+    used = [pod.template.requests if pod.used is None else pod.used[0] for pod in pods]
+    requested = {name for amounts in used for name, amount in amounts.items() if amount}
+    native = {"cpu", "memory", "ephemeral-storage"}
+    assert set(nodes.allocatable) == native | offered
+    assert set(nodes.requested) == native | requested
+    assert len(nodes.taint_sets) <= 2 * len(nodes) + 16
+    images = [image for info in nodes for image in info.node.status.images]
+    assert len(nodes.images) == len({name for image in images for name in image.names})
+    for key in KEYS:
+        assert len(nodes.label(key).texts) <= nodes.high + 1
 
 
 def label_of(cluster: Cluster, key: str, slot: int) -> str | None:

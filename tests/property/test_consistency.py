@@ -7,7 +7,8 @@ import os
 import msgspec
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.property.facts import Facts, Interests, columns
+from tests.builders import ZONE, World, away, node, pod, spread, term
+from tests.property.facts import KEYS, Facts, Interests, check_bounds, columns
 from tests.property.vocabulary import CONFIGS, NODES, PODS
 from tests.property.walk import NAMES, STEPS, Step, Walk
 
@@ -93,3 +94,38 @@ def verdict(walk: Walk, pod: Pod) -> dict[str, object]:
     """What is said of every node; not which of equal nodes is named first."""
     told = msgspec.structs.asdict(record_of(walk.world.diagnosis(pod), None))
     return {**told, "tied": sorted(told["tied"]), "funnel": None}
+
+
+@quick
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 7)), max_size=120))
+def test_tables_are_bounded_by_the_nodes_that_are_there(churn: list[tuple[bool, int]]) -> None:
+    """Every node brings names of its own, and a pod comes that reads them."""
+    world = World()
+    held = [world.cluster.nodes.label(key) for key in KEYS]
+    for serial, (comes, which) in enumerate(churn):
+        name, own = f"n{which}", f"own-{serial}"
+        if not comes:
+            world.cluster.remove_node(name)
+        else:
+            offer = node(
+                name,
+                zone=own,
+                labels={own: "v", "rack": own},
+                taints=[{"key": own, "effect": "PreferNoSchedule"}],
+                images=[{"names": [own], "sizeBytes": 1}],
+                extra={f"example.com/{own}": "1"},
+            )
+            world.put_node(offer)
+        selected = {own: "v", **({f"no-{serial}": "v"} if which % 2 else {})}
+        requests = {f"example.com/{own}": 1, f"example.com/no-{which}": int(which % 3 == 0)}
+        constraints = [spread(ZONE), spread("rack", hard=False)]
+        more = {"nodeSelector": selected, "topologySpreadConstraints": constraints, "affinity": away(term(own))}
+        newcomer = world.pod(pod(own, requests=requests, **more))
+        chosen = world.decide(newcomer)
+        assert chosen.node_name == world.afresh(newcomer).node_name
+        assert bool(chosen.node_name) == (comes and not which % 2 and which % 3 != 0)
+        del newcomer
+        check_bounds(world.cluster)
+    for key, column in zip(KEYS, held, strict=True):
+        assert world.cluster.nodes.label(key) is column
+        assert column.present == sum(key in info.labels for info in world.cluster.nodes)

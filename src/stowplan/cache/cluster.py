@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from stowplan import api
-from stowplan.cache.columns import Column
+from stowplan.cache.columns import Column, ScalarColumn
 from stowplan.cache.counts import SlotCounts
 from stowplan.cache.journal import Journal
 from stowplan.cache.nodes import NodeTable
@@ -26,13 +26,16 @@ class CacheError(StowplanError):
     """A change that contradicts the cache."""
 
 
+Deltas = list[tuple[Column, int]]
+
+
 class Footprint:
     """The amounts that each pod of a template adds to the columns, computed once."""
 
-    __slots__ = ("claims", "deltas", "pod_class", "ports", "terms")
+    __slots__ = ("claims", "deltas", "pod_class", "ports", "scalars", "terms")
 
     def __init__(self, cluster: Cluster, template: PodTemplate) -> None:
-        self.deltas = cluster.deltas(template.requests, template.non_zero_requests)
+        self.deltas, self.scalars = cluster.deltas(template.requests, template.non_zero_requests)
         self.pod_class: PodClass = cluster.selection.class_of(template.namespace, template.labels)
         self.terms: list[SlotCounts] = [cluster.selection.term_counts(kind) for kind in carried_terms(template)]
         self.ports: tuple[HostPort, ...] = wanted_ports(template)
@@ -206,12 +209,15 @@ class Cluster:
         finally:
             self.journal.rollback(mark)
 
-    def deltas(self, requests: dict[str, int], non_zero: tuple[int, int]) -> list[tuple[Column, int]]:
+    def deltas(self, requests: dict[str, int], non_zero: tuple[int, int]) -> tuple[Deltas, Deltas]:
         """The columns that a pod adds to, with the amounts."""
         nodes = self.nodes
-        amounts = [(nodes.resource(name)[1], amount) for name, amount in requests.items()]
+        amounts = [(nodes.resource(name)[1], amount) for name, amount in requests.items() if amount]
+        scalars = [entry for entry in amounts if isinstance(entry[0], ScalarColumn)]
+        if scalars:
+            amounts = [entry for entry in amounts if not isinstance(entry[0], ScalarColumn)]
         amounts += [(nodes.pod_count, 1), (nodes.non_zero_cpu, non_zero[0]), (nodes.non_zero_memory, non_zero[1])]
-        return [(column, amount) for column, amount in amounts if amount]
+        return [(column, amount) for column, amount in amounts if amount], scalars
 
     def _enter(self, pod: Pod) -> None:
         info = self.nodes.get(pod.node_name)
@@ -257,7 +263,10 @@ class Cluster:
         """Change the columns and counts by one pod. For the cache and its journal, which handle host ports."""
         footprint: Footprint = pod.template.footprint or self.footprint(pod.template)
         slot = info.slot
-        for column, amount in footprint.deltas if pod.used is None else self.deltas(*pod.used):
+        deltas, scalars = (footprint.deltas, footprint.scalars) if pod.used is None else self.deltas(*pod.used)
+        for column, amount in scalars:
+            column.set(slot, column.values[slot] + sign * amount)
+        for column, amount in deltas:
             values = column.values
             value = values[slot] + sign * amount
             values[slot] = value

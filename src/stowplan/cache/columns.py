@@ -7,6 +7,9 @@ Floats hold integers exactly up to 2**53, nine million gigabytes; `widest` shows
 
 from __future__ import annotations
 
+from functools import lru_cache
+from weakref import WeakValueDictionary
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,21 +21,45 @@ def float_view(array: Floats) -> memoryview[float]:
     return array.data.cast("B").cast("d")
 
 
+@lru_cache(maxsize=8)
+def shared_zeros(size: int) -> Floats:
+    """Zeros that everything without an amount shares; read-only."""
+    zeros = np.zeros(size)
+    zeros.flags.writeable = False
+    return zeros
+
+
+class Amounts(dict[int, int]):
+    """Amounts by slot that are zero for nearly all slots: only the others are stored."""
+
+    __slots__ = ()
+
+    def __missing__(self, slot: int) -> int:
+        return 0
+
+
 class Column:
     """Integers by slot."""
 
-    __slots__ = ("array", "values", "widest")
+    __slots__ = ("array", "everywhere", "values", "widest")
+
+    values: list[int] | Amounts
 
     def __init__(self, size: int) -> None:
         self.array: Floats = np.zeros(size)
-        self.values: list[int] = [0] * size
+        self.values = [0] * size
         self.widest = 0
         """The largest value that was ever set."""
+        self.everywhere = (0, False)
+        """A position of the log of node objects, and whether every node had some at that time."""
 
     def grow(self, size: int) -> None:
-        more = size - len(self.values)
-        self.array = np.concatenate([self.array, np.zeros(more)])
-        self.values.extend([0] * more)
+        self.array = np.concatenate([self.array, np.zeros(size - len(self.array))])
+        self.grow_values(size)
+
+    def grow_values(self, size: int) -> None:
+        assert isinstance(self.values, list)
+        self.values.extend([0] * (size - len(self.values)))
 
     def set(self, slot: int, value: int) -> None:
         self.values[slot] = value
@@ -64,8 +91,83 @@ class Sheet:
         data[:, : self.data.shape[1]] = self.data
         self.data = data
         for row, column in enumerate(self.columns):
-            column.values.extend([0] * (size - len(column.values)))
+            column.grow_values(size)
             column.array = data[row]
+
+
+class ScalarColumn(Column):
+    """The column of a scalar resource, such as an extended one, which few nodes have.
+
+    `values` stores the slots with an amount; the array is the shared zeros while no slot has any. `values` is the same
+    object for as long as the column lives.
+    """
+
+    __slots__ = ("__weakref__", "_table", "name")
+
+    def __init__(self, name: str, table: ScalarColumns) -> None:
+        super().__init__(0)
+        self.name = name
+        self.values = Amounts()
+        self.array = shared_zeros(table.size)
+        self._table = table
+
+    def grow(self, size: int) -> None:
+        if self.values:
+            self.array = np.concatenate([self.array, np.zeros(size - len(self.array))])
+        else:
+            self.array = shared_zeros(size)
+
+    def set(self, slot: int, value: int) -> None:
+        values = self.values
+        if value:
+            if not values:
+                self.array = self._table.enter(self)
+            values[slot] = value
+            self.array[slot] = value
+            self.widest = max(self.widest, value)
+        elif values:
+            self.array[slot] = 0
+            assert isinstance(values, Amounts)
+            if values.pop(slot, 0) and not values:
+                self.array = self._table.leave(self)
+
+
+class ScalarColumns:
+    """Columns by resource: `live` holds those with an amount on any slot; a caller keeps the others alive."""
+
+    __slots__ = ("_free", "_held", "_vacant", "live", "size")
+
+    def __init__(self, live: dict[str, Column], size: int, free: list[int], vacant: float) -> None:
+        """`live` is shared with the node table; slots in `free` hold `vacant` in the arrays of live columns."""
+        self.live = live
+        self.size = size
+        self._free = free
+        self._vacant = vacant
+        self._held: WeakValueDictionary[str, ScalarColumn] = WeakValueDictionary()
+
+    def get(self, name: str) -> Column:
+        column: Column | None = self.live.get(name) or self._held.get(name)
+        if column is None:
+            column = self._held[name] = ScalarColumn(name, self)
+        return column
+
+    def enter(self, column: ScalarColumn) -> Floats:
+        """Keep a column that gets its first amount; returns an array of its own."""
+        self.live[column.name] = column
+        array = np.zeros(self.size)
+        if self._vacant:
+            array[self._free] = self._vacant
+        return array
+
+    def leave(self, column: ScalarColumn) -> Floats:
+        """Drop a column that lost its last amount; returns the shared zeros."""
+        del self.live[column.name]
+        return shared_zeros(self.size)
+
+    def grow(self, size: int) -> None:
+        self.size = size
+        for column in self._held.values():
+            column.grow(size)
 
 
 class ChangeLog:

@@ -13,13 +13,18 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.cache.columns import float_view
+from stowplan.cache.columns import float_view, shared_zeros
 from stowplan.cache.labels import ABSENT, LabelColumn
 
 Eligible = NDArray[np.bool_]
 
+_NO_DOMAINS: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+
 _NONE = 2**31 - 1
 """The least count where there are no domains, as in kube-scheduler."""
+
+_MIN_SWEEP = 4
+"""Sums that are gone are swept out when their list has doubled, but not below this length."""
 
 _stamps = count(1)
 
@@ -30,21 +35,31 @@ class SlotCounts:
     Held weakly: counts and sums live as long as a plugin refers to them.
     """
 
-    __slots__ = ("__weakref__", "_known", "_live", "array", "total", "values")
+    __slots__ = ("__weakref__", "_known", "_live", "_max_live", "array", "total", "values")
 
     def __init__(self, size: int) -> None:
-        self.array: NDArray[np.float64] = np.zeros(size)
+        self.array: NDArray[np.float64] = shared_zeros(size)
+        """Shared and read-only until the first pod is counted."""
         self.values = float_view(self.array)
         self.total = 0
         self._known: dict[tuple[str, object], ref[DomainCounts]] = {}
-        self._live: tuple[ref[DomainCounts], ...] = ()
+        self._live: list[ref[DomainCounts]] = []
+        self._max_live = _MIN_SWEEP
 
     def grow(self, size: int) -> None:
-        self.array = np.concatenate([self.array, np.zeros(size - len(self.array))])
+        if self.values.readonly:
+            self.array = shared_zeros(size)
+        else:
+            self.array = np.concatenate([self.array, np.zeros(size - len(self.array))])
         self.values = float_view(self.array)
 
     def add(self, slot: int, amount: int) -> None:
-        self.values[slot] += amount
+        try:
+            self.values[slot] += amount
+        except TypeError:  # The shared zeros. A test for them in each call would cost more.
+            self.array = self.array.copy()
+            self.values = float_view(self.array)
+            self.values[slot] += amount
         self.total += amount
         for live in self._live:
             domains = live()
@@ -62,9 +77,11 @@ class SlotCounts:
         if domains is None:
             domains = DomainCounts(self, column)
             self._known[key] = ref(domains)
-            # Bound anew instead of changed, since sums may go while `add` runs over the old tuple.
-            self._known = {key: live for key, live in self._known.items() if live() is not None}
-            self._live = tuple(self._known.values())
+            self._live.append(self._known[key])
+            if len(self._live) > self._max_live:
+                self._known = {key: live for key, live in self._known.items() if live() is not None}
+                self._live = list(self._known.values())
+                self._max_live = max(_MIN_SWEEP, 2 * len(self._live))
         domains.refresh(eligible)
         return domains
 
@@ -97,7 +114,7 @@ class DomainCounts:
         self._version = -1
         self._levels: dict[int, int] | None = None
         self._least = _NONE
-        self._counted_domains: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+        self._counted_domains = _NO_DOMAINS
         self.array: NDArray[np.float64] = np.zeros(1)
         """Sum by domain id; the last entry, reached by the id of absence, stays zero."""
         self.values = float_view(self.array)
@@ -123,6 +140,22 @@ class DomainCounts:
             return
         self._version = column.version
         self._eligible = eligible
+        if column.present:
+            self._sum(column, eligible)
+        else:
+            self._clear(len(column.texts) + 1)
+        self._levels = None
+        self.stamp = next(_stamps)
+        self.revision += 1
+
+    def _clear(self, size: int) -> None:
+        """No node has the topology key: there are no domains."""
+        self.array = np.zeros(size)
+        self.values = float_view(self.array)
+        self._counted_domains = _NO_DOMAINS
+        self.counted = self.total = self.occupied = 0
+
+    def _sum(self, column: LabelColumn, eligible: Eligible | None) -> None:
         mask = column.array != ABSENT
         if eligible is not None:
             mask &= eligible
@@ -131,12 +164,9 @@ class DomainCounts:
         self.array = np.bincount(ids, weights=self.counts.array[mask], minlength=size).astype(np.float64, copy=False)
         self.values = float_view(self.array)
         self._counted_domains = np.flatnonzero(np.bincount(ids, minlength=size))
-        self._levels = None
         self.counted = len(self._counted_domains)
         self.total = int(self.array.sum())
         self.occupied = sum(1 << d for d in np.flatnonzero(self.array).tolist() if column.sizes[d] != 1)
-        self.stamp = next(_stamps)
-        self.revision += 1
 
     def add(self, slot: int, amount: int) -> None:
         column = self.column

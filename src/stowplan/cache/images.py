@@ -43,6 +43,9 @@ class ImageTable:
         self._by_name: dict[str, ImageState] = {}
         self.version = 0
 
+    def __len__(self) -> int:
+        return len(self._by_name)
+
     def get(self, name: str) -> ImageState | None:
         return self._by_name.get(name)
 

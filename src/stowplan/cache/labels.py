@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import count
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.api.selectors import Requirement, requirements_match
+from stowplan.framework import NodeInfo
 
 ABSENT = -1
 _UNKNOWN = -2
@@ -15,6 +19,16 @@ _MAX_KEPT = 256
 _MAX_DIFFERING_VALUES = 3
 
 Bools = NDArray[np.bool_]
+
+_versions = count(1)
+
+
+@lru_cache(maxsize=8)
+def _absent_everywhere(size: int) -> tuple[NDArray[np.intp], list[int]]:
+    """The array and the list of a key that no node has, shared by all such columns; never written to."""
+    array = np.full(size, ABSENT, dtype=np.intp)
+    array.flags.writeable = False
+    return array, [ABSENT] * size
 
 
 class LabelColumn:
@@ -25,6 +39,8 @@ class LabelColumn:
     """
 
     __slots__ = (
+        "__weakref__",
+        "_free_ids",
         "_ids",
         "_latest",
         "_masks",
@@ -41,16 +57,19 @@ class LabelColumn:
 
     def __init__(self, key: str, size: int) -> None:
         self.key = key
-        self.array: NDArray[np.intp] = np.full(size, ABSENT, dtype=np.intp)
-        self.values: list[int] = [ABSENT] * size
+        self.array, self.values = _absent_everywhere(size)
         self.texts: list[str] = []
+        """The value of each id; empty for an id that is free."""
         self.sizes: list[int] = []
         self.present = 0
         """How many nodes have the label."""
         self.occupied = 0
         """How many values occur."""
-        self.version = 0
+        self.version = next(_versions)
+        """Differs from the versions of all other columns, also of an earlier column of the same key."""
         self._ids: dict[str, int] = {}
+        self._free_ids: list[int] = []
+        """Ids of values that no node has any more; later values take them."""
         self._masks: dict[bytes, Bools] = {}
         self._latest: tuple[bytes, Bools] | None = None
         """The latest choice of `where`, and its mask."""
@@ -62,25 +81,35 @@ class LabelColumn:
         return self.present == self.occupied
 
     def grow(self, size: int) -> None:
-        more = size - len(self.values)
-        self.array = np.concatenate([self.array, np.full(more, ABSENT, dtype=np.intp)])
-        self.values.extend([ABSENT] * more)
+        if self.present:
+            more = size - len(self.values)
+            self.array = np.concatenate([self.array, np.full(more, ABSENT, dtype=np.intp)])
+            self.values.extend([ABSENT] * more)
+        else:
+            self.array, self.values = _absent_everywhere(size)
         self._forget_masks()
 
     def put(self, slot: int, labels: Mapping[str, str]) -> None:
         text = labels.get(self.key)
-        value = ABSENT if text is None else self._id_of(text)
         old = self.values[slot]
+        if text is None and old == ABSENT:
+            return
+        value = ABSENT if text is None else self._id_of(text)
         if value != old:
-            self._leave(old)
+            if not self.present:
+                self.array, self.values = self.array.copy(), self.values.copy()
             self._enter(value)
-            self.values[slot] = value
-            self.array[slot] = value
-            self.version += 1
+            self._leave(old)
+            if self.present:
+                self.values[slot] = value
+                self.array[slot] = value
+            else:
+                self.array, self.values = _absent_everywhere(len(self.values))
+            self.version = next(_versions)
             self._forget_masks()
 
     def find(self, text: str) -> int:
-        """The id of a value, or -2 where no node ever had it."""
+        """The id of a value, or -2 where no node has it."""
         return self._ids.get(text, _UNKNOWN)
 
     def matching(self, requirement: Requirement, index: slice | NDArray[np.intp]) -> Bools:
@@ -153,19 +182,87 @@ class LabelColumn:
     def _id_of(self, text: str) -> int:
         value = self._ids.get(text)
         if value is None:
-            value = self._ids[text] = len(self.texts)
-            self.texts.append(text)
-            self.sizes.append(0)
+            if self._free_ids:
+                value = self._free_ids.pop()
+                self.texts[value] = text
+            else:
+                value = len(self.texts)
+                self.texts.append(text)
+                self.sizes.append(0)
+            self._ids[text] = value
         return value
 
     def _leave(self, value: int) -> None:
         if value != ABSENT:
             self.sizes[value] -= 1
             self.present -= 1
-            self.occupied -= self.sizes[value] == 0
+            if not self.sizes[value]:
+                self.occupied -= 1
+                del self._ids[self.texts[value]]
+                self.texts[value] = ""
+                self._free_ids.append(value)
 
     def _enter(self, value: int) -> None:
         if value != ABSENT:
             self.occupied += self.sizes[value] == 0
             self.sizes[value] += 1
             self.present += 1
+
+
+class LabelColumns:
+    """The label columns of a node table, by key.
+
+    A column exists for a key that some node has, from the time on when a selector reads the key, until the last such
+    node is gone. A key that no node has gets a column without storage of its own, for as long as a caller keeps it.
+    """
+
+    __slots__ = ("_held", "_live", "_nodes_with_key")
+
+    def __init__(self) -> None:
+        self._nodes_with_key: dict[str, int] = {}
+        self._live: dict[str, LabelColumn] = {}
+        """The columns of keys that nodes have."""
+        self._held: WeakValueDictionary[str, LabelColumn] = WeakValueDictionary()
+        """All columns."""
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def __contains__(self, key: str) -> bool:
+        """Whether some node has the label."""
+        return key in self._nodes_with_key
+
+    def get(self, key: str, size: int, nodes: Iterable[NodeInfo]) -> LabelColumn:
+        """The column of a key; a new one gets the labels of the nodes."""
+        column = self._live.get(key)
+        if column is None:
+            column = self._held.get(key)
+        if column is None:
+            column = self._held[key] = LabelColumn(key, size)
+            if key in self._nodes_with_key:
+                self._live[key] = column
+                for info in nodes:
+                    column.put(info.slot, info.labels)
+        return column
+
+    def replace(self, slot: int, old: Mapping[str, str], new: Mapping[str, str]) -> None:
+        """The node at the slot had the old labels and now has the new ones."""
+        if old == new:
+            return
+        for key in old.keys() | new.keys():
+            left = self._nodes_with_key.get(key, 0) + (key in new) - (key in old)
+            if left:
+                self._nodes_with_key[key] = left
+            else:
+                del self._nodes_with_key[key]
+            column = self._live.get(key) or self._held.get(key)
+            if column is not None:
+                column.put(slot, new)
+                if left:
+                    self._live[key] = column
+                else:
+                    self._live.pop(key, None)
+
+    def grow(self, size: int) -> None:
+        for column in self._held.values():
+            column.grow(size)

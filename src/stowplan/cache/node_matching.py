@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +14,15 @@ from stowplan.api.node_selectors import (
     compile_node_selector,
     field_matches,
 )
-from stowplan.api.selectors import IN, Requirement, Selector, selector_from_map
+from stowplan.api.selectors import DOES_NOT_EXIST, IN, NOT_IN, Requirement, Selector, selector_from_map
 from stowplan.cache.nodes import NodeTable
 from stowplan.framework import Mask, NodeInfo, PodTemplate, Slots
 
 Index = slice | Slots
 """`Nodes.index`, by which columns are indexed."""
+
+
+_SATISFIED_BY_ABSENCE = (NOT_IN, DOES_NOT_EXIST)
 
 
 class RequiredNodes(NamedTuple):
@@ -36,12 +38,12 @@ class RequiredNodes(NamedTuple):
 
     def match_nodes(self, nodes: NodeTable, index: Index) -> Mask:
         """Vector form of `matches`."""
-        masks = []
-        if self.labels is not None:
-            masks.append(match_requirements(nodes, self.labels.requirements, index))
-        if self.affinity is not None:
-            masks.append(match_nodes(nodes, self.affinity, index))
-        return reduce(np.logical_and, masks) if masks else np.ones(_length(index), dtype=np.bool_)
+        if self.labels is None:
+            return _all(index) if self.affinity is None else match_nodes(nodes, self.affinity, index)
+        mask = match_requirements(nodes, self.labels.requirements, index)
+        if self.affinity is not None and mask.any():
+            mask = mask & match_nodes(nodes, self.affinity, index)
+        return mask
 
 
 def required_nodes(template: PodTemplate) -> RequiredNodes | None:
@@ -51,22 +53,44 @@ def required_nodes(template: PodTemplate) -> RequiredNodes | None:
 
 def match_nodes(nodes: NodeTable, selector: CompiledNodeSelector, index: Index) -> Mask:
     """Which nodes the selector selects; the vector form of `CompiledNodeSelector.matches`."""
-    masks = [match_term(nodes, term, index) for term in selector.terms]
-    return reduce(np.logical_or, masks) if masks else np.zeros(_length(index), dtype=np.bool_)
+    mask: Mask | None = None
+    for term in selector.terms:
+        if mask is None:
+            mask = match_term(nodes, term, index)
+        elif mask.all():
+            break
+        else:
+            mask = mask | match_term(nodes, term, index)
+    return _none(index) if mask is None else mask
 
 
 def match_term(nodes: NodeTable, term: CompiledTerm, index: Index) -> Mask:
     """Which nodes satisfy one term; the vector form of `CompiledTerm.matches`."""
     mask = match_requirements(nodes, term.labels, index)
     for field in term.fields:
+        if not mask.any():
+            break
         mask = mask & _match_field(nodes, field, index)
     return mask
 
 
 def match_requirements(nodes: NodeTable, requirements: Iterable[Requirement], index: Index) -> Mask:
-    """Which nodes carry labels that satisfy all requirements."""
-    masks = [nodes.label(requirement.key).matching(requirement, index) for requirement in requirements]
-    return reduce(np.logical_and, masks) if masks else np.ones(_length(index), dtype=np.bool_)
+    """Which nodes carry labels that satisfy all requirements; ends at the first one that leaves no node.
+
+    A key that no node has needs no column: the answer is the same for all nodes.
+    """
+    mask: Mask | None = None
+    for requirement in requirements:
+        if requirement.key not in nodes.labels:
+            if requirement.operator not in _SATISFIED_BY_ABSENCE:
+                return _none(index)
+        elif mask is None:
+            mask = nodes.label(requirement.key).matching(requirement, index)
+        elif mask.any():
+            mask = mask & nodes.label(requirement.key).matching(requirement, index)
+        else:
+            break
+    return _all(index) if mask is None else mask
 
 
 def _match_field(nodes: NodeTable, field: Requirement, index: Index) -> Mask:
@@ -75,6 +99,14 @@ def _match_field(nodes: NodeTable, field: Requirement, index: Index) -> Mask:
     slots = np.arange(index.start or 0, index.stop) if isinstance(index, slice) else index
     named: Mask = slots == nodes.slot_of.get(field.values[0], -1)
     return named if field.operator == IN else ~named
+
+
+def _all(index: Index) -> Mask:
+    return np.ones(_length(index), dtype=np.bool_)
+
+
+def _none(index: Index) -> Mask:
+    return np.zeros(_length(index), dtype=np.bool_)
 
 
 def _length(index: Index) -> int:

@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 
 from stowplan import api
 from stowplan.api.quantity import milli_value, value
-from stowplan.cache.columns import ChangeLog, Column, Sheet
+from stowplan.cache.columns import ChangeLog, Column, ScalarColumns, Sheet
 from stowplan.cache.images import ImageTable
-from stowplan.cache.labels import LabelColumn
+from stowplan.cache.labels import LabelColumn, LabelColumns
 from stowplan.cache.requests import is_schedulable_resource
 from stowplan.framework import NodeInfo, Nodes
 
 T = TypeVar("T")
 
 _INITIAL = 64
+_MAX_UNUSED_TAINT_SETS = 16
+_NO_NODE = api.Node()
 
 
 class NodeTable:
@@ -41,17 +43,21 @@ class NodeTable:
         sheet = self.sheet
         self.allocatable: dict[str, Column] = {"cpu": sheet.allocatable_cpu, "memory": sheet.allocatable_memory}
         self.requested: dict[str, Column] = {"cpu": sheet.requested_cpu, "memory": sheet.requested_memory}
-        self.resource("ephemeral-storage")
+        self.allocatable["ephemeral-storage"] = Column(_INITIAL)
+        self.requested["ephemeral-storage"] = Column(_INITIAL)
+        self._offered_scalars = ScalarColumns(self.allocatable, _INITIAL, self._free, 1.0)
+        self._requested_scalars = ScalarColumns(self.requested, _INITIAL, self._free, 0.0)
         self.allowed_pods = sheet.allowed_pods
         self.pod_count = sheet.pod_count
         self.non_zero_cpu = sheet.non_zero_cpu
         self.non_zero_memory = sheet.non_zero_memory
         self.taint_set: NDArray[np.intp] = np.zeros(_INITIAL, dtype=np.intp)
         self.taint_sets: list[tuple[api.Taint, ...]] = [()]
+        self.taint_generation = 0
+        """Grows when `taint_sets` is numbered anew, without the sets that no node has any more."""
         self._taint_ids: dict[tuple[api.Taint, ...], int] = {(): 0}
         self.images = ImageTable()
-        self._label_columns: dict[str, LabelColumn] = {}
-        self._everywhere: dict[int, tuple[int, bool]] = {}
+        self.labels = LabelColumns()
         self.node_log = ChangeLog(_INITIAL)
         """Slots whose node object changed, came or went."""
         self.log = ChangeLog(_INITIAL)
@@ -104,29 +110,18 @@ class NodeTable:
         return (info for info in self.infos if info is not None)
 
     def resource(self, name: str) -> tuple[Column, Column]:
-        """(allocatable, requested) columns of a resource, made on first use."""
-        column = self.allocatable.get(name)
-        if column is None:
-            column = self.allocatable[name] = Column(self.capacity)
-            self.requested[name] = Column(self.capacity)
-        return column, self.requested[name]
+        """(allocatable, requested) columns of a resource. `allocatable` and `requested` hold those with any amount."""
+        return self._offered_scalars.get(name), self._requested_scalars.get(name)
 
     def label(self, key: str) -> LabelColumn:
-        """The column of a label key, made when a selector first reads it."""
-        column = self._label_columns.get(key)
-        if column is None:
-            column = self._label_columns[key] = LabelColumn(key, self.capacity)
-            for info in self:
-                column.put(info.slot, info.labels)
-        return column
+        """The column of a label key, made when a selector first reads the key."""
+        return self.labels.get(key, self.capacity, self)
 
     def everywhere(self, column: Column) -> bool:
         """Whether the column is positive for every node. Empty slots hold 1 there, and so do not matter."""
-        known = self._everywhere.get(id(column))
-        if known is None or known[0] != self.node_log.position:
-            known = (self.node_log.position, bool(column.array[: self.high].min(initial=1.0) > 0))
-            self._everywhere[id(column)] = known
-        return known[1]
+        if column.everywhere[0] != self.node_log.position:
+            column.everywhere = (self.node_log.position, bool(column.array[: self.high].min(initial=1.0) > 0))
+        return column.everywhere[1]
 
     def put(self, node: api.Node, source: Any = None) -> NodeInfo:
         """Add or update a node."""
@@ -134,18 +129,17 @@ class NodeTable:
         if slot is None:
             slot = self._claim_slot(node.metadata.name)
             info = self.infos[slot] = NodeInfo(slot, node, self)
-            old_images: tuple[api.ContainerImage, ...] = ()
+            before = _NO_NODE
         else:
             found = self.infos[slot]
             assert found is not None
-            info, old_images = found, found.node.status.images
+            info = found
             before = info.node
             info.update(node)
             if source is None and _looks_alike(before, node):
                 return info
         info.source = source
-        self._fill(slot, node)
-        self.images.replace(slot, old_images, node.status.images)
+        self._fill(slot, before, node)
         self._changed(slot)
         return info
 
@@ -153,8 +147,7 @@ class NodeTable:
         slot = self.slot_of.pop(name)
         info = self.infos[slot]
         assert info is not None
-        self.images.replace(slot, info.node.status.images, ())
-        self._fill(slot, api.Node())
+        self._fill(slot, info.node, _NO_NODE)
         for column in self.allocatable.values():
             column.array[slot] = 1.0
         self.infos[slot] = None
@@ -182,6 +175,8 @@ class NodeTable:
         self._everything = None
 
     def _changed(self, slot: int) -> None:
+        if len(self.taint_sets) > 2 * len(self) + _MAX_UNUSED_TAINT_SETS:
+            self._renumber_taint_sets()
         self.node_log.append(slot)
         self.log.append(slot)
 
@@ -198,23 +193,36 @@ class NodeTable:
         self._joined_or_left()
         return slot
 
-    def _fill(self, slot: int, node: api.Node) -> None:
+    def _fill(self, slot: int, before: api.Node, node: api.Node) -> None:
         self._allocatable_maps.pop(slot, None)
         amounts = node.status.allocatable
-        for name in amounts:
+        for name, column in list(self.allocatable.items()):
+            if name not in amounts:
+                column.set(slot, 0)
+        for name, quantity in amounts.items():
             if is_schedulable_resource(name):
-                self.resource(name)
-        for name, column in self.allocatable.items():
-            column.set(slot, (milli_value if name == "cpu" else value)(amounts.get(name, 0)))
+                amount = (milli_value if name == "cpu" else value)(quantity)
+                self._offered_scalars.get(name).set(slot, amount)
         self.allowed_pods.set(slot, value(amounts.get("pods", 0)))
         self.unschedulable[slot] = node.spec.unschedulable
-        taints = node.spec.taints
-        if taints not in self._taint_ids:
-            self._taint_ids[taints] = len(self.taint_sets)
+        self.taint_set[slot] = self._taint_set_id(node.spec.taints)
+        self.labels.replace(slot, before.metadata.labels, node.metadata.labels)
+        self.images.replace(slot, before.status.images, node.status.images)
+
+    def _taint_set_id(self, taints: tuple[api.Taint, ...]) -> int:
+        number = self._taint_ids.get(taints)
+        if number is None:
+            number = self._taint_ids[taints] = len(self.taint_sets)
             self.taint_sets.append(taints)
-        self.taint_set[slot] = self._taint_ids[taints]
-        for label in self._label_columns.values():
-            label.put(slot, node.metadata.labels)
+        return number
+
+    def _renumber_taint_sets(self) -> None:
+        """Drop the sets that no node has. At most one set per node is left, so the next time is far."""
+        self.taint_sets, self._taint_ids = [()], {(): 0}
+        self.taint_generation += 1
+        self.taint_set[:] = 0
+        for info in self:
+            self.taint_set[info.slot] = self._taint_set_id(info.node.spec.taints)
 
     def _grow(self, size: int) -> None:
         more = size - self.capacity
@@ -225,11 +233,11 @@ class NodeTable:
         self.unschedulable = np.concatenate([self.unschedulable, flags])
         self.taint_set = np.concatenate([self.taint_set, np.zeros(more, dtype=np.intp)])
         self.sheet.grow(size)
-        for column in (*self.allocatable.values(), *self.requested.values()):
-            if column not in self.sheet.columns:
-                column.grow(size)
-        for label in self._label_columns.values():
-            label.grow(size)
+        for columns in (self.allocatable, self.requested):
+            columns["ephemeral-storage"].grow(size)
+        self._offered_scalars.grow(size)
+        self._requested_scalars.grow(size)
+        self.labels.grow(size)
         self.node_log.grow(size)
         self.log.grow(size)
 

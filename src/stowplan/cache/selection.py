@@ -81,6 +81,9 @@ class TermKind(NamedTuple):
         return self.required and self.anti
 
 
+_MIN_SWEEP = 16
+"""Selectors and terms that are gone are swept out when a list longer than this has doubled."""
+
 Selectors = list[tuple[PodSelector, ref[SlotCounts]]]
 Terms = list[tuple[TermKind, ref[SlotCounts]]]
 
@@ -90,6 +93,8 @@ class PodClass:
 
     __slots__ = (
         "__weakref__",
+        "_max_selectors",
+        "_max_terms",
         "by_slot",
         "labels",
         "namespace",
@@ -112,6 +117,23 @@ class PodClass:
         """Grows when a term comes or goes."""
         self.by_slot: dict[int, int] = {}
         self.terminating_by_slot: dict[int, int] = {}
+        self._max_selectors = self._max_terms = _MIN_SWEEP
+
+    def select(self, selector: PodSelector, counts: SlotCounts) -> None:
+        """Add a selector that matches pods of this class."""
+        self.selectors.append((selector, ref(counts)))
+        if len(self.selectors) > self._max_selectors:
+            self.selectors = [entry for entry in self.selectors if entry[1]() is not None]
+            self._max_selectors = max(_MIN_SWEEP, 2 * len(self.selectors))
+
+    def add_term(self, kind: TermKind, counts: SlotCounts) -> None:
+        """Add a term that matches pods of this class."""
+        (self.repelled_by if kind.repels else self.weighed_by).append((kind, ref(counts)))
+        self.version += 1
+        terms = len(self.repelled_by) + len(self.weighed_by)
+        if terms <= _MIN_SWEEP or terms > self._max_terms:
+            self.meet([*self.repelled_by, *self.weighed_by])
+            self._max_terms = 2 * (len(self.repelled_by) + len(self.weighed_by))
 
     def meet(self, terms: Terms) -> None:
         """Set the terms that match pods of this class, without the terms that no pod carries any more."""
@@ -163,7 +185,7 @@ class Selection:
             self._counts.put(selector, counts)
             for pod_class in self._classes.values():
                 if selector.matches(pod_class):
-                    pod_class.selectors.append((selector, ref(counts)))
+                    pod_class.select(selector, counts)
                     if selector.settled:
                         _tally(counts, pod_class.by_slot)
                         if selector.terminating:
@@ -179,7 +201,7 @@ class Selection:
             self.rules_version += 1
             for pod_class in self._classes.values():
                 if self._term_matches(kind, pod_class):
-                    pod_class.meet([*pod_class.repelled_by, *pod_class.weighed_by, (kind, ref(counts))])
+                    pod_class.add_term(kind, counts)
         return counts
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:

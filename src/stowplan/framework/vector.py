@@ -21,6 +21,9 @@ Slots = NDArray[np.intp]
 
 _ZERO = bytes(8)
 
+MAX_DERIVED = 64
+"""Entries of `Nodes.derived`."""
+
 
 def no_scores(count: int) -> Scores:
     """Zero for every node, as a read-only view of a single number."""
@@ -62,6 +65,12 @@ class Nodes:
 
     def __len__(self) -> int:
         return self.count
+
+    def keep(self, key: Hashable, value: Any) -> None:
+        """Add to `derived`, which is emptied when it is full: its keys may be named by pods."""
+        if len(self.derived) >= MAX_DERIVED:
+            self.derived.clear()
+        self.derived[key] = value
 
     def read(self, column: NDArray[T]) -> NDArray[T]:
         """The values of a column for this subset; read-only."""

@@ -22,16 +22,29 @@ class TaintSets:
     """For each distinct set of taints in the cluster: whether a template tolerates it, and its count of untolerated
     soft taints."""
 
-    __slots__ = ("_soft_tolerations", "_tolerations", "any_counts", "any_untolerated", "counts", "untolerated")
+    __slots__ = (
+        "_generation",
+        "_soft_tolerations",
+        "_tolerations",
+        "any_counts",
+        "any_untolerated",
+        "counts",
+        "untolerated",
+    )
 
     def __init__(self, template: fwk.PodTemplate) -> None:
         self._tolerations = template.spec.tolerations
         self._soft_tolerations = [t for t in self._tolerations if t.effect in ("", PREFER_NO_SCHEDULE)]
+        self._generation = 0
         self.untolerated: list[bool] = []
         self.counts: list[int] = []
         self.any_untolerated = self.any_counts = False
 
-    def extend(self, taint_sets: list[tuple[api.Taint, ...]]) -> TaintSets:
+    def extend(self, taint_sets: list[tuple[api.Taint, ...]], generation: int) -> TaintSets:
+        """Adds the sets that are new. Another generation means that all have other numbers."""
+        if self._generation != generation:
+            self._generation = generation
+            self.untolerated, self.counts = [], []
         if len(self.untolerated) < len(taint_sets):
             for taints in taint_sets[len(self.untolerated) :]:
                 self.untolerated.append(find_untolerated(taints, self._tolerations) is not None)
@@ -82,7 +95,7 @@ class TaintToleration(InTreePlugin):
         )
 
     def _taint_sets(self, template: fwk.PodTemplate) -> TaintSets:
-        return template.derive(self, TaintSets).extend(self.nodes.taint_sets)
+        return template.derive(self, TaintSets).extend(self.nodes.taint_sets, self.nodes.taint_generation)
 
     def _after_node_event(self, pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
         """Queue if the pod tolerates the node now and did not before."""

@@ -1,7 +1,9 @@
+from weakref import ref
+
 import numpy as np
 import pytest
 
-from stowplan.cache.columns import ChangeLog, Column
+from stowplan.cache.columns import ChangeLog, Column, ScalarColumns
 
 
 def test_a_column_is_a_list_and_an_array_of_equal_numbers() -> None:
@@ -67,3 +69,46 @@ class TestChangeLog:
         assert log.since(positions[-100]) == slots[-100:]
         kept = sum(log.since(position) is not None for position in positions)
         assert 4000 < kept < 9000
+
+
+class TestScalarColumns:
+    def columns(self) -> tuple[dict[str, Column], ScalarColumns]:
+        live: dict[str, Column] = {}
+        return live, ScalarColumns(live, 4, [2], 1.0)
+
+    def test_a_column_without_amounts_has_no_storage_and_is_not_kept(self) -> None:
+        live, columns = self.columns()
+        column, other = columns.get("a"), columns.get("b")
+        assert columns.get("a") is column
+        assert column.array is other.array
+        assert not live
+        assert [column.values[slot] for slot in range(4)] == [0, 0, 0, 0]
+        gone = ref(column)
+        del column
+        assert gone() is None
+
+    def test_a_column_is_kept_while_it_has_an_amount(self) -> None:
+        live, columns = self.columns()
+        columns.get("a").set(1, 5)
+        column = columns.get("a")
+        values = column.values
+        assert live == {"a": column}
+        assert column.array.tolist() == [0, 5, 1, 0]
+        column.set(3, 0)
+        column.set(1, 0)
+        assert not live
+        assert column.array is columns.get("b").array
+        column.set(0, 2)
+        assert column.values is values
+        assert values[0] == 2
+        assert column.array.tolist() == [2, 0, 1, 0]
+
+    def test_growing(self) -> None:
+        _, columns = self.columns()
+        used, unused = columns.get("a"), columns.get("b")
+        used.set(0, 7)
+        columns.grow(6)
+        assert used.array.tolist() == [7, 0, 1, 0, 0, 0]
+        assert len(unused.array) == 6
+        used.set(5, 3)
+        assert used.values[5] == used.array[5] == 3

@@ -122,3 +122,22 @@ def test_growing_keeps_counts() -> None:
     assert list(counts.values) == counts.array.tolist() == [0, 3, 0, 1]
     domains.refresh(None)
     assert domains.of(1) == domains.of(3) == 4
+
+
+def test_counts_without_pods_share_their_storage() -> None:
+    one, other = SlotCounts(SIZE), SlotCounts(SIZE)
+    assert one.array is other.array
+    one.add(1, 2)
+    assert (one.values[1], other.values[1]) == (2, 0)
+    other.grow(2 * SIZE)
+    one.grow(2 * SIZE)
+    assert (one.array[1], len(one.array), len(other.array)) == (2, 2 * SIZE, 2 * SIZE)
+
+
+def test_sums_that_are_gone_are_swept_out() -> None:
+    counts = SlotCounts(SIZE)
+    kept = counts.by_domain(LabelColumn("zone", SIZE))
+    for i in range(500):
+        counts.by_domain(LabelColumn(f"k{i}", SIZE))
+    assert len(counts._live) <= 8
+    assert counts.by_domain(kept.column) is kept

@@ -75,3 +75,36 @@ def test_choices_that_differ_little_from_the_one_before() -> None:
         assert column.where(chosen, slice(0, 40)).tolist() == chosen[column.array].tolist()
         if turn % 50 == 49:
             column.put(random.randrange(37), {"zone": f"z{random.randrange(9)}"})
+
+
+def test_ids_of_values_that_are_gone_are_taken_again() -> None:
+    column = LabelColumn("host", 4)
+    for i in range(1000):
+        column.put(i % 4, {"host": f"h{i}"})
+    assert sorted(filter(None, column.texts)) == [f"h{i}" for i in range(996, 1000)]
+    assert len(column.texts) <= 5
+    assert [column.find(f"h{i}") >= 0 for i in (995, 996, 999)] == [False, True, True]
+    assert column.unique
+
+
+def test_columns_of_keys_that_no_node_has_share_their_storage() -> None:
+    one, other = LabelColumn("one", 8), LabelColumn("other", 8)
+    assert one.array is other.array
+    assert one.values is other.values
+    one.put(3, {"one": "a"})
+    assert other.values == [ABSENT] * 8
+    assert one.values[3] == 0
+    one.put(3, {})
+    assert one.array is other.array
+    one.grow(16)
+    other.grow(16)
+    assert one.values is other.values
+    assert len(one.values) == 16
+
+
+def test_versions_differ_between_columns_of_one_key() -> None:
+    """A column that is made again for a key must not pass for the earlier one."""
+    first, second = LabelColumn("zone", 2), LabelColumn("zone", 2)
+    first.put(0, {"zone": "a"})
+    second.put(1, {"zone": "a"})
+    assert first.version != second.version

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stowplan import api
 from stowplan.api.node_selectors import compile_node_selector
-from stowplan.cache import Cluster
+from stowplan.cache import Cluster, LabelColumn
 from stowplan.cache.node_matching import match_nodes, match_term, required_nodes
 
 NODES: dict[str, dict[str, str]] = {
@@ -102,3 +102,30 @@ def test_known_answers(term: dict[str, Any], expected: list[str]) -> None:
 
 def test_pods_that_demand_nothing() -> None:
     assert required_nodes(cluster().pod(api.Pod()).template) is None
+
+
+def test_evaluation_ends_at_the_first_requirement_that_leaves_no_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated: list[str] = []
+    matching = LabelColumn.matching
+
+    def counted(column: LabelColumn, *args: Any) -> Any:
+        evaluated.append(column.key)
+        return matching(column, *args)
+
+    monkeypatch.setattr(LabelColumn, "matching", counted)
+    nodes = cluster().nodes
+    keys = [expression(f"k{i}", "DoesNotExist") for i in range(50)]
+    found = [
+        ([*keys, expression("size", "In", "none"), expression("zone", "Exists")], ["size"]),
+        ([*keys, expression("zone", "Exists"), expression("size", "Exists")], ["size", "zone"]),
+        ([expression("nowhere", "Exists"), expression("zone", "Exists")], []),
+    ]
+    for requirements, read in found:
+        evaluated.clear()
+        selector = {"nodeSelectorTerms": [{"matchExpressions": requirements}]}
+        compiled = compile_node_selector(msgspec.convert(selector, api.NodeSelector))
+        mask = match_nodes(nodes, compiled, slice(0, nodes.high))
+        names = {info.name for info in nodes if compiled.matches(info.labels, info.name)}
+        assert {info.name for info in nodes if mask[info.slot]} == names
+        assert evaluated == read
+    assert len(nodes.labels) == 2

@@ -1,7 +1,7 @@
 """Nodes as slots."""
 
 import pytest
-from tests.builders import HOSTNAME, World, node
+from tests.builders import HOSTNAME, ZONE, World, node, pod
 
 from stowplan.cache import ABSENT
 
@@ -91,3 +91,43 @@ def test_labels_are_columns_once_somebody_selects_on_them() -> None:
     assert world.cluster.nodes.label("x") is column
     world.put_node(node("b", labels={"x": "2"}))
     assert column.texts == ["1", "2"]
+
+
+def test_a_key_that_no_node_has_gets_no_column() -> None:
+    world = World([node("a", labels={"x": "1"})])
+    table = world.cluster.nodes
+    world.decide(pod("p", nodeSelector={"x": "1", **{f"k{i}": "v" for i in range(100)}}))
+    assert len(table.labels) <= 1
+    held = table.label("k7")
+    assert len(table.labels) <= 1
+    world.put_node(node("b", labels={"k7": "v"}))
+    assert held.values[table.slot_of["b"]] == 0
+    assert table.label("k7") is held
+    world.cluster.remove_node("b")
+    assert held.present == 0
+
+
+def test_tables_do_not_grow_with_nodes_that_are_gone() -> None:
+    world = World()
+    table = world.cluster.nodes
+    zones = table.label(ZONE)
+    for i in range(300):
+        kinds = {"labels": {f"k{i}": "v"}, "images": [{"names": [f"i{i}"], "sizeBytes": 1}]}
+        taints = [{"key": f"t{i}", "effect": "PreferNoSchedule"}]
+        world.put_node(node(f"n{i}", zone=f"z{i}", taints=taints, extra={f"example.com/{i}": "1"}, **kinds))
+        world.decide(pod(f"p{i}", nodeSelector={f"k{i}": "v"}, requests={f"example.com/{i}": 1}))
+        if i >= 5:
+            world.cluster.remove_node(f"n{i - 5}")
+    assert len(table) == 5
+    assert len(table.labels) == 6  # zone, and one key of each node
+    assert sorted(table.allocatable) == sorted(
+        ["cpu", "memory", "ephemeral-storage", *(f"example.com/{i}" for i in range(295, 300))]
+    )
+    assert sorted(table.requested) == ["cpu", "ephemeral-storage", "memory"]
+    assert len(table.taint_sets) <= 2 * 5 + 16
+    assert len(table.images) == 5
+    assert len(zones.texts) <= 7
+    for i in range(295, 300):
+        slot = table.slot_of[f"n{i}"]
+        assert [taint.key for taint in table.taint_sets[table.taint_set[slot]]] == [f"t{i}"]
+        assert table.allocatable[f"example.com/{i}"].values[slot] == 1

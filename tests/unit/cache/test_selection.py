@@ -10,8 +10,8 @@ import pytest
 from tests.builders import Json, pod, typed
 
 from stowplan import api
-from stowplan.api.selectors import EVERYTHING, NOTHING, Selector, selector_from_map
-from stowplan.cache import Clause, Cluster, PodSelector
+from stowplan.api.selectors import EVERYTHING, NOTHING, Requirement, Selector, selector_from_map
+from stowplan.cache import Clause, Cluster, PodClass, PodSelector
 from stowplan.cache.selection import Terms, carried_terms, pod_terms
 from stowplan.framework import Pod
 
@@ -190,3 +190,26 @@ def test_one_malformed_term_spoils_its_list_only() -> None:
     why = '"Near" is not a valid label selector operator'
     assert terms.errors == (f"requiredAntiAffinityTerms: {why}", f"preferredAffinityTerms: {why}")
     assert [(kind.required, kind.anti) for kind in carried_terms(template)] == [(True, False), (False, True)]
+
+
+def test_many_terms_of_one_pod_are_added_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of terms are made anew when they have doubled, not with every term."""
+    copied: list[int] = []
+    meet = PodClass.meet
+    monkeypatch.setattr(PodClass, "meet", lambda self, terms: copied.append(len(terms)) or meet(self, terms))
+    world = cluster()
+    many = [{**term("a"), "topologyKey": f"k{i}"} for i in range(500)]
+    carrier = pod_of(world, "p", {"app": "a"}, on="n0", affinity=affinity(away=many))
+    world.add_pod(carrier)
+    pod_class = world.footprint(carrier.template).pod_class
+    assert len(pod_class.repelled_by) == 500
+    assert sum(copied) < 2000
+
+
+def test_selectors_that_are_gone_are_swept_out_of_a_class() -> None:
+    world = cluster()
+    pod_class = world.footprint(pod_of(world, "p", {"app": "a"}).template).pod_class
+    for i in range(200):
+        absent = Selector((Requirement(f"k{i}", "DoesNotExist", ()),))
+        world.counts_for(selecting(absent))
+    assert len(pod_class.selectors) <= 32

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.builders import HOSTNAME, PREFERRED, REQUIRED, ZONE, Json, away, make, near, node, pod, term
+from tests.builders import HOSTNAME, PREFERRED, REQUIRED, ZONE, Json, World, away, make, near, node, pod, term
 from tests.builders.plugin_rig import PluginRig, queue_if
 from tests.unit.plugins.definition_run import DefinitionRun
 
@@ -418,3 +418,26 @@ def test_hints_give_malformed_terms_another_chance(old: Json | None) -> None:
     assert rig.hint(1, broken, None, api.Node()) is QueueingHint.Queue
     assert rig.hint(0, broken, old, pod("q", "n1")) is QueueingHint.Queue
     assert rig.hint(0, sound, pod("p", "n1", affinity=bad), None) is QueueingHint.Queue
+
+
+def test_terms_on_keys_that_no_node_has_need_no_storage() -> None:
+    world = World([node(f"n{i}", zone="z") for i in range(3)])
+    terms = [term(f"k{i}", app="a") for i in range(100)]
+    newcomer = world.pod(pod("p", labels={"app": "a"}, affinity=away(*terms)))
+    assert world.decide(newcomer).node_name
+    rules = world.plugin("InterPodAffinity")._filter_rules(newcomer.template)
+    assert len({id(domains.column.array) for domains in rules.anti}) == 1
+    assert len(world.cluster.nodes.labels) <= 2
+    world.put_node(node("n3", labels={"k7": "v"}))
+    world.add_pod(pod("q", "n3", labels={"app": "a"}))
+    rejected = {info.name: bool(world.diagnosis(newcomer).status_of(info.slot)) for info in world.cluster.nodes}
+    assert rejected == {"n0": False, "n1": False, "n2": False, "n3": True}
+
+
+def test_a_term_that_leaves_no_node_is_the_last() -> None:
+    world = World([node(f"n{i}", zone="z") for i in range(3)])
+    newcomer = world.pod(pod("p", affinity=near(*(term(f"k{i}") for i in range(100)))))
+    plugin, state = world.plugin("InterPodAffinity"), CycleState()
+    nodes = world.cluster.nodes.everything()
+    assert plugin.pre_filter(state, newcomer, nodes) is None
+    assert len(list(plugin.filter_nodes(state, newcomer, nodes))) == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.builders import HOSTNAME, ZONE, Json, node, pod, spread
+from tests.builders import HOSTNAME, ZONE, Json, World, node, pod, spread
 from tests.builders.plugin_rig import PluginRig, queue_if
 from tests.unit.plugins.definition_run import DefinitionRun
 from tests.unit.plugins.spread_definition import SKEWED, UNLABELED, Definition, defined_scores
@@ -393,3 +393,15 @@ def test_hints_give_malformed_constraints_another_chance() -> None:
     for registered in rig.plugin.events_to_register():
         assert registered.hint is not None
         assert registered.hint(rejected, None, None) is QueueingHint.Queue
+
+
+@pytest.mark.parametrize("hard", [True, False])
+def test_constraints_on_many_keys_share_one_eligibility(hard: bool) -> None:
+    """Not one set of all other keys for each key."""
+    world = World([node(f"n{i}", zone="z") for i in range(3)])
+    constraints = [spread(ZONE, hard=hard), *(spread(f"k{i}", hard=hard) for i in range(100))]
+    newcomer = world.pod(pod("p", labels={"app": "a"}, topologySpreadConstraints=constraints))
+    decision = world.decide(newcomer)
+    assert bool(decision.node_name) is not hard
+    assert len(world.plugin("PodTopologySpread")._eligibilities._known) == 1
+    assert len(world.cluster.nodes.labels) <= 2

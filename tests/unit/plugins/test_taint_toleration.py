@@ -94,3 +94,15 @@ def test_own_tolerations_matter() -> None:
     waiting, other = world.pod(pod("p")), world.pod(pod("q"))
     assert entry.hint(waiting, waiting, world.pod(pod("p", tolerations=[{"operator": "Exists"}]))) is QUEUE
     assert entry.hint(waiting, other, other) is SKIP
+
+
+def test_taint_sets_that_are_numbered_anew_are_judged_anew() -> None:
+    world = World([node("a", taints=[SOFT]), node("b")])
+    newcomer, plugin = world.pod(pod("p")), world.plugin(NAME)
+    for i in range(100):
+        world.put_node(node("b", taints=[{**(HARD if i % 2 else SOFT), "key": f"k{i}"}]))
+        soft, changing = world.cluster.nodes
+        assert plugin.filter(CycleState(), newcomer, soft) is None
+        assert plugin.score(CycleState(), newcomer, soft) == 1
+        assert plugin.filter(CycleState(), newcomer, changing) == (UNTOLERATED if i % 2 else None)
+    assert world.cluster.nodes.taint_generation > 0

@@ -45,6 +45,7 @@ class Accounting:
             cpu += non_zero[0]
             memory += non_zero[1]
         counted = [(name, column, there.get(name, 0)) for name, column in nodes.requested.items()]
+        counted += [(name, nodes.resource(name)[1], there[name]) for name in there if name not in nodes.requested]
         counted.append(("pods", nodes.pod_count, len(info.pods)))
         counted.append(("cpu with defaults", nodes.non_zero_cpu, cpu))
         counted.append(("memory with defaults", nodes.non_zero_memory, memory))

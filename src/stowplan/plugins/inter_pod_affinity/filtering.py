@@ -90,6 +90,8 @@ class AffinityFilter(TemplateSums):
         for mask, status in self._failures(nodes.index):
             yield mask if rejected is None else mask & ~rejected, status
             rejected = mask if rejected is None else rejected | mask
+            if rejected.all():
+                return
 
     def token(self) -> Hashable:
         """A value that changes when a domain of several nodes becomes occupied or empty, for any of the terms."""

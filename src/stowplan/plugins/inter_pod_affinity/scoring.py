@@ -63,7 +63,8 @@ def _in_one_domain(column: LabelColumn, nodes: fwk.Nodes) -> bool:
     if known is None or known[0] != column.version:
         ids = column.array[nodes.index].copy()
         least, greatest = nodes.extremes(ids)
-        known = nodes.derived[indifferent, column.key] = (column.version, bool(least == greatest))
+        known = (column.version, bool(least == greatest))
+        nodes.keep((indifferent, column.key), known)
     return known[1]
 
 

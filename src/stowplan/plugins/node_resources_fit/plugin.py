@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from stowplan import framework as fwk
@@ -21,6 +21,9 @@ from stowplan.plugins.node_resources_fit.scoring import StrategyScorer
 NAME = "NodeResourcesFit"
 TOO_MANY_PODS = "Too many pods"
 CPU_AND_MEMORY = frozenset({"cpu", "memory"})
+_MAX_STATUSES = 1024
+_MAX_KEPT_REASONS = 4
+"""Statuses with more reasons are not kept: pods name resources as they like."""
 
 
 class FitCheck(NamedTuple):
@@ -34,7 +37,7 @@ class FitCheck(NamedTuple):
     """Whether the resource is extended: a node without it may have devices for it, which DynamicResources checks."""
 
 
-@cache
+@lru_cache(maxsize=_MAX_STATUSES)
 def _status(code: fwk.Code, *reasons: str) -> fwk.Status:
     return fwk.Status(code, *reasons, plugin=NAME)
 
@@ -81,6 +84,8 @@ class NodeResourcesFit(InTreePlugin):
             for check in self._checks(pod.template):
                 if check.resource not in CPU_AND_MEMORY:
                     passing &= ~self._short(check, nodes)
+                    if not passing.any():
+                        break
         return passing
 
     def filter_nodes(
@@ -173,4 +178,6 @@ class NodeResourcesFit(InTreePlugin):
             reasons.append(f"Insufficient {check.resource}")
             if check.amount > allocatable:
                 code = fwk.Code.UnschedulableAndUnresolvable
+        if len(reasons) > _MAX_KEPT_REASONS:
+            return fwk.Status(code, *reasons, plugin=NAME)
         return _status(code, *reasons) if reasons else None

@@ -13,7 +13,7 @@ from stowplan.api.tolerations import find_untolerated
 from stowplan.cache import ABSENT, NodeTable
 from stowplan.cache.kept import KeptBySlot
 from stowplan.cache.node_matching import RequiredNodes, required_nodes
-from stowplan.plugins.pod_topology_spread.constraints import SpreadConstraint
+from stowplan.plugins.pod_topology_spread.constraints import Constraints
 
 Rule = tuple[frozenset[str], RequiredNodes | None, tuple[Toleration, ...] | None]
 
@@ -48,6 +48,8 @@ class Eligibility(KeptBySlot[None]):
         nodes = self.nodes
         keys, required, tolerations = self._rule
         mask: fwk.Mask = np.ones(len(slots), dtype=np.bool_)
+        if not all(key in nodes.labels for key in keys):
+            return np.zeros(len(slots), dtype=np.bool_)
         for key in keys:
             mask &= nodes.label(key).array[slots] != ABSENT
         if required is not None:
@@ -65,12 +67,27 @@ class Eligibilities:
         self._nodes = nodes
         self._known: WeakValueDictionary[Rule, Eligibility] = WeakValueDictionary()
 
-    def of(self, template: fwk.PodTemplate, constraint: SpreadConstraint, keys: Iterable[str]) -> Eligibility | None:
-        """The nodes that count and have these keys; None for all nodes that have the constraint's own key."""
+    def of_all(
+        self, template: fwk.PodTemplate, constraints: Constraints, keys: Iterable[str]
+    ) -> list[Eligibility | None]:
+        """For each constraint, the nodes that count and have all keys; None for all nodes that have its own key."""
+        wanted = frozenset(keys)
+        if len(wanted) == 1:
+            wanted = frozenset()  # Each constraint looks at its own key anyway.
+        known: dict[tuple[bool, bool], Eligibility | None] = {}
+        for constraint in constraints:
+            honors = (constraint.honors_affinity, constraint.honors_taints)
+            if honors not in known:
+                known[honors] = self._of(template, wanted, *honors)
+        return [known[constraint.honors_affinity, constraint.honors_taints] for constraint in constraints]
+
+    def _of(
+        self, template: fwk.PodTemplate, keys: frozenset[str], honors_affinity: bool, honors_taints: bool
+    ) -> Eligibility | None:
         rule: Rule = (
-            frozenset(keys) - {constraint.topology_key},
-            required_nodes(template) if constraint.honors_affinity else None,
-            template.spec.tolerations if constraint.honors_taints else None,
+            keys,
+            required_nodes(template) if honors_affinity else None,
+            template.spec.tolerations if honors_taints else None,
         )
         if rule == (frozenset(), None, None):
             return None

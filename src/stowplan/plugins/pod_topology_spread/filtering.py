@@ -12,7 +12,7 @@ import numpy as np
 from stowplan import framework as fwk
 from stowplan.cache import ABSENT, Cluster
 from stowplan.plugins.pod_topology_spread.constraints import Constraints, SpreadConstraint
-from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
+from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities, Eligibility
 
 _NAME = "PodTopologySpread"
 _REASON = "node(s) didn't match pod topology spread constraints"
@@ -31,11 +31,10 @@ class HardConstraint:
         cluster: Cluster,
         template: fwk.PodTemplate,
         constraint: SpreadConstraint,
-        all_of: Constraints,
-        known: Eligibilities,
+        eligibility: Eligibility | None,
     ) -> None:
         self.constraint = constraint
-        self._eligibility = known.of(template, constraint, (c.topology_key for c in all_of))
+        self._eligibility = eligibility
         eligible = None if self._eligibility is None else self._eligibility.mask()
         counts = constraint.counts(cluster, template.namespace)
         column = cluster.nodes.label(constraint.topology_key)
@@ -82,7 +81,11 @@ class SpreadFilter:
     ) -> None:
         self._nodes = cluster.nodes
         self.constraints = constraints
-        self.parts = [HardConstraint(cluster, template, c, constraints, known) for c in constraints]
+        found = known.of_all(template, constraints, (c.topology_key for c in constraints))
+        self.parts = [
+            HardConstraint(cluster, template, constraint, eligibility)
+            for constraint, eligibility in zip(constraints, found, strict=True)
+        ]
 
     def refresh(self) -> None:
         for part in self.parts:
@@ -105,11 +108,19 @@ class SpreadFilter:
         for mask, status in self._failures(nodes):
             yield mask if rejected is None else mask & ~rejected, status
             rejected = mask if rejected is None else rejected | mask
+            if rejected.all():
+                return
 
     def passing(self, nodes: fwk.Nodes) -> fwk.Mask:
         """The nodes with room by all constraints; read-only."""
-        masks = [part.domains.column.where(part.acceptable(), nodes.index) for part in self.parts]
-        return masks[0] if len(masks) == 1 else np.logical_and.reduce(masks)
+        passing: fwk.Mask | None = None
+        for part in self.parts:
+            mask = part.domains.column.where(part.acceptable(), nodes.index)
+            passing = mask if passing is None else passing & mask
+            if not part.domains.column.present:
+                break
+        assert passing is not None
+        return passing
 
     def token(self) -> Hashable:
         self.refresh()

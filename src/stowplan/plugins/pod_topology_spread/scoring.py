@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stowplan import framework as fwk
 from stowplan.cache import ABSENT, Cluster, DomainCounts, LabelColumn, SlotCounts
 from stowplan.plugins.pod_topology_spread.constraints import HOSTNAME, Constraints, SpreadConstraint
-from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
+from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities, Eligibility
 
 _MAX_SCORE = 100
 _Floats = NDArray[np.float64]
@@ -39,10 +39,10 @@ class SoftConstraint:
         cluster: Cluster,
         template: fwk.PodTemplate,
         constraint: SpreadConstraint,
-        keys: tuple[str, ...],
-        known: Eligibilities,
+        eligibility: Eligibility | None,
+        counts_unlabelled: bool,
     ) -> None:
-        self._counts_unlabelled = not keys
+        self._counts_unlabelled = counts_unlabelled
         self.empty_value_domain = ABSENT
         """The domain of the empty label value, if nodes without the label count to it; else ABSENT."""
         self.unlabelled_pods = 0.0
@@ -50,7 +50,7 @@ class SoftConstraint:
         self.column: LabelColumn = cluster.nodes.label(constraint.topology_key)
         self.counts: SlotCounts = constraint.counts(cluster, template.namespace)
         self.slack = float(constraint.max_skew - 1)
-        self._eligibility = known.of(template, constraint, keys)
+        self._eligibility = eligibility
         self.domains: DomainCounts | None = None
         if constraint.topology_key != HOSTNAME:
             self.domains = self.counts.by_domain(self.column, self._eligible(), self._eligibility)
@@ -123,7 +123,11 @@ class SpreadScorer:
         self.constraints = constraints
         keys = tuple(constraint.topology_key for constraint in constraints)
         self._sort = (keys, all_keys)
-        self.parts = [SoftConstraint(cluster, template, c, keys if all_keys else (), known) for c in constraints]
+        found = known.of_all(template, constraints, keys if all_keys else ())
+        self.parts = [
+            SoftConstraint(cluster, template, constraint, eligibility, not all_keys)
+            for constraint, eligibility in zip(constraints, found, strict=True)
+        ]
         self._buffers = np.empty((2, 0))
 
     def refresh(self) -> None:
@@ -138,7 +142,7 @@ class SpreadScorer:
             ignored = self._ignored(nodes)
             sizes = (self._domains_among(part, nodes, ignored) for part in self.parts)
             known = ConstraintWeights(versions, tuple(math.log(size + 2) for size in sizes), ignored)
-            nodes.derived[self._sort] = known
+            nodes.keep(self._sort, known)
         return known
 
     def ignores(self, slot: int) -> bool:

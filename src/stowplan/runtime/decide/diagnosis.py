@@ -231,11 +231,12 @@ class Diagnosis:
             if (hit & rejected).any():
                 groups = [part for group in groups for part in _split(*group, hit, status)]
                 hit &= ~rejected
+                if not hit.any():
+                    continue
             groups.append((hit, [status]))
             rejected |= hit
         for mask, parts in groups:
-            if mask.any():
-                verdicts[mask] = self._rejection(plugin, merge_rejections(parts))
+            verdicts[mask] = self._rejection(plugin, merge_rejections(parts))
         open_ &= ~rejected
         return int(np.count_nonzero(rejected))
 
@@ -286,10 +287,14 @@ class Diagnosis:
 def _split(known: Mask, parts: list[Status], hit: Mask, status: Status) -> Iterator[tuple[Mask, list[Status]]]:
     """A group of nodes with the same reasons, some of which get one more."""
     both = known & hit
-    if both.any():
+    rest = known & ~hit
+    if not both.any():
+        yield known, parts
+    elif rest.any():
         yield both, [*parts, status]
-        yield known & ~both, parts
+        yield rest, parts
     else:
+        parts.append(status)
         yield known, parts
 
 

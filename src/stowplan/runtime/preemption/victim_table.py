@@ -73,6 +73,10 @@ class VictimTable(KeptOnDemand):
         table, version = self.nodes, self._budgets.version
         new = [name for name in resources if name not in self.columns]
         if new or version != self._budgets_version:
+            # A resource that no node offers any more is dropped.
+            self.columns = {
+                name: columns for name, columns in self.columns.items() if columns[0].values or name in resources
+            }
             for name in new:
                 self.columns[name] = (table.allowed_pods, table.pod_count) if name == PODS else table.resource(name)
             self._budgets_version = version

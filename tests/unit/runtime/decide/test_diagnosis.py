@@ -10,6 +10,7 @@ import pytest
 from tests.builders import World, fields, node, node_affinity, pod
 
 from stowplan.framework import Code, CycleState, Nodes, Plugin, Pod, Status, reject, reject_forever
+from stowplan.runtime.decide import diagnosis
 
 
 class Overlapping(Plugin):
@@ -70,3 +71,25 @@ def test_scores_of_feasible_nodes_alone() -> None:
     assert diagnosis.feasible.tolist() == [0, 2]
     assert len(diagnosis.total) == 2
     assert diagnosis.total.tolist() == sum(part.weight * part.normalized for part in diagnosis.scores).tolist()  # type: ignore[union-attr]
+
+
+def test_reasons_that_all_nodes_share_do_not_split_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod may request thousands of resources that no node has."""
+    splits: list[int] = []
+    split = diagnosis._split
+
+    def counted(*args: Any) -> Any:
+        splits.append(1)
+        return split(*args)
+
+    monkeypatch.setattr(diagnosis, "_split", counted)
+    world = World([node(f"n{i}", cpu=1 + i % 2) for i in range(40)])
+    names = [f"example.com/{i:03}" for i in range(200)]
+    made = world.diagnosis(pod("p", requests={"cpu": 2, **dict.fromkeys(names, 1)}))
+    missing = [f"Insufficient {name}" for name in names]
+    assert made.status_of(0) == Status(
+        Code.UnschedulableAndUnresolvable, "Insufficient cpu", *missing, plugin="NodeResourcesFit"
+    )
+    assert made.status_of(1) == Status(Code.UnschedulableAndUnresolvable, *missing, plugin="NodeResourcesFit")
+    assert len(splits) <= 2 * len(names)
+    assert sorted(world.cluster.nodes.allocatable) == ["cpu", "ephemeral-storage", "memory"]
