@@ -8,8 +8,10 @@ import os
 import socket
 import ssl
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from io import BytesIO
 from typing import NamedTuple, Protocol
+from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
@@ -27,6 +29,12 @@ _LONG = 1 << 20
 
 MAX_REPLY_BYTES = 256 << 20
 """Maximum size of a reply: all nodes of the largest clusters fit, and larger replies would exhaust memory."""
+
+_REDIRECTS_WITH_BODY = (307, 308)
+_REDIRECTS = (301, 302, 303, *_REDIRECTS_WITH_BODY)
+"""After the others, Go's client sends GET without a body."""
+_MAX_REQUESTS = 10
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip", "User-Agent": "stowplan"}
 
@@ -74,20 +82,44 @@ class HttpTransport:
             ) from problem
 
     async def _post(self, session: aiohttp.ClientSession, url: str, body: bytes) -> HttpReply:
-        secure = self._tls is not None and url.startswith("https:")
-        async with session.post(
+        """Follows redirects as Go's client does, but only to the extender's own scheme, host and port: pods and nodes
+        are not sent to a server that the configuration does not name."""
+        method, target, sent = "POST", url, body
+        for _ in range(_MAX_REQUESTS):
+            async with self._request(session, method, target, sent) as reply:
+                location = reply.headers.get("Location", "")
+                if reply.status not in _REDIRECTS or not location:
+                    return HttpReply(reply.status, await _whole(reply))
+            target = urljoin(target, location)
+            if _origin(target) != _origin(url):
+                raise ValueError(f"redirected to {json.dumps(target)}, which is not the extender's own address")
+            if reply.status not in _REDIRECTS_WITH_BODY:
+                method, sent = "GET", b""
+        raise ValueError(f"stopped after {_MAX_REQUESTS} redirects")
+
+    def _request(
+        self, session: aiohttp.ClientSession, method: str, url: str, body: bytes
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        tls = self._tls if url.startswith("https:") else None
+        return session.request(
+            method,
             url,
-            data=BytesIO(body) if len(body) > _LONG else body,
-            ssl=self._tls.context() if self._tls is not None and secure else True,
-            server_hostname=self._tls.server_name if self._tls is not None and secure else None,
+            data=BytesIO(body) if len(body) > _LONG else body or None,
+            ssl=True if tls is None else tls.context(),
+            server_hostname=None if tls is None else tls.server_name,
             proxy=proxy_for(url, self._env),
-        ) as reply:
-            return HttpReply(reply.status, await _whole(reply))
+            allow_redirects=False,
+        )
 
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or _DEFAULT_PORTS.get(parts.scheme)
 
 
 async def _whole(reply: aiohttp.ClientResponse) -> bytes:

@@ -7,6 +7,7 @@ import gzip
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -133,3 +134,64 @@ def test_a_proxy_is_used() -> None:
             assert proxy.headers[0]["Host"] == "extender.example"
 
     asyncio.run(run())
+
+
+Requests = list[tuple[str, Any]]
+
+
+def redirected(location: str, status: int = 307) -> tuple[HttpReply | str, Requests, Requests]:
+    """The reply or the error of an extender that redirects /filter, its requests, and those of another server.
+
+    In the location, OWN and OTHER stand for the addresses of both servers.
+    """
+
+    async def run() -> tuple[HttpReply | str, Requests, Requests]:
+        async with FakeServer(lambda path, request: {"from": "other"}) as other:
+
+            def answer(path: str, request: object) -> Any:
+                if path == "/there":
+                    return {"from": "own"}
+                target = location.replace("OWN", own.prefix).replace("OTHER", other.prefix)
+                return web.Response(status=status, headers={"Location": target})
+
+            async with FakeServer(answer) as own:
+                transport = HttpTransport(None, {})
+                try:
+                    reply: HttpReply | str = await transport.post(f"{own.prefix}/filter", b'{"pod": 1}', 5.0)
+                except ExtenderUnreachableError as problem:
+                    reply = str(problem).replace(own.prefix, "OWN").replace(other.prefix, "OTHER")
+                finally:
+                    await transport.close()
+                return reply, own.asked, other.asked
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_no_redirect_to_another_server_is_followed(status: int) -> None:
+    reply, own, other = redirected("OTHER/there", status)
+    assert other == []
+    assert own == [("/filter", {"pod": 1})]
+    assert reply == 'Post "OWN/filter": redirected to "OTHER/there", which is not the extender\'s own address'
+
+
+def test_names_of_the_same_machine_are_other_hosts() -> None:
+    reply, own, _ = redirected("http://localhost:1/there")
+    assert "which is not the extender's own address" in str(reply)
+    assert len(own) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "sent"), [(301, None), (302, None), (303, None), (307, {"pod": 1}), (308, {"pod": 1})]
+)
+@pytest.mark.parametrize("location", ["/there", "OWN/there", "there"])
+def test_redirects_on_the_same_server_are_followed_as_go_does(status: int, sent: object, location: str) -> None:
+    reply, own, _ = redirected(location, status)
+    assert reply == HttpReply(200, b'{"from": "own"}')
+    assert own == [("/filter", {"pod": 1}), ("/there", sent)]
+
+
+def test_redirects_end() -> None:
+    reply, own, _ = redirected("/filter")
+    assert reply == 'Post "OWN/filter": stopped after 10 redirects'
+    assert len(own) == 10
