@@ -90,7 +90,9 @@ async def ask(port: int, tally: Tally, first: int, until: float) -> None:
 
 
 async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, verb: str, content: bytes) -> bool:
-    head = f"POST /{verb} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nContent-Length: {len(content)}\r\n\r\n"
+    head = (
+        f"POST /{verb} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nContent-Length: {len(content)}\r\n\r\n"
+    )
     writer.write(head.encode() + content)
     lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
     length = next(int(line.partition(": ")[2]) for line in lines if line.startswith("content-length"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from stowplan import api
 from stowplan.api.quantity import parse
-from stowplan.cel.kubernetes_library import parse_semver
+from stowplan.cel.semver_library import parse_semver
 from stowplan.cel.types import ANY, BOOL, QUANTITY, STRING, Type, map_of
 from stowplan.cel.values import CelError, Domains, Quantity
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from stowplan.cel import (
     format_library,
-    kubernetes_library,
     list_library,
     network_library,
+    quantity_library,
+    semver_library,
     standard_library,
     string_library,
     time_library,
@@ -33,7 +34,8 @@ _LIBRARIES: tuple[Library, ...] = tuple(
     for module in (
         standard_library,
         time_library,
-        kubernetes_library,
+        quantity_library,
+        semver_library,
         string_library,
         list_library,
         network_library,

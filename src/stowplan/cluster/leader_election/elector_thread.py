@@ -15,7 +15,7 @@ from stowplan import logs
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.leader_election.election_rules import ElectionRules
-from stowplan.cluster.leader_election.leader_elector import JITTER, LeaderElector
+from stowplan.cluster.leader_election.leader_elector import MAX_UPSTREAM_JITTER, LeaderElector
 from stowplan.cluster.leader_election.lease_lock import LeaseLock
 from stowplan.config.types import LeaderElection
 from stowplan.errors import ConfigError
@@ -53,8 +53,10 @@ class ElectorThread:
         observe: Callable[[str, str, float, int, int], object] | None = None,
     ) -> None:
         self._observe = observe
-        if settings.renew_deadline.seconds <= JITTER * settings.retry_period.seconds:
-            raise ConfigError(f"leaderElection.renewDeadline: must be greater than retryPeriod times {JITTER}")
+        if settings.renew_deadline.seconds <= MAX_UPSTREAM_JITTER * settings.retry_period.seconds:
+            raise ConfigError(
+                f"leaderElection.renewDeadline: must be greater than retryPeriod times {MAX_UPSTREAM_JITTER}"
+            )
         self._candidate = ElectionRules(identity or make_identity(), settings, clock=clock, wall=wall)
         self._connection = connection
         self._settings = settings

@@ -2,7 +2,7 @@
 
 Belongs here: one extender of a configuration as the runtime's port (`extender`), connections (`transport`, `tls`,
 `proxies`), the objects that are sent (`objects`), and the circuit breaker (`circuit_breaker`). Does not belong here:
-the effect of replies on a decision (`runtime.decide.with_extenders`), the bytes (`wire`). May import the rooms that
+the effect of replies on a decision (`runtime.decide.extenders`), the bytes (`wire`). May import the rooms that
 `extender` may import, but none of the server's packages.
 
 Upstream: pkg/scheduler/extender.go

@@ -125,7 +125,7 @@ class HttpExtender:
         return client_requests.write_filter(self._objects.pod(pod), nodes=map(self._objects.node, nodes))
 
     async def _ask(self, verb: ExtenderVerb, body: bytes) -> bytes:
-        """The body of a reply with status 200. Raises Unreachable and WireError."""
+        """The body of a reply with status 200. Raises ExtenderUnreachableError and WireError."""
         breaker = self._breakers[verb]
         if refusal := breaker.refusal():
             self.observe(CallOutcome(self.name, verb, "spared"))

@@ -54,7 +54,7 @@ class HttpReply(NamedTuple):
 
 class Transport(Protocol):
     async def post(self, url: str, body: bytes, timeout: float | None) -> HttpReply:
-        """Raises Unreachable."""
+        """Raises ExtenderUnreachableError."""
 
     async def close(self) -> None: ...
 

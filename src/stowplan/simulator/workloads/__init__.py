@@ -2,7 +2,8 @@
 
 Belongs here: the objects that a workload lacks (all its pods when it is new, pods that a snapshot does not have, the
 replacement of an evicted pod), and every fact about a workload kind that other modules need, as attributes of its
-controller. A new kind is a controller class, a row in `table` and a row in `api.kinds`. May import the simulator's
+controller. A new kind is a struct in `api`, with a row in `api.kinds` and in `api.workload_checks`, and a
+controller class here, with a row in `table`. May import the simulator's
 API server and admission.
 """
 

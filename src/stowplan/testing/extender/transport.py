@@ -35,7 +35,7 @@ class ExtenderConnection:
         self._place = ("", "", 0)
 
     def post(self, url: str, body: bytes, content_type: str = "application/json") -> ExtenderExchange:
-        """Raises Unreachable."""
+        """Raises UnreachableError."""
         parts = urlsplit(url)
         # The headers that Go's client sends.
         headers = {"Content-Type": content_type, "Accept-Encoding": "gzip", "User-Agent": "Go-http-client/1.1"}
