@@ -1,6 +1,6 @@
 """The extension points, one row each: everything that other rooms need to know about a point is a field of its row.
 
-A new point is a row here, a method of `Plugin`, a field of `Plugins` in `config.types`, and a runner with its caller. The
+A new point is a row here, a method of `Plugin`, a field of `config.types.Plugins`, and a runner with its caller. The
 configuration's checks, the adapter of out-of-tree plugins, metrics, queueing hints and the extender read the row.
 
 Upstream: pkg/scheduler/apis/config/types.go (Plugins), pkg/scheduler/framework/runtime/framework.go
