@@ -171,15 +171,13 @@ class Host:
 
     def place(self, name: str) -> str:
         """The part of the queue that a pod is in, or ""."""
-        for part in ("active", "backoff", "error_backoff", "unschedulable", "gated"):
+        for part in ("active", "backoff", "error_backoff", "throttled", "unschedulable", "gated"):
             if any(unit.pod.name == name for unit in getattr(self.state.queue, part)):
                 return part
         return ""
 
     def unit(self, name: str) -> Any:
-        queue = self.state.queue
-        units: Iterable[Any] = (*queue.active, *queue.backoff, *queue.error_backoff, *queue.unschedulable, *queue.gated)
-        return next(unit for unit in units if unit.pod.name == name)
+        return next(unit for unit in self.engine.queued_pods() if unit.pod.name == name)
 
     @property
     def assumed(self) -> set[str]:

@@ -88,6 +88,8 @@ class Options:
     logs: LogOptions = field(default_factory=LogOptions)
     unschedulable_timeout: float = 300.0
     """Seconds that a pod stays in the unschedulable pods before it is retried without an event."""
+    max_namespace_share: float = 0.2
+    """Share of the scheduling loop's time for a namespace with expensive pods; 0 and 1 set no limit."""
     plugins: tuple[str, ...] = ()
     """Out-of-tree plugins: `package.module:Class` or `file.py:Class`."""
     plugin_call_timeout: float = 600.0

@@ -26,7 +26,7 @@ from stowplan.engine.state import SUB_QUEUES, Attempt, EngineState, PendingPod
 from stowplan.framework import ALL_EVENTS, Instruction, Pod, QueuedPodInfo, Request, Status
 from stowplan.framework.extender import CallExtender, Extender
 from stowplan.framework.points import POINTS
-from stowplan.queue import Nominator, QueueingHintMap, SchedulingQueue, sort_key_of
+from stowplan.queue import EXPENSIVE_ATTEMPT_SECONDS, Nominator, QueueingHintMap, SchedulingQueue, sort_key_of
 from stowplan.runtime import Profile, Registry, build_profiles
 from stowplan.runtime.decide.diagnosis import EXTENDER
 from stowplan.runtime.points.waiting_pods import Defer, WaitingPods
@@ -50,6 +50,7 @@ class Engine:
         wall_clock: Callable[[], float] | None = None,
         observer: Observer | None = None,
         unschedulable_timeout: float = Options.unschedulable_timeout,
+        max_namespace_share: float = 0.0,
         keep_objects: bool = False,
         keep_assigned_objects: bool = True,
         extenders: tuple[Extender, ...] = (),
@@ -58,7 +59,8 @@ class Engine:
         """`clock` drives timers and the queue; `wall_clock`, by default the same, gives timestamps for objects.
 
         `keep_objects` keeps raw objects for plugins that want them, those of assigned pods only with
-        `keep_assigned_objects`. `connection` is the handle's connection to the API server.
+        `keep_assigned_objects`. `connection` is the handle's connection to the API server. `max_namespace_share` limits
+        the time of namespaces with expensive pods, as reported to `charge`; 0 and 1 set no limit.
         """
         cluster, nominator, observer = Cluster(keep_objects=keep_objects), Nominator(), observer or Observer()
         state = EngineState(cluster, nominator, clock, wall_clock or clock, observer, keep_assigned_objects)
@@ -67,7 +69,7 @@ class Engine:
         profiles = state.profiles = build_profiles(
             config, registry, cluster, nominator, rng, extenders, partial(self._make_handle, connection)
         )
-        state.queue = _queue(config, profiles, nominator, clock, unschedulable_timeout, observer)
+        state.queue = _queue(config, profiles, nominator, clock, unschedulable_timeout, max_namespace_share, observer)
         failures = FailureHandler(state)
         self._bindings = self.binding_cycles(state, failures, self._preemptions)
         self._cycles = SchedulingCycles(state, self._bindings, failures, self._preemptions)
@@ -110,7 +112,9 @@ class Engine:
         if not self._cycles.suspended:
             request.on_answer(outcome)
         elif isinstance(request, CallExtender) and request.verb != "bind":
+            began = self._state.clock()
             request.on_answer(outcome)
+            self.charge(self._state.clock() - began)
             self._release()
         else:
             self._held.append(partial(request.on_answer, outcome))
@@ -124,6 +128,13 @@ class Engine:
     def schedule_one(self) -> bool:
         """Runs one scheduling cycle; False if no pod is ready, or while a cycle is suspended."""
         return not self._cycles.suspended and self._cycles.run_one()
+
+    def charge(self, seconds: float) -> None:
+        """The last scheduling cycle took this long. Expensive ones are charged to the namespace of the pod."""
+        queued = self._cycles.last
+        if seconds >= EXPENSIVE_ATTEMPT_SECONDS and queued is not None:
+            waits = self._state.queue.charge(queued.pod.namespace, seconds)
+            self._state.observer.attempt_expensive(queued, seconds, waits)
 
     def take(self) -> list[Instruction]:
         """The instructions issued since the last call, in order."""
@@ -145,9 +156,11 @@ class Engine:
 
     @property
     def waits_for_time(self) -> bool:
-        """Whether a timer is set, or a pod backs off after an error: progress that needs no event."""
+        """Whether a timer is set, a pod backs off after an error, or is throttled: progress that needs no event."""
         state = self._state
-        return state.timers.next_deadline() is not None or next(state.queue.error_backoff, None) is not None
+        return state.timers.next_deadline() is not None or any(
+            next(pods, None) is not None for pods in (state.queue.error_backoff, state.queue.throttled)
+        )
 
     @property
     def profiles(self) -> Mapping[str, Profile]:
@@ -208,6 +221,7 @@ def _queue(
     nominator: Nominator,
     clock: Callable[[], float],
     unschedulable_timeout: float,
+    max_namespace_share: float,
     observer: Observer,
 ) -> SchedulingQueue:
     sort = next(iter(profiles.values())).points["queueSort"][0]
@@ -221,6 +235,7 @@ def _queue(
         initial_backoff=float(config.pod_initial_backoff_seconds),
         max_backoff=float(config.pod_max_backoff_seconds),
         unschedulable_timeout=unschedulable_timeout,
+        max_namespace_share=max_namespace_share,
         on_enter=observer.pod_queued if _overrides(observer, "pod_queued") else None,
     )
 

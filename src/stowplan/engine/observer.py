@@ -35,6 +35,9 @@ class Observer:
     def decided(self, queued: QueuedPodInfo, decision: Decision) -> None:
         """A scheduling cycle has decided."""
 
+    def attempt_expensive(self, queued: QueuedPodInfo, seconds: float, waits: float) -> None:
+        """A scheduling cycle took 100 ms or more; pods of its namespace wait for that many seconds, possibly 0."""
+
     def point_ran(self, queued: QueuedPodInfo, point: str, status: Status | None, seconds: float) -> None:
         """An extension point after the decision has run (Reserve, Permit, PreBindPreFlight, PreBind, Bind, PostBind or
         Unreserve), with the status of all its plugins. After Reserve, not called for pods that need only a Bind."""

@@ -25,6 +25,8 @@ class SchedulingCycles:
         self._bindings = bindings
         self._failures = failures
         self._preemptions = preemptions
+        self.last: QueuedPodInfo | None = None
+        """The pod of the current or last cycle."""
         self.suspended = False
         """Whether a cycle waits for an extender's answer. Until then, the cluster must not change."""
 
@@ -35,6 +37,7 @@ class SchedulingCycles:
         if queued is None:
             return False
         state.cycle += 1
+        self.last = queued
         pod = queued.pod
         profile = state.profiles.get(pod.template.spec.scheduler_name)
         if profile is None or pod.terminating or pod.uid in state.cluster.assumed:

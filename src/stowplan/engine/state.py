@@ -17,7 +17,7 @@ from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Decision, Profile
 from stowplan.runtime.points.waiting_pods import Defer, WaitingPods, at_once
 
-SUB_QUEUES = ("active", "backoff", "error_backoff", "unschedulable", "gated")
+SUB_QUEUES = ("active", "backoff", "error_backoff", "throttled", "unschedulable", "gated")
 """Views of the scheduling queue by name; together they hold every queued pod once."""
 
 

@@ -45,11 +45,12 @@ def readings_of(engine: Engine) -> GaugeSources:
         """Pods count from the attempt that rejected them until the next one, in every queue."""
         return Counter[tuple[str, ...]](
             (plugin, queued.pod.template.spec.scheduler_name)
-            for queued in engine.queued_pods("unschedulable", "gated", "backoff", "active")
+            for queued in engine.queued_pods("unschedulable", "gated", "backoff", "throttled", "active")
             for plugin in (*queued.unschedulable_plugins, *queued.pending_plugins)
         )
 
     return GaugeSources(
+        throttled_pods=RetriedRead[int](lambda: sum(1 for _ in engine.queued_pods("throttled")), 0),
         pending_pods=RetriedRead[Mapping[str, int]](engine.queue_counts, {}),
         cache_size=lambda: {
             "nodes": len(cluster.nodes),

@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/schedule_one.go, pkg/scheduler/eventhandlers.go, pkg/sch
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from stowplan import api, logs
@@ -18,6 +19,9 @@ NO_NODES = "no nodes available to schedule pods"
 
 SLOW_CYCLE_SECONDS = 0.1
 """A longer scheduling cycle is logged at every verbosity."""
+
+EXPENSIVE_INTERVAL_SECONDS = 60.0
+"""Expensive attempts are logged once per namespace in this interval."""
 
 _EVENT_LINES = {
     "UnschedulablePodAdd": (3, "Add event for unscheduled pod"),
@@ -74,6 +78,28 @@ def slow_cycle(decision: Decision, seconds: float) -> None:
         evaluatedNodes=decision.evaluated,
         feasibleNodes=decision.feasible,
     )
+
+
+class ExpensiveAttempts:
+    """Logs expensive attempts, at most one per namespace and minute."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._logged_at: dict[str, float] = {}
+
+    def report(self, queued: QueuedPodInfo, seconds: float, waits: float) -> None:
+        namespace, now = queued.pod.namespace, self._clock()
+        recent = {name: at for name, at in self._logged_at.items() if now < at + EXPENSIVE_INTERVAL_SECONDS}
+        self._logged_at = recent
+        if namespace not in recent:
+            recent[namespace] = now
+            log.info(
+                "Scheduling attempt is expensive",
+                pod=ref(queued.pod),
+                profile=queued.pod.template.spec.scheduler_name,
+                seconds=round(seconds, 3),
+                namespaceWaitsSeconds=round(waits, 3),
+            )
 
 
 def _scores(decision: Decision) -> None:

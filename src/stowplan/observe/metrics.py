@@ -29,6 +29,8 @@ class GaugeSources:
 
     pending_pods: Callable[[], Mapping[str, int]] = _empty
     """Pods by queue: active, backoff, unschedulable, gated."""
+    throttled_pods: Callable[[], int] = lambda: 0
+    """Pods that wait because their namespace has used up its share; they count as backing off in `pending_pods`."""
     cache_size: Callable[[], Mapping[str, int]] = _empty
     """Numbers of nodes, pods and assumed_pods."""
     unschedulable_pods: Callable[[], Reading] = dict
@@ -48,6 +50,7 @@ class SchedulerMetrics:
         self._add_attempts()
         self._add_points()
         self._add_queue()
+        self._add_expensive_attempts()
         self._add_preemption()
         self._add_batches()
         self._add_devices_and_volumes()
@@ -187,6 +190,30 @@ class SchedulerMetrics:
             "Number of running goroutines split by the work they do such as binding.",
             ("operation",),
             lambda: _by_label(self.readings.goroutines()),
+        )
+
+    def _add_expensive_attempts(self) -> None:
+        """Metrics that kube-scheduler does not have."""
+        counter, gauge, by_profile = self.registry.counter, self.registry.gauge, ("profile",)
+        self.expensive_attempts = counter(
+            "stowplan_expensive_attempts_total",
+            ALPHA,
+            "Number of scheduling attempts that held the scheduling loop for 100 ms or more.",
+            by_profile,
+        )
+        self.expensive_seconds = counter(
+            "stowplan_expensive_attempts_seconds_total",
+            ALPHA,
+            "Time of scheduling attempts that held the scheduling loop for 100 ms or more, in seconds.",
+            by_profile,
+        )
+        gauge(
+            "stowplan_throttled_pods",
+            ALPHA,
+            "Number of pods that wait because expensive pods of their namespace have used up its share of the "
+            "scheduling loop's time.",
+            (),
+            lambda: {(): self.readings.throttled_pods()},
         )
 
     def _add_preemption(self) -> None:

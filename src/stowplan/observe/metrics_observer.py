@@ -33,7 +33,7 @@ from stowplan.runtime import Decision, Profile
 _COUNT_AFTER_ATTEMPTS = 1024
 """Attempts that are counted at once without a scrape."""
 
-_WITHOUT_PRE_ENQUEUE = ("BackoffComplete", "PopFromBackoffQ")
+_WITHOUT_PRE_ENQUEUE = ("BackoffComplete", "PopFromBackoffQ", "NamespaceThrottled")
 """Events that move pods between queues without running PreEnqueue."""
 _ARRIVALS = ("UnschedulablePodAdd", "UnschedulablePodUpdate")
 
@@ -81,6 +81,7 @@ class MetricsObserver(Observer):
         """Seconds of event handling that are not counted yet."""
         self._preemptions: dict[str, float] = {}
         """Start times by the preemptor's uid."""
+        self._expensive_attempts = log_lines.ExpensiveAttempts(clock)
         self._counting = Lock()
         metrics.registry.before_scrape(self.count)
 
@@ -109,6 +110,12 @@ class MetricsObserver(Observer):
             log_lines.decided(queued, decision)
         if now - began > log_lines.SLOW_CYCLE_SECONDS:
             log_lines.slow_cycle(decision, now - began)
+
+    def attempt_expensive(self, queued: QueuedPodInfo, seconds: float, waits: float) -> None:
+        profile = queued.pod.template.spec.scheduler_name
+        self._later.append((self._metrics.expensive_attempts.series(profile).add, 1.0))
+        self._later.append((self._metrics.expensive_seconds.series(profile).add, seconds))
+        self._expensive_attempts.report(queued, seconds, waits)
 
     def bind_started(self, queued: QueuedPodInfo, node_name: str) -> None:
         if self._untimed_bindings:

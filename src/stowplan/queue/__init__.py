@@ -1,16 +1,19 @@
 """The scheduling queue: which pod is tried next, which pods wait, and which events wake them.
 
 Belongs here: the active queue, the backoff queue, unschedulable and gated pods, events recorded while pods are in
-flight, cluster events and queueing hints, nominated pods. The clock and the calls of plugins are injected; no method
-blocks. Does not belong here: decisions, threads, timers, I/O. May import `framework`, `logs` and `api`.
+flight, cluster events and queueing hints, nominated pods, the time limit of namespaces. The clock and the calls of
+plugins are injected; no method blocks. Does not belong here: decisions, threads, timers, I/O. May import `framework`,
+`logs` and `api`.
 """
 
 from stowplan.queue.heap import sort_key_of
+from stowplan.queue.namespace_throttle import EXPENSIVE_ATTEMPT_SECONDS
 from stowplan.queue.nominator import Nominator
 from stowplan.queue.queueing_hints import QueueingHintMap, QueueingStrategy
 from stowplan.queue.scheduling_queue import SchedulingQueue
 
 __all__ = [
+    "EXPENSIVE_ATTEMPT_SECONDS",
     "Nominator",
     "QueueingHintMap",
     "QueueingStrategy",

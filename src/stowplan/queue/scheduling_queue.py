@@ -16,6 +16,7 @@ from stowplan.queue import cluster_events
 from stowplan.queue.backoff_queue import BackoffQueue
 from stowplan.queue.heap import Less, PodHeap, SortKey, key_by
 from stowplan.queue.in_flight import InFlight
+from stowplan.queue.namespace_throttle import NamespaceThrottle
 from stowplan.queue.nominator import Nominator
 from stowplan.queue.queueing_hints import QueueingHintMap, QueueingStrategy
 from stowplan.queue.unschedulable_pods import UnschedulablePods
@@ -31,10 +32,12 @@ FORCE_ACTIVATE = cluster_events.FORCE_ACTIVATE.label
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
+THROTTLED = "NamespaceThrottled"
 
 
 class SchedulingQueue:
-    """All pending pods, each in exactly one place: active, backing off, unschedulable (possibly gated) or in flight.
+    """All pending pods, each in exactly one place: active, backing off, throttled, unschedulable (possibly gated) or in
+    flight.
 
     No method blocks: `pop` returns None if no pod is ready, and timers run in `tick`.
     """
@@ -52,9 +55,11 @@ class SchedulingQueue:
         unschedulable_timeout: float,
         sort_key: SortKey | None = None,
         on_enter: Callable[[QueuedPodInfo, str, str], None] | None = None,
+        max_namespace_share: float = 0.0,
     ) -> None:
         """`sort_key` takes precedence over `less`. `pre_enqueue` receives the plugin to run first; `on_enter` receives
-        (pod; active, backoff or unschedulable; label of the event) whenever a pod enters a sub-queue."""
+        (pod; active, backoff or unschedulable; label of the event) whenever a pod enters a sub-queue.
+        `max_namespace_share` limits namespaces that are charged; 0 and 1 set no limit."""
         self._clock = clock
         self._pre_enqueue = pre_enqueue
         self._hints = hints
@@ -67,6 +72,9 @@ class SchedulingQueue:
         """All pods except those in flight, by uid."""
         self._active = PodHeap(key, tickets)
         self._backoff = BackoffQueue(clock, initial_backoff, max_backoff, key, tickets)
+        self._throttle = NamespaceThrottle(max_namespace_share, key, tickets)
+        self._charged = self._throttle.full_at
+        """Not empty while a namespace may have to wait."""
         self._unschedulable = UnschedulablePods()
         self._in_flight = InFlight()
         self._interested: dict[ClusterEvent, tuple[str, ...]] = {}
@@ -113,9 +121,15 @@ class SchedulingQueue:
             info = self._active.pop()
             if info is None:
                 info = self._backoff.rejected.pop()
-                if info is None:
+                if info is not None:
+                    self._entered(info, "active", POP_FROM_BACKOFF)
+                elif (info := self._throttle.pop_unopposed(self._clock)) is not None:
+                    self._entered(info, "active", BACKOFF_COMPLETE)
+                else:
                     return None
-                self._entered(info, "active", POP_FROM_BACKOFF)
+            if self._charged and not self._throttle.admits(info, self._clock()):
+                self._entered(info, "backoff", THROTTLED)
+                continue
             uid = info.pod.uid
             del self._infos[uid]
             info.attempts += 1
@@ -151,6 +165,10 @@ class SchedulingQueue:
     def done(self, uid: str) -> None:
         """The pod is no longer in flight: it was requeued, or is being bound. Does nothing if it was not in flight."""
         self._in_flight.leave(uid)
+
+    def charge(self, namespace: str, seconds: float) -> float:
+        """The attempt of the pod popped last was expensive; returns how long pods of its namespace have to wait."""
+        return self._throttle.charge(namespace, seconds, self._clock())
 
     # Events
 
@@ -188,6 +206,9 @@ class SchedulingQueue:
         for info in self._backoff.take_completed():
             self._activate(info, BACKOFF_COMPLETE, run_pre_enqueue=False)
         now = self._clock()
+        if self._charged:
+            for info in self._throttle.take_released(now):
+                self._activate(info, BACKOFF_COMPLETE, run_pre_enqueue=False)
         if now < self._next_flush:
             return
         self._next_flush += FLUSH_INTERVAL_SECONDS * (floor((now - self._next_flush) / FLUSH_INTERVAL_SECONDS) + 1)
@@ -198,6 +219,8 @@ class SchedulingQueue:
     def next_deadline(self) -> float | None:
         """When `tick` has something to do next, if ever."""
         deadline = self._backoff.next_completion()
+        if self._charged:
+            deadline = min(deadline, self._throttle.next_release(self._clock()))
         if self._unschedulable:
             late = self._unschedulable.waiting_since + self._unschedulable_timeout - self._next_flush
             flush = self._next_flush + FLUSH_INTERVAL_SECONDS * max(floor(late / FLUSH_INTERVAL_SECONDS) + 1, 0)
@@ -235,6 +258,11 @@ class SchedulingQueue:
         return iter(self._backoff.failed)
 
     @property
+    def throttled(self) -> Iterator[QueuedPodInfo]:
+        """Pods of namespaces that have used up their share."""
+        return iter(self._throttle)
+
+    @property
     def unschedulable(self) -> Iterator[QueuedPodInfo]:
         return (info for info in self._unschedulable if not info.gated)
 
@@ -243,11 +271,11 @@ class SchedulingQueue:
         return (info for info in self._unschedulable if info.gated)
 
     def counts(self) -> dict[str, int]:
-        """Number of pods by sub-queue."""
+        """Number of pods by sub-queue; throttled pods count as backing off."""
         gated = sum(1 for _ in self.gated)
         return {
             "active": len(self._active),
-            "backoff": len(self._backoff),
+            "backoff": len(self._backoff) + len(self._throttle),
             "unschedulable": len(self._unschedulable) - gated,
             "gated": gated,
         }

@@ -88,6 +88,7 @@ class Scheduler:
             rng=settings.rng,
             observer=observer,
             unschedulable_timeout=settings.options.unschedulable_timeout,
+            max_namespace_share=settings.options.max_namespace_share,
             keep_objects=bool(self._kept),
             keep_assigned_objects=settings.keep_objects or needs_victims(settings.extenders),
             extenders=settings.extenders,

@@ -16,6 +16,7 @@ from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.engine import Engine
 from stowplan.framework import Call, Failure, Instruction, Request
 from stowplan.framework.extender import CallExtender
+from stowplan.queue import EXPENSIVE_ATTEMPT_SECONDS
 from stowplan.scheduler.plugin_calls import PluginCaller
 
 log = logs.get(__name__)
@@ -172,11 +173,15 @@ class SchedulingLoop:
         engine.tick()
         more = False
         if not self._unsynced and self._may_schedule():
-            until = monotonic() + SLICE_SECONDS
+            now = monotonic()
+            until = now + SLICE_SECONDS
             for _ in range(MAX_WAITING_WRITES - self._executor.waiting):
                 more = engine.schedule_one()
-                if not more or monotonic() >= until:
+                if not more or (now := monotonic()) >= until:
                     break
+            if now - until >= EXPENSIVE_ATTEMPT_SECONDS:
+                # The last attempt alone: the attempts before it ended before `until`.
+                engine.charge(now - until)
         self._flush()
         return more and self._executor.waiting < MAX_WAITING_WRITES
 

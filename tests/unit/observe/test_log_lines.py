@@ -194,3 +194,15 @@ def test_a_pod_that_was_flushed(listen: Listen) -> None:
     said = listen(4)
     log_lines.bound(unit, "n1", 3, 2)
     assert said()[1].startswith('"Pod scheduled after flush from unschedulablePods" pod="default/p"')
+
+
+def test_expensive_attempts_are_logged_once_a_minute_by_namespace(listen: Listen) -> None:
+    stage = MeteredEngine(pod("p"), pod("q", namespace="other"))
+    said = listen(0)
+    for now, name in ((0.0, "p"), (1.0, "p"), (1.0, "q"), (59.9, "p"), (60.0, "p")):
+        stage.time[0] = now
+        stage.instruments.attempt_expensive(stage.host.unit(name), 1.25, 3.0)
+    line = (
+        '"Scheduling attempt is expensive" pod="{}" profile="default-scheduler" seconds=1.25 namespaceWaitsSeconds=3.0'
+    )
+    assert said() == [line.format(name) for name in ("default/p", "other/q", "default/p")]

@@ -315,3 +315,17 @@ def test_an_engine_that_works_tells_all_of_it() -> None:
     assert stage.sample("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 1
     assert stage.sample("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
     assert stage.sample("scheduler_pending_pods", queue="unschedulable") == 1
+
+
+def test_expensive_attempts_and_the_pods_that_wait_for_them() -> None:
+    stage = MeteredEngine(node("n1"), max_namespace_share=0.2)
+    stage.host.put(pod("h1"), pod("h2"), pod("o", namespace="other"))
+    for seconds in (10.0, 0.05):
+        assert stage.host.engine.schedule_one()
+        stage.host.engine.charge(seconds)
+    assert not stage.host.engine.schedule_one()
+    assert stage.sample("stowplan_expensive_attempts_total", profile=PROFILE) == 1
+    assert stage.sample("stowplan_expensive_attempts_seconds_total", profile=PROFILE) == 10.0
+    assert stage.sample("stowplan_throttled_pods") == 1
+    assert stage.sample("scheduler_pending_pods", queue="backoff") == 1
+    assert stage.sample("scheduler_queue_incoming_pods_total", queue="backoff", event="NamespaceThrottled") == 1

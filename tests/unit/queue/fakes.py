@@ -112,7 +112,7 @@ class Rig:
         return places[0]
 
 
-PLACES = ("active", "backoff", "error_backoff", "unschedulable", "gated", "in_flight_pods")
+PLACES = ("active", "backoff", "error_backoff", "throttled", "unschedulable", "gated", "in_flight_pods")
 
 
 def names(units: Iterable[QueuedPodInfo]) -> list[str]:

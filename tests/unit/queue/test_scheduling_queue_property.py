@@ -15,7 +15,10 @@ from stowplan.framework import Pod, QueuedPodInfo
 
 LABELLED, UPDATED, ACTIVATED, FLUSHED = "new labels", "updated", "activated", "flushed"
 PODS = {
-    f"p{i}": [make_pod(f"p{i}", i % 3), make_pod(f"p{i}", i % 3, labels={"a": "b"}), make_pod(f"p{i}", (i + 1) % 3)]
+    f"p{i}": [
+        make_pod(f"p{i}", priority, namespace="even" if i % 2 == 0 else "odd", labels=labels)
+        for priority, labels in ((i % 3, {}), (i % 3, {"a": "b"}), ((i + 1) % 3, {}))
+    ]
     for i in range(6)
 }
 """Some versions of each pod."""
@@ -35,10 +38,11 @@ class QueueMachine(RuleBasedStateMachine):
     """The queue beside the plainest model of it: which pods there are, and what each in flight has missed."""
 
     keyed = True
+    share = 0.0
 
     def __init__(self) -> None:
         super().__init__()
-        self.rig = Rig(start=50.25, keyed=self.keyed)
+        self.rig = Rig(start=50.25, keyed=self.keyed, max_namespace_share=self.share)
         self.queue = self.rig.queue
         self.known: dict[str, Pod] = {}
         self.flying: dict[str, QueuedPodInfo] = {}
@@ -82,6 +86,9 @@ class QueueMachine(RuleBasedStateMachine):
         else:
             assert unit in backoff
             assert all((_until(unit), sort_key(unit)) <= (_until(other), sort_key(other)) for other in backoff)
+        self.popped(unit)
+
+    def popped(self, unit: QueuedPodInfo) -> None:
         name = unit.pod.name
         assert unit.pod is self.known[name]
         assert name not in self.flying
@@ -179,7 +186,36 @@ class LessMachine(QueueMachine):
     keyed = False
 
 
+class ThrottledMachine(QueueMachine):
+    """Attempts may be expensive, so that pods of their namespace are held back when it is their turn."""
+
+    share = 0.25
+
+    @rule(seconds=st.sampled_from([0.0, 0.0, 0.5, 4.0, 30.0]))
+    def pop(self, seconds: float = 0.0) -> None:
+        unit = self.queue.pop()
+        if unit is None:
+            assert not list(self.queue.active)
+            assert not list(self.queue.backoff)
+            assert not list(self.queue.throttled) or self.queue.next_deadline() is not None
+            return
+        attempts = unit.attempts
+        self.popped(unit)
+        assert unit.attempts == attempts
+        self.rig.clock.now += seconds
+        if seconds:
+            assert self.queue.charge(unit.pod.namespace, seconds) <= 40 * 30.0 / self.share
+
+    def teardown(self) -> None:
+        """Held pods come back, whatever was charged."""
+        self.rig.clock.now += 40 * 30.0 / self.share
+        self.queue.tick()
+        assert not list(self.queue.throttled)
+
+
 TestQueue = QueueMachine.TestCase
 TestQueue.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestQueueByLess = LessMachine.TestCase
 TestQueueByLess.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
+TestThrottledQueue = ThrottledMachine.TestCase
+TestThrottledQueue.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

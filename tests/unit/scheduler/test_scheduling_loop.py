@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.builders import node, pod, typed, until
+from tests.builders import Clock, node, pod, typed, until
+from tests.builders.engine_host import configured
 from tests.extenders import FakeExtender
 
 from stowplan import api
@@ -14,9 +15,10 @@ from stowplan.api import codec
 from stowplan.api.kinds import KINDS
 from stowplan.config import default_configuration
 from stowplan.engine import Engine
-from stowplan.framework import Bind, EmitEvent, Instruction, PatchStatus, Request
+from stowplan.framework import Bind, CycleState, EmitEvent, Instruction, NodeInfo, PatchStatus, Plugin, Pod, Request
 from stowplan.framework.extender import CallExtender, Extender, Filtered
 from stowplan.plugins.registry import REGISTRY
+from stowplan.scheduler import scheduling_loop
 from stowplan.scheduler.plugin_calls import PluginCaller
 from stowplan.scheduler.scheduling_loop import SchedulingLoop
 
@@ -60,16 +62,18 @@ def all_there(host: SchedulingLoop, *pods: str) -> None:
 def scheduling(
     steps: Callable[[SchedulingLoop, FakeExecutor], Awaitable[None]],
     extenders: tuple[Extender, ...] = (),
+    engine: Engine | None = None,
+    clock: Callable[[], float] = time.time,
     **options: Any,
 ) -> FakeExecutor:
     """Run a host while the steps are taken."""
 
     async def run() -> FakeExecutor:
         loop = asyncio.get_running_loop()
-        settings = {"clock": time.time, "rng": random.Random(0), "extenders": extenders}
-        engine = Engine(default_configuration(), REGISTRY, **settings)  # type: ignore[arg-type]
+        settings = {"clock": clock, "rng": random.Random(0), "extenders": extenders}
+        used = engine or Engine(default_configuration(), REGISTRY, **settings)  # type: ignore[arg-type]
         executor, caller = FakeExecutor(), PluginCaller(loop, 1.0)
-        host = SchedulingLoop(engine, executor, caller, loop, time.time, kinds=("Node", "Pod"), **options)
+        host = SchedulingLoop(used, executor, caller, loop, clock, kinds=("Node", "Pod"), **options)
         running = asyncio.create_task(host.run())
         await steps(host, executor)
         host.stop()
@@ -350,3 +354,37 @@ def test_whoever_leads_no_more_lets_nobody_bind() -> None:
     assert not extender.asked
     told = [each.condition.message for each in executor.done if isinstance(each, PatchStatus) and each.condition]
     assert told == ["another scheduler leads now"]
+
+
+def test_pods_that_burn_time_leave_the_loop_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time is virtual: a filter takes a second for each hostile pod, and a millisecond for each other."""
+    clock = Clock(1000.0)
+    tried: list[str] = []
+
+    class Burner(Plugin):
+        name = "Burner"
+
+        def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> None:
+            tried.append(pod.name)
+            clock.now += 1.0 if pod.namespace == "hostile" else 0.001
+
+    monkeypatch.setattr(scheduling_loop, "monotonic", clock)
+    config, registry = configured(None, ["Burner"]), {**REGISTRY, "Burner": Burner}
+    engine = Engine(config, registry, clock=clock, rng=random.Random(0), max_namespace_share=0.2)
+    hostile, ordinary = [f"h{i}" for i in range(20)], [f"o{i}" for i in range(60)]
+
+    async def steps(host: SchedulingLoop, executor: FakeExecutor) -> None:
+        all_there(host)
+        host.put(KINDS["Pod"], items("Pod", *(pod(name, namespace="hostile") for name in hostile)))
+        host.put(KINDS["Pod"], items("Pod", *(pod(name, namespace="ordinary") for name in ordinary)))
+        await until(lambda: executor.bound.keys() >= {*ordinary})
+        assert clock.now < 1000.0 + 3.0 + 0.2
+        assert len(executor.bound) == 63
+        for _ in range(400):
+            clock.now += 0.5
+            host.wake()
+            await asyncio.sleep(0)
+
+    executor = scheduling(steps, engine=engine, clock=clock)
+    assert executor.bound.keys() == {*hostile, *ordinary}
+    assert len(tried) == 80

@@ -43,6 +43,8 @@ def check_options(line: CommandLine, options: Options) -> None:
     _check_logs(line, options)
     if options.plugin_call_timeout <= 0:
         raise ConfigError(f"--plugin-call-timeout {line['plugin-call-timeout']} must be greater than zero")
+    if not 0 <= options.max_namespace_share <= 1:
+        raise ConfigError(f"--max-namespace-share {line['max-namespace-share']:g} must be between 0 and 1, inclusive")
     if options.extender_limits.hedge_after < 0:
         raise ConfigError(f"--extender-hedge-after {line['extender-hedge-after']} must not be below zero")
 

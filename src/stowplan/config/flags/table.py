@@ -108,6 +108,13 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "The maximum duration of an out-of-tree plugin's permit, pre_bind or bind.",
         ),
         option(
+            "max-namespace-share",
+            FLOAT32,
+            "max_namespace_share",
+            "The maximum share of the scheduling loop's time that a namespace may use for pods whose scheduling "
+            "attempts take 100ms or more, while pods of other namespaces are scheduled. 0 or 1 sets no limit.",
+        ),
+        option(
             "extender-timeouts",
             VERB_TIMEOUTS,
             "extender_limits.timeouts",

@@ -151,3 +151,13 @@ def test_patience_with_extenders() -> None:
 def test_impossible_patience(flag: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         parse([flag])
+
+
+def test_the_share_of_a_namespace() -> None:
+    assert [parse([*flag], env=OUTSIDE).max_namespace_share for flag in ([], ["--max-namespace-share=1"])] == [0.2, 1.0]
+
+
+@pytest.mark.parametrize("share", ["-0.1", "1.5", "NaN"])
+def test_an_impossible_share_of_a_namespace(share: str) -> None:
+    with pytest.raises(ConfigError, match=f"--max-namespace-share {share.lower()} must be between 0 and 1, inclusive"):
+        parse([f"--max-namespace-share={share}"])
