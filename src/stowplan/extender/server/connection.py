@@ -34,6 +34,8 @@ _MAX_JOINED_BYTES = 64 * 1024
 
 RECEIVE_SECONDS = 60.0
 """Time limit from the first byte of a request to its last."""
+FIRST_REQUEST_SECONDS = 32.0
+"""Time limit from the connect to the first byte of a request."""
 LINGER_SECONDS = 10.0
 """How long the rest of a refused request is still read, so that the client reads the response."""
 
@@ -91,7 +93,9 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._site = site
         self._loop = loop
         self._state = _ReadState.HEAD
-        self._since = monotonic()
+        self._since = self.opened_at = monotonic()
+        self.awaits_first_request = True
+        """Whether no request has arrived yet with its whole head."""
         self._room = bytearray()
         """For heads and chunks; allocated when the first byte arrives."""
         self._used = 0
@@ -115,10 +119,16 @@ class ServerConnection(asyncio.BufferedProtocol):
         """Close after the written data is sent."""
         self._transport.close()
 
+    def abort(self) -> None:
+        """Close at once."""
+        self._transport.abort()
+
     def close_if_idle(self, now: float) -> None:
         """Close a connection that exceeds its time limit."""
         idle = self._state is _ReadState.HEAD and not self._used
-        limit = self._site.keep_alive if idle else _LIMITS.get(self._state, RECEIVE_SECONDS)
+        limit = _LIMITS.get(self._state, RECEIVE_SECONDS)
+        if idle:
+            limit = FIRST_REQUEST_SECONDS if self.awaits_first_request else self._site.keep_alive
         if now - self._since > limit:
             self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
 
@@ -215,6 +225,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             if self._used == len(self._room):
                 self._refuse(text(431, "the head of the request is too long"))
             return
+        self.awaits_first_request = False
         self._reader = HeadReader(self._site.largest_body)
         head = self._head = self._reader.read(bytes(self._room[:end]))
         self._drop(end)

@@ -117,8 +117,19 @@ class HttpServer(ABC):
     def opened(self, connection: ServerConnection) -> bool:
         if len(self._connections) >= self._max_connections:
             self.too_many_connections()
-            return False
+            if not self._make_room():
+                return False
         self._connections.add(connection)
+        return True
+
+    def _make_room(self) -> bool:
+        """Close the oldest connection on which no request has arrived yet; False if there is none."""
+        silent = [connection for connection in self._connections if connection.awaits_first_request]
+        if not silent:
+            return False
+        oldest = min(silent, key=lambda connection: connection.opened_at)
+        self._connections.discard(oldest)
+        oldest.abort()
         return True
 
     def closed(self, connection: ServerConnection) -> None:

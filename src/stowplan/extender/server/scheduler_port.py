@@ -8,7 +8,6 @@ import socket
 import ssl
 import zlib
 from collections.abc import Callable
-from time import monotonic
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
@@ -27,7 +26,6 @@ log = logs.get(__name__)
 Gzip = Literal["auto", "always", "never"]
 _COMPRESS_FROM_BYTES = 64 * 1024
 _GZIP = 16 + zlib.MAX_WBITS
-_OVERLOAD_LOG_SECONDS = 10.0
 
 
 class SchedulerPort(HttpServer):
@@ -61,22 +59,21 @@ class SchedulerPort(HttpServer):
         self._pages = pages
         self._gzip = gzip
         self._is_loopback = is_loopback(listener)
-        self._log_overload_from = 0.0
+        self._on_full = logs.RepeatedWarning(log, "A connection was closed, the maximum number of connections is open")
+        self._on_refused: dict[str, logs.RepeatedWarning] = {}
+        """By cause."""
 
     def admit(self, head: RequestHead, certificate: Any) -> Response | None:
-        metrics = self._answering.metrics
         if self._is_loopback:
             why = foreign_host(head.headers.get("host", ""), head.headers.get("origin", ""))
             if why is not None:
-                metrics.refused("foreign_host")
-                log.warning("A request was refused", path=head.path, why=why)
+                self._refused("foreign_host", head, why)
                 return text(MISDIRECTED, why)
         if self._pages is not None and head.path in OPEN and head.length == 0:
             return None
         refused = self._access.refusal(certificate)
         if refused is not None:
-            metrics.refused("unauthorized")
-            log.warning("A request was refused", path=head.path, why=refused[1])
+            self._refused("unauthorized", head, refused[1])
             return text(*refused)
         found = self._answering.route(head.method, head.path)
         if isinstance(found, Refusal):
@@ -85,32 +82,31 @@ class SchedulerPort(HttpServer):
             return self._turned_away(found, head)
         why = self._closed()
         if why is not None:
-            metrics.refused("not_ready")
+            self._answering.metrics.refused("not_ready")
             return text(503, why)
         if head.length > self.largest_body:
             return self.outgrown(head)
         return None
 
     def outgrown(self, head: RequestHead) -> Response:
-        self._answering.metrics.refused("too_large")
         response = too_large(max(0, head.length), self.largest_body)
-        log.warning("A request was refused", path=head.path, why=response.body.decode().strip())
+        self._refused("too_large", head, response.body.decode().strip())
         return response
 
     def over_budget(self, head: RequestHead, why: str) -> Response:
-        self._answering.metrics.refused("over_budget")
-        self._log_overload("A request was refused", path=head.path, why=why)
+        self._refused("over_budget", head, why)
         return text(503, why)
 
     def too_many_connections(self) -> None:
         self._answering.metrics.refused("too_many_connections")
-        self._log_overload("A connection was closed, the maximum number of connections is open")
+        self._on_full()
 
-    def _log_overload(self, message: str, **fields: str) -> None:
-        """Log at most once in _OVERLOAD_LOG_SECONDS."""
-        if (now := monotonic()) >= self._log_overload_from:
-            self._log_overload_from = now + _OVERLOAD_LOG_SECONDS
-            log.warning(message, **fields)
+    def _refused(self, cause: str, head: RequestHead, why: str) -> None:
+        self._answering.metrics.refused(cause)
+        warn = self._on_refused.get(cause)
+        if warn is None:
+            warn = self._on_refused[cause] = logs.RepeatedWarning(log, "A request was refused")
+        warn(path=head.path, why=why)
 
     async def respond(self, request: HttpRequest) -> Response:
         head = request.head
@@ -143,8 +139,7 @@ class SchedulerPort(HttpServer):
             self._answering.metrics.abandoned(verb)
 
     def _turned_away(self, refusal: Refusal, head: RequestHead) -> Response:
-        self._answering.metrics.refused(refusal.cause)
-        log.warning("A request was refused", path=head.path, why=refusal.text)
+        self._refused(refusal.cause, head, refusal.text)
         others = "" if self._pages is None else f"; pages: {self._pages.listing()}"
         return text(refusal.status, refusal.text + (others if refusal.status == 404 else ""))
 

@@ -146,6 +146,29 @@ def test_requests_beyond_the_budget_are_refused_until_there_is_memory_again(
 
 
 @LOOPS
+def test_connections_without_a_request_are_closed_for_new_ones(loop: Callable[[], Any]) -> None:
+    async def test() -> None:
+        answering = make_answering()
+        async with (
+            serving(answering, max_connections=3) as port,
+            connected(port.port) as used,
+            connected(port.port) as silent,
+            connected(port.port) as slow,
+        ):
+            assert (await used.post("/filter", b"abc"))[0] == 200
+            await slow.send(b"GET /healthz HTTP/1.1\r\n")
+            await asyncio.sleep(0.05)
+            async with connected(port.port) as third, connected(port.port) as fourth:
+                assert (await third.get("/healthz"))[0] == 200
+                assert (await fourth.get("/healthz"))[0] == 200
+                assert await silent.at_end()
+                assert await slow.at_end()
+                assert (await used.post("/filter", b"abc"))[0] == 200
+
+    run(test(), loop)
+
+
+@LOOPS
 def test_connections_beyond_the_maximum_are_closed_at_once(loop: Callable[[], Any]) -> None:
     async def test() -> None:
         answering = make_answering()
@@ -162,3 +185,15 @@ def test_connections_beyond_the_maximum_are_closed_at_once(loop: Callable[[], An
         assert b'refused_requests_total{cause="too_many_connections"} 1' in answering.metrics.registry.expose()
 
     run(test(), loop)
+
+
+@LOOPS
+def test_refused_requests_do_not_fill_the_log(loop: Callable[[], Any], caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        async with serving(make_answering()) as port, connected(port.port) as wire:
+            for _ in range(50):
+                assert (await wire.post("/nowhere", b"abc"))[0] == 404
+            assert (await wire.post("/filter", b"x" * 2 * MIB))[0] == 413
+
+    run(test(), loop)
+    assert caplog.text.count("A request was refused") == 2, "One line for each cause."
