@@ -11,6 +11,7 @@ import ssl
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 from urllib.parse import parse_qs
 
 from aiohttp import web
@@ -108,6 +109,7 @@ class PageServer:
         """`limits` hold for each listening socket; by default `default_limits()` when the server starts."""
         self._name = name
         self._limits = limits
+        self._warn_of_loop_error = logs.RepeatedWarning(log, "Unexpected problem of a server")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._started = threading.Event()
@@ -136,10 +138,7 @@ class PageServer:
 
     async def _run(self) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
-        warn = logs.RepeatedWarning(log, "Unexpected problem of a server")
-        self._loop.set_exception_handler(
-            lambda loop, context: warn(server=self._name, err=context.get("exception") or context["message"])
-        )
+        self._loop.set_exception_handler(self._on_loop_error)
         try:
             await self._serve(self._stopping)
         except StowplanError as problem:
@@ -149,6 +148,11 @@ class PageServer:
             raise
         finally:
             self._started.set()
+
+    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+        problem = context.get("exception")
+        trace = {} if problem is None else {"stacktrace": logs.stack_trace(problem)}
+        self._warn_of_loop_error(server=self._name, err=problem or context["message"], **trace)
 
     async def _serve(self, stopping: asyncio.Event) -> None:
         raise NotImplementedError

@@ -180,3 +180,10 @@ def test_the_maximum_leaves_open_files_for_the_rest(
 ) -> None:
     monkeypatch.setattr("stowplan.serving.connections.open_files_limit", lambda: open_files)
     assert default_limits().max_connections == expected
+
+
+def test_a_body_must_come_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.serving.page_server._BODY_SECONDS", 0.2)
+    with serving("insecure", ConnectionLimits(MAX)) as port, connected("insecure", port) as slow:
+        slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc")
+        assert received(slow).startswith(b"HTTP/1.1 408 ")

@@ -3,11 +3,13 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from stowplan.serving.open_files import open_files_limit, raise_open_files_limit
 
+SCHEDULER = ("scheduler", "--master=http://127.0.0.1:1", "--leader-elect=false", "--secure-port=0")
 RAISED = """
 import resource
 from stowplan.serving.open_files import raise_open_files_limit, open_files_limit
@@ -43,3 +45,21 @@ def test_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     raise_open_files_limit()
     assert len(wanted) == 1
     assert open_files_limit() == 1 << 20
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("extender", "--plugin=tests.unit.extender.server.examples:Tidy", "--port=0"), SCHEDULER],
+    ids=["extender", "scheduler"],
+)
+def test_servers_raise_their_limit_at_start(arguments: tuple[str, ...]) -> None:
+    command = ["sh", "-c", 'ulimit -Sn 256; exec "$@"', "sh", sys.executable, "-m", "stowplan", *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            line = next(line for line in process.stderr if "Serving" in line or "Starting Kubernetes" in line)
+            limits = Path(f"/proc/{process.pid}/limits").read_text()
+        finally:
+            process.kill()
+    soft, hard = next(line.split()[3:5] for line in limits.splitlines() if line.startswith("Max open files"))
+    assert soft == hard, line
