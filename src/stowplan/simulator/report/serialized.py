@@ -10,19 +10,19 @@ import msgspec
 from stowplan.simulator.report.detailed_decisions import unpack
 from stowplan.simulator.report.report import PodReport, SimulationReport
 
-_LISTS = ("pods", "pending", "preemptions", "nodes")
-
 
 def to_json(report: SimulationReport) -> Iterator[bytes]:
     """One JSON object, with one line for each element of its lists."""
     yield b"{"
-    for name in _LISTS:
-        yield b'"%s":[' % name.encode()
-        for index, item in enumerate(getattr(report, name)):
-            yield (b",\n" if index else b"\n") + msgspec.json.encode(_unpacked(item))
-        yield b"\n],\n"
-    yield b'"summary":' + msgspec.json.encode(report.summary)
-    yield b',\n"unknownKinds":' + msgspec.json.encode(report.unknown_kinds)
+    for number, (name, value) in enumerate(_fields(report)):
+        yield b'%s"%s":' % (b",\n" if number else b"", name.encode())
+        if isinstance(value, tuple):
+            yield b"["
+            for index, item in enumerate(value):
+                yield (b",\n" if index else b"\n") + msgspec.json.encode(_unpacked(item))
+            yield b"\n]"
+        else:
+            yield msgspec.json.encode(value)
     yield b"}\n"
 
 
@@ -30,13 +30,19 @@ def to_yaml(report: SimulationReport) -> Iterator[bytes]:
     """One YAML document."""
     from stowplan.config import yaml_text
 
-    for name in _LISTS:
-        items = getattr(report, name)
-        yield f"{name}:{'' if items else ' []'}\n".encode()
-        for item in items:
-            yield yaml_text.dump([_plain(_unpacked(item))]).encode()
-    rest = {"summary": _plain(report.summary), "unknownKinds": report.unknown_kinds}
-    yield yaml_text.dump(rest).encode()
+    for name, value in _fields(report):
+        if isinstance(value, tuple):
+            yield f"{name}:{'' if value else ' []'}\n".encode()
+            for item in value:
+                yield yaml_text.dump([_plain(_unpacked(item))]).encode()
+        else:
+            yield yaml_text.dump({name: _plain(value)}).encode()
+
+
+def _fields(report: SimulationReport) -> Iterator[tuple[str, Any]]:
+    """The fields by their names in JSON."""
+    for field in msgspec.structs.fields(report):
+        yield field.encode_name, getattr(report, field.name)
 
 
 def _unpacked(item: Any) -> Any:
