@@ -42,7 +42,8 @@ async def read_page(pages: Pages, request: web.BaseRequest) -> Page:
     if request.can_read_body:
         try:
             async with asyncio.timeout(_BODY_SECONDS):
-                body = await request.content.read(_MAX_BODY_BYTES)
+                while len(body) < _MAX_BODY_BYTES and (part := await request.content.read(_MAX_BODY_BYTES - len(body))):
+                    body += part
         except TimeoutError:
             return _TOO_SLOW
         if not request.content.at_eof():

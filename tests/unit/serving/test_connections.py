@@ -187,3 +187,11 @@ def test_a_body_must_come_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving("insecure", ConnectionLimits(MAX)) as port, connected("insecure", port) as slow:
         slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc")
         assert received(slow).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_body_may_come_in_parts() -> None:
+    with serving("insecure", ConnectionLimits(MAX)) as port, connected("insecure", port) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nabc")
+        sleep(0.2)
+        client.sendall(b"def")
+        assert received(client).startswith(OK)
