@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from heapq import nsmallest
 from typing import Any, NamedTuple
 
 from aiohttp import web
@@ -26,7 +27,7 @@ log = logs.get(__name__)
 MAX_CONNECTIONS = 1000
 _OPEN_FILES_SHARE = 4
 """One server uses at most this fraction of the open files; the API server's connections need some too."""
-_ACCEPT_RETRY_SECONDS = 0.5
+_ACCEPT_RETRY_SECONDS = 0.1
 _SETTINGS: dict[str, Any] = {"access_log": None, "lingering_time": 1.0}
 
 
@@ -142,8 +143,8 @@ class Connections:
         self._handshakes: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
         self.on_failed_request = logs.RepeatedWarning(log, "Failed to answer a request")
-        self._on_full = logs.RepeatedWarning(log, "The maximum number of connections is open, closed an idle one")
-        self._on_refused = logs.RepeatedWarning(log, "The maximum number of connections is open, refused another")
+        self._on_full = logs.RepeatedWarning(log, "Too many connections are open, closed an idle one")
+        self._on_refused = logs.RepeatedWarning(log, "Too many connections are open, refused another")
         self._on_accept_failed = logs.RepeatedWarning(log, "Failed to accept a connection")
 
     def start(self) -> None:
@@ -174,7 +175,7 @@ class Connections:
                 continue  # The client has gone.
             except OSError as problem:  # No more files may be opened.
                 self._on_accept_failed(address=self._address, err=os_error_text(problem))
-                self._make_room()
+                self._make_room(1 + len(self._open) // 4)
                 await asyncio.sleep(_ACCEPT_RETRY_SECONDS)
                 continue
             if len(self._open) >= self.limits.max_connections and not self._make_room():
@@ -188,15 +189,15 @@ class Connections:
             task.add_done_callback(self._handshakes.discard)
             await asyncio.sleep(0)  # Requests on open connections come before the next of many waiting clients.
 
-    def _make_room(self) -> bool:
-        """Close the connection that waits longest for a request. False if every connection is being answered."""
+    def _make_room(self, count: int = 1) -> bool:
+        """Close the connections that wait longest for a request. False if every connection is being answered."""
         waiting = [(each.has_served, each.waiting_since, each) for each in self._open if each.waiting_since is not None]
         if not waiting:
             return False
         self._on_full(address=self._address, connections=len(self._open))
-        connection = min(waiting, key=lambda entry: entry[:2])[2]
-        self.discard(connection)
-        connection.drop()
+        for *_, connection in nsmallest(count, waiting, key=lambda entry: entry[:2]):
+            self.discard(connection)
+            connection.drop()
         return True
 
     async def _connect(self, connection: PageConnection, accepted: socket.socket) -> None:

@@ -19,7 +19,7 @@ from tests.unit.serving import port_process
 
 CLIENTS, OPEN_FILES = 1100, 1024
 MAX_LOG_BYTES = 20_000
-HEALTH_SECONDS = 5.0
+HEALTH_SECONDS = 20.0
 
 
 class ServerProcess(NamedTuple):
@@ -28,10 +28,12 @@ class ServerProcess(NamedTuple):
 
 
 @contextmanager
-def server_process(kind: str, log: Path) -> Iterator[ServerProcess]:
+def server_process(
+    kind: str, log: Path, open_files: int = OPEN_FILES, max_connections: int = 0
+) -> Iterator[ServerProcess]:
     with log.open("wb") as lines:
         process = subprocess.Popen(
-            [sys.executable, port_process.__file__, kind, str(OPEN_FILES)],
+            [sys.executable, port_process.__file__, kind, str(open_files), str(max_connections)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=lines,
@@ -77,6 +79,16 @@ def test_health_is_served_while_more_clients_are_connected_than_files_may_be_ope
         sleep(1.5)  # Failures to accept would be logged again after a second.
         assert health(server.port, kind) == (200, b"ok")
     assert server.log.stat().st_size < MAX_LOG_BYTES, server.log.read_text()[:2000]
+
+
+@pytest.mark.parametrize("kind", ["secure", "insecure"])
+def test_health_is_served_where_files_run_out_before_the_maximum_is_reached(kind: str, tmp_path: Path) -> None:
+    with server_process(kind, tmp_path / "log", 100, 10_000) as server, ExitStack() as clients:
+        for _ in range(200):
+            clients.enter_context(closing(socket.create_connection(("127.0.0.1", server.port), HEALTH_SECONDS)))
+        assert health(server.port, kind) == (200, b"ok")
+    assert "Failed to accept a connection" in server.log.read_text()
+    assert server.log.stat().st_size < MAX_LOG_BYTES
 
 
 def test_malformed_requests_do_not_fill_the_log(tmp_path: Path) -> None:
