@@ -8,6 +8,9 @@ import socket
 from stowplan.config.options import ServingOptions
 from stowplan.errors import ConfigError, os_error_text
 
+_BACKLOG = 4096
+"""Connections that wait to be accepted, at most as many as the system allows (somaxconn); Go's default."""
+
 
 def listen(options: ServingOptions) -> socket.socket:
     """Listen on the address and port of the options. Raises ConfigError if that fails.
@@ -28,5 +31,5 @@ def listen(options: ServingOptions) -> socket.socket:
 
 def _open(address: str, options: ServingOptions, family: int, *, both: bool) -> socket.socket:
     return socket.create_server(
-        (address, options.port), family=family, dualstack_ipv6=both, reuse_port=options.share_port, backlog=128
+        (address, options.port), family=family, dualstack_ipv6=both, reuse_port=options.share_port, backlog=_BACKLOG
     )

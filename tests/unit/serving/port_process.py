@@ -7,7 +7,6 @@ default.
 from __future__ import annotations
 
 import resource
-import socket
 import sys
 
 from stowplan import logs
@@ -15,7 +14,7 @@ from stowplan.config.options import AccessOptions, ServingOptions
 from stowplan.observe.access_metrics import AccessMetrics
 from stowplan.observe.health import PING, HealthMetrics, HealthPage
 from stowplan.observe.registry import MetricRegistry
-from stowplan.serving import ComponentPages, InsecureServer, SecureServer, Sources
+from stowplan.serving import ComponentPages, InsecureServer, SecureServer, Sources, listen
 from stowplan.serving.connections import ConnectionLimits
 
 
@@ -26,14 +25,14 @@ def main(kind: str, open_files: int, max_connections: int) -> None:
     page = HealthPage("healthz", [PING], health.on_check)
     pages = ComponentPages(Sources(registry, health, (page,), {}, {}))
     limits = ConnectionLimits(max_connections) if max_connections else None
+    options = ServingOptions(address="127.0.0.1", port=0)
     server: SecureServer | InsecureServer
     if kind == "secure":
-        options = ServingOptions(address="127.0.0.1", port=0)
         server = SecureServer(options, AccessOptions(), pages, AccessMetrics(registry), limits=limits)
         server.start()
         port = server.port
     else:
-        listener = socket.create_server(("127.0.0.1", 0))
+        listener = listen(options)
         port = listener.getsockname()[1]
         server = InsecureServer({listener: pages}, limits=limits)
         server.start()
