@@ -70,6 +70,9 @@ PODS: tuple[dict[str, Any], ...] = (
     {"labels": A, "requests": {"cpu": 2}, "priority": 100},
     {"labels": B, "requests": {"cpu": "1500m"}, "priority": 100},
     {"labels": A, "requests": {"cpu": "1500m"}, "priority": 10},
+    {"labels": A, "namespace": "other", "requests": {"cpu": "300m"}},
+    {"labels": B, "namespace": "other", "requests": {"cpu": "700m"}, "priority": 10},
+    {"labels": B, "namespace": "other", "requests": {"cpu": "700m"}, "priority": -5},
 )
 SMALL = (3, 26, 27)
 """Shapes of unimportant pods, of which several go on a node."""

@@ -53,6 +53,7 @@ class EngineWalk:
             config=settings(),
             plugins={LatePointsPlugin.name: lambda args, handle: LatePointsPlugin(args, handle, self)},
             grace=grace,
+            max_namespace_share=0.25,
         )
         self.world, self.engine, self.state = self.host.world, self.host.engine, self.host.state
         self.at_ease = False
@@ -204,6 +205,10 @@ class EngineWalk:
         for _ in range(how % 3 + 1):
             self.engine.schedule_one()
 
+    def charge(self, which: int, how: int) -> None:
+        """The last cycle took long, so that other pods of the namespace may have to wait."""
+        self.engine.charge((0.2, 3.0, 20.0)[which % 3])
+
     def pass_time(self, which: int, how: int) -> None:
         self.host.pass_time(self.host.clock.now + (0.4, 1.0, 2.5, 7.0, HALF_MINUTE, LONG)[which % 6])
 
@@ -262,9 +267,7 @@ class EngineWalk:
         return True
 
     def _waits_for_time(self) -> bool:
-        failed = next(self.state.queue.error_backoff, None)
-        timers = (self.state.timers.next_deadline(), self.world.next_deadline())
-        return failed is not None or any(deadline is not None for deadline in timers)
+        return self.engine.waits_for_time or self.world.next_deadline() is not None
 
     def problems(self) -> list[str]:
         """What is wrong in a cluster at rest."""
@@ -277,6 +280,7 @@ class EngineWalk:
             "waiting": list(self.engine.waiting_pods),
             "active": list(queue.active),
             "backing off": list(queue.backoff),
+            "throttled": list(queue.throttled),
         }.items():
             if left:
                 told.append(f"at rest, and yet {what}: {left}")
@@ -375,6 +379,7 @@ STEPS: dict[str, tuple[int, Callable[[EngineWalk, int, int], None]]] = {
     "answer": (6, EngineWalk.answer),
     "tell": (20, EngineWalk.tell),
     "schedule": (20, EngineWalk.schedule),
+    "charge": (3, EngineWalk.charge),
     "pass time": (6, EngineWalk.pass_time),
     "decide waiting": (5, EngineWalk.decide_waiting),
     "settle": (2, EngineWalk.settle),
