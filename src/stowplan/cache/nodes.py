@@ -134,8 +134,8 @@ class NodeTable:
             found = self.infos[slot]
             assert found is not None
             info = found
-            before = info.node
-            info.update(node)
+            before, info.node = info.node, node
+            info.labels = MappingProxyType(node.metadata.labels)
             if source is None and _looks_alike(before, node):
                 return info
         info.source = source

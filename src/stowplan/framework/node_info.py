@@ -36,16 +36,12 @@ class NodeInfo:
         self.node = node
         self.name = node.metadata.name
         self.labels: Mapping[str, str] = MappingProxyType(node.metadata.labels)
+        """Labels as a read-only mapping."""
         self.pods: dict[str, Pod] = {}
         """Pods on this node by uid, in the order in which they were added."""
         self.source: Any = None
         """The whole API object, as JSON or parsed, if it is kept; else None."""
         self._resources = resources
-
-    def update(self, node: Node) -> None:
-        """Take over a new version of the API object."""
-        self.node = node
-        self.labels = MappingProxyType(node.metadata.labels)
 
     @property
     def annotations(self) -> Mapping[str, str]:

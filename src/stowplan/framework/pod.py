@@ -50,7 +50,7 @@ class PodTemplate:
     ) -> None:
         self.namespace = namespace
         self.labels: Mapping[str, str] = MappingProxyType(dict(labels))
-        """Read-only, since every pod of the template shares them."""
+        """Labels that all pods of the template share, as a read-only mapping."""
         self.spec = spec
         self.controller = controller
         self.claim_statuses = claim_statuses
@@ -96,7 +96,7 @@ class Pod:
         self.namespace = template.namespace
         self.uid = uid
         self.labels = labels
-        """Read-only for plugins: the template's labels, or a read-only mapping if labels of its own are among them."""
+        """Labels as a read-only mapping."""
         self.node_name = ""
         """spec.nodeName: the node on which the pod runs."""
         self.nominated_node_name = ""
