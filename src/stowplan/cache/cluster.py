@@ -263,9 +263,13 @@ class Cluster:
         """Change the columns and counts by one pod. For the cache and its journal, which handle host ports."""
         footprint: Footprint = pod.template.footprint or self.footprint(pod.template)
         slot = info.slot
-        deltas, scalars = (footprint.deltas, footprint.scalars) if pod.used is None else self.deltas(*pod.used)
-        for column, amount in scalars:
-            column.set(slot, column.values[slot] + sign * amount)
+        if pod.used is None:
+            deltas, scalars = footprint.deltas, footprint.scalars
+        else:
+            deltas, scalars = self.deltas(*pod.used)
+        if scalars:
+            for column, amount in scalars:
+                column.set(slot, column.values[slot] + sign * amount)
         for column, amount in deltas:
             values = column.values
             value = values[slot] + sign * amount
