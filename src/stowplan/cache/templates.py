@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from types import MappingProxyType
 
 from msgspec.msgpack import Encoder
@@ -21,6 +22,9 @@ PER_REPLICA_LABELS = frozenset(
     }
 )
 """Labels with a different value for each replica; they split templates only if a selector reads them."""
+
+LARGE_TEMPLATE_BYTES = 16 * 1024
+"""Encoded. Ordinary templates take 1 to 2 KiB; tables that are swept now and then must not hold megabytes per entry."""
 
 _encode = Encoder(order="deterministic").encode
 """Equal bytes for equal values, whatever the order of mappings; much cheaper to make and compare than the values."""
@@ -100,10 +104,14 @@ class Templates:
         key = _encode((namespace, labels, spec, owner, claims))
         if key == self._latest[0]:
             return self._latest[1]
+        large = len(key) > LARGE_TEMPLATE_BYTES
+        if large:
+            key = sha256(key).digest()
         template = self._known.get(key)
         if template is None:
             requests, non_zero = scheduling_requests(spec)
             template = PodTemplate(namespace, labels, spec, controller, claims, requests, non_zero)
+            template.large = large
             self._known.put(key, template)
         self._latest = (key, template)
         return template

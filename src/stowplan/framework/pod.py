@@ -31,6 +31,7 @@ class PodTemplate:
         "derived",
         "footprint",
         "labels",
+        "large",
         "namespace",
         "non_zero_requests",
         "priority",
@@ -59,6 +60,8 @@ class PodTemplate:
         """Requests by resource name: millicores for cpu, whole units for other resources."""
         self.non_zero_requests = non_zero_requests
         """(cpu, memory) with the defaults that scoring assumes for containers without requests."""
+        self.large = False
+        """Whether the spec is so large that nothing made for it may outlive the pods of the template."""
         self.derived: dict[Hashable, Any] = {}
         self.footprint: Any = None
         """The amounts that the cache adds to its columns for each such pod; private to the cache."""

@@ -2,9 +2,10 @@
 
 import gc
 from typing import Any
+from weakref import ref
 
 import pytest
-from tests.builders import HOSTNAME, Json, World, away, container, pod, selector, spread, term
+from tests.builders import HOSTNAME, Json, World, away, container, node, pod, selector, spread, term
 
 INDEX = "apps.kubernetes.io/pod-index"
 POD_NAME = "statefulset.kubernetes.io/pod-name"
@@ -139,3 +140,20 @@ def test_what_a_pod_keeps_to_itself() -> None:
     assert made.terminating
     assert made.being_preempted
     assert made.template.spec.node_name == ""
+
+
+def test_a_large_template_does_not_outlive_its_pods() -> None:
+    """Neither plans nor shared answers nor the table of templates keep what a deleted pod named."""
+    world = World([node(f"n{i}") for i in range(20)])
+    selected = {f"key-{i}": "v" for i in range(2000)}
+    large = world.pod(pod("large", nodeSelector=selected))
+    small = world.pod(pod("small", nodeSelector={"key": "v"}))
+    assert (large.template.large, small.template.large) == (True, False)
+    assert world.pod(pod("replica", nodeSelector=selected)).template is large.template
+    for _ in range(3):
+        assert world.decide(large).message == world.afresh(large).message
+    gone = ref(large.template)
+    del large
+    world.decide(pod("other"))
+    gc.collect()
+    assert gone() is None

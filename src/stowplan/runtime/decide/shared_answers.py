@@ -111,11 +111,11 @@ class SharedNodeAnswers:
         self._vectors: LruMap[Hashable, _NodeVector] = LruMap(_MAX_VECTORS)
         self._views: LruMap[Hashable, tuple[int, NodeView]] = LruMap(_MAX_VECTORS)
 
-    def get(self, key: Hashable, compute: Compute) -> NDArray[Any]:
+    def get(self, template: PodTemplate, key: Hashable, compute: Compute) -> NDArray[Any]:
         """The plugin's vector over all slots in use. Never written to by callers."""
         vector = self._vectors.get(key)
         if vector is None:
-            if not self._vectors.used_before(key):
+            if template.large or not self._vectors.used_before(key):
                 return compute(self._nodes.everything())
             vector = _NodeVector(self._nodes)
             self._vectors.put(key, vector)
@@ -129,6 +129,8 @@ class SharedNodeAnswers:
 
     def known_view(self, plugins: NodePlugins, state: CycleState, pod: Pod) -> NodeView | None:
         """The same; None the first time, when it is not known whether the answer will be of use again."""
+        if pod.template.large:
+            return None
         key, position = plugins.key(pod.template), self._nodes.node_log.position
         known = self._views.get(key)
         if known is None and not self._views.used_before(key):
@@ -147,7 +149,7 @@ class SharedNodeAnswers:
         ok = alive.copy()
         for plugin in plugins.filters:
             key = (plugin, "filter", plugin.signature(pod.template))
-            ok &= self.get(key, partial(passing_nodes, plugin, state, pod))
+            ok &= self.get(pod.template, key, partial(passing_nodes, plugin, state, pod))
         score: Scores | None = None
         for plugin, weight in plugins.scorers:
             weighted = weight * self._scores(plugin, state, pod)
@@ -163,4 +165,4 @@ class SharedNodeAnswers:
 
     def _scores(self, plugin: InTreePlugin, state: CycleState, pod: Pod) -> Raw:
         key = (plugin, "score", plugin.signature(pod.template))
-        return self.get(key, partial(plugin.score_nodes, state, pod))
+        return self.get(pod.template, key, partial(plugin.score_nodes, state, pod))

@@ -100,7 +100,7 @@ class VectorDryRuns:
         mask = profile.cluster.nodes.alive[: profile.cluster.nodes.high].copy()
         for plugin in filters:
             key = (plugin, "filter", plugin.signature(pod.template))
-            mask &= profile.static_answers.get(key, partial(plugin.passing_nodes, self._state, pod))
+            mask &= profile.static_answers.get(pod.template, key, partial(plugin.passing_nodes, self._state, pod))
         return mask
 
     def _accepted(self, slot: int) -> bool:

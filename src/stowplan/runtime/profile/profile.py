@@ -184,6 +184,8 @@ class Profile:
         plan = Planned(self, pod)
         plan.used = self._turn
         pod.template.derived[self] = (self._epoch, plan)
+        if pod.template.large:
+            return plan
         self._plans[pod.template] = plan
         if len(self._plans) > _MAX_PLANS:
             for template in sorted(self._plans, key=lambda template: self._plans[template].used)[: _MAX_PLANS // 8]:
