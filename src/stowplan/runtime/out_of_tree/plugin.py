@@ -32,7 +32,7 @@ from stowplan.framework import (
     error,
     implements,
 )
-from stowplan.framework.points import STEPS, Forwarding
+from stowplan.framework.points import FILTER, POINTS, SCORE, PointStep, implements_point
 from stowplan.framework.safe_text import is_user_interrupt, raised, shown
 from stowplan.framework.status import merge_rejections
 from stowplan.plugins.base import InTreePlugin
@@ -71,6 +71,7 @@ class OutOfTreePlugin(InTreePlugin):
         self._on_uncacheable = on_uncacheable
         self._sort_key_types: tuple[type, ...] | None = None
         kind = type(inner)
+        self._has_kept_answers = implements_point(kind, FILTER) or implements_point(kind, SCORE)
         self.has_filter_nodes = implements(kind, "filter_nodes")
         self.has_score_nodes = implements(kind, "score_nodes")
         self.has_pre_score = implements(kind, "pre_score")
@@ -79,7 +80,7 @@ class OutOfTreePlugin(InTreePlugin):
         self.raw_type: type[np.generic] = np.float64 if self.normalize in FRACTIONAL_NORMALIZERS else np.int64
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | Iterable[str] | None:
-        answer = self._call("pre_filter", self.inner.pre_filter, state, pod, nodes)
+        answer = self._call("pre_filter", self.inner.pre_filter, state, self._guarded(pod), nodes)
         if answer is None or isinstance(answer, Status):
             return self._status(answer)
         if isinstance(answer, str) or not isinstance(answer, Iterable):
@@ -168,7 +169,8 @@ class OutOfTreePlugin(InTreePlugin):
 
     def normalize_nodes(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
         if self.has_normalize_nodes:
-            answer = self._call("normalize_nodes", self.inner.normalize_nodes, state, pod, scores, nodes)
+            guarded = self._guarded(pod)
+            answer = self._call("normalize_nodes", self.inner.normalize_nodes, state, guarded, scores, nodes)
             return self.checks.normalized_vector(answer, nodes)
         if self.has_normalize_score:
             return self._normalized_by_name(state, pod, scores, nodes)
@@ -176,7 +178,8 @@ class OutOfTreePlugin(InTreePlugin):
 
     def _normalized_by_name(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
         by_name: dict[str, Any] = {info.name: int(scores[position]) for position, info in nodes.infos()}
-        status = self._status(self._call("normalize_score", self.inner.normalize_score, state, pod, by_name))
+        guarded = self._guarded(pod)
+        status = self._status(self._call("normalize_score", self.inner.normalize_score, state, guarded, by_name))
         if status is not None and status.code:
             raise self.checks.failure("normalize", status)
         return self.checks.normalized_by_name(by_name, nodes)
@@ -223,7 +226,10 @@ class OutOfTreePlugin(InTreePlugin):
         return checked_status(answer)
 
     def _guarded(self, pod: Pod) -> Pod:
-        return pod if self.scope == "cluster" else TemplateOnlyPod(pod, self._disable_caching)
+        """The pod for every point whose result, CycleState or attributes a kept answer can depend on."""
+        if self.scope == "cluster" or not self._has_kept_answers:
+            return pod
+        return TemplateOnlyPod(pod, self._disable_caching)
 
     def _disable_caching(self, attribute: str) -> None:
         """The plugin read a field that differs between pods of a template: its answers must not be kept from now on."""
@@ -262,21 +268,27 @@ class OutOfTreePlugin(InTreePlugin):
         return merge_rejections(found) if found else None
 
 
-def _forwarding(method: str, forwarding: Forwarding) -> Callable[..., Any]:
-    """A method that passes its arguments on to the plugin and checks that a Status or None is returned."""
+def _forwarding(step: PointStep, *, guarded: bool) -> Callable[..., Any]:
+    """A method that passes its arguments on to the plugin and checks that a Status or None is returned. `guarded`: the
+    second argument is the pod, and kept answers can depend on it."""
+    method = step.methods[0]
 
     def inline(self: OutOfTreePlugin, *args: Any) -> Status | None:
+        if guarded:
+            args = (args[0], self._guarded(args[1]), *args[2:])
         return self._status(self._call(method, getattr(self.inner, method), *args))
 
     async def outside(self: OutOfTreePlugin, *args: Any) -> Status | None:
         return await self._call_outside(method, getattr(self.inner, method), *args)
 
-    return inline if forwarding == "inline" else outside
+    return inline if step.forwarding == "inline" else outside
 
 
-for _step in STEPS:
-    if _step.forwarding:
-        setattr(OutOfTreePlugin, _step.methods[0], _forwarding(_step.methods[0], _step.forwarding))
+for _point in POINTS:
+    for _step in _point.steps:
+        if _step.forwarding:
+            _method = _forwarding(_step, guarded=_point.phase in ("filtering", "scoring"))
+            setattr(OutOfTreePlugin, _step.methods[0], _method)
 
 
 def _only(node: NodeInfo) -> Nodes:

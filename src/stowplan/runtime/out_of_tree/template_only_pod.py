@@ -17,7 +17,7 @@ def _reported(attribute: str) -> Any:
 
 
 class TemplateOnlyPod(Pod):
-    """Reads like the pod; reading its identity or its status is reported."""
+    """Reads like the pod; reading its identity or its status is reported, also after a plugin has stored the pod."""
 
     __slots__ = ("_on_read", "_pod")
 
@@ -26,6 +26,15 @@ class TemplateOnlyPod(Pod):
         self._on_read = on_read
         self.template = pod.template
         self.namespace = pod.namespace
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to the pod itself and to other guards of it, so that the pod serves as a key between points."""
+        self._on_read("uid")
+        return self._pod is (other._pod if isinstance(other, TemplateOnlyPod) else other)
+
+    def __hash__(self) -> int:
+        self._on_read("uid")
+        return hash(self._pod)
 
     @property
     def labels(self) -> Mapping[str, str]:  # type: ignore[override]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from tests.builders import Json, World, node, pod
 
-from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, reject
+from stowplan.framework import CycleState, NodeInfo, Nodes, Plugin, Pod, Status, reject
+from stowplan.runtime.out_of_tree.template_only_pod import TemplateOnlyPod
 
 INDEX = "apps.kubernetes.io/pod-index"
 SIZE = {"cpu": 1, "memory": "2Gi"}
@@ -84,6 +86,147 @@ def test_what_all_pods_of_a_template_share_is(what: Callable[[Pod], Any], caplog
         assert in_.decide(pod(f"p{i}", labels={"app": "a"}, requests=SIZE)).node_name == "n0"
     assert not caplog.records
     assert kind.asked <= 2 * 3, "asked at first sight and when the plan was made"  # type: ignore[attr-defined]
+
+
+class HandsOn(Plugin):
+    """Lets pods called "odd" onto n1 alone. `filter` reads what `pre_filter` found out about the pod."""
+
+    name = "looking"
+    scope = "node"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        return reject("not the one") if self.is_odd(state, pod) and node.name != "n1" else None
+
+    def is_odd(self, state: CycleState, pod: Pod) -> bool:
+        return bool(state.read("odd"))
+
+
+class ThroughState(HandsOn):
+    needs_objects = True
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        state.write("odd", pod.object["metadata"]["name"] == "odd")
+
+
+class ThroughClosure(HandsOn):
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        state.write("odd", lambda: pod.name == "odd")
+
+    def is_odd(self, state: CycleState, pod: Pod) -> bool:
+        return bool(state.read("odd")())
+
+
+class ThroughPodInState(HandsOn):
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        state.write("odd", pod)
+
+    def is_odd(self, state: CycleState, pod: Pod) -> bool:
+        return bool(state.read("odd").name == "odd")
+
+
+class ThroughSelf(HandsOn):
+    odd = False
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        self.odd = pod.name == "odd"
+
+    def is_odd(self, state: CycleState, pod: Pod) -> bool:
+        return self.odd
+
+
+class ThroughTable(HandsOn):
+    """The pod as a key: its name is read by an object that another point made."""
+
+    names: ClassVar[dict[Pod, bool]] = {}
+
+    def pre_enqueue(self, pod: Pod) -> None:
+        self.names[pod] = pod.name == "odd"
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        self.pre_enqueue(pod)
+
+    def is_odd(self, state: CycleState, pod: Pod) -> bool:
+        return self.names[pod]
+
+
+class ThroughScore(Plugin):
+    """The same by scores: PreFilter of a plugin without Filter."""
+
+    name = "looking"
+    scope = "node"
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> None:
+        state.write("best", "n1" if pod.name == "odd" else "n0")
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        return 100 if node.name == state.read("best") else 0
+
+
+HANDED_ON = [ThroughState, ThroughClosure, ThroughPodInState, ThroughSelf, ThroughTable, ThroughScore]
+
+
+@pytest.mark.parametrize("kind", HANDED_ON)
+@pytest.mark.parametrize("scope", ["node", "node+pods"])
+def test_what_pre_filter_hands_on_is_not_remembered(
+    kind: type[Plugin], scope: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "stowplan")
+    in_ = world(type("Declared", (kind,), {"scope": scope}))
+    for name, where in {"a": "n0", "b": "n0", "odd": "n1", "c": "n0"}.items():
+        assert in_.decide(pod(name, requests=SIZE)).node_name == where
+    assert len([r for r in caplog.records if "its results are no longer cached" in r.getMessage()]) == 1
+
+
+@pytest.mark.parametrize("point", ["pre_filter", "pre_score", "add_pod", "remove_pod", "normalize_score"])
+def test_every_point_that_kept_answers_can_depend_on_is_guarded(point: str) -> None:
+    def read(self: Plugin, state: CycleState, pod: Pod, *rest: Any) -> None:
+        assert pod.name
+
+    members = {"name": "looking", "scope": "node", "filter": lambda self, state, pod, node: None, point: read}
+    if point == "normalize_score":
+        members["score"] = lambda self, state, pod, node: 1
+    in_ = world(type("Reading", (Plugin,), members))
+    plugin = in_.plugin("looking")
+    decided = in_.pod(pod("a"))
+    nodes = in_.cluster.nodes
+    info = nodes.infos[0]
+    arguments = {
+        "pre_filter": (nodes.everything(),),
+        "pre_score": (nodes.everything(),),
+        "add_pod": (decided, info),
+        "remove_pod": (decided, info),
+    }
+    if point == "normalize_score":
+        plugin.normalize_nodes(CycleState(), decided, np.zeros(3, dtype=np.int64), nodes.everything())
+    else:
+        getattr(plugin, point)(CycleState(), decided, *arguments[point])
+    assert plugin.scope == "cluster"
+
+
+def test_a_plugin_without_kept_answers_is_not_guarded(caplog: pytest.LogCaptureFixture) -> None:
+    class Naming(Plugin):
+        name = "looking"
+        scope = "node"
+
+        def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> list[str]:
+            return ["n1" if pod.name == "odd" else "n0"]
+
+    in_ = world(Naming)
+    assert [in_.decide(replica(name)).node_name for name in ("a", "odd", "b", "odd")] == ["n0", "n1", "n0", "n1"]
+    assert not caplog.records
+
+
+SHARED = {"namespace", "priority", "spec", "template"}
+
+
+def test_every_field_of_a_pod_is_shared_by_the_template_or_reported() -> None:
+    in_ = world(looking(lambda pod: False))
+    own = in_.pod(replica("a"))
+    own.source = {"metadata": {}}
+    for field in (name for name in dir(Pod) if not name.startswith("_")):
+        read: list[str] = []
+        assert getattr(TemplateOnlyPod(own, read.append), field) == getattr(own, field)
+        assert bool(read) == (field not in SHARED), field
 
 
 def test_plugins_of_cluster_scope_may_look_at_everything(caplog: pytest.LogCaptureFixture) -> None:
