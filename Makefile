@@ -28,7 +28,7 @@ test: $(STAMP)  ## run all tests, some files at a time (WORKERS); pytest options
 	@$(BIN)/python -m stowplan.testing build --if-possible $(BINARIES)
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
-soak: $(STAMP)  ## run an hour of random faults on a real API server; STOWPLAN_SOAK_MINUTES sets the time
+soak: $(STAMP)  ## run an hour of random faults and hostile tenants on a real API server; STOWPLAN_SOAK_MINUTES sets the time
 	@$(BIN)/python -m stowplan.testing build
 	$(BIN)/python -m tests.soak $(ARGS)
 

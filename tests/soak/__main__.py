@@ -16,7 +16,8 @@ from pathlib import Path
 import click
 import msgspec
 from tests.soak.faults import FAULTS, RULES
-from tests.soak.surroundings import Surroundings, surroundings
+from tests.soak.hostile_tenants import HostileTenants
+from tests.soak.surroundings import LASTING_SCHEDULER, Surroundings, surroundings
 from tests.soak.traffic import NAMESPACE, Traffic
 
 from stowplan._version import KUBERNETES_VERSION, __version__
@@ -27,20 +28,26 @@ FAULT_PHASE_SECONDS = (20.0, 60.0)
 SECOND_FAULT_PROBABILITY = 0.3
 RECOVERY_SECONDS = 90.0
 """Seconds after the last fault within which all pods have to be bound."""
+WARM_UP_MINUTES = 10.0
+MAX_MEMORY_RATIO = 1.1
+"""The memory of the scheduler that is never ended, at the end, in multiples of that after the warm-up."""
 
 
 class Run:
     """Injects faults, checks recovery, and records the results."""
 
-    def __init__(self, around: Surroundings, traffic: Traffic, rng: random.Random) -> None:
+    def __init__(self, around: Surroundings, traffic: Traffic, tenants: HostileTenants, rng: random.Random) -> None:
         self._around = around
         self._traffic = traffic
+        self._tenants = tenants
         self._rng = rng
         self.faults: Counter[str] = Counter()
         self.exits: Counter[int] = Counter()
         self.slowest_recovery = 0.0
         self.rounds = 0
         self.problems: list[str] = []
+        self._memory: list[tuple[float, dict[str, int]]] = []
+        """The minute and the memory of each process, at the end of each round."""
 
     def inject_faults(self) -> None:
         """Inject one fault after the other."""
@@ -84,11 +91,26 @@ class Run:
         self.exits.update(self._around.keep_running())
         pods = self._around.api.list("Pod", NAMESPACE)
         homes = {f"{NAMESPACE}/{pod['metadata']['name']}": pod["spec"].get("nodeName") for pod in pods}
-        return homes == self._around.audit.bound
+        bound = {key: node for key, node in self._around.audit.bound.items() if key.startswith(f"{NAMESPACE}/")}
+        return homes == bound
 
     def _unbound(self) -> list[str]:
         pods = [pod for pod in self._around.api.list("Pod", NAMESPACE) if not pod["spec"].get("nodeName")]
         return [f"{pod['metadata']['name']} {pod['status']}" for pod in pods[:10]]
+
+    def note_memory(self, minute: float) -> dict[str, int]:
+        self._memory.append((minute, self._around.memory()))
+        return self._memory[-1][1]
+
+    def check_memory(self) -> None:
+        """Compare with the memory after the warm-up, if the run went on that long."""
+        warm, end = self._memory_after_warm_up(), self._memory[-1][1]
+        if warm and end[LASTING_SCHEDULER] > MAX_MEMORY_RATIO * warm[LASTING_SCHEDULER]:
+            self.problems.append(f"memory grew from {warm} MiB after {WARM_UP_MINUTES:g} minutes to {end} MiB")
+
+    def _memory_after_warm_up(self) -> dict[str, int] | None:
+        later = (memory for minute, memory in self._memory if minute >= WARM_UP_MINUTES)
+        return next(later, None)
 
     def summary(self) -> dict[str, object]:
         return {
@@ -99,7 +121,10 @@ class Run:
             "pods_deleted": self._traffic.deleted,
             "bindings_seen": self._around.audit.seen,
             "slowest_recovery_seconds": round(self.slowest_recovery, 1),
-            "memory_mib": self._around.memory(),
+            "hostile": dict(sorted(self._tenants.created.items())),
+            "memory_mib_after_warm_up": self._memory_after_warm_up(),
+            "memory_mib_at_end": self._memory[-1][1],
+            "problem_count": len(self.problems),
             "problems": self.problems,
         }
 
@@ -115,21 +140,28 @@ def main(minutes: float, seed: int | None, result: Path | None) -> None:
     click.echo(f"seed {seed}, logs in {folder}", err=True)
     began = time.monotonic()
     with surroundings(folder) as around:
-        traffic = Traffic(around.api, random.Random(seed))
-        run = Run(around, traffic, random.Random(seed + 1))
+        traffic, tenants = Traffic(around.api, random.Random(seed)), HostileTenants(around.api, random.Random(seed + 2))
+        run = Run(around, traffic, tenants, random.Random(seed + 1))
         traffic.prepare()
+        tenants.prepare()
         traffic.start()
+        tenants.start()
         while not run.problems and time.monotonic() - began < 60 * minutes:
             run.inject_faults()
             run.check_recovery()
-            done = (
-                f"{(time.monotonic() - began) / 60:.1f} min, {run.faults.total()} faults, {around.audit.seen} bindings"
-            )
-            click.echo(f"{done}, {len(run.problems)} problems, memory {around.memory()} MiB", err=True)
+            minute = (time.monotonic() - began) / 60
+            done = f"{minute:.1f} min, {run.faults.total()} faults, {around.audit.seen} bindings"
+            click.echo(f"{done}, {len(run.problems)} problems, memory {run.note_memory(minute)} MiB", err=True)
         traffic.end()
-        told = {"date": datetime.now(UTC).date().isoformat(), "stowplan": __version__, "kubernetes": KUBERNETES_VERSION}
-        told |= {"seed": seed, "minutes": round((time.monotonic() - began) / 60, 1), **run.summary()}
-    text = msgspec.json.format(msgspec.json.encode(told)).decode() + "\n"
+        tenants.end()
+        run.check_memory()
+        result_fields = {
+            "date": datetime.now(UTC).date().isoformat(),
+            "stowplan": __version__,
+            "kubernetes": KUBERNETES_VERSION,
+        }
+        result_fields |= {"seed": seed, "minutes": round((time.monotonic() - began) / 60, 1), **run.summary()}
+    text = msgspec.json.format(msgspec.json.encode(result_fields)).decode() + "\n"
     click.echo(text, nl=False)
     if result:
         result.write_text(text)

@@ -1,4 +1,4 @@
-"""A control plane, a proxy that makes faults, and two replicas of the scheduler that see the one through the other."""
+"""A control plane, a fault proxy, and behind it two replicas of the scheduler and one scheduler that is never ended."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from stowplan.testing import SCHEDULER, ControlPlane, FaultProxy, KubeApi, Proce
 from stowplan.testing.kube_scheduler import complete_config
 
 REPLICAS = ("first", "second")
+LASTING_SCHEDULER = "lasting"
+"""The name of a scheduler beside the replicas that lives for the whole run, so that its memory shows what is never
+freed."""
 SIGNS_OF_BUGS = (
     "Traceback",
     "internal error",
@@ -35,6 +38,7 @@ class Surroundings:
     audit: Audit
     proxy: FaultProxy
     replicas: list[Process]
+    lasting: Process
     stopped: set[str] = field(default_factory=set)
     """Replicas that do not run because a fault wants it so."""
 
@@ -47,11 +51,14 @@ class Surroundings:
         return statuses
 
     def signs_of_bugs(self) -> list[str]:
-        lines = (line for replica in self.replicas for line in replica.log.read_text(errors="replace").splitlines())
-        return [line for line in lines if any(sign in line for sign in SIGNS_OF_BUGS)]
+        logs = [process.log.read_text(errors="replace") for process in (*self.replicas, self.lasting)]
+        lines = [line for log in logs for line in log.splitlines() if any(sign in line for sign in SIGNS_OF_BUGS)]
+        return lines if self.lasting.alive else [*lines, self.lasting.last_log()]
 
-    def memory(self) -> list[int]:
-        return [round(rss_mib(replica.pid)) for replica in self.replicas if replica.alive]
+    def memory(self) -> dict[str, int]:
+        """MiB of each process that runs."""
+        processes = (*self.replicas, self.lasting)
+        return {process.name: round(rss_mib(process.pid)) for process in processes if process.alive}
 
     def wait_for_server(self) -> None:
         wait_until(lambda: self.api.healthy(), timeout=60, what="the API server")
@@ -64,8 +71,19 @@ def surroundings(folder: Path) -> Iterator[Surroundings]:
         api = stack.enter_context(plane.client())
         proxy = stack.enter_context(FaultProxy(plane))
         audit = stack.enter_context(Audit(api, grace=2.0))
-        config = folder / "config.yaml"
-        config.write_text(yaml.safe_dump(complete_config(ELECTING, plane.kubeconfig(SCHEDULER, server=proxy.url))))
-        command = [sys.executable, "-m", "stowplan", "scheduler", f"--config={config}", "--secure-port=0"]
-        replicas = [stack.enter_context(Process(name, command, folder / f"{name}.log")) for name in REPLICAS]
-        yield Surroundings(plane, api, audit, proxy, replicas)
+        kubeconfig = plane.kubeconfig(SCHEDULER, server=proxy.url)
+        configs = dict.fromkeys(REPLICAS, ELECTING) | {
+            LASTING_SCHEDULER: {"profiles": [{"schedulerName": LASTING_SCHEDULER}]}
+        }
+        *replicas, lasting = [
+            stack.enter_context(_scheduler(name, complete_config(config, kubeconfig), folder))
+            for name, config in configs.items()
+        ]
+        yield Surroundings(plane, api, audit, proxy, replicas, lasting)
+
+
+def _scheduler(name: str, config: object, folder: Path) -> Process:
+    file = folder / f"{name}.yaml"
+    file.write_text(yaml.safe_dump(config))
+    command = [sys.executable, "-m", "stowplan", "scheduler", f"--config={file}", "--secure-port=0"]
+    return Process(name, command, folder / f"{name}.log")

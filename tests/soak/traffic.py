@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from tests.soak.surroundings import LASTING_SCHEDULER
+
 from stowplan.testing import KubeApi, RefusedError, SurroundingsError, node, pod
 from stowplan.testing.objects import JsonObject
 
@@ -24,6 +26,15 @@ _SHAPES: tuple[tuple[int, JsonObject], ...] = (
     (1, {"cpu": "1"}),
     (1, {"cpu": "500m", "priorityClassName": URGENT}),
     (1, {"cpu": "100m", "nodeSelector": {"zone": "a"}}),
+    (
+        3,
+        {
+            "cpu": "1m",
+            "schedulerName": LASTING_SCHEDULER,
+            "nodeSelector": {LASTING_SCHEDULER: "only"},
+            "tolerations": [{"key": LASTING_SCHEDULER, "operator": "Exists"}],
+        },
+    ),
 )
 """Sorts of pods, and how often each comes."""
 
@@ -49,6 +60,9 @@ class Traffic(threading.Thread):
         self._api.create({**kind, "metadata": {"name": URGENT}, "value": 1000})
         for number in range(NODES):
             self._create_node(f"n-{number}")
+        lasting = node(LASTING_SCHEDULER, cpu="900", pods=9_999, labels={LASTING_SCHEDULER: "only"})
+        taints = [{"key": LASTING_SCHEDULER, "effect": "NoSchedule"}]
+        self._api.create({**lasting, "spec": {"taints": taints}})
         self._moving.set()
 
     def run(self) -> None:
