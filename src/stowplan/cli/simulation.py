@@ -15,8 +15,8 @@ from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.framework.extender import CallExtender
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
+from stowplan.simulator.input.manifests import Manifests, check, load
 from stowplan.simulator.load import populate
-from stowplan.simulator.manifests import Manifests, check, load
 from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
 from stowplan.simulator.report.changed_since_snapshot import states_before
 from stowplan.simulator.report.recorder import Examine

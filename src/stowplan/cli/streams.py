@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 STDIN = "-"
+MAX_INPUT_BYTES = 2**30
 
 
 def shown(name: str) -> str:
@@ -38,9 +39,13 @@ def opened(name: str) -> Iterator[BinaryIO]:
         raise InputError(f"{shown(name)}: {problem.strerror or problem}") from problem
 
 
-def read(name: str) -> bytes:
+def read(name: str, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
+    """The content of a file. Raises InputError if it cannot be read or is larger than `max_bytes`."""
     with opened(name) as stream:
-        return stream.read()
+        content = stream.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise InputError(f"{shown(name)}: larger than the allowed {max_bytes:,} bytes")
+    return content
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:

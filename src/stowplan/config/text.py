@@ -73,9 +73,20 @@ def _parse_json(text: str) -> Any:
     except json.JSONDecodeError as error:
         try:
             return _parse_yaml(text)  # YAML has objects in braces too.
-        except ValueError:
-            place = f"line {error.lineno}, column {error.colno}"
-            raise ValueError(f"malformed JSON: {place}: {error.msg}") from error
+        except ValueError as yaml_error:
+            raise ValueError(json_or_yaml_problem(text, error, yaml_error)) from error
+
+
+def json_or_yaml_problem(text: str, json_error: json.JSONDecodeError, yaml_error: ValueError) -> str:
+    """The problem of a text in braces that is neither JSON nor YAML, from the parser whose language it is in.
+
+    It is YAML if JSON's parser rejects an unquoted key, finds a second document, or stops on an earlier line.
+    """
+    is_yaml = json_error.msg.startswith(("Expecting property name", "Extra data"))
+    is_yaml = is_yaml or getattr(yaml_error, "line", 0) > json_error.lineno
+    if is_yaml and json_error.pos < len(text.rstrip()):
+        return str(yaml_error)
+    return f"malformed JSON: line {json_error.lineno}, column {json_error.colno}: {json_error.msg}"
 
 
 def _parse_yaml(text: str) -> Any:

@@ -4,7 +4,9 @@ Upstream: sigs.k8s.io/yaml
 """
 
 import json
+import math
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -48,20 +50,67 @@ def _construct_object(loader: SafeLoader, node: yaml.MappingNode) -> dict[str, A
     return dict(pairs) if type(own) is dict else make_object(pairs)
 
 
+def _construct_array(loader: SafeLoader, node: yaml.SequenceNode) -> list[Any]:
+    # Elements are constructed at once, so that an alias to an enclosing node is found.
+    return [loader.construct_object(element, deep=True) for element in node.value]
+
+
+def _construct_int(loader: SafeLoader, node: yaml.ScalarNode) -> int:
+    if len(node.value) > _MAX_INT_LENGTH:
+        raise _problem(node, f"a number of {len(node.value)} characters; {_MAX_INT_LENGTH} are allowed")
+    try:
+        return loader.construct_yaml_int(node)
+    except ValueError:
+        raise _problem(node, f"not an integer: {node.value[:80]}") from None
+
+
+def _construct_float(loader: SafeLoader, node: yaml.ScalarNode) -> float | str:
+    """A number; as in Go's library, a text if it is out of range, such as the commit 5e1234."""
+    try:
+        number = float(node.value)
+    except ValueError:
+        raise _problem(node, f"not a number: {node.value[:80]}") from None
+    return number if math.isfinite(number) else node.value
+
+
+def _problem(node: yaml.Node, text: str) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, text, node.start_mark)
+
+
 def _construct_key(loader: SafeLoader, node: yaml.Node) -> str:
     if not isinstance(node, yaml.ScalarNode):
-        raise yaml.constructor.ConstructorError(None, None, "a key must be a plain value", node.start_mark)
+        raise _problem(node, "a key must be a plain value")
     key = loader.construct_object(node)
     return key if isinstance(key, str) else json.dumps(key)
 
 
 _MAX_DEPTH = 200
 _MAX_NODES = 1_000_000
+_MAX_INT_LENGTH = 100
+_NOT_JSON = ("set", "omap", "pairs")
 _MERGE = "tag:yaml.org,2002:merge"
 for _name, _pattern, _first in _SCALARS:
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(_pattern), list(_first))
-_Loader.add_constructor("tag:yaml.org,2002:map", _construct_object)
+_CONSTRUCTORS: dict[str, Callable[[Any, Any], Any]] = {
+    "map": _construct_object,
+    "seq": _construct_array,
+    "int": _construct_int,
+    "float": _construct_float,
+    **dict.fromkeys(_NOT_JSON, SafeLoader.construct_undefined),
+}
+for _name, _constructor in _CONSTRUCTORS.items():
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_name}", _constructor)
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
+
+
+class MalformedYamlError(ValueError):
+    """A text that is not YAML, or not YAML that Kubernetes takes; one line with the position."""
+
+    def __init__(self, problem: str, mark: Any = None) -> None:
+        self.line = 0 if mark is None else mark.line + 1
+        """The line of the problem, from 1; 0 if it is unknown."""
+        place = "" if mark is None else f"line {self.line}, column {mark.column + 1}: "
+        super().__init__(f"malformed YAML: {place}{problem}")
 
 
 def parse(text: str) -> Any:
@@ -78,11 +127,9 @@ def parse_all(text: str) -> list[Any]:
         _check_extent(text)
         return list(yaml.load_all(text, Loader=_Loader))
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise ValueError(f"malformed YAML: {place}{error.problem}") from error
+        raise MalformedYamlError(error.problem or "", error.problem_mark or error.context_mark) from error
     except yaml.YAMLError as error:
-        raise ValueError(f"malformed YAML: {' '.join(str(error).split())}") from error
+        raise MalformedYamlError(" ".join(str(error).split())) from error
 
 
 def _check_extent(text: str) -> None:
@@ -94,18 +141,20 @@ def _check_extent(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             open_collections.append((event.anchor, 1))
             if len(open_collections) > _MAX_DEPTH:
-                raise ValueError("nested too deeply")
+                raise MalformedYamlError(f"nested too deeply, {_MAX_DEPTH} levels are allowed", event.start_mark)
             continue
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, size = open_collections.pop()
             if anchor is not None:
                 sizes[anchor] = size
         elif isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in open_collections):
+                raise MalformedYamlError(f"alias *{event.anchor} contains itself", event.start_mark)
             size = sizes.get(event.anchor or "", 1)
         outer, before = open_collections[-1]
         open_collections[-1] = outer, before + size
         if before + size > _MAX_NODES + len(text):
-            raise ValueError("too large by its aliases")
+            raise MalformedYamlError("too large by its aliases", event.start_mark)
 
 
 def dump(value: Any) -> str:

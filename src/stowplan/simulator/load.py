@@ -10,8 +10,8 @@ from stowplan import api
 from stowplan.errors import InputError
 from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.controllers import Controllers
-from stowplan.simulator.documents import Origin
-from stowplan.simulator.manifests import refuse
+from stowplan.simulator.input.documents import Origin
+from stowplan.simulator.input.manifests import refuse
 from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.workloads import CONTROLLERS, find_template
 

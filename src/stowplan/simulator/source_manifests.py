@@ -11,7 +11,7 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.cache.stores import ApiObject, key_of
 from stowplan.simulator.api_server import ApiServer, controller_of
-from stowplan.simulator.documents import Origin, Read, find_files, read_documents
+from stowplan.simulator.input.documents import Origin, Read, find_files, read_documents
 from stowplan.simulator.workloads import find_template
 
 Json = dict[str, Any]

@@ -18,6 +18,13 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert shown("f") == "f"
 
 
+def test_a_file_may_be_too_large(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"12345")
+    assert read(str(tmp_path / "f"), max_bytes=5) == b"12345"
+    with pytest.raises(InputError, match=r"/f: larger than the allowed 4 bytes$"):
+        read(str(tmp_path / "f"), max_bytes=4)
+
+
 def test_a_dash_is_standard_input_which_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
     stdin = io.TextIOWrapper(io.BytesIO(b"text"))
     monkeypatch.setattr(sys, "stdin", stdin)

@@ -10,7 +10,7 @@ from tests.builders import make
 from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
-from stowplan.simulator.documents import Origin
+from stowplan.simulator.input.documents import Origin
 from stowplan.simulator.load import populate
 from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
 from stowplan.simulator.report.recorder import Examine

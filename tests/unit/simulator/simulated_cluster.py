@@ -15,8 +15,8 @@ from stowplan.framework import Pod
 from stowplan.framework.instructions import Bind
 from stowplan.simulator.api_server import ApiServer, ObjectChange
 from stowplan.simulator.controllers import Controllers
-from stowplan.simulator.documents import Origin
 from stowplan.simulator.faults import Faults
+from stowplan.simulator.input.documents import Origin
 from stowplan.simulator.load import populate
 
 START = 1_000_000_000

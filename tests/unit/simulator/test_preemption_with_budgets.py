@@ -10,7 +10,7 @@ from tests.unit.simulator.simulated_cluster import CONTAINER, pod, workload
 from stowplan import api
 from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
-from stowplan.simulator.documents import Origin
+from stowplan.simulator.input.documents import Origin
 from stowplan.simulator.load import populate
 from stowplan.simulator.simulation import Simulation
 

@@ -13,9 +13,9 @@ from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import enable_everywhere
 from stowplan.simulator.api_server import ApiServer
-from stowplan.simulator.documents import Origin
+from stowplan.simulator.input.documents import Origin
+from stowplan.simulator.input.manifests import load
 from stowplan.simulator.load import populate
-from stowplan.simulator.manifests import load
 from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.source_manifests import SourceManifests
 

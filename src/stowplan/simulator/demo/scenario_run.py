@@ -14,9 +14,9 @@ from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.simulator.demo.recent_events import RecentEvents
 from stowplan.simulator.demo.scenario import DemoScenario, Finish, ScenarioStep, manifest_text
-from stowplan.simulator.documents import Origin
+from stowplan.simulator.input.documents import Origin
+from stowplan.simulator.input.manifests import load
 from stowplan.simulator.load import populate
-from stowplan.simulator.manifests import load
 from stowplan.simulator.report import RunRecorder
 from stowplan.simulator.simulation import EPOCH, Simulation
 

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from stowplan.simulator.demo.scenario import POOL, ZONE, ScenarioStep, load_scenario, manifest_text
-from stowplan.simulator.manifests import load
+from stowplan.simulator.input.manifests import load
 
 SCENARIO = load_scenario()
 

@@ -5,8 +5,8 @@ from tests.builders import make
 from tests.unit.simulator.simulated_cluster import node, pod, workload
 
 from stowplan import api
-from stowplan.simulator.apply import Applied, LiveObjects, apply
-from stowplan.simulator.documents import Origin
+from stowplan.simulator.input.apply import Applied, LiveObjects, apply
+from stowplan.simulator.input.documents import Origin
 
 FILE = Origin("new.yaml")
 WEB: dict[str, Any] = {"kind": "Deployment", "name": "web", "uid": "d"}

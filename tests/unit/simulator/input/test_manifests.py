@@ -11,8 +11,8 @@ from tests.unit.simulator.simulated_cluster import SimulatedCluster
 
 from stowplan.api import KINDS
 from stowplan.errors import InputError
-from stowplan.simulator.apply import LiveObjects
-from stowplan.simulator.manifests import Manifests, load, refuse
+from stowplan.simulator.input.apply import LiveObjects
+from stowplan.simulator.input.manifests import Manifests, load, refuse
 
 
 def read(text: str, name: str = "f.yaml") -> Manifests:

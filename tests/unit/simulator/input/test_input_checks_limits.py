@@ -4,9 +4,9 @@ import pytest
 from tests.builders import make
 from tests.unit.simulator.simulated_cluster import node, pod, workload
 
-from stowplan.simulator import input_checks
-from stowplan.simulator.documents import Origin
-from stowplan.simulator.ownership import Ownership
+from stowplan.simulator.input import input_checks
+from stowplan.simulator.input.documents import Origin
+from stowplan.simulator.input.ownership import Ownership
 
 
 def problems(*items: Any) -> list[str]:

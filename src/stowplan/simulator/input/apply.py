@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.cache.stores import key_of
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
-from stowplan.simulator.documents import Origin
-from stowplan.simulator.ownership import Objects, count_of, describe, listed
-from stowplan.simulator.rollout import Dependents, has_same_template
+from stowplan.simulator.input.documents import Origin
+from stowplan.simulator.input.ownership import Objects, count_of, describe, listed
+from stowplan.simulator.input.rollout import Dependents, has_same_template
 from stowplan.simulator.workloads import CONTROLLERS
 
 _CLUSTER = Origin("cluster")

@@ -8,8 +8,8 @@ from typing import Any
 from stowplan import api
 from stowplan.cache.stores import key_of
 from stowplan.simulator.api_server import controller_of
-from stowplan.simulator.documents import Origin
-from stowplan.simulator.ownership import Ownership, describe, listed
+from stowplan.simulator.input.documents import Origin
+from stowplan.simulator.input.ownership import Ownership, describe, listed
 from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.workloads import CONTROLLERS, find_template, pod_spec_of
 

@@ -6,9 +6,9 @@ from tests.unit.simulator.simulated_cluster import node, pod, workload
 
 from stowplan.errors import InputError
 from stowplan.simulator.admission import located
-from stowplan.simulator.documents import Origin
-from stowplan.simulator.input_checks import missing_objects
-from stowplan.simulator.manifests import Manifests, check
+from stowplan.simulator.input.documents import Origin
+from stowplan.simulator.input.input_checks import missing_objects
+from stowplan.simulator.input.manifests import Manifests, check
 
 CLAIMING = {"volumes": [{"name": "other", "emptyDir": {}}, {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}
 MISSING = "PersistentVolumeClaim default/c, which is not in the input: add it"

@@ -3,7 +3,7 @@ from typing import Any
 from tests.builders import make
 from tests.unit.simulator.simulated_cluster import node, pod, workload
 
-from stowplan.simulator.input_checks import notes
+from stowplan.simulator.input.input_checks import notes
 
 VOLUMES: dict[str, Any] = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
 

@@ -4,8 +4,8 @@ from tests.builders import make
 from tests.unit.simulator.simulated_cluster import SimulatedCluster, pod, workload
 
 from stowplan import api
-from stowplan.simulator.documents import Origin
-from stowplan.simulator.ownership import Ownership, count_of, describe, listed
+from stowplan.simulator.input.documents import Origin
+from stowplan.simulator.input.ownership import Ownership, count_of, describe, listed
 
 
 def link(*items: Any) -> Ownership:

@@ -5,7 +5,10 @@ import pytest
 
 from stowplan.api import codec
 from stowplan.errors import InputError
-from stowplan.simulator.documents import Origin, find_files, read_documents
+from stowplan.simulator.input.documents import Origin, find_files, read_documents
+
+TOO_LONG = "f.yaml: malformed YAML: line 1, column 4: a number of 100000 characters; 100 are allowed"
+TOO_DEEP = "nested too deeply, 200 levels are allowed"
 
 
 def documents(text: str | bytes, name: str = "f.yaml") -> list[tuple[str, Any]]:
@@ -42,9 +45,29 @@ def test_standard_input_has_a_name() -> None:
         ('{"a": 1', "f.yaml: malformed JSON: line 1, column 8: Expecting ',' delimiter"),
         ("a: 1\na: 2", "f.yaml: $.a: given more than once"),
         ("b: 1\n---\na: {c: 1, c: 2}", "f.yaml[1]: $.a.c: given more than once"),
-        ('{"a":' * 100_000, "f.yaml: nested too deeply"),
-        ("[" * 1000, "f.yaml: nested too deeply"),
-        ("a: &a [*a]", "f.yaml: malformed YAML: line 1, column 4: found unconstructable recursive node"),
+        ('\n{"a": "\\"[",\n"a":' * 100_000, f"f.yaml: malformed JSON: line 402: {TOO_DEEP}"),
+        ("[" * 1000, f"f.yaml: malformed YAML: line 1, column 200: {TOO_DEEP}"),
+        ("a: &a [*a]", "f.yaml: malformed YAML: line 1, column 8: alias *a contains itself"),
+        ("b: 1\n---\n&a\n- 1\n- *a", "f.yaml: malformed YAML: line 5, column 3: alias *a contains itself"),
+        ("&a {x: {<<: *a}}", "f.yaml: malformed YAML: line 1, column 13: alias *a contains itself"),
+        (
+            "a: " + "9" * 100_000,
+            TOO_LONG,
+        ),
+        (
+            "a: 0x" + "f" * 99_998,
+            TOO_LONG,
+        ),
+        (
+            "{a: 1}\n---\nb: [1,\n---\n",
+            "f.yaml: malformed YAML: line 4, column 1: did not find expected node content",
+        ),
+        (
+            '{"a": 1}\n---\nb: {x: 1\nc: d',
+            "f.yaml: malformed YAML: line 4, column 2: did not find expected ',' or '}'",
+        ),
+        ("{a: 1, b: [}", "f.yaml: malformed YAML: line 1, column 12: did not find expected node content"),
+        ('{"a": 1,\n"b": [1, 2}}', "f.yaml: malformed JSON: line 2, column 11: Expecting ',' delimiter"),
     ],
 )
 def test_what_cannot_be_read_is_told_in_a_line(text: str | bytes, problem: str) -> None:

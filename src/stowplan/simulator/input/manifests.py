@@ -13,12 +13,12 @@ from stowplan.api import codec
 from stowplan.api.validation import validate
 from stowplan.cache.stores import key_of
 from stowplan.errors import InputError
-from stowplan.simulator import input_checks
 from stowplan.simulator.admission import DEFAULT_NAMESPACE, located
-from stowplan.simulator.apply import Applied, LiveObjects, apply
-from stowplan.simulator.documents import Origin, Read, find_files, read_documents
 from stowplan.simulator.identity import generate_name
-from stowplan.simulator.ownership import Ownership
+from stowplan.simulator.input import input_checks
+from stowplan.simulator.input.apply import Applied, LiveObjects, apply
+from stowplan.simulator.input.documents import Origin, Read, find_files, read_documents
+from stowplan.simulator.input.ownership import Ownership
 
 _MAX_REPORTED_PROBLEMS = 20
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from tests.unit.simulator.simulated_cluster import pod, workload
 
-from stowplan.simulator.rollout import Dependents, has_same_template
+from stowplan.simulator.input.rollout import Dependents, has_same_template
 
 BASE: dict[str, Any] = {"containers": [{"name": "c", "ports": [{"containerPort": 80}]}]}
 STORED: dict[str, Any] = {

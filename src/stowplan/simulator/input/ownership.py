@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.cache.stores import key_of
 from stowplan.simulator.api_server import controller_of
-from stowplan.simulator.documents import Origin
 from stowplan.simulator.identity import make_uid
+from stowplan.simulator.input.documents import Origin
 
 Objects = list[tuple[Any, Origin]]
 Key = tuple[str, str]

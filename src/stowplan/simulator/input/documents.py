@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
-from stowplan.config.text import decode, find_repeated
+from stowplan.config.text import decode, find_repeated, json_or_yaml_problem
 from stowplan.errors import InputError
 
 Read = Callable[[str], bytes]
@@ -17,6 +18,8 @@ Read = Callable[[str], bytes]
 
 _STDIN = "-"
 _ENDINGS = (".json", ".yaml", ".yml")
+_MAX_DEPTH = 200
+_json_tokens = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}\n]').findall
 _is_json = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -51,10 +54,13 @@ def find_files(name: str) -> list[str]:
 def read_documents(name: str, read: Read) -> Iterator[tuple[Origin, bytes]]:
     """The documents of a file. Raises InputError if it cannot be parsed or repeats keys."""
     source = "<stdin>" if name == _STDIN else name
+    text = ""
     try:
-        documents = _split(decode(read(name)))
+        text = decode(read(name))
+        documents = _split(text)
     except RecursionError as error:
-        raise InputError(f"{source}: nested too deeply") from error
+        place = f"line {_deep_line(text)}: nested too deeply, {_MAX_DEPTH} levels are allowed"
+        raise InputError(f"{source}: malformed JSON: {place}") from error
     except ValueError as error:
         raise InputError(f"{source}: {error}") from error
     several = len(documents) > 1
@@ -80,16 +86,25 @@ def _split(text: str) -> list[Any]:
         pass
     try:
         return yaml_text.parse_all(text)  # YAML has objects in braces, too.
-    except ValueError:
-        raise ValueError(_json_problem(text)) from None
+    except ValueError as yaml_error:
+        try:
+            json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(json_or_yaml_problem(text, error, yaml_error)) from None
+        raise
 
 
-def _json_problem(text: str) -> str:
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        return f"malformed JSON: line {error.lineno}, column {error.colno}: {error.msg}"
-    return "malformed JSON"
+def _deep_line(text: str) -> int:
+    """The line on which JSON exceeds the allowed depth."""
+    line = 1
+    depth = 0
+    for token in _json_tokens(text):
+        line += token[0] == "\n"
+        depth += token[0] in "[{"
+        depth -= token[0] in "]}"
+        if depth > _MAX_DEPTH:
+            break
+    return line
 
 
 def _as_json(document: Any, origin: Origin) -> bytes:

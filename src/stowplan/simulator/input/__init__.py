@@ -1,0 +1,7 @@
+"""The objects of an input: files, folders, standard input, and the objects of a cluster.
+
+Belongs here: parsing of files (`documents`), decoding and validation of their objects (`manifests`), owner references
+(`ownership`), checks of the input as a whole (`input_checks`), and manifests applied to a cluster (`apply`, `rollout`).
+Does not belong here: the run (`simulation`, `load`), options and terminal output (`cli`). May import the simulator's
+admission and workloads, and the rooms below.
+"""
