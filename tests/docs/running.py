@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tests.docs.page import Block, Page
@@ -41,8 +41,8 @@ class Run:
         for file in filter(Path.is_file, folder.rglob("*")):
             self._move_ports(file)
 
-    def run(self) -> None:
-        """Raises AssertionError if a command fails or its output differs."""
+    def run(self, finally_check: Callable[[], None] = lambda: None) -> None:
+        """Raises AssertionError if a command fails or its output differs. `finally_check` runs with all servers up."""
         printed: str | None = None
         try:
             for block in self.page.blocks:
@@ -52,6 +52,7 @@ class Run:
                     printed = None if "not run" in block.marks else self._execute(block)
                 elif block.language in _OUTPUTS and block.after_previous and printed is not None:
                     self._compare(block, printed, self._moved(block.text))
+            finally_check()
         finally:
             self._end()
 

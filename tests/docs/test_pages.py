@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from tests.docs.segments import calls, current
 
 from stowplan.cli.main import COMMANDS as COMMAND_TABLE
 from stowplan.config.defaults import DEFAULT_WEIGHTS
+from stowplan.testing import KubeApi, KubeScheduler, node, pod
 
 COMMANDS = ("sh", "console", "python")
 
@@ -39,6 +40,24 @@ def test_the_blocks_of(pages: list[Page], tmp_path: Path, request: pytest.Fixtur
         environment["KUBECONFIG"] = str(request.getfixturevalue("control_plane").kubeconfig())
     for page in pages:
         Run(page, tmp_path, environment).run()
+
+
+@pytest.mark.e2e
+@pytest.mark.slow
+def test_the_readmes_extender_serves_kube_scheduler(
+    kube_api: KubeApi, namespace: str, start_kube_scheduler: Callable[..., KubeScheduler], tmp_path: Path
+) -> None:
+    """The stock kube-scheduler, with the configuration that the README writes, places a pod through its extender."""
+
+    def place() -> None:
+        kube_api.create(node("cow", labels={"example.com/rack-state": "maintenance"}))
+        kube_api.create(node("dog", labels={"example.com/spare-cooling": "1"}))
+        kube_api.create(node("eel", labels={"example.com/spare-cooling": "3"}))
+        start_kube_scheduler(config=yaml.safe_load((tmp_path / "kube-scheduler.yaml").read_text()))
+        kube_api.create(pod("web", namespace))
+        assert kube_api.wait_for_pods_bound(namespace, count=1) == {"web": "eel"}
+
+    Run(Page(ROOT / "README.md"), tmp_path, {}).run(place)
 
 
 def test_every_page_of_the_tutorial_is_run_in_its_place() -> None:

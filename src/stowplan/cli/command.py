@@ -5,14 +5,18 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
 
+from stowplan.cli.verbosity import verbosity_option
+
 _EXAMPLES = "\b\nExamples:"
 _FILENAME = ("-f", "--filename")
+_FLAG = re.compile(r"^(-f|--filename)=?")
 
 
 class Command(click.Command):
@@ -23,6 +27,8 @@ class Command(click.Command):
         about, examples, rest = inspect.cleandoc(self.help or "").partition(_EXAMPLES)
         self.help = about.rstrip()
         self.epilog = examples + rest
+        if not any("-v" in param.opts for param in self.params):
+            self.params.append(verbosity_option(hidden=True))
 
 
 class Group(Command, click.Group):
@@ -88,16 +94,24 @@ class LazyGroup(Group):
         return [*super().summaries(ctx), *((name, entry.help) for name, entry in self.entries.items())]
 
 
+def filename_option(about: str) -> Callable[[Any], Any]:
+    """The option `-f` of a FileCommand, for its help only."""
+    return click.option(*_FILENAME, metavar="FILE", multiple=True, expose_value=False, help=about)
+
+
 class FileCommand(Command):
-    """A command that takes files as arguments, also with `-f` before each as kubectl does."""
+    """A command that takes files as arguments, in order, also with `-f` before each as kubectl does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[-1] in _FILENAME and not ctx.resilient_parsing:
+        if args and args[-1] in _FILENAME and "--" not in args and not ctx.resilient_parsing:
             raise click.BadOptionUsage(args[-1], f"Option '{args[-1]}' requires an argument.", ctx)
         return super().parse_args(ctx, list(_without_flag(args)))
 
 
 def _without_flag(args: list[str]) -> Iterator[str]:
-    for arg in args:
-        if arg not in _FILENAME:
-            yield arg.removeprefix("--filename=")
+    end = args.index("--") if "--" in args else len(args)
+    for arg in args[:end]:
+        file = _FLAG.sub("", arg)
+        if file or not arg:
+            yield file
+    yield from args[end:]

@@ -86,7 +86,7 @@ _TYPES: dict[str, click.Path | PluginName] = {
     "FILE...": click.Path(),
     "[FILE...|-]": click.Path(),
     "URL|FILE": click.Path(),
-    "MODULE:CLASS": PluginName(),
+    "PLUGIN": PluginName(),
     "FOLDER": click.Path(file_okay=False),
 }
 """Parameter types with completion, by the metavar in the help."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stowplan.cli.command import Command
 from stowplan.cli.config_convert import output_option, show
-from stowplan.cli.plugins import load_plugin
+from stowplan.cli.plugins import SPECIFICATION, load_plugin
 from stowplan.config import Duration
 from stowplan.config.conversion.api_versions import POLICY_KIND
 from stowplan.config.types import GROUP, KIND
 from stowplan.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
+    from stowplan.framework import Plugin
     from stowplan.runtime import Factory
 
 POLICY_ERA = "policy-v1"
@@ -29,8 +31,8 @@ _OLD_ENTRIES = (POLICY_ERA, "v1alpha2")
     "plugins",
     multiple=True,
     required=True,
-    metavar="MODULE:CLASS",
-    help="Plugin that the extender serves: package.module:Class or ./file.py:Class; may be given again.",
+    metavar="PLUGIN",
+    help=f"Plugin that the extender serves: {SPECIFICATION}; may be given again.",
 )
 @click.option("--era", type=click.Choice(ERAS), default="v1", show_default=True, help="Version of the configuration.")
 @click.option("--url-prefix", default="", metavar="URL", help="URL of the extender.  [default: http://127.0.0.1:8888]")
@@ -47,9 +49,10 @@ _OLD_ENTRIES = (POLICY_ERA, "v1alpha2")
 @click.option("--cert-file", default="", metavar="FILE", help="Client certificate; with --https.")
 @click.option("--key-file", default="", metavar="FILE", help="Key of the client certificate.")
 @click.option(
-    "--full-nodes",
-    is_flag=True,
-    help="Send whole nodes instead of names, for an extender without access to the cluster.",
+    "--node-names/--full-nodes",
+    default=None,
+    help="Send node names (nodeCacheCapable: true), which is faster, to an extender with --kubeconfig or --in-cluster; "
+    "or whole nodes.  [default: whole nodes, unless a plugin reads the cluster or binds]",
 )
 @click.option("--ignorable", is_flag=True, help="Schedule pods even if the extender is unavailable.")
 @click.option(
@@ -73,19 +76,29 @@ def extender(plugins: tuple[str, ...], era: str, output: str, **wishes: Any) -> 
       stowplan config extender --plugin ./my.py:MyPlugin
       stowplan config extender --plugin ./my.py:MyPlugin --era v1beta1
     """
-    entry = _entry(_served(plugins), wishes)
+    kinds = [_class_of(specification, load_plugin(specification)) for specification in plugins]
+    served = _served(plugins, kinds)
+    if wishes["node_names"] is None:
+        wishes["node_names"] = _needs_cluster(served, kinds)
+    entry = _entry(served, wishes)
     head: dict[str, Any] = {"apiVersion": f"{GROUP}/{era}", "kind": KIND}
     if era == POLICY_ERA:
         head = {"apiVersion": "v1", "kind": POLICY_KIND}
     show({**head, "extenders": [_as_written_in(era, entry)]}, output)
 
 
-def _served(plugins: tuple[str, ...]) -> list[str]:
+def _needs_cluster(served: Sequence[str], kinds: Sequence[type[Plugin]]) -> bool:
+    """Whether the extender needs access to the cluster anyway, so that it can look up nodes by name."""
+    from stowplan.extender.handlers.plugin_requirements import reads_cluster
+
+    return "bind" in served or any(map(reads_cluster, kinds))
+
+
+def _served(plugins: tuple[str, ...], kinds: Sequence[type[Plugin]]) -> list[str]:
     """The verbs that the plugins serve."""
     from stowplan.framework.extender import EXTENDER_VERBS
     from stowplan.framework.points import POINTS, extender_verbs, implements_point
 
-    kinds = [_class_of(specification, load_plugin(specification)) for specification in plugins]
     verbs = set().union(*(extender_verbs(kind) for kind in kinds))
     served: list[str] = [verb for verb in EXTENDER_VERBS if verb in verbs]
     if not served:
@@ -97,7 +110,7 @@ def _served(plugins: tuple[str, ...]) -> list[str]:
     return served
 
 
-def _class_of(specification: str, factory: Factory) -> type:
+def _class_of(specification: str, factory: Factory) -> type[Plugin]:
     if not isinstance(factory, type):
         raise PluginError(f"--plugin {specification}: expected a class, since its methods determine the verbs")
     return factory
@@ -117,7 +130,7 @@ def _entry(served: list[str], wishes: dict[str, Any]) -> dict[str, Any]:
     if any(tls.values()):
         entry["tlsConfig"] = {field: file for field, file in tls.items() if file}
     entry["httpTimeout"] = _timeout(wishes["http_timeout"])
-    entry["nodeCacheCapable"] = not wishes["full_nodes"]
+    entry["nodeCacheCapable"] = wishes["node_names"]
     if wishes["resources"]:
         entry["managedResources"] = [_managed(resource) for resource in wishes["resources"]]
     entry |= {"ignorable": True} if wishes["ignorable"] else {}

@@ -11,9 +11,10 @@ import click
 
 from stowplan.cli.command import FileCommand, Group
 from stowplan.cli.extender_explain import explain
-from stowplan.cli.plugins import load_plugin
+from stowplan.cli.plugins import SPECIFICATION, load_plugin
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import opened, read, shown
+from stowplan.cli.verbosity import verbosity
 from stowplan.config.duration import Duration
 from stowplan.extender.flags import FlaggedField, as_configuration, flagged_fields
 from stowplan.extender.server.configuration import ExtenderServerConfiguration, load
@@ -27,8 +28,8 @@ _plugin = click.option(
     "--plugin",
     "plugins",
     multiple=True,
-    metavar="MODULE:CLASS",
-    help="Plugin to serve: package.module:Class or ./file.py:Class; may be given again.",
+    metavar="PLUGIN",
+    help=f"Plugin to serve: {SPECIFICATION}; may be given again.",
 )
 
 
@@ -92,14 +93,18 @@ def extender(ctx: click.Context, /, file: str | None, plugins: tuple[str, ...], 
 
     A plugin's 'filter' serves the filter verb, 'score' prioritize, 'bind' bind, and 'select_victims' preempt. Requests
     with whole nodes need no access to the cluster. For requests with node names only (nodeCacheCapable: true,
-    recommended) use --kubeconfig or --in-cluster.
+    recommended on clusters) use --kubeconfig or --in-cluster. If kube-scheduler is configured for the other kind, the
+    first request is logged with the setting to change.
 
     \b
     Examples:
       A plugin behind the kube-scheduler on this machine:
         stowplan extender --plugin ./my.py:MyPlugin --port 8888
-      Print the matching entry for the scheduler's configuration:
+      Print the matching entry for kube-scheduler's configuration:
         stowplan config extender --plugin ./my.py:MyPlugin
+      The same with node names only, on a cluster:
+        stowplan extender --plugin ./my.py:MyPlugin --kubeconfig ~/.kube/config
+        stowplan config extender --plugin ./my.py:MyPlugin --node-names
       With the paths of an existing configuration:
         stowplan extender --plugin ./my.py:MyPlugin \\
           --url-prefix /api/scheduler --prioritize-verb priority
@@ -121,7 +126,7 @@ def extender(ctx: click.Context, /, file: str | None, plugins: tuple[str, ...], 
     from stowplan import logs
     from stowplan.extender.server import process
 
-    logs.configure(logs.LogOptions(verbosity=ctx.find_root().params.get("verbosity", 0)))
+    logs.configure(logs.LogOptions(verbosity=verbosity()))
     config = _load(file, plugins, options)
     sys.exit(process.serve(config, _members(config)))
 

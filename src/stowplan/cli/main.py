@@ -13,7 +13,7 @@ import click
 from stowplan._version import KUBERNETES_VERSION, __version__
 from stowplan.cli import shell_completion
 from stowplan.cli.command import Command, CommandEntry, LazyGroup
-from stowplan.cli.verbosity import TRACEBACK_LEVEL, parse_verbosity, print_warnings_once, tracebacks_wanted
+from stowplan.cli.verbosity import print_warnings_once, tracebacks_wanted, verbosity_option
 from stowplan.errors import StowplanError
 
 EXIT_INTERRUPTED = 130
@@ -36,6 +36,7 @@ COMMANDS = {
         "stowplan.cli.completion", "completion", "Print a completion script for bash, zsh or fish."
     ),
     "version": CommandEntry("stowplan.cli.main", "version", "Print versions."),
+    "help": CommandEntry("stowplan.cli.main", "help_", "Print the help of a command."),
 }
 
 
@@ -64,20 +65,16 @@ class Program(LazyGroup):
             sys.stdout.flush()
 
 
-@click.group(cls=Program, entries=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "-v",
-    "--v",
-    "verbosity",
-    default="0",
-    callback=parse_verbosity,
-    metavar="LEVEL",
-    help=f"Verbosity, a klog level. From {TRACEBACK_LEVEL} up, errors include a traceback.",
+@click.group(
+    cls=Program,
+    entries=COMMANDS,
+    params=[verbosity_option(hidden=False)],
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(
     __version__, message="%(prog)s %(version)s", help="Print the version; 'stowplan version' prints more."
 )
-def cli(verbosity: int) -> None:
+def cli() -> None:
     """Stowplan is a Kubernetes scheduler with kube-scheduler's filters, scores and messages, and plugins in Python.
 
     Input is read from files or standard input; results go to standard output, messages to standard error. Only
@@ -113,7 +110,7 @@ def cli(verbosity: int) -> None:
       3    some pods are pending (simulate)
       130  interrupted
     """
-    print_warnings_once(verbosity)
+    print_warnings_once()
 
 
 @click.command(cls=Command)
@@ -134,6 +131,22 @@ def version(output: str) -> None:
         return
     for name, value in versions.items():
         click.echo(f"{name:<11}{value}")
+
+
+@click.command(cls=Command, name="help")
+@click.argument("command", nargs=-1)
+@click.pass_context
+def help_(ctx: click.Context, command: tuple[str, ...]) -> None:
+    """Print the help of a COMMAND, or the list of commands. The same as 'stowplan COMMAND --help'.
+
+    \b
+    Examples:
+      stowplan help
+      stowplan help simulate
+      stowplan help config extender
+    """
+    root = ctx.find_root()
+    root.command.main([*command, "--help"], prog_name=root.info_name, standalone_mode=False)
 
 
 def main() -> int:

@@ -22,12 +22,15 @@ T = TypeVar("T")
 
 GROUP = "stowplan.plugins"
 
+SPECIFICATION = "./file.py, ./file.py:Class if the file defines several, or package.module:Class"
+"""The forms of a plugin's value, for help and messages."""
+
 plugin_option: Callable[[Any], Any] = click.option(
     "--plugin",
     "plugins",
     multiple=True,
-    metavar="MODULE:CLASS",
-    help="Add a plugin: package.module:Class or ./file.py:Class; may be given again. A plugin that the configuration "
+    metavar="PLUGIN",
+    help=f"Add a plugin: {SPECIFICATION}; may be given again. A plugin that the configuration "
     "does not mention is enabled at every extension point that it implements.",
 )
 
@@ -70,9 +73,11 @@ def _register(found: dict[str, Factory], origin: str, name: object, factory: Any
 
 
 def _load(origin: str, specification: str) -> Any:
+    if specification.endswith(".py"):
+        return _only_plugin(origin, _load_file(origin, Path(specification)))
     where, separator, name = specification.rpartition(":")
     if not separator or not where or not name:
-        raise PluginError(f"{origin}: expected package.module:Class or ./file.py:Class")
+        raise PluginError(f"{origin}: expected {SPECIFICATION}")
     if where.endswith(".py"):
         module = _load_file(origin, Path(where))
     else:
@@ -82,6 +87,21 @@ def _load(origin: str, specification: str) -> Any:
 
         raise PluginError(f'{origin}: {where} has no "{name}"{suggestion(name, vars(module))}')
     return getattr(module, name)
+
+
+def _only_plugin(origin: str, module: ModuleType) -> type:
+    """The plugin of a file that defines one; base classes of other classes of the file do not count."""
+    from stowplan.framework import Plugin
+
+    defined = [kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__]
+    plugins = [kind for kind in dict.fromkeys(defined) if issubclass(kind, Plugin)]
+    found = [kind for kind in plugins if not any(kind in other.__bases__ for other in plugins)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise PluginError(f"{origin}: the file defines no class derived from stowplan.Plugin")
+    names = ", ".join(kind.__name__ for kind in found)
+    raise PluginError(f"{origin}: the file defines several plugins ({names}): append :{found[0].__name__} or another")
 
 
 def _load_file(origin: str, path: Path) -> ModuleType:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stowplan.cli.command import Command
+from stowplan.cli.command import FileCommand, filename_option
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import print_lines
@@ -19,15 +19,9 @@ if TYPE_CHECKING:
 EXIT_SOME_PENDING = 3
 
 
-@click.command(cls=Command)
-@click.option(
-    "-f",
-    "--filename",
-    "names",
-    multiple=True,
-    metavar="FILE",
-    help="Manifests: a file, a folder (its .yaml, .yml and .json files), or '-'; may be given again.",
-)
+@click.command(cls=FileCommand)
+@click.argument("names", nargs=-1, metavar="[FILE...|-]")
+@filename_option("Manifests: a file, a folder (its .yaml, .yml and .json files), or '-'; '-f' may be left out.")
 @click.option("--sample", is_flag=True, help="Use the nodes and workloads that come with Stowplan.")
 @click.option("--from-cluster", is_flag=True, help="Start from the objects of a cluster, which is only read.")
 @click.option(
@@ -157,7 +151,7 @@ def _sample() -> str:
 
 def _check_usage(names: tuple[str, ...], from_cluster: bool, only_with_cluster: str) -> None:
     if not names and not from_cluster:
-        raise click.UsageError("Missing option '-f' / '--filename', --from-cluster or --sample.")
+        raise click.UsageError("Missing manifests (FILE), --from-cluster or --sample.")
     if only_with_cluster and not from_cluster:
         raise click.UsageError("--kubeconfig and --context need --from-cluster.")
 

@@ -91,7 +91,7 @@ class Options:
     max_namespace_share: float = 0.2
     """Share of the scheduling loop's time for a namespace with expensive pods; 0 and 1 set no limit."""
     plugins: tuple[str, ...] = ()
-    """Out-of-tree plugins: `package.module:Class` or `file.py:Class`."""
+    """Out-of-tree plugins: `file.py`, `file.py:Class` or `package.module:Class`."""
     plugin_call_timeout: float = 600.0
     """Seconds that an out-of-tree plugin's permit, pre_bind or bind may take."""
     extender_limits: ExtenderLimits = field(default_factory=ExtenderLimits)

@@ -17,7 +17,8 @@ that use a control plane are skipped with the reason, or fail if the environment
 
 ## In pytest
 
-`pip install 'stowplan[testing]'` brings pytest, and trustme for the certificates. pytest finds the fixtures by itself:
+`pip install '.[testing]'` in a clone of Stowplan, or `pip install pytest trustme` where Stowplan is installed, brings
+pytest, and trustme for the certificates. pytest finds the fixtures by itself:
 
     import pytest
 

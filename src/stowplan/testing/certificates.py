@@ -1,17 +1,15 @@
 """The certificate authority of one control plane, which no other process trusts."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from stowplan.testing.errors import UnavailableError
 
-try:
+if TYPE_CHECKING:
     import trustme
-except ImportError:
-    raise UnavailableError(
-        "certificates for the control plane are made with trustme: pip install 'stowplan[testing]'"
-    ) from None
 
 
 class IssuedKeyPair(NamedTuple):
@@ -25,7 +23,7 @@ class Authority:
     """Signs certificates for servers on this machine and for the users of the API server; its own is in `file`."""
 
     def __init__(self, folder: Path) -> None:
-        self._authority = trustme.CA()
+        self._authority = _new_authority()
         self._folder = folder
         self.file = folder / "ca.crt"
         self._authority.cert_pem.write_to_path(self.file)
@@ -33,7 +31,7 @@ class Authority:
     def signing_key(self) -> Path:
         """A key of its own, to sign the tokens of service accounts with."""
         path = self._folder / "service-accounts.key"
-        trustme.CA().private_key_pem.write_to_path(path)
+        _new_authority().private_key_pem.write_to_path(path)
         return path
 
     def server(self, name: str, hosts: Sequence[str] = ("127.0.0.1", "localhost")) -> IssuedKeyPair:
@@ -51,3 +49,13 @@ class Authority:
         pair.certificate.write_bytes(b"".join(pem.bytes() for pem in leaf.cert_chain_pems))
         leaf.private_key_pem.write_to_path(pair.key)
         return pair
+
+
+def _new_authority() -> trustme.CA:
+    try:
+        import trustme
+    except ImportError:
+        raise UnavailableError(
+            "certificates for the control plane are made with trustme, which is not installed: pip install trustme"
+        ) from None
+    return trustme.CA()

@@ -1,5 +1,8 @@
 import json
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,8 @@ from stowplan.bench.cluster import NAMES, PEERS, ClusterReport
 from stowplan.bench.cluster.workload import Bars
 from stowplan.cli import bench_cluster as module
 from stowplan.cli.bench import bench
+from stowplan.testing.certificates import Authority
+from stowplan.testing.errors import UnavailableError
 
 REPORT = report(
     Bars(per_second=2, cpu_us_per_pod=0.05),
@@ -33,6 +38,21 @@ def run(monkeypatch: pytest.MonkeyPatch, *args: str) -> tuple[Result, dict[str, 
 
     monkeypatch.setattr(module, "ClusterRunner", FakeRunner)
     return CliRunner().invoke(bench, ["cluster", *args]), passed
+
+
+def test_help_needs_no_extras() -> None:
+    """In a process of its own, in which the extra `testing` is not installed."""
+    script = "import sys; sys.modules['trustme'] = sys.modules['pytest'] = None\nfrom stowplan.cli.main import main\n"
+    command = [sys.executable, "-c", f"{script}sys.exit(main())", "bench", "cluster", "--help"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "--workload NAME" in result.stdout
+
+
+def test_certificates_name_the_package_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "trustme", None)
+    with pytest.raises(UnavailableError, match=r"trustme, which is not installed: pip install trustme$"):
+        Authority(tmp_path)
 
 
 def test_everything_runs_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

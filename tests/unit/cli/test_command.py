@@ -70,10 +70,14 @@ def show(files: tuple[str, ...], output: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [["a", "-"], ["-f", "a", "-f", "-"], ["--filename", "a", "--filename=-"], ["-f", "a", "-"]]
+    "args", [["a", "-"], ["-f", "a", "-f", "-"], ["--filename", "a", "--filename=-"], ["-f", "a", "-"], ["-fa", "-f=-"]]
 )
 def test_files_with_and_without_the_flag_of_kubectl(args: list[str]) -> None:
     assert CliRunner().invoke(show, [*args, "-o", "x"]).output == "('a', '-') x\n"
+
+
+def test_names_after_the_end_of_options_are_files() -> None:
+    assert CliRunner().invoke(show, ["-fa", "--", "-f"]).output == "('a', '-f') None\n"
 
 
 @pytest.mark.parametrize("flag", ["-f", "--filename"])

@@ -31,6 +31,11 @@ class Careful(Picky):
     name = "Careful"
     def reserve(self, state, pod, node_name): return None
 
+class Neighbours(Plugin):
+    name = "Neighbours"
+    scope = "node+pods"
+    def filter(self, state, pod, node): return None
+
 class Idle(Plugin):
     name = "Idle"
     def permit(self, state, pod, node_name): return None
@@ -82,13 +87,30 @@ def test_every_era_reads_its_own(file: str, era: str, output: str) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     (extender,) = load(result.stdout).extenders
     assert (extender.url_prefix, extender.filter_verb) == ("https://127.0.0.1:8888", "filter")
-    assert (extender.enable_https, extender.node_cache_capable, extender.ignorable) == (True, True, False)
+    assert (extender.enable_https, extender.node_cache_capable, extender.ignorable) == (True, False, False)
     assert str(extender.http_timeout) == "1.5s"
     assert extender.tls_config is not None
     assert extender.tls_config.ca_file == "/ca"
     assert [(resource.name, resource.ignored_by_scheduler) for resource in extender.managed_resources] == [
         ("a.com/b", True)
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "names"),
+    [
+        ("Picky", [], False),
+        ("Picky", ["--node-names"], True),
+        ("Careful", [], True),
+        ("Careful", ["--full-nodes"], False),
+        ("Neighbours", [], True),
+    ],
+)
+def test_nodes_are_sent_as_the_extender_without_further_flags_needs_them(
+    file: str, name: str, options: list[str], names: bool
+) -> None:
+    """An extender without access to the cluster needs whole nodes; a plugin that binds or reads pods needs access."""
+    assert entry(f"--plugin={file}:{name}", *options)["nodeCacheCapable"] is names
 
 
 @pytest.mark.parametrize("era", ["policy-v1", "v1alpha2"])

@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from stowplan.cli.command import Command
 from stowplan.cli.main import COMMANDS, CommandEntry, cli, main
 from stowplan.errors import ConfigError, InputError
 
@@ -27,7 +28,7 @@ def probe(monkeypatch: pytest.MonkeyPatch) -> Callable[[Behaviour], None]:
 
     def install(behaviour: Behaviour) -> None:
         module = ModuleType("stowplan_probe")
-        vars(module)["probe"] = click.Command("probe", callback=behaviour)
+        vars(module)["probe"] = Command("probe", callback=behaviour)
         monkeypatch.setitem(sys.modules, module.__name__, module)
         monkeypatch.setitem(COMMANDS, "probe", CommandEntry(module.__name__, "probe", "Runs the body of the test."))
 
@@ -145,18 +146,33 @@ def test_verbosity_five_adds_the_traceback(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     probe(raising(InputError("broken")))
-    assert run_main(monkeypatch, *verbosity, "probe") == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "Traceback (most recent call last):"
-    assert lines[-1] == "stowplan: broken"
+    for arguments in ((*verbosity, "probe"), ("probe", *verbosity)):
+        assert run_main(monkeypatch, *arguments) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert lines[0] == "Traceback (most recent call last):"
+        assert lines[-1] == "stowplan: broken"
 
 
 @pytest.mark.parametrize("level", ["-1", "loud", "1.5", ""])
 def test_verbosity_must_be_a_whole_number(
     level: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_main(monkeypatch, f"--v={level}", "version") == 2
-    assert f"{level!r} is not an integer of at least 0." in capsys.readouterr().err
+    for arguments in ((f"--v={level}", "version"), ("version", f"--v={level}")):
+        assert run_main(monkeypatch, *arguments) == 2
+        assert f"{level!r} is not an integer of at least 0." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["simulate"], ["scheduler"], ["config", "extender"], ["bench", "decisions"]])
+def test_help_is_a_command_too(command: list[str]) -> None:
+    expected = CliRunner().invoke(cli, [*command, "--help"])
+    result = CliRunner().invoke(cli, ["help", *command])
+    assert (result.exit_code, result.stdout) == (0, expected.stdout)
+
+
+def test_help_of_an_unknown_command_suggests_another() -> None:
+    result = CliRunner().invoke(cli, ["help", "simulat"])
+    assert result.exit_code == 2
+    assert "No such command 'simulat'. Did you mean 'simulate'?" in result.stderr
 
 
 @pytest.mark.parametrize(

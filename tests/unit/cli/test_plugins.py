@@ -69,6 +69,35 @@ def test_a_class_from_a_file_takes_part(file: Path, name: str, plugin: str) -> N
     assert verdict["filter"] == {"a": refusal}
 
 
+ONE = """
+from stowplan import Plugin, reject
+from stowplan.framework import Plugin as Imported
+
+class Base(Plugin):
+    def filter(self, state, pod, node):
+        return reject("node(s) will never do")
+
+class Only(Base):
+    name = "only-one"
+"""
+
+
+def test_a_file_with_one_plugin_needs_no_class(tmp_path: Path) -> None:
+    """Imported classes and base classes do not count."""
+    path = tmp_path / "one.py"
+    path.write_text(ONE)
+    assert list(load_plugins((str(path),))) == ["only-one"]
+    assert json.loads(evaluate(str(path)).stdout)["filter"]["a"]["plugin"] == "only-one"
+
+
+def test_a_file_with_several_plugins_or_none_needs_a_class(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(PluginError, match=r"mine\.py: the file defines several plugins \(Again, .*append :Again or"):
+        load_plugins((str(file),))
+    (tmp_path / "none.py").write_text("from stowplan import Plugin")
+    with pytest.raises(PluginError, match=r"none\.py: the file defines no class derived from stowplan\.Plugin"):
+        load_plugins((str(tmp_path / "none.py"),))
+
+
 def test_so_does_a_factory(file: Path) -> None:
     assert json.loads(evaluate(f"{file}:factory").stdout)["message"].endswith("1 node(s) will never do.")
 
@@ -127,9 +156,9 @@ def test_a_file_that_cannot_be_loaded(text: bytes, error: str, tmp_path: Path) -
     [
         ("missing.py:Mine", "no such file: missing.py"),
         ("no_such_module:Mine", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("json", "expected package.module:Class or ./file.py:Class"),
-        ("json:", "expected package.module:Class or ./file.py:Class"),
-        (":Mine", "expected package.module:Class or ./file.py:Class"),
+        ("json", "expected ./file.py, ./file.py:Class if the file defines several, or package.module:Class"),
+        ("json:", "expected ./file.py, ./file.py:Class if the file defines several, or package.module:Class"),
+        (":Mine", "expected ./file.py, ./file.py:Class if the file defines several, or package.module:Class"),
     ],
 )
 def test_a_specification_that_leads_nowhere(specification: str, error: str) -> None:

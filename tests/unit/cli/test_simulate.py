@@ -120,10 +120,10 @@ def test_files_folders_and_standard_input_together(tmp_path: Path) -> None:
     (tmp_path / "list.yaml").write_text(
         yaml.safe_dump({"kind": "List", "apiVersion": "v1", "items": [pod_manifest("q")]})
     )
-    result = run(
-        "-f", str(folder), "-f", str(tmp_path / "list.yaml"), "-f", "-", "-o", "json", given=text(pod_manifest("r"))
-    )
-    assert [each["pod"] for each in json.loads(result.stdout)["pods"]] == ["default/p", "default/q", "default/r"]
+    files = str(folder), str(tmp_path / "list.yaml"), "-"
+    for arguments in (files, [part for file in files for part in ("-f", file)], (files[0], "-f", *files[1:])):
+        result = run(*arguments, "-o", "json", given=text(pod_manifest("r")))
+        assert [each["pod"] for each in json.loads(result.stdout)["pods"]] == ["default/p", "default/q", "default/r"]
 
 
 def test_the_seed_breaks_ties() -> None:
@@ -285,7 +285,7 @@ def test_bad_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "Missing option '-f' / '--filename', --from-cluster or --sample."),
+        ((), "Missing manifests (FILE), --from-cluster or --sample."),
         (("-f", "-", "--kubeconfig", "x"), "--kubeconfig and --context need --from-cluster."),
         (("-f", "-", "--context", "x"), "--kubeconfig and --context need --from-cluster."),
     ],

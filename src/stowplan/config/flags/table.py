@@ -99,7 +99,7 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "plugin",
             REPEATED,
             "plugins",
-            "An out-of-tree plugin, as module:Class or ./file.py:Class. This flag can be repeatedly invoked.",
+            "An out-of-tree plugin: ./file.py, ./file.py:Class or module:Class. This flag can be repeatedly invoked.",
         ),
         option(
             "plugin-call-timeout",

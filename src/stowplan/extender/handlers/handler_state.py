@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from stowplan import logs
 from stowplan.cache import Cluster
 from stowplan.errors import StowplanError
 from stowplan.extender.handlers.cluster_plugins import ClusterPlugins
@@ -22,12 +23,29 @@ from stowplan.extender.wire.server_replies import PriorityLines, write_bind_resu
 from stowplan.extender.wire.server_requests import FilterRequest, PreemptRequest
 from stowplan.framework import Pod, Slots, Status
 
+log = logs.get(__name__)
+
 _MAX_REMEMBERED_PER_REQUESTED_NODE = 4
 """Nodes of earlier requests that are kept for each node of the current request."""
+
+_WHOLE_NODES_WITH_CACHE = (
+    "the request has whole nodes, although this extender watches the cluster: set nodeCacheCapable: true in "
+    "kube-scheduler's configuration, which makes requests smaller and faster"
+)
 
 
 class NoCacheError(StowplanError):
     """A request names nodes or pods without their objects, and no informer cache knows them."""
+
+
+class NamesWithoutCacheError(NoCacheError):
+    """kube-scheduler's configuration does not match an extender without an informer cache. Logged once."""
+
+    def __init__(self, sent: str) -> None:
+        super().__init__(
+            f"the request has {sent} only, and this extender has no access to the cluster: set nodeCacheCapable: false "
+            "in kube-scheduler's configuration, or start the extender with --kubeconfig or --in-cluster"
+        )
 
 
 class ClusterCache(Protocol):
@@ -93,6 +111,7 @@ class HandlerState:
         self._dry_run_plugins: ClusterPlugins | None = None
         self._remembered_nodes: dict[bytes, RawNode] = {}
         """Nodes of requests that carry full nodes although there is an informer cache."""
+        self._mismatch_logged = False
         self.warnings = check(self.plugins.plugins, has_cache=cluster_cache is not None, binds=binds)
         served: set[Verb] = {"bind"} if reservations is not None else set()
         served.update(*map(verbs_of, self.plugins.plugins))
@@ -130,6 +149,8 @@ class HandlerState:
             return [(plugins, None)]
         self._remember(request.fresh, len(request.nodes))
         known = plugins.slots(request.names) >= 0
+        if not self._mismatch_logged and known.any():
+            self.log_mismatch(_WHOLE_NODES_WITH_CACHE)
         if known.all():
             return [(plugins, None)]
         call.facts.dry_run = True
@@ -142,10 +163,13 @@ class HandlerState:
         elif self.policy.bare_names:
             self.plugins.request_nodes.add_names(request.names, self.clock())
         else:
-            raise NoCacheError(
-                "the request names nodes, and there is no cache to look them up in: give the extender access to "
-                "the cluster, or set nodeCacheCapable: false"
-            )
+            raise NamesWithoutCacheError("node names")
+
+    def log_mismatch(self, text: str) -> None:
+        """Log that kube-scheduler's `nodeCacheCapable` does not match this extender, for the first request only."""
+        if not self._mismatch_logged:
+            self._mismatch_logged = True
+            log.warning(text)
 
     def _plugins_for_dry_run(self, nodes: list[RawNode]) -> ClusterPlugins:
         if self._dry_run_plugins is None:

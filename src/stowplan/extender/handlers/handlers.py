@@ -13,7 +13,7 @@ from stowplan.extender import deadline
 from stowplan.extender.handlers import bind_verb, filter_verb, preempt_verb, prioritize_verb
 from stowplan.extender.handlers.exclusive import Change
 from stowplan.extender.handlers.group_member import GroupMember
-from stowplan.extender.handlers.handler_state import ClusterCache, HandlerState, ReservationPort
+from stowplan.extender.handlers.handler_state import ClusterCache, HandlerState, NamesWithoutCacheError, ReservationPort
 from stowplan.extender.handlers.node_results import printable
 from stowplan.extender.handlers.verb_call import Verb, VerbCall, VerbReply
 from stowplan.extender.policy import OperatorPolicy
@@ -129,8 +129,11 @@ class Handlers:
         facts.error = text = printable(" ".join(_text(problem).split()))
         if isinstance(problem, WireError):
             return VerbReply(400, state.error_body(text), facts)
-        trace = {} if isinstance(problem, StowplanError) else {"stacktrace": logs.stack_trace(problem)}
-        log.warning("Request failed", verb=facts.verb, pod=logs.ref(facts.pod), err=text, **trace)
+        if isinstance(problem, NamesWithoutCacheError):
+            state.log_mismatch(text)
+        else:
+            trace = {} if isinstance(problem, StowplanError) else {"stacktrace": logs.stack_trace(problem)}
+            log.warning("Request failed", verb=facts.verb, pod=logs.ref(facts.pod), err=text, **trace)
         if facts.verb == "preempt":
             return preempt_verb.fallback(state, call, text, 503 if isinstance(problem, OutOfTimeError) else 500)
         return _FALLBACKS[facts.verb](state, call, text)

@@ -60,7 +60,7 @@ def check(plugins: Iterable[Plugin], *, has_cache: bool, binds: bool) -> tuple[s
     return tuple(warnings)
 
 
-def reads_cluster(plugin: Plugin) -> str:
+def reads_cluster(plugin: Plugin | type[Plugin]) -> str:
     """Why the plugin needs more than the nodes of a request; "" if it does not.
 
     Plugins with scope "node" do not. With the default scope, the attributes that its methods use decide.
@@ -71,7 +71,7 @@ def reads_cluster(plugin: Plugin) -> str:
         return ""
     if plugin.scope == "node+pods":
         return 'scope = "node+pods"'
-    named = sorted(_OF_THE_CLUSTER.intersection(_attributes(type(plugin))))
+    named = sorted(_OF_THE_CLUSTER.intersection(_attributes(plugin if isinstance(plugin, type) else type(plugin))))
     return f"it uses .{named[0]}" if named else ""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from stowplan import logs
 from stowplan.extender.handlers.cluster_plugins import WeightedPlugins
-from stowplan.extender.handlers.handler_state import HandlerState, NoCacheError
+from stowplan.extender.handlers.handler_state import HandlerState, NamesWithoutCacheError
 from stowplan.extender.handlers.verb_call import VerbCall, VerbReply
 from stowplan.extender.wire.server_replies import write_preempt_result
 from stowplan.extender.wire.server_requests import PreemptRequest, ProposedVictims, read_preempt
@@ -61,7 +61,7 @@ def _candidates(state: HandlerState, request: PreemptRequest, *, needed: bool) -
     if not request.names_only:
         return {node: tuple(map(state.plugins.cluster.pod, v.pods)) for node, v in request.victims.items()}
     if state.cluster_cache is None and needed and not state.policy.bare_names:
-        raise NoCacheError("the request names victims by uid, and there is no cache to look them up in")
+        raise NamesWithoutCacheError("the uids of victims")
     known = state.plugins.cluster.pods
     return {
         node: tuple(known.get(pod.metadata.uid) or state.plugins.cluster.pod(pod) for pod in victims.pods)

@@ -237,7 +237,7 @@ def _check(config: ExtenderServerConfiguration, problems: Problems) -> None:
     for index, entry in enumerate(config.plugins):
         path = f"$.plugins[{index}]"
         if not entry.plugin:
-            problems.required(f"{path}.plugin", "package.module:Class or ./file.py:Class")
+            problems.required(f"{path}.plugin", "./file.py, ./file.py:Class or package.module:Class")
         if entry.weight < 1:
             problems.invalid(f"{path}.weight", entry.weight, "must be at least 1")
     for verb in FailurePolicy.__struct_fields__:

@@ -88,10 +88,26 @@ def test_nodes_named_twice_are_answered_once(names: list[str]) -> None:
     assert answer["NodeNames"] == [name for name in dict.fromkeys(names) if name != "new"]
 
 
-def test_names_without_a_cache_are_an_error_that_says_what_to_do() -> None:
-    answer = reply_json(Handlers([GroupMember(Tiers)]).filter(named("a")))
-    assert "nodeCacheCapable: false" in answer["Error"]
-    assert answer["NodeNames"] is None
+def test_names_without_a_cache_are_an_error_that_says_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
+    handlers = Handlers([GroupMember(Tiers)])
+    answers = [reply_json(handlers.filter(named("a"))) for _ in range(2)]
+    assert {answer["Error"] for answer in answers} == {
+        "the request has node names only, and this extender has no access to the cluster: set nodeCacheCapable: false "
+        "in kube-scheduler's configuration, or start the extender with --kubeconfig or --in-cluster"
+    }
+    assert answers[0]["NodeNames"] is None
+    assert [record.message for record in caplog.records] == [answers[0]["Error"]], "one line, for the first request"
+
+
+def test_whole_nodes_with_a_cache_are_answered_and_reported_once(caplog: pytest.LogCaptureFixture) -> None:
+    nodes = tiers(a="gold", b="silver")
+    handlers = Handlers([GroupMember(Tiers)], cluster_cache=FakeClusterCache(*nodes))
+    handlers.filter(full(*tiers(template="gold")))
+    assert not caplog.records, "an autoscaler sends nodes that do not exist"
+    for _ in range(2):
+        assert reply_json(handlers.filter(full(*nodes)))["FailedNodes"] == {"b": "full"}
+    (record,) = caplog.records
+    assert "set nodeCacheCapable: true in kube-scheduler's configuration" in record.message
 
 
 def test_bare_names_are_enough_where_that_is_wanted() -> None:

@@ -65,7 +65,8 @@ def test_uids_are_looked_up_in_the_cache() -> None:
 def test_uids_without_a_cache_are_an_error() -> None:
     reply = Handlers([keeping(lambda victims: victims)]).preempt(by_uid(n1=["a"]))
     assert reply.status == 500
-    assert "by uid" in json.loads(reply.body)["Error"]
+    assert "uids of victims only" in json.loads(reply.body)["Error"]
+    assert "set nodeCacheCapable: false" in json.loads(reply.body)["Error"]
 
 
 def test_without_a_plugin_nothing_changes() -> None:

@@ -119,4 +119,4 @@ def test_bad_requests_and_missing_caches() -> None:
     assert handlers.prioritize(b"[]").status == 400
     reply = handlers.prioritize(named("a"))
     assert json.loads(reply.body) == [{"Host": "a", "Score": 0}]
-    assert "no cache" in reply.facts.error
+    assert "set nodeCacheCapable: false" in reply.facts.error
