@@ -55,8 +55,11 @@ class Templates:
     def pod(self, source: api.Pod) -> Pod:
         """The pod of an API object, on its interned template."""
         metadata, spec, status = source.metadata, source.spec, source.status
-        owners = metadata.owner_references
-        controller = next((owner for owner in owners if owner.controller), None) if owners else None
+        controller = None
+        for owner in metadata.owner_references:
+            if owner.controller:
+                controller = owner
+                break
         claims = status.resource_claim_statuses if spec.resource_claims else ()
         template = self.template(metadata.namespace, metadata.labels, spec, controller, claims)
         # Equal numbers mean equal labels: the template has all labels, or all but those of each replica.
@@ -66,11 +69,11 @@ class Templates:
             metadata.name,
             metadata.uid,
             template.labels if shared else MappingProxyType(metadata.labels),
+            spec.node_name,
+            status.nominated_node_name,
+            metadata.generation,
+            status.start_time or "",
         )
-        pod.node_name = spec.node_name
-        pod.nominated_node_name = status.nominated_node_name
-        pod.generation = metadata.generation
-        pod.start_time = status.start_time or ""
         if metadata.deletion_timestamp is not None:
             pod.terminating = True
             pod.being_preempted = any(

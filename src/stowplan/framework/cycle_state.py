@@ -13,6 +13,8 @@ PODS_TO_ACTIVATE = "kubernetes.io/pods-to-activate"
 """Reserved key that can always be read: pods to move to the active queue after the cycle, as a dict from
 "namespace/name" to Pod."""
 
+_NO_PLUGINS: frozenset[str] = frozenset()
+
 
 class StateNotFoundError(StowplanError):
     """A plugin read a key that no plugin wrote in this cycle."""
@@ -25,16 +27,16 @@ class CycleState:
     """Key-value store of one pod's scheduling cycle. Values may be anything.
 
     `skip_filter`, `skip_score` and `skip_pre_bind` hold the names of plugins that returned Skip from PreFilter,
-    PreScore and PreBindPreFlight.
+    PreScore and PreBindPreFlight, as immutable sets: most cycles leave all three empty.
     """
 
     __slots__ = ("_values", "skip_filter", "skip_pre_bind", "skip_score")
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
-        self.skip_filter: set[str] = set()
-        self.skip_score: set[str] = set()
-        self.skip_pre_bind: set[str] = set()
+        self.skip_filter: frozenset[str] = _NO_PLUGINS
+        self.skip_score: frozenset[str] = _NO_PLUGINS
+        self.skip_pre_bind: frozenset[str] = _NO_PLUGINS
 
     def write(self, key: str, value: Any) -> None:
         self._values[key] = value
@@ -58,7 +60,7 @@ class CycleState:
         """A copy with its own keys and flags; values that have a `clone` method are cloned."""
         twin = CycleState()
         twin._values = {k: v.clone() if hasattr(v, "clone") else v for k, v in self._values.items()}
-        twin.skip_filter = set(self.skip_filter)
-        twin.skip_score = set(self.skip_score)
-        twin.skip_pre_bind = set(self.skip_pre_bind)
+        twin.skip_filter = self.skip_filter
+        twin.skip_score = self.skip_score
+        twin.skip_pre_bind = self.skip_pre_bind
         return twin

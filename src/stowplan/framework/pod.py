@@ -93,19 +93,29 @@ class Pod:
         "used",
     )
 
-    def __init__(self, template: PodTemplate, name: str, uid: str, labels: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        template: PodTemplate,
+        name: str,
+        uid: str,
+        labels: Mapping[str, str],
+        node_name: str = "",
+        nominated_node_name: str = "",
+        generation: int = 0,
+        start_time: str = "",
+    ) -> None:
         self.template = template
         self.name = name
         self.namespace = template.namespace
         self.uid = uid
         self.labels = labels
         """Labels as a read-only mapping."""
-        self.node_name = ""
+        self.node_name = node_name
         """spec.nodeName: the node on which the pod runs."""
-        self.nominated_node_name = ""
-        self.generation = 0
+        self.nominated_node_name = nominated_node_name
+        self.generation = generation
         """metadata.generation, for the observedGeneration of conditions."""
-        self.start_time = ""
+        self.start_time = start_time
         """status.startTime, RFC 3339 in UTC; empty until the kubelet reports it."""
         self.terminating = False
         self.being_preempted = False

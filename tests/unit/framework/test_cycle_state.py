@@ -41,14 +41,15 @@ def test_clone_changes_apart_from_the_original() -> None:
     shared = [1]
     state.write("shared", shared)
     state.write("own", Clonable(1))
-    state.skip_filter.add("f")
-    state.skip_score.add("s")
-    state.skip_pre_bind.add("b")
+    state.skip_filter |= {"f"}
+    state.skip_score |= {"s"}
+    state.skip_pre_bind |= {"b"}
     twin = state.clone()
     twin.read("own").number = 2
     twin.write("more", 1)
-    for flags in (twin.skip_filter, twin.skip_score, twin.skip_pre_bind):
-        flags.add("x")
+    twin.skip_filter |= {"x"}
+    twin.skip_score |= {"x"}
+    twin.skip_pre_bind |= {"x"}
     assert twin.read("shared") is shared
     assert state.read("own").number == 1
     assert state.get("more") is None

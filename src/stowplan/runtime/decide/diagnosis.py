@@ -103,7 +103,7 @@ class Diagnosis:
             order = [plugin.name for plugin in self.profile.pre_filters]
             refusing = {refusal.plugin, *pre_filtered.restricting}
             last = max((i for i, name in enumerate(order) if name in refusing), default=len(order))
-            state.skip_filter.difference_update(order[last + 1 :])
+            state.skip_filter -= set(order[last + 1 :])
         return self
 
     def examine(self, pre_filtered: PreFiltered) -> Diagnosis:

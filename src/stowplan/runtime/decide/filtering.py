@@ -48,7 +48,7 @@ def run_pre_filters(plugins: Iterable[InTreePlugin], state: CycleState, pod: Pod
             continue
         if isinstance(answer, Status):
             if answer.code == Code.Skip:
-                state.skip_filter.add(plugin.name)
+                state.skip_filter |= {plugin.name}
             elif answer.code == Code.UnschedulableAndUnresolvable:
                 return PreFiltered(answer.with_plugin(plugin.name), None, frozenset())
             elif answer.code == Code.Unschedulable:

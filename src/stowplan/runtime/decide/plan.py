@@ -132,7 +132,7 @@ class Plan(KeptBySlot[PlannedPod]):
                 return True
         return False
 
-    def _settle_pre_score(self, pod: Pod) -> set[str]:
+    def _settle_pre_score(self, pod: Pod) -> frozenset[str]:
         """Run PreScore of such plugins; returns the plugins that do not score such pods."""
         scratch = CycleState()
         run_pre_scores(self._shape.constant_pre_scores, scratch, pod, self.nodes.everything())

@@ -106,7 +106,7 @@ def run_pre_scores(plugins: Iterable[InTreePlugin], state: CycleState, pod: Pod,
             continue
         if status.code != Code.Skip:
             raise failed_at("preScore", plugin.name, status.message)
-        state.skip_score.add(plugin.name)
+        state.skip_score |= {plugin.name}
 
 
 def normalize(plugin: InTreePlugin, state: CycleState, pod: Pod, raw: Raw, nodes: Nodes) -> Scores:

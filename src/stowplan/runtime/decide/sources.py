@@ -125,11 +125,9 @@ class Shared:
         self._feasible: Nodes | None = None
 
     def run_pre_filters(self, state: CycleState, pod: Pod) -> PreFiltered:
-        plugins, skipped = self._plugins, state.skip_filter
-        skipped |= plugins.unconcerned
-        for plugin in plugins.cluster_plugins:
-            if plugin.idle_filter(pod):
-                skipped.add(plugin.name)
+        plugins = self._plugins
+        idle = [plugin.name for plugin in plugins.cluster_plugins if plugin.idle_filter(pod)]
+        skipped = state.skip_filter = state.skip_filter.union(plugins.unconcerned, idle)
         active = [plugin for plugin in plugins.pre_filters if plugin.name not in skipped]
         return run_pre_filters(active, state, pod, self._table.everything())
 
@@ -168,7 +166,7 @@ class Shared:
         profile, plugins, view, nodes = self._profile, self._plugins, self._view, self._feasible_nodes()
         for plugin in plugins.cluster_plugins:
             if plugin.idle_score(pod):
-                state.skip_score.add(plugin.name)
+                state.skip_score |= {plugin.name}
         run_pre_scores(plugins.cycle_pre_scores, state, pod, nodes)
         together = all(scorer.plugin.name not in state.skip_score for scorer in plugins.pod_scorers)
         total = plugins.pod_scores.total(state, pod, nodes) if together else None

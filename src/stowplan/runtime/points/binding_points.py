@@ -111,7 +111,7 @@ def run_pre_flights(
         if status is None or status.code == Code.Success:
             any_runs = True
         elif status.code == Code.Skip:
-            state.skip_pre_bind.add(plugin.name)
+            state.skip_pre_bind |= {plugin.name}
         elif status.code == Code.Error:
             return _failure("preBindPreFlight", plugin, status), False
         else:

@@ -233,7 +233,7 @@ def test_post_filter_tells_a_pod_that_was_never_looked_at(plugin: DynamicResourc
     pod, state = using(plugin), CycleState()
     status = plugin.post_filter(state, pod, {})
     assert (status.code, status.message) == (Code.Error, "not found")
-    state.skip_filter.add("DynamicResources")
+    state.skip_filter |= {"DynamicResources"}
     assert plugin.post_filter(state, pod, {}).message == "no new claims to deallocate"
 
 

@@ -77,7 +77,7 @@ def test_pre_score() -> None:
         Answering("Absent", Status(Code.Skip)),
         Answering("Unconcerned", None),
     ]
-    state.skip_score.add("Unconcerned")
+    state.skip_score |= {"Unconcerned"}
     run_pre_scores(plugins, state, newcomer, nodes)
     assert state.skip_score == {"Absent", "Unconcerned"}
     assert [plugin.asked for plugin in plugins] == [1, 1, 1, 0]

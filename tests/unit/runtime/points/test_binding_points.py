@@ -139,7 +139,7 @@ class TestPreBind:
     def driver(told: list[str], layout: str, skipped: str = "", **answers: Any) -> Driver:
         """Plugins by letter; a capital is one that may run beside others."""
         state = CycleState()
-        state.skip_pre_bind = set(skipped)
+        state.skip_pre_bind = frozenset(skipped)
         plugins = [acting(x, told, x.isupper(), pre_bind=answers.get(x, "wait")) for x in layout]
         return Driver(binding_points.run_pre_bind(plugins, state, *ARGS[1:]))
 
