@@ -1,8 +1,9 @@
 """Kubernetes' API objects as the scheduler reads them.
 
 Belongs here: structs with the API's names and only the fields that are read, exact quantities, compiled selectors,
-toleration matching, the codec, and validation of objects. Does not belong here: scheduling rules, defaults that the API
-server applies, I/O, clocks. May import: `errors`.
+toleration matching, the codec, validation of objects, and their reduction to the fields that are read
+(`sanitization`). Does not belong here: scheduling rules, defaults that the API server applies, I/O, clocks. May import:
+`errors`.
 
 Structs, selectors and tolerations are exported here by the `__all__` of their modules. Quantities, the codec and
 validation are used through their modules: `quantity.milli_value("250m")`, `codec.decode(Pod, data)`.

@@ -167,9 +167,10 @@ extender.add_command(explain)
 def replay(recording: str, plugins: tuple[str, ...], file: str | None, limit: int) -> None:
     """Send the requests recorded in FILE ('-' for standard input) to the plugins, and print replies that differ.
 
-    Nodes of requests with names only are taken from the recording. The recording has no pods on nodes and no values of
-    annotations and environment variables, so a plugin that reads these can differ for that reason alone. A recording
-    made with --shadow has the replies that were sent, so every decision that shadow mode suppressed differs.
+    Nodes of requests with names only are taken from the recording. The recording has no pods on nodes, and of pods
+    and nodes only the fields that kube-scheduler's plugins read: no environment variables, no commands, no annotations
+    but those of --keep-annotation. A plugin that reads more can differ for that reason alone. A recording made with
+    --shadow has the replies that were sent, so every decision that shadow mode suppressed differs.
 
     \b
     Examples:

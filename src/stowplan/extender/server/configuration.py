@@ -132,18 +132,25 @@ class Monitoring(Strict, frozen=True, kw_only=True):
     decisions: Annotated[int, Flag("--decisions", "Number of decisions in /debug/decisions.", "N")] = 256
     """Number of decisions that are kept."""
     decision_log: Annotated[
-        str, Flag("--decision-log", "Append every decision to this file as a line of JSON.", "FILE")
+        str, Flag("--decision-log", "Append every decision to this file of mode 0600 as a line of JSON.", "FILE")
     ] = ""
-    log_requests: Annotated[bool, Flag("--log-requests", "Log requests and replies, without secrets.")] = False
+    log_requests: Annotated[
+        bool, Flag("--log-requests", "Log requests and replies, without fields that scheduling does not read.")
+    ] = False
     record: Annotated[
         str,
-        Flag("--record", "Append every request to this file, without secrets, for 'stowplan extender replay'.", "FILE"),
+        Flag(
+            "--record",
+            "Append every request to this file of mode 0600, without fields that scheduling does not read, for "
+            "'stowplan extender replay'.",
+            "FILE",
+        ),
     ] = ""
     keep_annotations: Annotated[
         tuple[str, ...],
-        Flag("--keep-annotation", "Keep the value of this annotation in recordings; may be given again.", "KEY"),
+        Flag("--keep-annotation", "Keep this annotation in recordings; may be given again.", "KEY"),
     ] = ()
-    """Annotations whose values stay in recordings."""
+    """Annotations that stay in recordings."""
 
 
 class ClusterAccess(Strict, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Recording of requests and replies as lines in a file, redacted, for replay against other code."""
+"""Recording of requests and replies as lines in a file, sanitized, for replay against other code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stowplan import api
 from stowplan.errors import InputError
 from stowplan.extender.handlers import Verb
 from stowplan.extender.server.line_file import LineFile
-from stowplan.extender.server.redaction import redact
+from stowplan.extender.server.message_sanitizer import MessageSanitizer
 from stowplan.extender.server.request_handling import HttpExchange
 
 
@@ -34,35 +34,32 @@ class Recording:
         self, file: LineFile, *, keep_annotations: Collection[str] = (), clock: Callable[[], float] = time.time
     ) -> None:
         self._file = file
-        self._keep = frozenset(keep_annotations)
+        self._sanitizer = MessageSanitizer(keep_annotations)
         self._clock = clock
 
     def add_nodes(self, nodes: Iterable[api.Node]) -> None:
         known = tuple(nodes)
-        self._file.put(lambda: (msgspec.json.encode({"node": self._plain_node(node)}) for node in known))
+        self._file.put(lambda: (msgspec.json.encode({"node": self._sanitizer.node(node)}) for node in known))
 
     def note(self, exchange: HttpExchange) -> None:
         reply, at = exchange.reply.body, self._clock()
         self._file.put(lambda: (self._line(exchange, reply, at),), len(exchange.request) + len(reply))
-
-    def _plain_node(self, node: api.Node) -> Any:
-        return redact(msgspec.to_builtins(node), self._keep)
 
     def _line(self, exchange: HttpExchange, reply: bytes, at: float) -> bytes:
         line = {
             "time": round(at, 3),
             "verb": exchange.verb,
             "status": exchange.reply.status,
-            "request": self._redacted(exchange.request),
-            "reply": self._redacted(reply),
+            "request": self._sanitized(exchange.request),
+            "reply": self._sanitized(reply),
         }
         return msgspec.json.encode(line)
 
-    def _redacted(self, body: bytes | bytearray) -> Any:
+    def _sanitized(self, body: bytes | bytearray) -> Any:
         try:
-            return redact(msgspec.json.decode(body), self._keep)
-        except (msgspec.DecodeError, RecursionError):
-            return None  # Not JSON, so it cannot be redacted.
+            return self._sanitizer.message(body)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return None  # Not JSON, so it cannot be sanitized.
 
 
 def read_recording(lines: Iterable[bytes], source: str) -> Iterator[Recorded]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from stowplan import logs
-from stowplan.extender.server.redaction import redact
+from stowplan.extender.server.message_sanitizer import MessageSanitizer
 from stowplan.extender.server.request_handling import HttpExchange
 
 log = logs.get(__name__)
@@ -16,7 +16,10 @@ _MAX_TEXT_LENGTH = 2048
 
 
 class RequestLog:
-    """Logs every exchange, redacted."""
+    """Logs every exchange, sanitized."""
+
+    def __init__(self) -> None:
+        self._sanitizer = MessageSanitizer()
 
     def note(self, exchange: HttpExchange) -> None:
         facts, reply = exchange.reply.facts, exchange.reply
@@ -31,16 +34,15 @@ class RequestLog:
             nodesOut=facts.nodes_out,
             seconds=round(exchange.seconds, 6),
             err=facts.error,
-            request=_shown(exchange.request),
-            reply=_shown(reply.body),
+            request=self._shown(exchange.request),
+            reply=self._shown(reply.body),
         )
 
-
-def _shown(body: bytes | bytearray) -> str:
-    if len(body) > _MAX_SHOWN_BYTES:
-        return f"{len(body):,} bytes"
-    try:
-        text = msgspec.json.encode(redact(msgspec.json.decode(body))).decode()
-    except (msgspec.DecodeError, RecursionError):
-        return f"{len(body):,} bytes that are no JSON"
-    return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}… ({len(body):,} bytes)"
+    def _shown(self, body: bytes | bytearray) -> str:
+        if len(body) > _MAX_SHOWN_BYTES:
+            return f"{len(body):,} bytes"
+        try:
+            text = msgspec.json.encode(self._sanitizer.message(body)).decode()
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return f"{len(body):,} bytes that are no JSON"
+        return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}… ({len(body):,} bytes)"

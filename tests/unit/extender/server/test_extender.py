@@ -205,6 +205,7 @@ def test_files_are_complete_at_the_end(tmp_path: Path) -> None:
     running(test, log_requests=True, **files)
     for file in files.values():
         assert len(Path(file).read_bytes().splitlines()) == 3
+        assert Path(file).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_what_came_and_went(capsys: pytest.CaptureFixture[str]) -> None:
     line = told(capsys, request(("n1", "yes")))
     for part in ('verb="filter"', 'client="10.0.0.1"', 'pod="d/web"', "nodesIn=2", "nodesOut=1", "seconds=0.25"):
         assert part in line
-    assert "PASSWORD" in line
+    assert r"\"name\":\"web\"" in line
     assert "hush" not in line
 
 
@@ -26,4 +26,4 @@ def test_what_is_too_long_or_no_json(capsys: pytest.CaptureFixture[str]) -> None
     assert 'request="100,000 bytes"' in told(capsys, b"x" * 100_000)
     assert 'request="20,000 bytes that are no JSON"' in told(capsys, b"[" * 10_000 + b"]" * 10_000)
     assert 'request="4 bytes that are no JSON"' in told(capsys, b"x x ")
-    assert "… (5,002 bytes)" in told(capsys, b'"%s"' % (b"x" * 5000))
+    assert "… (5,018 bytes)" in told(capsys, b'{"NodeNames":["%s"]}' % (b"x" * 5000))
