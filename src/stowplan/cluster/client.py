@@ -16,6 +16,7 @@ import aiohttp
 from stowplan.cluster.connection import Connection, LoginMethod
 from stowplan.cluster.errors import ApiError, ConnectionFailedError, UntrustedServerError, parse_retry_after
 from stowplan.cluster.ratelimit import TokenBucket
+from stowplan.cluster.tls_errors import tls_error_text
 from stowplan.errors import os_error_text
 
 _MAX_RETRIES = 10
@@ -187,6 +188,8 @@ class Client:
             return UntrustedServerError(f"{server}: the server's certificate is not trusted: {error.verify_message}")
         if isinstance(error, TimeoutError):
             return ConnectionFailedError(f"{server}: no reply in time")
+        if text := tls_error_text(error):
+            return ConnectionFailedError(f"{server}: {text}")
         if isinstance(error, aiohttp.ClientConnectorError):
             return ConnectionFailedError(f"{server}: {os_error_text(error.os_error)}")
         if isinstance(error, aiohttp.ClientHttpProxyError):  # Its text contains the proxy's URL and password.

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from stowplan.cluster.credential_source import REREAD_SECONDS, CredentialSource
 from stowplan.cluster.errors import CredentialsError
+from stowplan.cluster.tls_errors import ClientSSLContext
 
 
 class Certificate(NamedTuple):
@@ -36,10 +37,10 @@ class Trust(NamedTuple):
         return now + REREAD_SECONDS if self.authorities and self.authorities.path else float("inf")
 
 
-def make_context(trust: Trust, authorities: bytes, certificate: Certificate | None) -> ssl.SSLContext:
+def make_context(trust: Trust, authorities: bytes, certificate: Certificate | None) -> ClientSSLContext:
     """A context with these authorities and this client certificate. Raises CredentialsError."""
     # Not create_default_context: its strict checks, which Go does not have, reject many clusters' authorities.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context = ClientSSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.hostname_checks_common_name = False
     if trust.insecure:

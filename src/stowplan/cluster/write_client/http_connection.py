@@ -13,6 +13,7 @@ from httptools import HttpParserError, HttpResponseParser
 
 from stowplan.cluster.connection import LoginMethod
 from stowplan.cluster.errors import ClusterError, ConnectionFailedError, parse_retry_after
+from stowplan.cluster.tls_errors import tls_error_text
 from stowplan.cluster.write_client.write_request import TimedOutError, WriteRequest
 
 _OK = 200
@@ -114,7 +115,8 @@ class HttpConnection(asyncio.Protocol):
             # A reply without a length ends with the connection.
             self._keep_alive = False
             self._deliver()
-        self._lose(ConnectionFailedError(f"connection lost: {error}" if error else "connection closed by the server"))
+        text = f"connection lost: {tls_error_text(error) or error}" if error else "connection closed by the server"
+        self._lose(ConnectionFailedError(text))
 
     # Called by the parser
     def on_header(self, name: bytes, value: bytes) -> None:

@@ -17,6 +17,7 @@ from time import monotonic
 from stowplan.cluster.connection import Connection, LoginMethod
 from stowplan.cluster.errors import ClusterError, ConnectionFailedError, UntrustedServerError
 from stowplan.cluster.ratelimit import TokenBucket
+from stowplan.cluster.tls_errors import tls_error_text
 from stowplan.cluster.write_client.dial import dial
 from stowplan.cluster.write_client.http_connection import HttpConnection
 from stowplan.cluster.write_client.write_request import ClosedError, NotLeaderError, WriteRequest
@@ -346,7 +347,8 @@ class Writer:
         except ssl.SSLCertVerificationError as problem:
             error = UntrustedServerError(f"{server}: the server's certificate is not trusted: {problem.verify_message}")
         except OSError as problem:
-            error = ConnectionFailedError(f"{server}: {os_error_text(problem) or 'no connection in time'}")
+            text = tls_error_text(problem) or os_error_text(problem) or "no connection in time"
+            error = ConnectionFailedError(f"{server}: {text}")
         self._opening -= 1
         if connection is None or connection.closing:
             self._on_dial_failed(error)

@@ -26,7 +26,7 @@ GATEWAY_TROUBLE = (502, 503, 504)
 MAX_ERROR_BODY_LENGTH = 300
 """Maximum length of an error's body in messages."""
 HIGHEST_SCORE = 10
-_REPEATABLE = ("filter", "prioritize", "preempt")
+_HEDGED = ("filter", "prioritize", "preempt")
 
 
 class CallOutcome(NamedTuple):
@@ -151,22 +151,12 @@ class HttpExtender:
 
     async def _answer(self, verb: ExtenderVerb, url: str, body: bytes) -> HttpReply:
         after = self._patience.hedge_after
-        if after <= 0 or verb not in _REPEATABLE:
+        if after <= 0 or verb not in _HEDGED:
             return await self._post(verb, url, body)
         return await hedged(lambda: self._post(verb, url, body), after)
 
     async def _post(self, verb: ExtenderVerb, url: str, body: bytes) -> HttpReply:
-        began = self._clock()
-        timeout = self._patience.timeout(verb, self._http_timeout)
-        try:
-            return await self._transport.post(url, body, timeout)
-        except ExtenderUnreachableError as problem:
-            # The server closed an idle connection just when it was used, so it has not received the request.
-            # A binding may have been made all the same, so that is left to kube-scheduler's way: it failed.
-            if not problem.disconnected or verb not in _REPEATABLE:
-                raise
-        left = None if timeout is None else timeout - (self._clock() - began)
-        return await self._transport.post(url, body, left)
+        return await self._transport.post(url, body, self._patience.timeout(verb, self._http_timeout))
 
     # Replies
     def _read(self, request: CallExtender, body: bytes) -> Any:

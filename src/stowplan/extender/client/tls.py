@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from stowplan.cluster.credential_source import REREAD_SECONDS, CredentialSource
 from stowplan.cluster.tls import Certificate, Trust, make_context
+from stowplan.cluster.tls_errors import ClientSSLContext
 from stowplan.config.types import Extender, ExtenderTLSConfig
 from stowplan.errors import ConfigError
 
@@ -37,7 +38,7 @@ class Tls:
         self._read_again_at = clock() + REREAD_SECONDS
         self._context = self._make()
 
-    def context(self) -> ssl.SSLContext:
+    def context(self) -> ClientSSLContext:
         if self._pair is not None and self._clock() >= self._read_again_at:
             self._read_again_at = self._clock() + REREAD_SECONDS
             shown = self._read_pair()
@@ -46,13 +47,18 @@ class Tls:
                 self._context = self._make()
         return self._context
 
+    def take_alert(self) -> ssl.SSLError | None:
+        """The alert by which a server ended a connection since the last call."""
+        alert, self._context.alert = self._context.alert, None
+        return alert
+
     def _read_pair(self) -> Certificate | None:
         if self._pair is None:
             return None
         chain, key = self._pair
         return Certificate(chain.read(), key.read(), chain.where)
 
-    def _make(self) -> ssl.SSLContext:
+    def _make(self) -> ClientSSLContext:
         return make_context(self._trust, self._authorities, self._shown)
 
 

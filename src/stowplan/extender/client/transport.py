@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
-import ssl
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from io import BytesIO
@@ -16,13 +16,18 @@ from urllib.parse import urljoin, urlsplit
 import aiohttp
 
 from stowplan.cluster.errors import CredentialsError
+from stowplan.cluster.tls_errors import tls_error_text
 from stowplan.errors import StowplanError
 from stowplan.extender.client.proxies import proxy_for
 from stowplan.extender.client.tls import Tls
 
 KEEP_ALIVE = 15.0
-"""How long an idle connection is reused: less than servers usually allow, so that none is closed under a request that
-cannot be repeated."""
+"""How long an idle connection is reused: less than servers usually allow, so that none is closed under a request, which
+is not repeated."""
+
+_IDLE_CHECK_TURNS = 2
+"""Turns of the event loop in which it notices that servers have closed idle connections, after scheduling cycles have
+held it up."""
 
 _LONG = 1 << 20
 """A body longer than this goes out piece by piece."""
@@ -36,15 +41,14 @@ _REDIRECTS = (301, 302, 303, *_REDIRECTS_WITH_BODY)
 _MAX_REQUESTS = 10
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
+_RECEIVED = re.compile(r"\bb(['\"])(.*)\1")
+"""The line of a reply that aiohttp cannot read, in its message."""
+
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip", "User-Agent": "stowplan"}
 
 
 class ExtenderUnreachableError(StowplanError):
-    """There was no reply. `disconnected`: a reused connection was closed by the server."""
-
-    def __init__(self, text: str, *, disconnected: bool = False) -> None:
-        super().__init__(text)
-        self.disconnected = disconnected
+    """There was no reply."""
 
 
 class HttpReply(NamedTuple):
@@ -60,7 +64,11 @@ class Transport(Protocol):
 
 
 class HttpTransport:
-    """Connections to one extender; made and closed on the event loop."""
+    """Connections to one extender; made and closed on the event loop.
+
+    A request is written once. Go's client writes a POST again only if it has written no byte of it to a connection that
+    had been idle and that the server has closed; such connections are left out here before the request is written.
+    """
 
     def __init__(self, tls: Tls | None, env: Mapping[str, str] | None = None) -> None:
         self._tls = tls
@@ -72,14 +80,18 @@ class HttpTransport:
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE)
             limits = aiohttp.ClientTimeout(total=None, sock_connect=None)
             self._session = aiohttp.ClientSession(connector=connector, timeout=limits, headers=_HEADERS)
+        for _ in range(_IDLE_CHECK_TURNS):
+            await asyncio.sleep(0)
         try:
             async with asyncio.timeout(timeout):
                 return await self._post(self._session, url, body)
         except (aiohttp.ClientError, OSError, ValueError, CredentialsError) as problem:
-            disconnected = isinstance(problem, aiohttp.ServerDisconnectedError | ConnectionResetError | BrokenPipeError)
-            raise ExtenderUnreachableError(
-                f"Post {json.dumps(url)}: {_in_words(problem)}", disconnected=disconnected
-            ) from problem
+            raise ExtenderUnreachableError(f"Post {json.dumps(url)}: {self._in_words(problem)}") from problem
+
+    def _in_words(self, problem: Exception) -> str:
+        alert = None if self._tls is None else self._tls.take_alert()
+        is_closed = isinstance(problem.__cause__, ConnectionError) or isinstance(problem, ConnectionError)
+        return tls_error_text(alert) if alert is not None and is_closed else _in_words(problem)
 
     async def _post(self, session: aiohttp.ClientSession, url: str, body: bytes) -> HttpReply:
         """Follows redirects as Go's client does, but only to the extender's own scheme, host and port: pods and nodes
@@ -137,16 +149,20 @@ async def _whole(reply: aiohttp.ClientResponse) -> bytes:
 def _in_words(problem: BaseException) -> str:
     if isinstance(problem, TimeoutError):
         return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+    if text := tls_error_text(problem):
+        return text
     if isinstance(problem, aiohttp.ServerDisconnectedError):
         return "EOF"
-    if isinstance(problem, aiohttp.ClientConnectorCertificateError):
-        return f"tls: failed to verify certificate: {_certificate_problem(problem.certificate_error)}"
     if isinstance(problem, aiohttp.ClientConnectorError):
         if isinstance(problem.os_error, socket.gaierror):
             return f"dial tcp: lookup {problem.host}: no such host"
-        if isinstance(problem.os_error, ssl.SSLError):
-            return f"tls: {_certificate_problem(problem.os_error)}"
+        if isinstance(problem.os_error, ConnectionResetError) and not problem.os_error.errno:
+            return "EOF"  # During the TLS handshake.
         return f"dial tcp {_address(problem.host, problem.port)}: connect: {_os_words(problem.os_error)}"
+    if isinstance(problem, aiohttp.ClientResponseError):
+        received = _RECEIVED.search(problem.message)
+        line = f' "{received[2]}"' if received else ""
+        return f"net/http: HTTP/1.x transport connection broken: malformed HTTP response{line}"
     if isinstance(problem, OSError):
         return _os_words(problem)
     return str(problem) or type(problem).__name__
@@ -159,8 +175,3 @@ def _address(host: str, port: int | None) -> str:
 def _os_words(problem: OSError) -> str:
     words = os.strerror(problem.errno) if problem.errno else problem.strerror or str(problem)
     return words[:1].lower() + words[1:]
-
-
-def _certificate_problem(problem: BaseException) -> str:
-    message = getattr(problem, "verify_message", "") or getattr(problem, "reason", "") or str(problem)
-    return str(message).replace("_", " ").lower()

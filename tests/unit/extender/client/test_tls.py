@@ -6,12 +6,15 @@ import asyncio
 import ssl
 from functools import cache
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 import trustme
+import uvloop
 from tests.builders import World, node, pod
 from tests.unit.cluster.certificates import authority, authority_pem, client_pair, server_certificate
+from tests.unit.cluster.tls_server import TlsServer
 from tests.unit.extender.client.fake_server import FakeServer
 
 from stowplan.config.types import Extender as Entry
@@ -19,6 +22,7 @@ from stowplan.config.types import ExtenderTLSConfig
 from stowplan.errors import ConfigError
 from stowplan.extender.client import build_extenders
 from stowplan.extender.client.tls import Tls
+from stowplan.extender.client.transport import ExtenderUnreachableError, HttpTransport
 from stowplan.framework import Failure
 from stowplan.framework.extender import CallExtender
 
@@ -28,6 +32,10 @@ PASSES = {"NodeNames": ["a"]}
 @cache
 def stranger() -> trustme.CA:
     return trustme.CA()
+
+
+STRANGER = (lambda made: (made.cert_chain_pems[0].bytes(), made.private_key_pem.bytes()))(stranger().issue_cert("x"))
+"""A client certificate of another authority, and its key."""
 
 
 def server(name: str, *, mutual: bool = False) -> ssl.SSLContext:
@@ -57,6 +65,58 @@ def outcome(context: ssl.SSLContext, **entry: Any) -> str:
 
 def tls(**fields: Any) -> dict[str, Any]:
     return {"tls_config": ExtenderTLSConfig(**fields)}
+
+
+TRIALS = 10
+"""The alert of TLS 1.3 arrives before or after the request is written."""
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+@pytest.mark.parametrize(
+    ("context", "raw", "fields", "text"),
+    [
+        (lambda: server("127.0.0.1", mutual=True), b"", {}, "remote error: tls: certificate required"),
+        (
+            lambda: server("127.0.0.1", mutual=True),
+            b"",
+            {"cert_data": STRANGER[0], "key_data": STRANGER[1]},
+            "remote error: tls: unknown certificate authority",
+        ),
+        (
+            lambda: server("extender.example"),
+            b"",
+            {"server_name": "other.example"},
+            "tls: failed to verify certificate: x509: certificate is valid for extender.example, not other.example",
+        ),
+        (
+            lambda: server("extender.example"),
+            b"",
+            {},
+            "tls: failed to verify certificate: x509: cannot validate certificate for 127.0.0.1 because it doesn't "
+            "contain any IP SANs",
+        ),
+        (
+            lambda: server("127.0.0.1"),
+            b"",
+            {"ca_data": stranger().cert_pem.bytes()},
+            "tls: failed to verify certificate: x509: certificate signed by unknown authority",
+        ),
+        (lambda: None, b"HTTP/1.1 400 Bad Request\r\n\r\n", {}, "http: server gave HTTP response to HTTPS client"),
+        (lambda: None, b"SSH-2.0-OpenSSH\r\n", {}, "tls: first record does not look like a TLS handshake"),
+        (lambda: None, b"", {}, "EOF"),
+    ],
+)
+def test_errors_are_in_gos_words(run: Any, context: Any, raw: bytes, fields: dict[str, Any], text: str) -> None:
+    async def post(url: str) -> str:
+        entry = Entry(url_prefix=url, **tls(**{"ca_data": authority_pem(), **fields}))
+        transport = HttpTransport(Tls(entry, "$.extenders[0]", monotonic), {})
+        with pytest.raises(ExtenderUnreachableError) as caught:
+            await transport.post(url, b"{}", 5.0)
+        await transport.close()
+        return str(caught.value)
+
+    with TlsServer(context(), raw) as running:
+        assert {run(post(running.url)) for _ in range(TRIALS)} == {f'Post "{running.url}": {text}'}
 
 
 def test_ca_data() -> None:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import queue
 import socket
+import threading
+import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
+import uvloop
 from aiohttp import web
+from tests.builders import World, node, pod
 from tests.unit.extender.client.fake_server import FakeServer
 
+from stowplan.config.types import Extender as Entry
+from stowplan.extender.client import build_extenders
 from stowplan.extender.client.transport import ExtenderUnreachableError, HttpReply, HttpTransport
+from stowplan.framework import Failure
+from stowplan.framework.extender import CallExtender
 
 
 def post(url: str, env: dict[str, str] | None = None) -> HttpReply:
@@ -88,7 +97,100 @@ def test_no_http() -> None:
         writer.write(b"SSH-2.0-OpenSSH\r\n\r\n")
         writer.close()
 
-    assert with_server(babble).startswith('Post "http://127.0.0.1:PORT/f": ')
+    broken = "net/http: HTTP/1.x transport connection broken"
+    assert with_server(babble) == f'Post "http://127.0.0.1:PORT/f": {broken}: malformed HTTP response "SSH-2.0-OpenSSH"'
+
+
+# A request is written once
+class Dropping:
+    """Answers the first `answered` requests, and drops each connection that another one comes on. `head`: the part of
+    a response before the connection is dropped."""
+
+    def __init__(self, answered: int, head: bytes = b"") -> None:
+        self.requests: list[bytes] = []
+        self.connections = 0
+        self._answered = answered
+        self._head = head
+
+    async def read(self, reader: asyncio.StreamReader) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        self.requests.append(await reader.readexactly(length))
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                await self.read(reader)
+                if len(self.requests) > self._answered:
+                    writer.write(self._head)
+                    break
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        writer.close()
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200"])
+@pytest.mark.parametrize("answered", [0, 1])
+@pytest.mark.parametrize("verb", ["filter", "prioritize", "preempt", "bind"])
+def test_a_connection_that_drops_under_a_request_is_an_error(verb: str, answered: int, head: bytes, run: Any) -> None:
+    """On a fresh connection and on one that was used before: as in Go, whose client repeats no POST of which it wrote
+    a byte. The extender may have acted upon it."""
+    server = Dropping(answered, head)
+
+    async def main() -> None:
+        async with await asyncio.start_server(server, "127.0.0.1", 0) as listening:
+            url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+            entry = Entry(url_prefix=url, node_cache_capable=True, **{f"{verb}_verb": verb})
+            (extender,) = build_extenders([entry], env={})
+            world = World([node("a")])
+            argument: Any = {"bind": "a", "preempt": {}}.get(verb, list(world.cluster.nodes))
+            call = CallExtender(extender, verb, world.pod(pod("p")), argument)  # type: ignore[arg-type]
+            for _ in range(answered):
+                await extender.call(call)
+            answer = await extender.call(call)
+            await extender.close()
+            assert isinstance(answer, Failure)
+            assert answer.message == f'Post "{url}/{verb}": EOF'
+
+    run(main())
+    assert (server.connections, len(server.requests)) == (1, answered + 1)
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_a_connection_that_the_server_closed_while_it_was_idle_is_not_written_to(run: Any) -> None:
+    """Also where the event loop was held up by scheduling cycles, and has not noticed."""
+
+    class Closing(Dropping):
+        async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self.connections += 1
+            await self.read(reader)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            await writer.drain()
+            await asyncio.sleep(0.05)
+            writer.close()
+
+    server = Closing(0)
+
+    async def serve() -> None:
+        async with await asyncio.start_server(server, "127.0.0.1", 0) as listening:
+            ports.put(listening.sockets[0].getsockname()[1])
+            await asyncio.sleep(1)
+
+    async def main() -> None:
+        transport = HttpTransport(None, {})
+        for _ in range(3):
+            assert await transport.post(f"http://127.0.0.1:{port}/f", b"{}", 2.0) == HttpReply(200, b"{}")
+            time.sleep(0.2)
+        await transport.close()
+
+    ports: queue.Queue[int] = queue.Queue()
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    port = ports.get()
+    run(main())
+    thread.join()
+    assert server.connections == len(server.requests) == 3
 
 
 @pytest.mark.parametrize("packed", [False, True])
