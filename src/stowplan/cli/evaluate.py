@@ -1,4 +1,4 @@
-"""`stowplan evaluate`: evaluates single scheduling decisions, JSON lines in and out."""
+"""`stowplan evaluate`: evaluates single scheduling decisions, cases in and lines of JSON out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stowplan.errors import InputError
 if TYPE_CHECKING:
     from stowplan.evaluation import Evaluator
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+EXIT_CASES_FAILED = 2
 
 
 @click.command(cls=FileCommand)
@@ -30,9 +30,10 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str, ...]) -> None:
     """Evaluate one scheduling decision per case, with kube-scheduler's verdict on each node.
 
-    Reads one case per line (JSON) from FILEs (-f FILE is accepted too) or standard input, and writes one verdict per
-    line (JSON) in the same order: rejected nodes with plugin and reasons, feasible nodes, scores, the message, victims.
-    An invalid case yields {"id": ..., "error": ...}; the other cases are not affected.
+    Reads cases from FILEs (-f FILE is accepted too) or standard input: one JSON object per line, or indented JSON or
+    YAML with a case or a list of cases per document. Writes one verdict per line (JSON) in the same order: rejected
+    nodes with plugin and reasons, feasible nodes, scores, the message, victims. An invalid case yields
+    {"id": ..., "error": ...}; the other cases are not affected.
 
     \b
     Fields of a case; only `pod` is required:
@@ -48,24 +49,29 @@ def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str
     \b
     Examples:
       stowplan evaluate cases.jsonl
+      stowplan evaluate case.yaml
       stowplan evaluate --plugin ./rack_care.py:RackCare - < cases.jsonl
 
-    Exit status: 0 every case has a verdict or an error; 2 a file, the configuration or a plugin is invalid.
+    Exit status: 0 every case has a verdict; 2 a case has an error, or a file, the configuration or a plugin is invalid.
     """
     evaluator = _evaluator(config_file, plugins)
     unreadable: list[str] = []
     cases = 0
     # On a terminal the verdicts themselves show the progress.
     with nullcontext() if sys.stdout.isatty() else Progress() as progress:
-        for cases, line in enumerate(_lines(files or (STDIN,), unreadable), 1):
-            sys.stdout.buffer.write(evaluator.answer(line))
+        for cases, case in enumerate(_cases(files or (STDIN,), unreadable), 1):
+            sys.stdout.buffer.write(evaluator.answer(case))
             sys.stdout.buffer.flush()
             if progress is not None:
                 progress.start(f"evaluated {cases:,} cases")
+    if evaluator.failures:
+        click.echo(f"stowplan: {evaluator.failures:,} of {cases:,} cases have an error instead of a verdict", err=True)
     if unreadable:
         raise InputError("\n".join(unreadable))
     if not cases:
         click.echo("stowplan: the input is empty: no cases", err=True)
+    if evaluator.failures:
+        click.get_current_context().exit(EXIT_CASES_FAILED)
 
 
 def _evaluator(config_file: str | None, plugins: tuple[str, ...]) -> Evaluator:
@@ -83,14 +89,17 @@ def _evaluator(config_file: str | None, plugins: tuple[str, ...]) -> Evaluator:
     return Evaluator(config, registered, _on_bug)
 
 
-def _lines(files: tuple[str, ...], unreadable: list[str]) -> Iterator[bytes]:
-    """Non-blank lines of all files. A file that cannot be read is recorded in `unreadable` and skipped."""
+def _cases(files: tuple[str, ...], unreadable: list[str]) -> Iterator[bytes]:
+    """The cases of all files. A file that cannot be read is recorded in `unreadable` and skipped."""
+    from stowplan.evaluation import cases_of
+
     for name in files:
         try:
             with opened(name) as stream:
-                for line in stream:
-                    if not line.isspace():
-                        yield line.removeprefix(_BYTE_ORDER_MARK)
+                try:
+                    yield from cases_of(stream)
+                except InputError as problem:
+                    unreadable.append(f"{shown(name)}: {problem}")
         except InputError as problem:
             unreadable.append(str(problem))
 

@@ -4,6 +4,7 @@ Belongs here: the format of cases and verdicts, validation of a case, loading it
 Does not belong here: scheduling rules, reading files, printing. May import `runtime` and the rooms below it.
 """
 
+from stowplan.evaluation.documents import cases_of
 from stowplan.evaluation.evaluator import Evaluator
 
-__all__ = ["Evaluator"]
+__all__ = ["Evaluator", "cases_of"]

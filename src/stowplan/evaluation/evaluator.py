@@ -47,6 +47,8 @@ class Evaluator:
         self._config = config or default_configuration()
         self._needs_objects = any(getattr(factory, "needs_objects", False) for factory in self._plugins.values())
         self._on_bug = on_bug
+        self.failures = 0
+        """Cases without a verdict so far."""
 
     @property
     def known_plugins(self) -> frozenset[str]:
@@ -68,6 +70,7 @@ class Evaluator:
             return self._failure(line, problem)
 
     def _failure(self, line: bytes, problem: Exception) -> dict[str, Any]:
+        self.failures += 1
         if isinstance(problem, ConfigError):
             text = "; ".join(problem.problems)
         elif isinstance(problem, StowplanError):

@@ -32,11 +32,25 @@ def fields_of(line: bytes) -> Fields:
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
     except msgspec.DecodeError as error:
-        hint = ": a case is one JSON object on one line" if str(error) == _CUT_OFF else ""
+        on_a_line = str(error) == _CUT_OFF and b"\n" not in line.strip()
+        hint = ": the file has one case per line" if on_a_line else ""
         raise InputError(f"$: {error}{hint}") from error
     if not _one_after_another(line, fields):
         _refuse_repeated(line)
     return {name: value for name, value in fields.items() if bytes(memoryview(value)[:5]) != b"null"}
+
+
+def is_cut_off(text: bytes) -> bool:
+    """Whether the text is the beginning of a JSON object."""
+    try:
+        _split(text)
+    except msgspec.ValidationError:
+        return False
+    except msgspec.DecodeError as error:
+        return str(error) == _CUT_OFF
+    except (UnicodeError, RecursionError):
+        return False
+    return False
 
 
 def id_of(line: bytes) -> str | int | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 from tests.builders import Json
 
@@ -49,8 +50,11 @@ def config(**plugins: Any) -> Json:
 
 def answers(text: str | bytes, *arguments: str) -> list[Json]:
     result = run(*arguments, text=text)
-    assert result.exit_code == 0, result.stderr
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    verdicts = [json.loads(line) for line in result.stdout.splitlines()]
+    broken = sum("error" in verdict for verdict in verdicts)
+    expected = f"stowplan: {broken} of {len(verdicts)} cases have an error instead of a verdict\n" if broken else ""
+    assert (result.exit_code, result.stderr.removesuffix(expected)) == (2 if broken else 0, "")
+    return verdicts
 
 
 def error_of(line: str | bytes) -> str:
@@ -72,7 +76,7 @@ FOO = {"matchExpressions": [{"key": "k", "operator": "Foo"}]}
     ("line", "error"),
     [
         ("nonsense", "$: JSON is malformed: invalid character (byte 4)"),
-        ('{"id": 1', "$: Input data was truncated: a case is one JSON object on one line"),
+        ('{"id": 1', "$: Input data was truncated: the file has one case per line"),
         ("[]", "$: Expected `object`, got `array`"),
         ("17", "$: Expected `object`, got `int`"),
         ("null", "$: Expected `object`, got `null`"),
@@ -260,9 +264,59 @@ def test_a_bug_in_one_case_is_reported_and_does_not_affect_others(monkeypatch: p
     first, second, third = map(json.loads, quiet.stdout.splitlines())
     assert first == third
     assert second == {"id": "x", "error": "internal error: ZeroDivisionError: of all things"}
-    assert quiet.stderr == ""
+    assert quiet.stderr == "stowplan: 1 of 3 cases have an error instead of a verdict\n"
     assert loud.stderr.startswith("Traceback (most recent call last):\n")
     assert "ZeroDivisionError: of all\nthings\n" in loud.stderr
+
+
+INDENTED = json.dumps(json.loads(case()), indent=2)
+YAML = yaml.safe_dump(json.loads(case()))
+
+
+@pytest.mark.parametrize(
+    ("text", "cases"),
+    [
+        (INDENTED, 1),
+        (f"\n{INDENTED}\n{INDENTED}\n\n{case()}", 3),
+        (json.dumps([json.loads(case())] * 3, indent=1), 3),
+        (f"[{case()}, {case()}]", 2),
+        ("{" + case()[1:].replace(", ", ",\n"), 1),
+        (YAML, 1),
+        (f"# two cases\n---\n{YAML}---\n\n---\n{YAML}", 2),
+        (yaml.safe_dump([json.loads(case())] * 2), 2),
+    ],
+)
+def test_cases_may_be_indented_json_or_yaml(text: str, cases: int) -> None:
+    assert answers(text) == answers(case()) * cases
+
+
+def test_an_indented_case_with_a_mistake_has_an_error() -> None:
+    good, broken = answers(f"{INDENTED}\n{INDENTED[:-2]},\n}}")
+    assert good["feasible"] == ["a"]
+    assert broken == {"id": "x", "error": broken["error"]}
+    assert broken["error"].startswith("$: JSON is malformed: ")
+
+
+def test_lines_after_a_broken_first_line_are_cases() -> None:
+    broken, good, other = answers('{"id": 1, "pod": {\n' + f"{case()}\n{case()}")
+    assert broken == {"id": 1, "error": "$: Input data was truncated: the file has one case per line"}
+    assert good == other
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("pod: {\nnodes: []", "malformed YAML: line 3, column 1: "),
+        (f"pod: {{}}\n{YAML}", "$.pod: given more than once"),
+    ],
+)
+def test_malformed_yaml_is_reported_with_its_file(text: str, error: str, tmp_path: Path) -> None:
+    (tmp_path / "cases.yaml").write_text(text)
+    result = run(str(tmp_path / "cases.yaml"), "-", text=case())
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"stowplan: {tmp_path / 'cases.yaml'}: {error}")
+    assert len(result.stderr.splitlines()) == 1
+    assert json.loads(result.stdout)["feasible"] == ["a"]
 
 
 @pytest.mark.parametrize("text", ["", "\n \n\t\r\n"])

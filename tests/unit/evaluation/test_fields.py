@@ -24,7 +24,7 @@ def test_fields_are_not_decoded_yet(line: bytes, names: list[str]) -> None:
     ("line", "problem"),
     [
         (b"", "truncated"),
-        (b'{"pod": {}', "one JSON object on one line"),
+        (b'{"pod": {}', "one case per line"),
         (b"[]", "object"),
         (b'{"pod": {}} {"pod": {}}', "trailing"),
         (b'{"pod": {}, "pod": {}}', "more than once"),
