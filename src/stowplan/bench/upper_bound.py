@@ -12,6 +12,7 @@ from stowplan.cluster import protobuf, wire
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.write_client import MAX_CONNECTIONS, Writer, WriteRequest
+from stowplan.engine.binding_cycle import scheduled_note
 
 CONTROLLER = "ceiling"
 
@@ -118,7 +119,7 @@ class _Event(_Step):
             now,
             wire.pod_reference(*pod, resource_version=""),
             b"",
-            f"Successfully assigned {pod.namespace}/{pod.name} to {node_name}",
+            scheduled_note(f"{pod.namespace}/{pod.name}", node_name),
             run.common,
         )
         super().__init__(run, wire.events_path(namespace), wire.event_body(fields))

@@ -36,6 +36,11 @@ log = logs.get(__name__)
 _WAITING, _SKIPPED = Status(Code.Wait), Status(Code.Skip)
 
 
+def scheduled_note(pod_key: str, node_name: str) -> str:
+    """The text of the event Scheduled."""
+    return f"Successfully assigned {pod_key} to {node_name}"
+
+
 class BindingCycles:
     """Binds pods: with a single Bind instruction where no plugin has to be awaited, else with a task per pod."""
 
@@ -213,8 +218,7 @@ class BindingCycles:
         pod, node_name = attempt.pod, attempt.node_name
         self._state.attempts.pop(pod.uid, None)
         self._state.observer.bound(attempt.queued, node_name)
-        note = f"Successfully assigned {pod.key} to {node_name}"
-        self._state.outbox.append(EmitEvent(pod, "Normal", "Scheduled", "Binding", note))
+        self._state.outbox.append(EmitEvent(pod, "Normal", "Scheduled", "Binding", scheduled_note(pod.key, node_name)))
 
     def _point_ran(self, attempt: Attempt, point: str, status: Status | None, began: float) -> None:
         self._state.observer.point_ran(attempt.queued, point, status, self._state.clock() - began)

@@ -108,7 +108,7 @@ class NamespaceThrottle:
         return min(waiting) if opposed_until <= now else min(opposed_until, *waiting)
 
     def _opposed_until(self, now: float) -> float:
-        """When the last active namespace without debt stops to count as active."""
+        """When the last active namespace without debt stops counting as active."""
         for namespace, admitted_at in reversed(self._admitted_at.items()):
             if self._debt_ends(namespace) <= now:
                 return admitted_at + OTHERS_ACTIVE_SECONDS

@@ -7,7 +7,9 @@ read right into the memory in which the body is parsed (`BodyBuffer`), without c
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable
+from contextlib import suppress
 from enum import Enum, auto
 from math import inf
 from time import monotonic
@@ -60,9 +62,6 @@ class Site(Protocol):
     def over_budget(self, head: RequestHead, why: str) -> Response:
         """The response to a body that exceeds the budget of all connections."""
 
-    def opened(self, connection: ServerConnection) -> bool:
-        """Whether the connection is accepted."""
-
     def abandoned(self, head: RequestHead) -> None:
         """The client closed the connection, or its sending half, while the request is being answered."""
 
@@ -87,10 +86,13 @@ _LIMITS = {_ReadState.LINGER: LINGER_SECONDS, _ReadState.BUSY: inf}
 
 
 class ServerConnection(asyncio.BufferedProtocol):
-    """One connection."""
+    """One connection, from the accept to the close of its socket."""
 
-    def __init__(self, site: Site, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, site: Site, loop: asyncio.AbstractEventLoop, accepted: socket.socket) -> None:
         self._site = site
+        self._socket = accepted
+        self.in_handshake = True
+        """Whether the TLS handshake has not ended yet; without TLS, for an instant."""
         self._loop = loop
         self._state = _ReadState.HEAD
         self._since = self.opened_at = monotonic()
@@ -117,14 +119,20 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     def close(self) -> None:
         """Close after the written data is sent."""
-        self._transport.close()
+        self.abort() if self.in_handshake else self._transport.close()
 
     def abort(self) -> None:
         """Close at once."""
-        self._transport.abort()
+        if not self.in_handshake:
+            self._transport.abort()
+            return
+        with suppress(OSError):  # The client has gone.
+            self._socket.shutdown(socket.SHUT_RDWR)  # The handshake fails by this.
 
     def close_if_idle(self, now: float) -> None:
-        """Close a connection that exceeds its time limit."""
+        """Close a connection that exceeds its time limit; the TLS handshake has its own."""
+        if self.in_handshake:
+            return
         idle = self._state is _ReadState.HEAD and not self._used
         limit = _LIMITS.get(self._state, RECEIVE_SECONDS)
         if idle:
@@ -135,8 +143,7 @@ class ServerConnection(asyncio.BufferedProtocol):
     # Called by the event loop
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        if not self._site.opened(self):
-            self._transport.abort()
+        self.in_handshake = False
 
     def connection_lost(self, error: Exception | None) -> None:
         self._site.closed(self)

@@ -10,13 +10,18 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
+from stowplan import logs
+from stowplan.errors import os_error_text
 from stowplan.extender.server.body_buffer import BodyBudget
 from stowplan.extender.server.connection import ServerConnection
 from stowplan.extender.server.messages import HttpRequest, RequestHead, Response
 
+log = logs.get(__name__)
+
 KEEP_ALIVE_SECONDS = 150.0
 """Longer than the 90 s for which kube-scheduler keeps idle connections, so that the client closes first."""
 _HANDSHAKE_SECONDS = 10.0
+_ACCEPT_RETRY_SECONDS = 0.1
 _IDLE_CHECK_SECONDS = 5.0
 _QUIET_SECONDS = 0.25
 """While draining: connections without a request for so long are closed."""
@@ -43,10 +48,12 @@ class HttpServer(ABC):
         self.port: int = listener.getsockname()[1]
         self._listener = listener
         self._tls = tls
-        self._server: asyncio.Server | None = None
         self._connections: set[ServerConnection] = set()
         self._quiet_since = 0.0
+        self._accepting: asyncio.Task[None] | None = None
         self._idle_check: asyncio.Task[None] | None = None
+        self._handshakes: set[asyncio.Task[None]] = set()
+        self._on_accept_failed = logs.RepeatedWarning(log, "Failed to accept a connection")
 
     @abstractmethod
     def admit(self, head: RequestHead, certificate: Any) -> Response | None:
@@ -74,20 +81,15 @@ class HttpServer(ABC):
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: ServerConnection(self, loop),
-            sock=self._listener,
-            ssl=self._tls,
-            ssl_handshake_timeout=None if self._tls is None else _HANDSHAKE_SECONDS,
-            backlog=128,
-        )
+        self._listener.setblocking(False)
+        self._accepting = loop.create_task(self._accept())
         self._idle_check = loop.create_task(self._close_idle())
 
     async def drain(self, seconds: float) -> None:
         """Accept no more connections, answer the requests on open ones, and close these when they are quiet."""
         await asyncio.sleep(0.02)  # Accept connections that wait in the backlog.
-        if self._server is not None:
-            self._server.close()
+        await _cancel(self._accepting)
+        self._listener.close()
         # Not earlier: clients reconnect after "Connection: close", and a closed socket loses its backlog.
         self.draining = True
         self._quiet_since = monotonic()
@@ -100,11 +102,44 @@ class HttpServer(ABC):
             await asyncio.sleep(0.01)
         for connection in list(self._connections):
             connection.close()
+        await asyncio.gather(*self._handshakes)
         await asyncio.sleep(0)  # Sockets are closed before the loop.
-        if self._idle_check is not None:
-            self._idle_check.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._idle_check
+        await _cancel(self._idle_check)
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, _ = await loop.sock_accept(self._listener)
+            except ConnectionError:
+                continue  # The client has gone.
+            except OSError as problem:  # No more files may be opened.
+                self._on_accept_failed(port=self.port, err=os_error_text(problem))
+                self._make_room()
+                await asyncio.sleep(_ACCEPT_RETRY_SECONDS)
+                continue
+            if len(self._connections) >= self._max_connections:
+                self.too_many_connections()
+                if not self._make_room():
+                    accepted.close()
+                    continue
+            connection = ServerConnection(self, loop, accepted)
+            self._connections.add(connection)
+            task = loop.create_task(self._connect(connection, accepted))
+            self._handshakes.add(task)
+            task.add_done_callback(self._handshakes.discard)
+
+    async def _connect(self, connection: ServerConnection, accepted: socket.socket) -> None:
+        """Complete the TLS handshake, if there is any. Until then the connection counts as one without a request."""
+        limit = None if self._tls is None else _HANDSHAKE_SECONDS
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: connection, accepted, ssl=self._tls, ssl_handshake_timeout=limit
+            )
+        except OSError as problem:  # The client's handshake failed or ended.
+            self.closed(connection)
+            accepted.close()
+            log.v(2, "TLS handshake failed", port=self.port, err=os_error_text(problem))
 
     async def _close_idle(self) -> None:
         while True:
@@ -112,15 +147,6 @@ class HttpServer(ABC):
             now = monotonic()
             for connection in list(self._connections):
                 connection.close_if_idle(now)
-
-    # Called by connections
-    def opened(self, connection: ServerConnection) -> bool:
-        if len(self._connections) >= self._max_connections:
-            self.too_many_connections()
-            if not self._make_room():
-                return False
-        self._connections.add(connection)
-        return True
 
     def _make_room(self) -> bool:
         """Close the oldest connection on which no request has arrived yet; False if there is none."""
@@ -132,5 +158,13 @@ class HttpServer(ABC):
         oldest.abort()
         return True
 
+    # Called by connections
     def closed(self, connection: ServerConnection) -> None:
         self._connections.discard(connection)
+
+
+async def _cancel(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

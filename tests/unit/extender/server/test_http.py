@@ -6,6 +6,7 @@ import random
 import ssl
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -373,6 +374,32 @@ def test_much_to_and_fro(loop: str, secure: bool) -> None:
                 status, _, body = await asyncio.wait_for(wire.post("/filter", content[:size]), 60)
                 assert status == 200
                 assert body == content[:size]
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop if loop == "uvloop" else None) as runner:
+        runner.run(run())
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_a_handshake_that_does_not_end_counts_as_a_connection(loop: str) -> None:
+    authority = trustme.CA()
+    server, client = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), ssl.create_default_context()
+    authority.issue_cert("localhost").configure_cert(server)
+    authority.configure_trust(client)
+    secure: dict[str, Any] = {"ssl": client, "server_hostname": "localhost"}
+
+    async def run() -> None:
+        answering = make_answering()
+        async with serving(answering, tls=server, max_connections=3) as port, AsyncExitStack() as stack:
+            used = await stack.enter_async_context(connected(port.port, **secure))
+            assert (await used.post("/filter", b"abc"))[0] == 200
+            silent = [await stack.enter_async_context(connected(port.port)) for _ in range(6)]
+            fresh = await stack.enter_async_context(connected(port.port, **secure))
+            assert (await fresh.post("/filter", b"abc"))[0] == 200
+            for wire in silent[:5]:
+                assert await wire.at_end()
+            assert (await used.post("/filter", b"abc"))[0] == 200
+        assert not port._connections
+        assert b'refused_requests_total{cause="too_many_connections"} 5' in answering.metrics.registry.expose()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop if loop == "uvloop" else None) as runner:
         runner.run(run())
