@@ -29,7 +29,7 @@ from stowplan.runtime.points.binding_points import (
     run_pre_flights,
     run_until_failure,
 )
-from stowplan.runtime.points.waiting_pods import REMOVED, PermitVerdict, WaitingPodEntry
+from stowplan.runtime.points.waiting_pods import REMOVED, PermitVerdict, PermitWait, WaitingPodEntry
 
 log = logs.get(__name__)
 
@@ -123,12 +123,14 @@ class BindingCycles:
         if failed is not None:
             self._binding_failed(attempt, failed)
 
-    def _wait_on_permit(self, attempt: Attempt, waits: dict[str, float]) -> WaitingPodEntry:
+    def _wait_on_permit(self, attempt: Attempt, waits: dict[str, PermitWait]) -> WaitingPodEntry:
         state, pod = self._state, attempt.pod
         # NaN would never be due, and would block the timers behind it in the heap.
-        waits = {plugin: 0.0 if isnan(wait) else wait for plugin, wait in waits.items()}
+        seconds = {plugin: 0.0 if isnan(wait.seconds) else wait.seconds for plugin, wait in waits.items()}
         waiting = state.waiting_pods.add(pod, waits)
-        timers = [state.timers.after(wait, partial(_time_out, waiting, plugin, wait)) for plugin, wait in waits.items()]
+        timers = [
+            state.timers.after(most, partial(_time_out, waiting, plugin, most)) for plugin, most in seconds.items()
+        ]
 
         def cancel_timers(verdict: Status | None) -> None:
             for timer in timers:

@@ -101,9 +101,10 @@ def error(text: str) -> Status:
     return Status(Code.Error, text)
 
 
-def wait(seconds: float) -> Status:
-    """Wait, for Permit only: the pod waits until it is allowed or rejected, at most for this time."""
-    return Status(Code.Wait, timeout=seconds)
+def wait(seconds: float, *reasons: str) -> Status:
+    """Wait, for Permit only: the pod waits until it is allowed or rejected, at most for this time. Reports show the
+    reasons: what the pod waits for."""
+    return Status(Code.Wait, *reasons, timeout=seconds)
 
 
 def skip() -> Status:

@@ -15,7 +15,7 @@ from stowplan.framework import CancelledError, Code, CycleState, Plugin, Pod, St
 from stowplan.framework.points import BIND, ERROR_TEXTS, PERMIT, POST_BIND, PRE_BIND, RESERVE, STEPS
 from stowplan.framework.safe_text import shown
 from stowplan.plugins.default_binder import DefaultBinder
-from stowplan.runtime.points.waiting_pods import MAX_PERMIT_WAIT_SECONDS
+from stowplan.runtime.points.waiting_pods import MAX_PERMIT_WAIT_SECONDS, PermitWait
 
 if TYPE_CHECKING:
     from stowplan.framework import PodTemplate
@@ -83,16 +83,17 @@ async def run_all(step: str, plugins: Iterable[Plugin], *args: Any) -> None:
 
 async def run_permit(
     plugins: Iterable[Plugin], state: CycleState, pod: Pod, node_name: str
-) -> tuple[Status | None, dict[str, float]]:
-    """(the failure, seconds to wait at most by plugin). The pod waits for every plugin that returns Wait."""
-    waits: dict[str, float] = {}
+) -> tuple[Status | None, dict[str, PermitWait]]:
+    """(the failure, the waits by plugin). The pod waits for every plugin that returns Wait."""
+    waits: dict[str, PermitWait] = {}
     for plugin in plugins:
         status = await _result(plugin.permit(state, pod, node_name))
         if status is None or status.code == Code.Success:
             continue
         if status.code == Code.Wait:
             try:
-                waits[plugin.name] = float(min(status.timeout, MAX_PERMIT_WAIT_SECONDS))
+                seconds = float(min(status.timeout, MAX_PERMIT_WAIT_SECONDS))
+                waits[plugin.name] = PermitWait(seconds, status.message)
             except Exception:
                 text = f"permit returned wait({shown(status.timeout)}), expected a number of seconds"
                 return _failure(PERMIT, plugin, error(text)), {}

@@ -5,9 +5,10 @@ Upstream: pkg/scheduler/framework/runtime/waiting_pods_map.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from threading import Lock
+from typing import NamedTuple
 
 from stowplan.framework import Code, Pod, Request, Status
 
@@ -21,6 +22,15 @@ def at_once(action: Callable[[], None]) -> None:
 
 MAX_PERMIT_WAIT_SECONDS = 15 * 60.0
 """A plugin that returns a longer wait gets this."""
+
+
+class PermitWait(NamedTuple):
+    """The wait that a Permit plugin returned."""
+
+    seconds: float
+    reason: str = ""
+    """What the pod waits for, in the plugin's words."""
+
 
 REMOVED = "removed"
 """The reason for rejecting a waiting pod that was deleted."""
@@ -42,10 +52,14 @@ class WaitingPodEntry:
     Plugins may call `allow` and `reject` from any thread; callbacks run where `defer` runs them.
     """
 
-    __slots__ = ("_defer", "_lock", "_on_verdict", "_pending", "_verdict", "pod")
+    __slots__ = ("_defer", "_lock", "_on_verdict", "_pending", "_verdict", "pod", "reasons")
 
-    def __init__(self, pod: Pod, plugins: Collection[str], defer: Defer = at_once) -> None:
+    def __init__(
+        self, pod: Pod, plugins: Collection[str], defer: Defer = at_once, reasons: Mapping[str, str] = {}
+    ) -> None:
         self.pod = pod
+        self.reasons = reasons
+        """What the pod waits for, by plugin."""
         self._defer = defer
         self._lock = Lock()
         self._pending = dict.fromkeys(plugins)
@@ -99,8 +113,9 @@ class WaitingPods:
         self._defer = defer
         self._entries: dict[str, WaitingPodEntry] = {}
 
-    def add(self, pod: Pod, plugins: Collection[str]) -> WaitingPodEntry:
-        entry = self._entries[pod.uid] = WaitingPodEntry(pod, plugins, self._defer)
+    def add(self, pod: Pod, waits: Mapping[str, PermitWait]) -> WaitingPodEntry:
+        reasons = {plugin: wait.reason for plugin, wait in waits.items()}
+        entry = self._entries[pod.uid] = WaitingPodEntry(pod, waits, self._defer, reasons)
         return entry
 
     def get(self, uid: str) -> WaitingPodEntry | None:

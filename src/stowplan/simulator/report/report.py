@@ -11,9 +11,12 @@ import msgspec
 from stowplan import api
 from stowplan.cache.columns import Column
 from stowplan.cache.nodes import NodeTable
+from stowplan.cache.requests import scheduling_requests
+from stowplan.cache.volumes import ZONE
 from stowplan.simulator.api_server import ApiServer
 from stowplan.simulator.report.detailed_decisions import TopScores
 from stowplan.simulator.report.recorder import LastAttempt, RunRecorder, workload_of
+from stowplan.simulator.report.resources import BASIC_RESOURCES, extended_resources, unit_of
 from stowplan.simulator.simulation import Simulation
 
 PLACED, RUNNING, PENDING, GATED = "Placed", "Running", "Pending", "Gated"
@@ -34,6 +37,10 @@ class PodReport(ReportPart, frozen=True, kw_only=True):
     before: str = ""
     """Running or Pending, for a pod of the snapshot."""
     node: str = ""
+    zone: str = ""
+    """The zone of the node."""
+    requests: dict[str, int] = {}
+    """By resource, in the report's units."""
     devices: tuple[str, ...] = ()
     """Devices allocated to its claims, as "pool/device"."""
     attempts: int = 0
@@ -78,16 +85,18 @@ class PreemptionReport(ReportPart, frozen=True, kw_only=True):
 
 
 class NodeReport(ReportPart, frozen=True, kw_only=True):
-    """A node at the end of the run; amounts are Kubernetes quantities."""
+    """A node at the end of the run; amounts are in the report's units."""
 
     node: str
+    zone: str = ""
+    """The label topology.kubernetes.io/zone."""
     pods: int
-    requested: dict[str, str]
-    allocatable: dict[str, str]
+    requested: dict[str, int]
+    allocatable: dict[str, int]
 
 
 class RunSummary(ReportPart, frozen=True, kw_only=True, omit_defaults=False):
-    """Totals; pending pods include gated ones. CPU is in millicores, memory in bytes."""
+    """Totals; pending pods include gated ones. Amounts are in the report's units."""
 
     placed: int
     running: int
@@ -100,6 +109,7 @@ class RunSummary(ReportPart, frozen=True, kw_only=True, omit_defaults=False):
     nodes: int
     nodes_used: int
     requested: dict[str, int]
+    """CPU, memory, and the extended resources that pods request."""
     allocatable: dict[str, int]
 
 
@@ -112,6 +122,8 @@ class SimulationReport(ReportPart, frozen=True, kw_only=True, omit_defaults=Fals
     nodes: tuple[NodeReport, ...]
     summary: RunSummary
     unknown_kinds: dict[str, int]
+    units: dict[str, str]
+    """The unit of each resource's amounts: millicores, bytes or count. All amounts are integers."""
 
 
 def report_of(
@@ -131,7 +143,13 @@ def report_of(
         nodes=tuple(_nodes(nodes)),
         summary=_summary(reports, recorder, nodes),
         unknown_kinds={kind: unknown_kinds[kind] for kind in sorted(unknown_kinds)},
+        units={name: unit_of(name) for name in sorted(_resources(reports, nodes))},
     )
+
+
+def _resources(pods: Iterable[PodReport], nodes: NodeTable) -> set[str]:
+    """All resources with an amount in the report."""
+    return {*BASIC_RESOURCES, "pods", *nodes.allocatable, *nodes.requested}.union(*(pod.requests for pod in pods))
 
 
 class _Pods:
@@ -143,6 +161,8 @@ class _Pods:
         self._profiles = simulation.engine.profiles
         self._gated = {queued.pod.uid: queued.pod for queued in simulation.engine.queued_pods("gated")}
         self._recorder = recorder
+        self._waiting = simulation.engine.waiting_pods
+        self._nodes = simulation.engine.cluster.nodes
         self._devices = devices_of(self._api_server)
         self._workloads: dict[str, str] = {}
         self.last_attempts: dict[str, LastAttempt] = {}
@@ -158,6 +178,7 @@ class _Pods:
                 pod=key,
                 workload=self._workload(pod),
                 before=self._before.get(pod.metadata.uid, ""),
+                requests=scheduling_requests(pod.spec)[0],
                 **self._state(pod, last),
                 **_attempt(last),
             )
@@ -165,7 +186,9 @@ class _Pods:
     def _state(self, pod: api.Pod, last: LastAttempt | None) -> dict[str, Any]:
         if pod.spec.node_name:
             devices = self._devices.get(pod.metadata.uid, ())
-            return {"status": RUNNING if last is None else PLACED, "node": pod.spec.node_name, "devices": devices}
+            node = self._nodes.get(pod.spec.node_name)
+            state = {"status": RUNNING if last is None else PLACED, "node": pod.spec.node_name, "devices": devices}
+            return {**state, "zone": "" if node is None else node.labels.get(ZONE, "")}
         name = pod.spec.scheduler_name
         if pod.metadata.uid in self._gated:
             status = self._profiles[name].pre_enqueue(self._gated[pod.metadata.uid])
@@ -173,7 +196,16 @@ class _Pods:
         if name not in self._profiles:
             known = ", ".join(self._profiles)
             return {"status": PENDING, "message": f'no profile has schedulerName "{name}"; profiles: {known}'}
-        return {"status": PENDING, "message": "" if last is None else last.message or _unbound(last)}
+        return {"status": PENDING, "message": "" if last is None else last.message or self._unbound(pod, last)}
+
+    def _unbound(self, pod: api.Pod, last: LastAttempt) -> str:
+        """Message of a pod that has a node and is not bound."""
+        waiting = self._waiting.get(pod.metadata.uid)
+        if waiting is None or not last.node_name:
+            return f"assumed on node {last.node_name}, not bound yet" if last.node_name else ""
+        reasons = {plugin: waiting.reasons.get(plugin) for plugin in waiting.pending_plugins}
+        plugins = ", ".join(f"{plugin} ({reason})" if reason else plugin for plugin, reason in reasons.items())
+        return f"waits at Permit on node {last.node_name} until allowed by {plugins}"
 
     def _workload(self, pod: api.Pod) -> str:
         """Looked up once for each owner."""
@@ -197,11 +229,6 @@ def devices_of(api_server: ApiServer) -> dict[str, tuple[str, ...]]:
         for consumer in claim.status.reserved_for:
             found[consumer.uid] = found.get(consumer.uid, ()) + given
     return found
-
-
-def _unbound(last: LastAttempt) -> str:
-    """Message of a pod that has a node and is not bound."""
-    return f"assumed on node {last.node_name}, not bound yet" if last.node_name else ""
 
 
 def _attempt(last: LastAttempt | None) -> dict[str, Any]:
@@ -263,18 +290,16 @@ def _nodes(nodes: NodeTable) -> Iterator[NodeReport]:
         requested = nodes.requested_of(info.slot)
         yield NodeReport(
             node=info.name,
+            zone=info.labels.get(ZONE, ""),
             pods=requested["pods"],
-            requested=_quantities(requested),
-            allocatable=_quantities(nodes.allocatable_of(info.slot)),
+            requested=dict(sorted(requested.items())),
+            allocatable=dict(sorted(nodes.allocatable_of(info.slot).items())),
         )
-
-
-def _quantities(amounts: Mapping[str, int]) -> dict[str, str]:
-    return {name: f"{amounts[name]}{'m' if name == 'cpu' else ''}" for name in sorted(amounts)}
 
 
 def _summary(pods: Sequence[PodReport], recorder: RunRecorder, nodes: NodeTable) -> RunSummary:
     count = Counter(pod.status for pod in pods)
+    resources = (*BASIC_RESOURCES, *extended_resources(pod.requests for pod in pods))
     return RunSummary(
         placed=count[PLACED],
         running=count[RUNNING],
@@ -285,10 +310,11 @@ def _summary(pods: Sequence[PodReport], recorder: RunRecorder, nodes: NodeTable)
         attempts=recorder.decisions,
         nodes=len(nodes),
         nodes_used=sum(bool(nodes.pod_count.values[info.slot]) for info in nodes),
-        requested=_totals(nodes, nodes.requested),
-        allocatable=_totals(nodes, nodes.allocatable),
+        requested={name: _total(nodes, nodes.requested.get(name)) for name in resources},
+        allocatable={name: _total(nodes, nodes.allocatable.get(name)) for name in resources},
     )
 
 
-def _totals(nodes: NodeTable, columns: Mapping[str, Column]) -> dict[str, int]:
-    return {name: sum(columns[name].values[info.slot] for info in nodes) for name in ("cpu", "memory")}
+def _total(nodes: NodeTable, column: Column | None) -> int:
+    """The sum over all nodes; a resource that no node has may be without a column."""
+    return 0 if column is None else sum(column.values[info.slot] for info in nodes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from stowplan.simulator.report.report import (
     PENDING,
     PLACED,
     RUNNING,
+    NodeReport,
     PendingReport,
     PodReport,
     PreemptionReport,
@@ -22,6 +23,7 @@ from stowplan.simulator.report.report import (
     RunSummary,
     SimulationReport,
 )
+from stowplan.simulator.report.resources import BASIC_RESOURCES, amount_text, extended_resources, share_text
 
 MAX_LISTED_PODS = 50
 """Above this number, workloads are listed instead of pods."""
@@ -64,8 +66,10 @@ def tables(report: SimulationReport, style: TableStyle) -> Iterator[Text]:
     yield from folded(summary_line(report.summary), style.width)
 
 
-def aligned(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Iterator[Text]:
-    """Aligned columns; numbers to the right."""
+def aligned(
+    headings: Sequence[str], rows: Iterable[Sequence[str | Text]], numbers: Collection[str] = ()
+) -> Iterator[Text]:
+    """Aligned columns; numbers, also those under the headings in `numbers`, to the right."""
     cells = [[Text(heading, _HEADING) for heading in headings]]
     cells += [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     widths = [max(cell_len(cell.plain) for cell in column) for column in zip(*cells, strict=True)]
@@ -74,7 +78,8 @@ def aligned(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> It
         for heading, cell, width in zip(headings, row, widths, strict=True):
             padding = " " * (width - cell_len(cell.plain))
             line.append("  " if line else "")
-            line.append_text(Text(padding) + cell if heading in _RIGHT_ALIGNED else cell + Text(padding))
+            to_the_right = heading in _RIGHT_ALIGNED or heading in numbers
+            line.append_text(Text(padding) + cell if to_the_right else cell + Text(padding))
         line.rstrip()
         yield line
 
@@ -99,24 +104,10 @@ def summary_line(summary: RunSummary) -> str:
     if not summary.nodes:
         return f"{', '.join(parts)}; there are no nodes."
     use = ", ".join(
-        f"{name} {show(summary.requested[name])} of {show(summary.allocatable[name])} "
-        f"({percentage(summary.requested[name], summary.allocatable[name])})"
-        for name, show in (("cpu", cores), ("memory", gibibytes))
+        f"{name} {share_text(name, amount, summary.allocatable[name], ' of ')}"
+        for name, amount in summary.requested.items()
     )
     return f"{', '.join(parts)}; {summary.nodes_used:,} of {_count(summary.nodes, 'node')} used. Requested: {use}."
-
-
-def cores(milli: int) -> str:
-    """CPU in cores."""
-    return f"{milli / 1000:,.1f}".removesuffix(".0")
-
-
-def gibibytes(amount: int) -> str:
-    return f"{amount / 2**30:,.1f}".removesuffix(".0") + "Gi"
-
-
-def percentage(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %" if whole else "none"
 
 
 def _titled(title: str, lines: Iterator[Text]) -> Iterator[Text]:
@@ -126,7 +117,11 @@ def _titled(title: str, lines: Iterator[Text]) -> Iterator[Text]:
 
 
 def _pods(pods: Sequence[PodReport], style: TableStyle) -> Iterator[Text]:
-    headings = ["NAMESPACE", "POD", *(["BEFORE"] if style.before else []), "STATUS", "NODE", "ATTEMPTS"]
+    extended = extended_resources(pod.requests for pod in pods)
+    requests = [name.upper() for name in extended]
+    with_zones = any(pod.zone for pod in pods)
+    headings = ["NAMESPACE", "POD", *(["BEFORE"] if style.before else []), "STATUS", "NODE"]
+    headings += [*(["ZONE"] if with_zones else []), *requests, "ATTEMPTS"]
     if style.wide:
         headings += ["SCORE", "RUNNER-UP", "FEASIBLE"]
     with_devices = style.wide and any(pod.devices for pod in pods)
@@ -137,13 +132,18 @@ def _pods(pods: Sequence[PodReport], style: TableStyle) -> Iterator[Text]:
         namespace, _, name = pod.pod.partition("/")
         status = Text(pod.status, _STYLES[pod.status])
         row: list[str | Text] = [namespace, name, *([pod.before or "-"] if style.before else [])]
-        row += [status, pod.node or "-", str(pod.attempts or "-")]
+        row += [status, pod.node or "-", *([pod.zone or "-"] if with_zones else [])]
+        row += [*_requests(extended, pod.requests), str(pod.attempts or "-")]
         if style.wide:
             row += _wide_cells(pod)
         if with_devices:
             row.append(", ".join(pod.devices) or "-")
         rows.append(row)
-    return aligned(headings, rows)
+    return aligned(headings, rows, requests)
+
+
+def _requests(resources: Iterable[str], amounts: Mapping[str, int]) -> list[str]:
+    return [amount_text(name, amounts[name]) if amounts.get(name) else "-" for name in resources]
 
 
 def _wide_cells(pod: PodReport) -> list[str | Text]:
@@ -156,38 +156,52 @@ def _wide_cells(pod: PodReport) -> list[str | Text]:
 def _workloads(pods: Sequence[PodReport]) -> Iterator[Text]:
     counts: dict[tuple[str, str], Counter[str]] = {}
     nodes: dict[tuple[str, str], set[str]] = {}
+    zones: dict[tuple[str, str], Counter[str]] = {}
+    amounts: dict[tuple[str, str], Counter[str]] = {}
     for pod in pods:
         key = pod.pod.partition("/")[0], pod.workload or "pods on their own"
         counts.setdefault(key, Counter())[pod.status] += 1
         nodes.setdefault(key, set()).add(pod.node)
+        zones.setdefault(key, Counter())[pod.zone] += 1
+        amounts.setdefault(key, Counter()).update(pod.requests)
+    extended = extended_resources(amounts.values())
+    requests = [name.upper() for name in extended]
+    with_zones = any(pod.zone for pod in pods)
     rows: list[list[str | Text]] = []
     for key in sorted(counts):
         count = counts[key]
         waiting = count[PENDING] + count[GATED]
         shown = Text(f"{waiting:,}", _STYLES[PENDING]) if waiting else "0"
         figures = (count.total(), count[PLACED], count[RUNNING])
-        rows.append([*key, *(f"{figure:,}" for figure in figures), shown, f"{len(nodes[key] - {''}):,}"])
-    return aligned(["NAMESPACE", "WORKLOAD", "PODS", "PLACED", "RUNNING", "PENDING", "NODES"], rows)
+        row = [*key, *(f"{figure:,}" for figure in figures), shown, f"{len(nodes[key] - {''}):,}"]
+        rows.append([*row, *_requests(extended, amounts[key]), *([_zones(zones[key])] if with_zones else [])])
+    headings = ["NAMESPACE", "WORKLOAD", "PODS", "PLACED", "RUNNING", "PENDING", "NODES", *requests]
+    return aligned([*headings, *(["ZONES"] if with_zones else [])], rows, requests)
+
+
+def _zones(pods: Counter[str]) -> str:
+    """The number of pods in each zone."""
+    return ", ".join(f"{zone} {pods[zone]:,}" for zone in sorted(pods) if zone) or "-"
 
 
 def _nodes(report: SimulationReport, style: TableStyle) -> Iterator[Text]:
     shown = report.nodes if style.everything else report.nodes[:MAX_LISTED_PODS]
+    resources = list(report.summary.requested)
+    with_zones = any(node.zone for node in shown)
     rows = []
     for node in shown:
-        requested, allocatable = node.requested, node.allocatable
-        cpu = (int(requested.get("cpu", "0m")[:-1]), int(allocatable.get("cpu", "0m")[:-1]))
-        memory = (int(requested.get("memory", "0")), int(allocatable.get("memory", "0")))
-        rows.append(
-            [
-                node.node,
-                f"{node.pods}",
-                f"{cores(cpu[0])}/{cores(cpu[1])} ({percentage(*cpu)})",
-                f"{gibibytes(memory[0])}/{gibibytes(memory[1])} ({percentage(*memory)})",
-            ]
-        )
-    yield from aligned(["NODE", "PODS", "CPU", "MEMORY"], rows)
+        zone = [node.zone or "-"] if with_zones else []
+        rows.append([node.node, *zone, f"{node.pods}", *(_use(node, name) for name in resources)])
+    headings = ["NODE", *(["ZONE"] if with_zones else []), "PODS", *(name.upper() for name in resources)]
+    yield from aligned(headings, rows)
     if len(shown) < len(report.nodes):
         yield Text(f"and {len(report.nodes) - len(shown):,} more; --all lists them")
+
+
+def _use(node: NodeReport, resource: str) -> str:
+    """The requested share of a resource; "-" for an extended resource that the node does not have."""
+    part, whole = node.requested.get(resource, 0), node.allocatable.get(resource, 0)
+    return share_text(resource, part, whole, "/") if part or whole or resource in BASIC_RESOURCES else "-"
 
 
 def _pending(pending: Sequence[PendingReport], style: TableStyle) -> Iterator[Text]:

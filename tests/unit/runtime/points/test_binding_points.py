@@ -93,8 +93,8 @@ class TestPermit:
         ("answers", "outcome", "asked"),
         [
             ([None, None], (None, {}), "AB"),
-            ([wait(3), None], (None, {"A": 3}), "AB"),
-            ([wait(3600), wait(1)], (None, {"A": 900, "B": 1}), "AB"),
+            ([wait(3), None], (None, {"A": (3, "")}), "AB"),
+            ([wait(3600), wait(1, "one more")], (None, {"A": (900, ""), "B": (1, "one more")}), "AB"),
             ([wait(3), reject("no")], (Status(Code.Unschedulable, "no", plugin="B"), {}), "AB"),
             ([reject("no"), wait(3)], (Status(Code.Unschedulable, "no", plugin="A"), {}), "A"),
             ([error("boom")], (Status(Code.Error, 'running Permit plugin "A": boom', plugin="A"), {}), "A"),

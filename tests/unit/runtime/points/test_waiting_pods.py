@@ -8,7 +8,7 @@ import pytest
 from tests.builders import World, pod
 
 from stowplan.framework import Code, Pod, Status
-from stowplan.runtime.points.waiting_pods import WaitingPodEntry, WaitingPods
+from stowplan.runtime.points.waiting_pods import PermitWait, WaitingPodEntry, WaitingPods
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_who_still_holds_it_back(held: Pod) -> None:
 
 def test_all_of_them_by_uid(held: Pod) -> None:
     all_waiting = WaitingPods()
-    entry = all_waiting.add(held, ["x"])
+    entry = all_waiting.add(held, {"x": PermitWait(1.0)})
     assert (all_waiting.get(held.uid), all_waiting.get("other")) == (entry, None)
     for each in all_waiting:
         all_waiting.remove(each.pod.uid)

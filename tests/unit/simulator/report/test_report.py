@@ -45,9 +45,17 @@ class Hold(Plugin):
         return wait(1e6)
 
 
-def test_a_pod_on_its_way_is_not_untried() -> None:
+class HoldForReason(Plugin):
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        return wait(1e6, "two more pods of the gang")
+
+
+def test_a_pod_that_waits_at_permit_names_the_plugin_and_what_it_waits_for() -> None:
     report = Run(node("n"), pod("held"), plugins={"Hold": Hold}).report()
-    assert report.pending[0].message == "assumed on node n, not bound yet"
+    assert report.pending[0].message == "waits at Permit on node n until allowed by Hold"
+    report = Run(node("n"), pod("held"), plugins={"Hold": Hold, "Gang": HoldForReason}).report()
+    expected = "waits at Permit on node n until allowed by Hold, Gang (two more pods of the gang)"
+    assert report.pending[0].message == expected
 
 
 def test_figures() -> None:
@@ -65,8 +73,33 @@ def test_figures() -> None:
     assert summary.allocatable == {"cpu": 4000, "memory": 2 * 8 * 2**30}
     assert report.unknown_kinds == {"ConfigMap": 2, "Ingress": 1}
     a, b = report.nodes
-    assert (a.node, a.pods, a.requested) == ("a", 1, {"cpu": "500m", "pods": "1"})
-    assert (b.node, b.pods, b.allocatable["memory"]) == ("b", 0, str(8 * 2**30))
+    assert (a.node, a.pods, a.requested) == ("a", 1, {"cpu": 500, "pods": 1})
+    assert (b.node, b.pods, b.allocatable["memory"]) == ("b", 0, 8 * 2**30)
+
+
+def test_all_amounts_are_integers_with_a_unit() -> None:
+    asked = {"cpu": "1500m", "memory": "1Gi", "ephemeral-storage": "1Gi", "a.com/gpu": "2", "b.com/none": "1"}
+    report = Run(
+        node("a", zone="z", extra={"a.com/gpu": "4", "hugepages-2Mi": "4Mi"}),
+        pod("p", "a", containers=[{"name": "c", "resources": {"requests": asked}}]),
+    ).report()
+    assert report.units == {
+        "a.com/gpu": "count",
+        "b.com/none": "count",
+        "cpu": "millicores",
+        "ephemeral-storage": "bytes",
+        "hugepages-2Mi": "bytes",
+        "memory": "bytes",
+        "pods": "count",
+    }
+    (placed,) = report.pods
+    asked_for = {"cpu": 1500, "memory": 2**30, "ephemeral-storage": 2**30, "a.com/gpu": 2, "b.com/none": 1}
+    assert (placed.requests, placed.zone, report.nodes[0].zone) == (asked_for, "z", "z")
+    assert report.summary.requested == {"cpu": 1500, "memory": 2**30, "a.com/gpu": 2, "b.com/none": 1}
+    assert report.summary.allocatable == {"cpu": 4000, "memory": 8 * 2**30, "a.com/gpu": 4, "b.com/none": 0}
+    for amounts in (placed.requests, report.nodes[0].requested, report.nodes[0].allocatable, report.summary.requested):
+        assert all(type(amount) is int for amount in amounts.values())
+        assert set(amounts) <= set(report.units)
 
 
 def test_pods_that_wait_for_the_same_reason_are_one_group() -> None:

@@ -9,16 +9,8 @@ from tests.unit.simulator.simulated_cluster import node, pod, workload
 from stowplan.simulator.report import SimulationReport
 from stowplan.simulator.report import tables as module
 from stowplan.simulator.report.detailed_decisions import top_scores
-from stowplan.simulator.report.tables import (
-    TableStyle,
-    aligned,
-    cores,
-    folded,
-    gibibytes,
-    percentage,
-    summary_line,
-    tables,
-)
+from stowplan.simulator.report.resources import cores, gibibytes, percentage
+from stowplan.simulator.report.tables import TableStyle, aligned, folded, summary_line, tables
 
 
 def lines(report: SimulationReport, **style: Any) -> list[str]:
@@ -75,6 +67,35 @@ def test_wide_names_the_runner_up() -> None:
     (row,) = (line for line in lines(report, wide=True) if "Placed" in line)
     assert report.pods[0].runner_up == "bee"
     assert f"{report.pods[0].score}  bee ({report.pods[0].runner_up_score})       2/2" in row
+
+
+def test_zones_and_extended_resources_have_columns() -> None:
+    gpus = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1", "a.com/gpu": "1"}}}]}
+    report = Run(
+        node("ant", zone="eu-1a", extra={"a.com/gpu": "2"}), node("bee"), pod("p", **gpus), pod("q", "bee")
+    ).report()
+    found = lines(report, wide=True)
+    assert found[0].split()[:6] == ["NAMESPACE", "POD", "STATUS", "NODE", "ZONE", "A.COM/GPU"]
+    assert found[1].split()[1:6] == ["p", "Placed", "ant", "eu-1a", "1"]
+    assert found[2].split()[1:6] == ["q", "Running", "bee", "-", "-"]
+    at = found.index("Nodes")
+    assert found[at + 1 : at + 4] == [
+        "NODE  ZONE   PODS  CPU         MEMORY         A.COM/GPU",
+        "ant   eu-1a     1  1/4 (25 %)  0Gi/8Gi (0 %)  1/2 (50 %)",
+        "bee   -         1  0/4 (0 %)   0Gi/8Gi (0 %)  -",
+    ]
+    assert found[-1].endswith(", a.com/gpu 1 of 2 (50 %).")
+
+
+@pytest.mark.usefixtures("few")
+def test_workloads_have_zones_and_extended_resources() -> None:
+    gpus = {"containers": [{"name": "c", "resources": {"requests": {"a.com/gpu": "1"}}}]}
+    nodes = [node(name, zone=f"eu-{name}", extra={"a.com/gpu": "2"}) for name in "ab"]
+    found = lines(Run(*nodes, workload("Deployment", "web", replicas=5, pod=gpus)).report())
+    assert found[:2] == [
+        "NAMESPACE  WORKLOAD        PODS  PLACED  RUNNING  PENDING  NODES  A.COM/GPU  ZONES",
+        "default    Deployment/web     5       4        0        1      2          5  eu-a 2, eu-b 2",
+    ]
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
