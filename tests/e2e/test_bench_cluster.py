@@ -53,3 +53,13 @@ def test_victims_go_at_once_and_pods_run_before() -> None:
     assert devices["events"] == 10
     assert startup["events"] == 10
     assert preemption["first_bind_s"] > 0
+
+
+@pytest.mark.parametrize("workload", ["preemption-basic", "preemption-pvs", "preemption-async"])
+def test_preemptors_are_tried_as_often_as_by_kube_scheduler(workload: str) -> None:
+    """Victims are gone at once here, so each preemptor needs one attempt to preempt and one to be bound."""
+    (told,) = bench("--workload", workload, "--nodes", "50", "--pods", "50", "--peers", "kube-scheduler")
+    kube = told["peers"]["kube-scheduler"]
+    assert kube["unschedulable_attempts"] >= 50
+    assert told["unschedulable_attempts"] <= 1.1 * kube["unschedulable_attempts"]
+    assert told["victims"] == 150 <= kube["victims"]

@@ -50,6 +50,7 @@ class ObjectMeta(Wire, frozen=True, kw_only=True):
     generation: Int64 = 0
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: Int64 | None = None
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     owner_references: tuple[OwnerReference, ...] = ()

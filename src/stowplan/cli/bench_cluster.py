@@ -12,7 +12,19 @@ from stowplan.cli.bench_table import table
 from stowplan.cli.command import Command
 from stowplan.cli.progress import Progress
 
-_HEADINGS = ("workload", "nodes", "pods", "", "pods/s", "cpu us", "first bind s", "rss MiB", "others")
+_HEADINGS = (
+    "workload",
+    "nodes",
+    "pods",
+    "",
+    "pods/s",
+    "cpu us",
+    "first bind s",
+    "rss MiB",
+    "unschedulable",
+    "victims",
+    "others",
+)
 
 
 @click.command(cls=Command)
@@ -57,6 +69,8 @@ def cluster(
     ceiling          binds round robin and writes events without deciding: an upper bound
     cpu us           CPU time of the scheduler process per pod
     first bind s     time from the start of the process to the first binding
+    unschedulable    attempts that found no node
+    victims          pods chosen to be evicted by preemption
     others           share of the machine's CPU time used by other processes; rates are unreliable if it is high
 
     \b
@@ -79,5 +93,11 @@ def _cells(figures: Figures) -> tuple[str, ...]:
         f"{figures.cpu_us_per_pod:,.0f}",
         f"{figures.first_bind_s:.1f}",
         f"{figures.rss_mib:,.0f}",
+        _count(figures.unschedulable_attempts),
+        _count(figures.victims),
         f"{figures.others_cpu_share:.0%}",
     )
+
+
+def _count(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"

@@ -93,9 +93,14 @@ class EventHandlers:
     def _put_assigned(self, source: api.Pod, whole: Any) -> None:
         state = self._state
         uid = source.metadata.uid
-        pod = state.cluster.pod(source, whole if state.keep_assigned_objects else None)
         old = state.cluster.pods.get(uid)
         confirmed = old is None or uid in state.cluster.assumed
+        if source.metadata.deletion_timestamp is not None and not confirmed and _removal_follows(source, old):
+            state.observer.event_received("AssignedPodUpdate", old)
+            return
+        pod = state.cluster.pod(source, whole if state.keep_assigned_objects else None)
+        if pod.terminating:
+            self._departed(uid)
         state.cluster.add_pod(pod)
         if old is not None and not confirmed:
             state.observer.event_received("AssignedPodUpdate", pod)
@@ -145,6 +150,7 @@ class EventHandlers:
         uid = source.metadata.uid
         pending = state.pending.pop(uid, None)
         cached = state.cluster.pods.get(uid)
+        self._departed(uid)
         if pending is not None:
             state.observer.event_received("UnschedulablePodDelete", pending.pod)
             state.queue.remove(pending.pod)
@@ -156,6 +162,11 @@ class EventHandlers:
             state.queue.move(ASSIGNED_POD_DELETE, cached, None)
         elif pending is not None and gives_up_nomination(pending.pod, None):
             self._nomination_ended(pending.pod)
+
+    def _departed(self, uid: str) -> None:
+        """The watch shows that a pod terminates or is gone; preemptions may wait for that."""
+        for resume in self._state.cluster.evicted.pop(uid, ()):
+            resume(None)
 
     def _nomination_ended(self, pod: Pod) -> None:
         """Wakes pods of the same or lower priority: they were filtered as if the pod ran on its nominated node."""
@@ -171,3 +182,12 @@ class EventHandlers:
         else:
             state.cluster.forget(pod)
         state.queue.move(ASSIGNED_POD_DELETE, removed, None)
+
+
+def _removal_follows(source: api.Pod, old: Pod | None) -> bool:
+    """Whether an update is the first half of a deletion without a grace period: the API server sets the timestamp and
+    removes the pod in one request. Between the two events a preemptor would find the pod terminating in vain."""
+    metadata = source.metadata
+    if metadata.deletion_grace_period_seconds != 0 or metadata.finalizers:
+        return False
+    return old is not None and not old.terminating

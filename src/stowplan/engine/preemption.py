@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from stowplan import api
 from stowplan.engine.state import Attempt, EngineState
+from stowplan.engine.tasks import Departure
 from stowplan.framework import EmitEvent, Evict, Failure, PatchStatus, Pod, Sleep, Together
 
 PLUGIN = "DefaultPreemption"
@@ -16,50 +17,67 @@ PLUGIN = "DefaultPreemption"
 _INITIAL_RETRY_SECONDS, _MAX_RETRY_SECONDS = 1.0, 10.0
 
 
+class RunningPreemption:
+    """A preemption whose victims are being evicted."""
+
+    __slots__ = ("last_victim",)
+
+    def __init__(self) -> None:
+        self.last_victim: Pod | None = None
+        """None while other victims are being evicted."""
+
+
 class Preemptions:
-    """The preemptions under way. The last victim is evicted after all others, and the preemptor is gated until that
-    victim terminates, so that a preemptor never preempts twice."""
+    """The preemptions under way. The last victim is evicted after all others, and the preemptor is gated until the
+    watch shows that this victim terminates: an attempt before that would find the victim on the node and preempt again.
+    """
 
     def __init__(self, state: EngineState) -> None:
         self._state = state
-        self.preemptors: dict[str, Pod | None] = {}
-        """Preemptors by uid: the last victim, or None while other victims are being evicted."""
+        self.preemptors: dict[str, RunningPreemption] = {}
+        """By the preemptor's uid."""
         self._failures: dict[str, int] = {}
         """Consecutive failed preemptions by the preemptor's uid."""
         self.pre_binding: dict[str, Attempt] = {}
         """Attempts in PreBind by the pod's uid; a victim among them is cancelled instead of evicted."""
 
     def is_running(self, preemptor: Pod) -> bool:
-        if preemptor.uid not in self.preemptors:
+        running = self.preemptors.get(preemptor.uid)
+        if running is None:
             return False
-        last = self.preemptors[preemptor.uid]
-        if last is None:
-            return True
-        victim = self._state.cluster.pods.get(last.uid)
-        return victim is not None and not victim.terminating
+        last = running.last_victim
+        return last is None or self._stays(last)
+
+    def _stays(self, victim: Pod) -> bool:
+        """Whether the victim runs, according to the watch."""
+        known = self._state.cluster.pods.get(victim.uid)
+        return known is not None and not known.terminating
 
     def start(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
-        staying = [victim for victim in victims if not victim.terminating]
+        evicted = self._state.cluster.evicted
+        staying = [victim for victim in victims if not victim.terminating and victim.uid not in evicted]
         if staying:
-            self.preemptors[preemptor.uid] = None
+            running = self.preemptors[preemptor.uid] = RunningPreemption()
             self._state.observer.preemption_started(preemptor, node_name, victims)
-            self._state.tasks.start(self._run(preemptor, node_name, staying))
+            self._state.tasks.start(self._run(running, preemptor, node_name, staying))
 
-    async def _run(self, preemptor: Pod, node_name: str, victims: list[Pod]) -> None:
+    async def _run(self, running: RunningPreemption, preemptor: Pod, node_name: str, victims: list[Pod]) -> None:
         self._clear_lower_nominations(preemptor, node_name)
         failed = False
         if len(victims) > 1:
             outcomes = await Together([self._evict(preemptor, node_name, victim) for victim in victims[:-1]])
             failed = not all(outcomes)
         if not failed:
-            self.preemptors[preemptor.uid] = victims[-1]
+            running.last_victim = victims[-1]
             failed = not await self._evict(preemptor, node_name, victims[-1])
         self._state.observer.preemption_ended(preemptor, node_name, failed)
         if failed:
             # A refused eviction will most likely be refused again.
             await Sleep(self._retry_delay(preemptor.uid))
-        # Another preemption of the same preemptor may have started and ended after its last victim terminated.
-        self.preemptors.pop(preemptor.uid, None)
+        elif victims[-1].uid in self._state.cluster.evicted:
+            await Departure(self._state.cluster.evicted[victims[-1].uid])
+        if self.preemptors.get(preemptor.uid) is running:
+            del self.preemptors[preemptor.uid]
         if failed:
             # There may be no victim left whose deletion would wake the preemptor.
             self._state.queue.activate([preemptor])
@@ -84,8 +102,11 @@ class Preemptions:
             note += " (in kube-scheduler memory)."
         else:
             outcome = await Evict(victim, self._condition(preemptor, victim))
+            gone = isinstance(outcome, Failure) and outcome.reason == "NotFound"
+            if (outcome is None or gone) and self._stays(victim):
+                self._state.cluster.evicted.setdefault(victim.uid, [])
             if isinstance(outcome, Failure):
-                return outcome.reason == "NotFound"
+                return gone
         self._state.observer.victim_evicted(preemptor, victim, node_name)
         reporter = preemptor.template.spec.scheduler_name
         self._state.outbox.append(EmitEvent(victim, "Normal", "Preempted", "Preempting", note, reporter=reporter))

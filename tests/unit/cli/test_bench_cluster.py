@@ -18,7 +18,7 @@ from stowplan.testing.errors import UnavailableError
 
 REPORT = report(
     Bars(per_second=2, cpu_us_per_pod=0.05),
-    kube_scheduler=figures(per_second=160.0, cpu=3000.0, rss_mib=1300.0),
+    kube_scheduler=figures(per_second=160.0, cpu=3000.0, rss_mib=1300.0, unschedulable_attempts=150, victims=450),
     ceiling=figures(per_second=500.0, cpu=180.0),
 )
 
@@ -84,8 +84,8 @@ def test_choices_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_table_has_a_line_for_each_contestant_and_the_bars_below(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome, _ = run(monkeypatch)
     lines = outcome.stdout.splitlines()
-    assert lines[1].split() == ["basic", "5,000", "5,000", "stowplan", "400", "300", "2.2", "150", "12%"]
-    assert lines[2].split() == ["kube-scheduler", "160", "3,000", "2.2", "1,300", "12%"]
+    assert lines[1].split() == ["basic", "5,000", "5,000", "stowplan", "400", "300", "2.2", "150", "-", "-", "12%"]
+    assert lines[2].split() == ["kube-scheduler", "160", "3,000", "2.2", "1,300", "150", "450", "12%"]
     assert lines[3].split()[:2] == ["ceiling", "500"]
     assert len({len(line) for line in lines[:4]}) == 1
     assert lines[4:] == [

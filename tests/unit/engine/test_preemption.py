@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.builders import node, pod
 from tests.builders.engine_host import Host
+from tests.builders.objects import typed
 from tests.unit.engine.recorder import Recorded
 
 from stowplan.framework import Evict, Failure, PatchStatus, wait
+from stowplan.runtime.preemption.search import TERMINATING
 
 HIGH = pod("high", requests={"cpu": 3}, priority=9)
 REFUSED = Failure("too many requests", "TooManyRequests")
@@ -68,6 +70,80 @@ def test_the_preemptor_waits_until_the_last_victim_is_known_to_go() -> None:
     host.do(request, outcome)
     host.schedule()
     assert host.node_of("high") == "a"
+
+
+class TestWatchEventsInDelay:
+    """Evictions have succeeded, and the watch does not show it yet."""
+
+    def test_the_preemptor_stays_gated_when_another_pod_is_deleted(self) -> None:
+        host = begun("one", "two", "three")
+        host.put(node("b", cpu=1), pod("other", "b", requests={"cpu": 1}))
+        for _ in range(3):
+            host.do(host.next_open(Evict))
+        assert preempting(host)
+        host.engine.remove(typed(pod("other", "b", requests={"cpu": 1})))
+        assert host.place("high") == "gated"
+        assert not host.engine.schedule_one()
+        host.deliver()
+        assert not preempting(host)
+        host.schedule()
+        assert host.node_of("high") == "a"
+        assert len([each for each in host.done if isinstance(each, Evict)]) == 3
+        assert host.engine.cluster.evicted == {}
+        assert not host.engine.preemptors
+
+    def test_a_victim_is_not_evicted_for_another_preemptor_either(self) -> None:
+        host = begun("one")
+        host.do(host.next_open(Evict))
+        host.engine.put(typed(pod("higher", requests={"cpu": 3}, priority=10)))
+        host.engine.schedule_one()
+        assert evictions(host) == []
+        assert host.state.nominator.node_of(host.engine.pending["default/higher"].pod) == "a"
+
+    def test_a_victim_that_leaves_makes_its_preemptor_ineligible(self) -> None:
+        """One eviction succeeded and another was refused: the preemptor waits for the first victim to leave."""
+        host = begun("one", "two", "three")
+        host.put(pod("high", requests={"cpu": 3}, priority=9, nominated="a"))
+        host.do(host.next_open(Evict))
+        host.answer(Evict, REFUSED)
+        host.clock.now += 1
+        host.engine.tick()
+        host.engine.schedule_one()
+        assert evictions(host) == []
+        assert TERMINATING in host.events("high")[-1]
+
+    def test_a_deletion_without_grace_period_is_one_event(self) -> None:
+        """The API server reports such a deletion twice: with the timestamp, then as removed."""
+        host = begun("one")
+        request = host.next_open(Evict)
+        ending = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 0}
+        host.engine.put(typed(pod("one", "a", requests={"cpu": 1}, metadata=ending)))
+        assert preempting(host)
+        host.do(request)
+        host.deliver()
+        assert not preempting(host)
+        host.schedule()
+        assert host.node_of("high") == "a"
+
+    def test_the_preemptor_may_go_first(self) -> None:
+        host = begun("one")
+        host.do(host.next_open(Evict))
+        held, host.undelivered = host.undelivered, []
+        host.delete(pod("high"))
+        host.undelivered = held
+        host.deliver()
+        assert not host.engine.preemptors
+        assert host.engine.cluster.evicted == {}
+
+    def test_a_finalizer_keeps_a_deleted_pod(self) -> None:
+        host = begun("one")
+        ending = {
+            "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "deletionGracePeriodSeconds": 0,
+            "finalizers": ["example.com/hold"],
+        }
+        host.engine.put(typed(pod("one", "a", requests={"cpu": 1}, metadata=ending)))
+        assert not preempting(host)
 
 
 def test_one_that_takes_its_time_to_end_is_going_all_the_same() -> None:

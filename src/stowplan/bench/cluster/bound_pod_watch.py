@@ -8,7 +8,7 @@ import ssl
 import threading
 from collections.abc import Callable
 from functools import partial
-from time import monotonic
+from time import monotonic, sleep
 from typing import Generic, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
@@ -77,6 +77,12 @@ class BoundPodWatch(Generic[T]):
         self._stream = self._connect(self._version)
         self._thread = threading.Thread(target=self._read, name="bound-pod-watch", daemon=True)
         self._thread.start()
+
+    def wait_first(self, timeout: float) -> None:
+        """Wait until a pod is bound or the watch has failed, at most this long."""
+        deadline = monotonic() + timeout
+        while not self.bound and not self._over.is_set() and monotonic() < deadline:
+            sleep(_READ_TIMEOUT_SECONDS)
 
     def wait(self, timeout: float, alive: Callable[[], bool]) -> tuple[T, T]:
         """Wait until all expected pods are bound; returns the two results of `probe`. Raises NotInTimeError."""

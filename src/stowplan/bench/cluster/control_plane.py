@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from time import sleep
 
 from stowplan import api
 from stowplan.bench.cluster import objects
 from stowplan.bench.cluster.bulk import send_all
 from stowplan.bench.cluster.objects import Written
-from stowplan.bench.cluster.workload import ClusterWorkload
+from stowplan.bench.cluster.workload import Arriving, ClusterWorkload
 from stowplan.bench.object_series import node_name
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.wire import collection_path
@@ -64,9 +65,17 @@ class BenchControlPlane:
         self._create_beside(objects.beside_pods(workload, pods))
         self._create(PODS, objects.incoming(workload, pods))
 
+    def create_arriving(self, series: Arriving) -> None:
+        """Create the pods of the series at its interval."""
+        for written in objects.arriving(series):
+            self._create(PODS, [written])
+            sleep(series.interval_seconds)
+
     def clear(self, workload: ClusterWorkload, pods: int) -> None:
         """Delete the pods to schedule, and the events."""
         self._delete(PODS, (name for name, _ in objects.incoming(workload, pods)))
+        if workload.arriving is not None:
+            self._delete(PODS, (name for name, _ in objects.arriving(workload.arriving)))
         self._delete_beside(objects.beside_pods(workload, pods))
         self._api.request("DELETE", EVENTS)
 

@@ -6,13 +6,16 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from stowplan.bench.cluster.workload import ClusterWorkload
+from stowplan.bench.cluster.workload import Arriving, ClusterWorkload
 from stowplan.bench.object_pattern import ObjectPattern, overlay
 from stowplan.bench.object_series import RUNNING, node_name, node_pages
 from stowplan.bench.scenario import NodeSeries, PodSeries, load_object
 
 Written = tuple[str, bytes]
 """The name of an object, and its JSON."""
+
+ARRIVING = RUNNING // 2
+"""The number of the first pod that arrives while the scheduler works."""
 
 _SERVER_FIELDS = ("uid", "resourceVersion", "creationTimestamp")
 
@@ -30,6 +33,11 @@ def nodes(series: NodeSeries, numbers: range, seed: int) -> Iterator[Written]:
 def incoming(workload: ClusterWorkload, count: int) -> Iterator[Written]:
     """The pending pods."""
     return _pods(workload.incoming, count, 0, lambda number: "")
+
+
+def arriving(series: Arriving) -> Iterator[Written]:
+    """The pods that are created while the scheduler works."""
+    return _pods(series, series.count, ARRIVING, lambda number: "")
 
 
 def running(workload: ClusterWorkload, node_count: int) -> Iterator[Written]:

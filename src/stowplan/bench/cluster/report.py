@@ -12,6 +12,8 @@ from stowplan.bench.cluster.workload import KUBE_SCHEDULER, UPPER_BOUND, Bars
 from stowplan.bench.result import Comparison, Ratios, encode, ratios_of
 
 _COMPARED = ("per_second", "cpu_us_per_pod", "rss_mib")
+_COMPARED_WITH_BARS = ("unschedulable_attempts", "victims")
+"""Figures that are zero in most workloads; compared where the workload has a bar for them."""
 
 
 class ClusterReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +32,8 @@ class ClusterReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ratios(self) -> Ratios:
         """Stowplan's figures divided by those of each peer."""
-        return ratios_of(self.figures, self.peers, _COMPARED)
+        counts = [field for field in _COMPARED_WITH_BARS if getattr(self.bars, field) is not None]
+        return ratios_of(self.figures, self.peers, (*_COMPARED, *counts))
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -57,7 +60,7 @@ def compare_with_bars(bars: Bars, ours: Figures, ratios: Mapping[str, Mapping[st
     theirs, upper_bound = ratios.get(KUBE_SCHEDULER), ratios.get(UPPER_BOUND)
     if bars.per_second is not None and theirs is not None:
         yield _rate(bars.per_second, theirs["per_second"], bars.of_upper_bound, upper_bound)
-    for field in ("cpu_us_per_pod", "rss_mib"):
+    for field in ("cpu_us_per_pod", "rss_mib", *_COMPARED_WITH_BARS):
         most = getattr(bars, field)
         if most is not None and theirs is not None:
             text = f"{field} at most {most:g} of {KUBE_SCHEDULER}'s"

@@ -15,6 +15,7 @@ import msgspec
 from stowplan.bench.cluster.bound_pod_watch import BoundPodWatch
 from stowplan.bench.cluster.control_plane import PODS, BenchControlPlane
 from stowplan.bench.cluster.schedulers import SCHEDULERS, BenchScheduler
+from stowplan.bench.cluster.workload import ClusterWorkload
 from stowplan.bench.machine import busy_seconds
 from stowplan.testing import ADMIN, cpu_seconds, rss_mib
 from stowplan.testing.kube_scheduler import parse_samples
@@ -27,6 +28,12 @@ _QUIET_POLLS = 10
 
 _BUCKET = re.compile(r'scheduler_scheduling_attempt_duration_seconds_bucket\{.*\ble="([^"]+)".*\}')
 _SCHEDULED = 'result="scheduled"'
+_ATTEMPTS = "scheduler_schedule_attempts_total{"
+_UNSCHEDULABLE = 'result="unschedulable"'
+_VICTIMS = "scheduler_preemption_victims_sum"
+
+_COUNTS = ("events", "unschedulable_attempts", "victims")
+"""Figures that are whole numbers."""
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +51,10 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     binds_per_second: float
     """The rate until the last binding, without the events that are written after it."""
     events: int
+    unschedulable_attempts: int | None = None
+    """Attempts that found no node, by the scheduler's metrics."""
+    victims: int | None = None
+    """Pods that preemptions chose to evict, by the scheduler's metrics."""
     control_plane_us_per_pod: float
     """CPU of API server and etcd together."""
     others_cpu_share: float
@@ -59,8 +70,11 @@ class Reading(NamedTuple):
     machine_cpu: float
 
 
-def run_scheduler(control_plane: BenchControlPlane, name: str, count: int) -> Figures:
-    """Start a scheduler where `count` pods wait, and measure it until they are bound and their events are written."""
+def run_scheduler(control_plane: BenchControlPlane, workload: ClusterWorkload, name: str, count: int) -> Figures:
+    """Start a scheduler where `count` pods wait, and measure it until they and the pods that arrive meanwhile are bound
+    and their events are written."""
+    arriving = workload.arriving
+    count += arriving.count if arriving else 0
     events, version, plane = control_plane.events(), control_plane.version(), control_plane.control_plane
     started = monotonic()
     with SCHEDULERS[name](plane) as scheduler:
@@ -72,22 +86,23 @@ def run_scheduler(control_plane: BenchControlPlane, name: str, count: int) -> Fi
         watch = BoundPodWatch(PODS, version, count, read)
         watch.open(plane.url, plane.tls(), ADMIN.token)
         try:
+            if arriving is not None:
+                watch.wait_first(BIND_TIMEOUT_SECONDS)
+                control_plane.create_arriving(arriving)
             first, last = watch.wait(BIND_TIMEOUT_SECONDS, lambda: process.alive)
         finally:
             watch.close()
         written, end = _until_written(control_plane, read, last)
-        p50, p99 = _attempt_times(control_plane, scheduler)
         return Figures(
             **rates(count, first, last, end),
-            p50_us=p50,
-            p99_us=p99,
+            **_metric_figures(control_plane, scheduler),
             rss_mib=rss_mib(process.pid),
             first_bind_s=first.at - started,
             events=written - events,
         )
 
 
-def rates(count: int, first: Reading, last: Reading, end: Reading) -> dict[str, float]:
+def rates(count: int, first: Reading, last: Reading, end: Reading) -> dict[str, Any]:
     """Rates from the readings at the first event, the last binding and the last write."""
     took = max(end.at - first.at, _EVENT_POLL_SECONDS)
     cpu, plane = end.cpu - first.cpu, end.plane_cpu - first.plane_cpu
@@ -107,7 +122,7 @@ def median_of(rounds: Sequence[Figures]) -> Figures:
     middle: dict[str, Any] = {}
     for field in tables[0]:
         told = [table[field] for table in tables if table[field] is not None]
-        middle[field] = (median_low if field == "events" else median)(told) if told else None
+        middle[field] = (median_low if field in _COUNTS else median)(told) if told else None
     return Figures(**middle)
 
 
@@ -122,14 +137,24 @@ def _until_written(control_plane: BenchControlPlane, read: Callable[[], Reading]
     return written, end
 
 
-def _attempt_times(control_plane: BenchControlPlane, scheduler: BenchScheduler) -> tuple[float | None, float | None]:
-    """The median and the 99th percentile of an attempt, in microseconds, by the scheduler's metrics."""
+def _metric_figures(control_plane: BenchControlPlane, scheduler: BenchScheduler) -> dict[str, Any]:
+    """The figures that a scheduler's metrics report."""
     if not scheduler.url:
-        return None, None
+        return {}
     with control_plane.control_plane.client(ADMIN, server=scheduler.url) as client:
         samples = parse_samples(str(client.request("GET", "/metrics")["message"]))
     median, high = (attempt_quantile(samples, share) for share in (0.5, 0.99))
-    return median and median * 1e6, high and high * 1e6
+    return {
+        "p50_us": median and median * 1e6,
+        "p99_us": high and high * 1e6,
+        "unschedulable_attempts": unschedulable_attempts(samples),
+        "victims": int(samples.get(_VICTIMS, 0)),
+    }
+
+
+def unschedulable_attempts(samples: Mapping[str, float]) -> int:
+    """Attempts of all profiles that found no node."""
+    return int(sum(n for name, n in samples.items() if name.startswith(_ATTEMPTS) and _UNSCHEDULABLE in name))
 
 
 def attempt_quantile(samples: Mapping[str, float], share: float) -> float | None:

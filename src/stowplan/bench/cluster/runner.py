@@ -29,7 +29,7 @@ class ClusterRunner:
         progress: Progress = lambda message: None,
         calibrate: Callable[[], float] = calibrate,
         open_control_plane: Callable[[int], AbstractContextManager[BenchControlPlane]] = BenchControlPlane.open,
-        run_scheduler: Callable[[BenchControlPlane, str, int], Figures] = run_scheduler,
+        run_scheduler: Callable[[BenchControlPlane, ClusterWorkload, str, int], Figures] = run_scheduler,
         settle: Callable[[], object] = wait_until_quiet,
     ) -> None:
         self._nodes = nodes
@@ -86,7 +86,7 @@ class ClusterRunner:
         control_plane.fill(workload, pods)
         self._settle()
         self._progress(f"{workload.name}: {name}: scheduling {pods:,} pods")
-        figures = self._run_scheduler(control_plane, name, pods)
+        figures = self._run_scheduler(control_plane, workload, name, pods)
         self._progress(
             f"{workload.name}: {name}: {figures.per_second:,.0f} pods/s, {figures.cpu_us_per_pod:,.0f} us CPU a pod"
         )

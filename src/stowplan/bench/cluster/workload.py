@@ -14,7 +14,19 @@ from stowplan.bench.object_pattern import overlay
 from stowplan.bench.scenario import NodeSeries, PodSeries, Running, Scenario, load_scenario
 from stowplan.errors import InputError
 
-NAMES = ("basic", "service", "spread", "affinity", "antiaffinity", "preemption", "devices", "startup")
+NAMES = (
+    "basic",
+    "service",
+    "spread",
+    "affinity",
+    "antiaffinity",
+    "preemption",
+    "preemption-basic",
+    "preemption-pvs",
+    "preemption-async",
+    "devices",
+    "startup",
+)
 """Every workload, in the order in which they run; each is a file of that name."""
 
 UPPER_BOUND, KUBE_SCHEDULER, OURS = "ceiling", "kube-scheduler", "stowplan"
@@ -38,6 +50,17 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Maximum of the resident memory divided by kube-scheduler's."""
     first_bind_s: float | None = None
     """Maximum seconds from the start of the process to the first bound pod."""
+    unschedulable_attempts: float | None = None
+    """Maximum of the number of unschedulable attempts divided by kube-scheduler's."""
+    victims: float | None = None
+    """Maximum of the number of victims divided by kube-scheduler's."""
+
+
+class Arriving(PodSeries, frozen=True, kw_only=True):
+    """Pods that are created one by one while the scheduler works, from its first binding on."""
+
+    count: int
+    interval_seconds: float
 
 
 class ClusterWorkload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,6 +75,7 @@ class ClusterWorkload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     bars: Bars = Bars()
     peers: tuple[str, ...] = PEERS
     incoming: PodSeries = PodSeries()
+    arriving: Arriving | None = None
     running: Running | None = None
     cluster: NodeSeries = NodeSeries()
     objects: tuple[dict[str, Any], ...] = ()
@@ -66,12 +90,19 @@ def load_workload(name: str) -> ClusterWorkload:
     """The workload of that name."""
     if name not in NAMES:
         raise InputError(f"no workload {name!r}; there are {', '.join(NAMES)}")
-    own: dict[str, Any] = yaml.safe_load(files(__package__).joinpath(f"workloads/{name}.yaml").read_text("utf-8"))
+    own = _read(name)
     scenario = load_scenario(own.pop("scenario"))
     running = own.get("running", {})
     if like := running.pop("like", ""):
         own["running"] = running | codec.builtins(load_scenario(like).incoming)
     return codec.convert(ClusterWorkload, overlay(_shared(scenario), own) | {"name": name})
+
+
+def _read(name: str) -> dict[str, Any]:
+    """A workload's fields, merged into those of the workload in `like`."""
+    own: dict[str, Any] = yaml.safe_load(files(__package__).joinpath(f"workloads/{name}.yaml").read_text("utf-8"))
+    like = own.pop("like", None)
+    return own if like is None else overlay(_read(like), own)
 
 
 def _shared(scenario: Scenario) -> dict[str, Any]:

@@ -53,13 +53,16 @@ def eligibility(diagnosis: Diagnosis) -> str:
         return NEVER
     if not pod.nominated_node_name:
         return ""
-    info = diagnosis.profile.cluster.nodes.get(pod.nominated_node_name)
+    cluster = diagnosis.profile.cluster
+    info = cluster.nodes.get(pod.nominated_node_name)
     if info is None:
         return ""
     status = diagnosis.status_of(info.slot) or diagnosis.absent
     if status is not None and status.code == Code.UnschedulableAndUnresolvable:
         return ""
-    leaving = any(p.being_preempted and p.priority < pod.priority for p in info.pods.values())
+    leaving = any(
+        (p.being_preempted or p.uid in cluster.evicted) and p.priority < pod.priority for p in info.pods.values()
+    )
     return TERMINATING if leaving else ""
 
 

@@ -83,6 +83,21 @@ def test_the_first_sign_and_the_last_bind_are_kept(server: tuple[socket.socket, 
     assert "as=PartialObjectMetadata" in request
 
 
+def test_waiting_for_the_first_pod(server: tuple[socket.socket, str]) -> None:
+    listener, url = server
+    counter, go_on = tally(2), threading.Event()
+    talk(listener, HEAD, ADDED, go_on=go_on)
+    open_(counter, url)
+    try:
+        counter.wait_first(0.1)
+        assert counter.bound == 0
+        go_on.set()
+        counter.wait_first(5.0)
+        assert counter.bound == 1
+    finally:
+        counter.close()
+
+
 def test_a_refusal_is_an_error(server: tuple[socket.socket, str]) -> None:
     listener, url = server
     talk(listener, b"HTTP/1.0 403 Forbidden\r\n\r\n")

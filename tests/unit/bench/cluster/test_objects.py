@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from stowplan.bench.cluster.objects import beside_nodes, beside_pods, incoming, nodes, running
+from stowplan.api.quantity import milli_value
+from stowplan.bench.cluster.objects import arriving, beside_nodes, beside_pods, incoming, nodes, running
 from stowplan.bench.cluster.workload import NAMES, load_workload
 from stowplan.bench.scenario import NodeSeries
 
@@ -39,9 +40,34 @@ def test_pods_wait_or_run() -> None:
 
 
 def test_names_never_meet() -> None:
-    workload = load_workload("preemption")
-    names = [name for name, _ in (*incoming(workload, 50), *running(workload, 10))]
+    workload = load_workload("preemption-async")
+    assert workload.arriving is not None
+    names = [name for name, _ in (*incoming(workload, 50), *running(workload, 10), *arriving(workload.arriving))]
     assert len(set(names)) == len(names)
+
+
+def test_preemptors_take_the_room_of_three_pods() -> None:
+    """Of the smallest node as of the largest; a small pod fits beside four of them."""
+    workload = load_workload("preemption-async")
+    assert workload.arriving is not None
+    (high, *_), (small,) = bodies(arriving(workload.arriving)), bodies(incoming(workload, 1))
+    low = bodies(running(workload, 1))
+    assert len(low) == 4
+    of_low, of_high, of_small = (
+        milli_value(body["spec"]["containers"][0]["resources"]["requests"]["cpu"]) for body in (low[0], high, small)
+    )
+    for free in (30_900 - 4 * of_low, 31_850 - 4 * of_low):
+        assert of_small <= free < of_high
+        assert free + 2 * of_low < of_high <= free + 3 * of_low
+
+
+def test_volumes_come_with_preemptors() -> None:
+    workload = load_workload("preemption-pvs")
+    (body,) = bodies(incoming(workload, 1))
+    volume, claim = bodies(each for _, each in beside_pods(workload, 1))
+    assert body["spec"]["volumes"][1]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    assert claim["spec"]["volumeName"] == volume["metadata"]["name"]
+    assert volume["spec"]["claimRef"]["name"] == claim["metadata"]["name"]
 
 
 def test_what_comes_with_nodes_and_pods() -> None:

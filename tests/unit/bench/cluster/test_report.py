@@ -1,5 +1,6 @@
 import json
 
+import msgspec
 import pytest
 from tests.unit.bench.cluster.samples import figures, report
 
@@ -58,6 +59,19 @@ def test_bars_are_met_or_not(bars: Bars, told: list[tuple[str, float, bool]]) ->
     assert [(verdict.bar, verdict.measured, verdict.met) for verdict in comparisons] == [
         (bar, pytest.approx(measured), met) for bar, measured, met in told
     ]
+
+
+def test_attempts_and_victims_are_compared_where_a_bar_asks_for_it() -> None:
+    kube = figures(unschedulable_attempts=100, victims=300)
+    bars = Bars(unschedulable_attempts=1.1, victims=1)
+    compared = msgspec.structs.replace(
+        report(bars, kube_scheduler=kube), figures=figures(unschedulable_attempts=150, victims=300)
+    )
+    assert [(verdict.bar, verdict.measured, verdict.met) for verdict in compared.comparisons] == [
+        ("unschedulable_attempts at most 1.1 of kube-scheduler's", 1.5, False),
+        ("victims at most 1 of kube-scheduler's", 1.0, True),
+    ]
+    assert "victims" not in report(Bars(), kube_scheduler=kube).ratios["kube-scheduler"]
 
 
 def test_without_a_peer_there_is_no_verdict() -> None:

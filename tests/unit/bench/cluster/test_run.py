@@ -3,7 +3,7 @@ import os
 import pytest
 from tests.unit.bench.cluster.samples import figures
 
-from stowplan.bench.cluster.run import Reading, attempt_quantile, median_of, rates
+from stowplan.bench.cluster.run import Reading, attempt_quantile, median_of, rates, unschedulable_attempts
 
 
 def test_rates_end_with_the_last_write() -> None:
@@ -58,3 +58,10 @@ def test_beyond_the_last_bucket_is_its_edge() -> None:
 @pytest.mark.parametrize("none", [{}, samples(("0.001", 0), ("+Inf", 0))])
 def test_without_attempts_there_is_nothing_to_tell(none: dict[str, float]) -> None:
     assert attempt_quantile(none, 0.5) is None
+
+
+def test_unschedulable_attempts_of_all_profiles() -> None:
+    name = 'scheduler_schedule_attempts_total{profile="%s",result="%s"}'
+    found = {name % ("a", "unschedulable"): 3.0, name % ("b", "unschedulable"): 4.0, name % ("a", "scheduled"): 9.0}
+    assert unschedulable_attempts(found) == 7
+    assert unschedulable_attempts({}) == 0

@@ -38,7 +38,9 @@ class FakeArena:
     def tear_down(self, workload: ClusterWorkload) -> None:
         self.log.append("tear down")
 
-    def measurement(self, control_plane: BenchControlPlane, name: str, count: int) -> Figures:
+    def measurement(
+        self, control_plane: BenchControlPlane, workload: ClusterWorkload, name: str, count: int
+    ) -> Figures:
         self.log.append(f"{name} {count}")
         return figures(per_second=100.0 if name == "stowplan" else 50.0)
 
@@ -81,7 +83,7 @@ def test_in_every_round_each_contestant_takes_its_turn(control_plane: FakeArena)
 def test_workloads_run_in_their_own_order_and_size(control_plane: FakeArena) -> None:
     reports = list(runner(control_plane, peers=()).run(reversed(NAMES)))
     assert [report.scenario for report in reports] == list(NAMES)
-    assert [(report.nodes, report.pods) for report in reports][-3:] == [(1000, 500), (500, 2000), (5000, 1)]
+    assert [(report.nodes, report.pods) for report in reports][-3:] == [(1000, 2000), (500, 2000), (5000, 1)]
     assert all(not report.peers for report in reports)
     assert control_plane.log.count("tear down") == len(NAMES) - 1
 

@@ -12,6 +12,10 @@ BARS = {
     "affinity": Bars(per_second=6, of_upper_bound=0.8, cpu_us_per_pod=0.05),
     "antiaffinity": Bars(per_second=4, of_upper_bound=0.8, cpu_us_per_pod=0.06),
     "preemption": Bars(per_second=1.5, cpu_us_per_pod=0.4),
+    **dict.fromkeys(
+        ("preemption-basic", "preemption-pvs", "preemption-async"),
+        Bars(cpu_us_per_pod=0.4, unschedulable_attempts=1.1, victims=1),
+    ),
     "devices": Bars(per_second=2, cpu_us_per_pod=0.3),
     "startup": Bars(first_bind_s=10),
 }
@@ -22,9 +26,12 @@ PODS = {
     "affinity": 3000,
     "antiaffinity": 2000,
     "preemption": 500,
+    "preemption-basic": 1000,
+    "preemption-pvs": 1000,
+    "preemption-async": 2000,
     "devices": 2000,
 }
-NODES = {"preemption": 1000, "devices": 500}
+NODES = {name: 1000 for name in NAMES if name.startswith("preemption")} | {"devices": 500}
 
 
 def test_every_file_is_a_workload_and_the_other_way_round() -> None:
