@@ -198,13 +198,13 @@ class SchedulerMetrics:
         self.expensive_attempts = counter(
             "stowplan_expensive_attempts_total",
             ALPHA,
-            "Number of scheduling attempts that held the scheduling loop for 100 ms or more.",
+            "Number of scheduling attempts that held the scheduling loop for 20 ms or more.",
             by_profile,
         )
         self.expensive_seconds = counter(
             "stowplan_expensive_attempts_seconds_total",
             ALPHA,
-            "Time of scheduling attempts that held the scheduling loop for 100 ms or more, in seconds.",
+            "Time of scheduling attempts that held the scheduling loop for 20 ms or more, in seconds.",
             by_profile,
         )
         gauge(

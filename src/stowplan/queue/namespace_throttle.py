@@ -2,7 +2,8 @@
 
 An expensive attempt is charged to the pod's namespace. A namespace has a token bucket that holds `BURST_SECONDS` and
 refills with `share` seconds per second. While the bucket is empty, pods of the namespace that are next in turn are held
-here, unless no other namespace uses the scheduler.
+here, unless no other namespace uses the scheduler. Time that no other namespace needed is charged up to
+`MAX_UNOPPOSED_WAIT_SECONDS`, so that the pods of a namespace that becomes active again go first.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from math import inf
 from stowplan.framework import QueuedPodInfo
 from stowplan.queue.heap import PodHeap, SortKey
 
-EXPENSIVE_ATTEMPT_SECONDS = 0.1
+EXPENSIVE_ATTEMPT_SECONDS = 0.02
 """Attempts that take at least this long are charged; an ordinary attempt takes less than a millisecond."""
 
-BURST_SECONDS = 2.0
-"""Expensive attempts for which a namespace never waits, so that single slow attempts have no consequence."""
+BURST_SECONDS = 0.2
+"""Expensive attempts for which a namespace never waits, so that a single slow attempt has no consequence. 1,000 ordinary
+pods take about a second: a longer burst would halve their rate."""
+
+MAX_UNOPPOSED_WAIT_SECONDS = 10.0
+"""How long a namespace waits at most for attempts that were made while no other namespace was active."""
 
 OTHERS_ACTIVE_SECONDS = 10.0
 """How long other namespaces count as active after an ordinary attempt."""
@@ -39,7 +44,7 @@ class NamespaceThrottle:
         self._held: dict[str, PodHeap] = {}
         """By namespace, in the order of the active queue."""
         self._admitted_at: dict[str, float] = {}
-        """By namespace, when one of its pods was last admitted and proved ordinary; the latest last."""
+        """By namespace, when one of its pods was last admitted without debt after the attempt; the latest last."""
         self._unopposed: QueuedPodInfo | None = None
         """The pod popped last, if it was popped unopposed."""
 
@@ -50,15 +55,20 @@ class NamespaceThrottle:
         return chain.from_iterable(self._held.values())
 
     def charge(self, namespace: str, seconds: float, now: float) -> float:
-        """Charge the namespace of the pod popped last; returns the seconds for which the namespace has to wait.
-
-        Attempts of unopposed pods are free: no other namespace needed the time, and debt would have no bound."""
+        """Charge the namespace of the pod popped last; returns the seconds for which the namespace has to wait."""
         if not self._share:
             return 0.0
-        if self._unopposed is None:
+        before = self.full_at.get(namespace, now)
+        full_at = max(before, now) + seconds / self._share
+        if self._unopposed is not None:
+            # No other namespace needed the time. Without a bound, the debt of a namespace that is alone would grow for
+            # as long as it is alone.
+            full_at = max(before, min(full_at, now + MAX_UNOPPOSED_WAIT_SECONDS + BURST_SECONDS / self._share))
+        self.full_at[namespace] = full_at
+        waits = max(self._debt_ends(namespace) - now, 0.0)
+        if waits:
             self._admitted_at.pop(namespace, None)
-            self.full_at[namespace] = max(self.full_at.get(namespace, now), now) + seconds / self._share
-        return max(self._debt_ends(namespace) - now, 0.0)
+        return waits
 
     def admits(self, info: QueuedPodInfo, now: float) -> bool:
         """Whether the popped pod may be tried now; otherwise it is held."""

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.queue.fakes import NODE_ADD, Rig, make_pod, names
 
 from stowplan.framework import QueuedPodInfo
-from stowplan.queue.namespace_throttle import BURST_SECONDS, OTHERS_ACTIVE_SECONDS
+from stowplan.queue.namespace_throttle import BURST_SECONDS, MAX_UNOPPOSED_WAIT_SECONDS, OTHERS_ACTIVE_SECONDS
 
 SHARE = 0.25
 
@@ -77,19 +77,23 @@ def test_without_other_active_namespaces_no_pod_waits() -> None:
     assert rig.pop().pod.name == "h2"
 
 
-def test_time_that_no_other_namespace_needed_is_not_charged() -> None:
+def test_a_namespace_that_was_alone_waits_for_others_but_not_for_long() -> None:
     rig = rig_with("h", *(f"h{i}" for i in range(100)))
     attempt(rig, BURST_SECONDS + 1.0)
     for _ in range(50):
         rig.queue.tick()
         attempt(rig, 1.0)
     rig.queue.add(make_pod("o", namespace="ordinary"))
-    while rig.pop().pod.name != "o":
-        pass
-    while rig.queue.pop() is not None:
-        pass
-    deadline = rig.queue.next_deadline()
-    assert deadline is None or deadline <= rig.clock.now + 1.0 / SHARE
+    assert rig.pop().pod.name == "o"
+    assert rig.queue.pop() is None
+    assert rig.queue.next_deadline() == rig.clock.now + MAX_UNOPPOSED_WAIT_SECONDS
+
+
+def test_a_slow_attempt_of_an_ordinary_namespace_does_not_let_others_in() -> None:
+    rig = indebted("h1", ordinary=("o", "o1"))
+    assert attempt(rig, BURST_SECONDS / 2).pod.name == "o1"
+    assert rig.queue.pop() is None
+    assert names(rig.queue.throttled) == ["h1"]
 
 
 def test_namespaces_that_are_all_expensive_do_not_wait_for_each_other() -> None:

@@ -378,8 +378,8 @@ def test_pods_that_burn_time_leave_the_loop_to_others(monkeypatch: pytest.Monkey
         host.put(KINDS["Pod"], items("Pod", *(pod(name, namespace="hostile") for name in hostile)))
         host.put(KINDS["Pod"], items("Pod", *(pod(name, namespace="ordinary") for name in ordinary)))
         await until(lambda: executor.bound.keys() >= {*ordinary})
-        assert clock.now < 1000.0 + 3.0 + 0.2
-        assert len(executor.bound) == 63
+        assert clock.now < 1000.0 + 1.0 + 0.2
+        assert len(executor.bound) == 61
         for _ in range(400):
             clock.now += 0.5
             host.wake()
