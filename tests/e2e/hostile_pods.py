@@ -38,12 +38,13 @@ def _with_claim(name: str, namespace: str, *expressions: str) -> list[JsonObject
 
 def regex_selectors(name: str, namespace: str, size: int) -> list[JsonObject]:
     """A claim of six selectors, each a pattern whose program is large, on 200 characters."""
-    return _with_claim(name, namespace, *[f"!{REGEX.format(text='a' * 200)}"] * 6)
+    texts = (f"{name}-{number}-" + "a" * 200 for number in range(6))
+    return _with_claim(name, namespace, *(f"!{REGEX.format(text=text)}" for text in texts))
 
 
 def format_selectors(name: str, namespace: str, size: int) -> list[JsonObject]:
     """A claim whose selector makes texts of gigabytes if it is evaluated naively."""
-    return _with_claim(name, namespace, FORMATS[size % len(FORMATS)])
+    return _with_claim(name, namespace, f"{FORMATS[size % len(FORMATS)]} && '{name}' == ''")
 
 
 def node_selector(name: str, namespace: str, size: int) -> list[JsonObject]:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from tests.e2e.devices import CLAIM, device_class, device_slice
+from tests.e2e.hostile_cluster import churned_node
 from tests.e2e.hostile_pods import STORM_PRIORITY_CLASS, random_pod, repelling
 from tests.soak.surroundings import LASTING_SCHEDULER
 
-from stowplan.testing import KubeApi, RefusedError, SurroundingsError, node
-from stowplan.testing.objects import JsonObject
+from stowplan.testing import KubeApi, RefusedError, SurroundingsError
 
 NAMESPACES = ("hostile-a", "hostile-b")
 MAX_PODS = 50
@@ -92,18 +92,10 @@ class HostileTenants(threading.Thread):
             _unless_gone(lambda: self._api.patch("Node", name, {"metadata": {"labels": labels}}, ""))
             return
         self._nodes.append(f"churned-{number}")
-        self._api.create(self._churned_node(number))
+        self._api.create(churned_node(number))
         while len(self._nodes) > MAX_CHURNED_NODES:
             _unless_gone(lambda: self._api.delete("Node", self._nodes[0], ""))
             self._nodes.popleft()
-
-    def _churned_node(self, number: int) -> JsonObject:
-        labels = {f"k-{number}-{each}": f"v-{number}" for each in range(50)}
-        found = node(f"churned-{number}", pods=0, labels=labels)
-        found["spec"] = {"taints": [{"key": f"t-{number}-{each}", "effect": "NoSchedule"} for each in range(5)]}
-        room = found["status"]["allocatable"] | {f"example.com/r-{number}-{each}": "4" for each in range(20)}
-        found["status"] |= {"allocatable": room, "capacity": room}
-        return found
 
 
 def _unless_gone(change: Callable[[], object]) -> None:

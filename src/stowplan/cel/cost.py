@@ -22,6 +22,8 @@ COST_LIMIT = 1_000_000
 """CELSelectorExpressionMaxCost, in units of CEL's cost model."""
 WORK_LIMIT = 50_000_000
 """Units of work of one evaluation. A unit is a byte of memory or about 10 ns."""
+EXPENSIVE_WORK, EXPENSIVE_SECONDS = WORK_LIMIT // 500, 0.001
+"""From here on, the result of an evaluation is worth keeping."""
 CPU_LIMIT_SECONDS = 1.0
 """CPU time of one evaluation. CPU time, since a process that was suspended has not worked."""
 
@@ -35,7 +37,7 @@ ENTRY_WORK = 100
 
 _CALLS_PER_CHECK = 16
 _SLOW_CHECK_SECONDS = 0.02
-_LARGE_WORK = WORK_LIMIT // 50
+_CHECKED_WORK = WORK_LIMIT // 50
 _TRAVERSAL = 0.1
 _REGEX = 0.25
 
@@ -70,8 +72,13 @@ class CostTracker:
         self._work += units
         if self._work > WORK_LIMIT:
             raise EvaluationStoppedError("operation cancelled: actual cost limit exceeded")
-        if units > _LARGE_WORK:
+        if units > _CHECKED_WORK:
             self.check_time()
+
+    @property
+    def is_expensive(self) -> bool:
+        """Whether the evaluation so far has taken a millisecond or more, by its work or by the clock."""
+        return self._work >= EXPENSIVE_WORK or (self._started >= 0 and self._last - self._started >= EXPENSIVE_SECONDS)
 
     def check_time(self) -> None:
         now = self._clock()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from stowplan import api
+from stowplan.api import codec
 from stowplan.api.quantity import parse
 from stowplan.cel.semver_library import parse_semver
 from stowplan.cel.types import ANY, BOOL, QUANTITY, STRING, Type, map_of
@@ -24,9 +25,11 @@ FIELDS: dict[str, Type] = {
 class DeviceValue:
     """The variable `device`. `error` is set if an attribute has no supported value."""
 
-    __slots__ = ("error", "variables")
+    __slots__ = ("_device", "_driver", "_identity", "error", "variables")
 
     def __init__(self, driver: str, device: api.Device) -> None:
+        self._driver, self._device = driver, device
+        self._identity: bytes | None = None
         self.error: str | None = None
         attributes, capacity = Domains(), Domains()
         for name, attribute in device.attributes.items():
@@ -46,6 +49,15 @@ class DeviceValue:
                 "capacity": capacity,
             }
         }
+
+    @property
+    def identity(self) -> bytes:
+        """Equal for devices that no expression can tell apart."""
+        if self._identity is None:
+            device = self._device
+            parts = (self._driver, device.attributes, device.capacity, bool(device.allow_multiple_allocations))
+            self._identity = codec.encode(parts)
+        return self._identity
 
 
 def _put(domains: Domains, name: str, driver: str, value: Any) -> None:

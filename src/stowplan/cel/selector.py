@@ -6,7 +6,6 @@ Upstream: k8s.io/dynamic-resource-allocation/cel/compile.go, k8s.io/dynamic-reso
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from stowplan.cel import (
@@ -46,7 +45,10 @@ _TYPE_NAMES = (
     *("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint", "null"),
     *("list(dyn)", "map(dyn, dyn)", "optional(dyn)", "ip", "cidr"),
 )
-_MAX_CACHED_SELECTORS = 4096
+_MAX_CACHED_SELECTORS, _MAX_CACHED_CHARACTERS = 4096, 1 << 18
+"""A compiled expression has up to 10,240 characters, and takes up to 170 bytes for each: 43 MiB at most together."""
+_MAX_KEPT_RESULTS = 256
+"""Results of an expensive expression that are kept, each for all equal devices."""
 _TOO_DEEP = "expression recursion limit exceeded: 250"
 
 
@@ -66,12 +68,14 @@ _SCOPE = {"device": DEVICE, **_TYPES}
 class DeviceSelectorProgram:
     """A compiled expression, or its `error`. Compared by identity: `compile_selector` returns one object per text."""
 
-    __slots__ = ("_step", "error", "expression")
+    __slots__ = ("__weakref__", "_kept", "_step", "error", "expression")
 
     def __init__(self, expression: str) -> None:
         self.expression = expression
         self.error: str | None = None
         """The error of the compiler."""
+        self._kept: dict[bytes, bool | str] = {}
+        """By identity of the device, results of evaluations that were expensive."""
         self._step: Step | None = None
         try:
             self._step = _compile(expression)
@@ -82,11 +86,22 @@ class DeviceSelectorProgram:
 
     def matches(self, device: DeviceValue) -> bool | str:
         """Whether the device matches, or the error of the evaluation."""
-        assert self._step is not None
         if device.error is not None:
             return device.error
+        if self._kept and (kept := self._kept.get(device.identity)) is not None:
+            return kept
+        evaluation = Evaluation(dict(device.variables))
+        result = self._evaluate(evaluation)
+        if evaluation.is_expensive:
+            if len(self._kept) >= _MAX_KEPT_RESULTS:
+                self._kept.clear()
+            self._kept[device.identity] = result
+        return result
+
+    def _evaluate(self, evaluation: Evaluation) -> bool | str:
+        assert self._step is not None
         try:
-            result = self._step(Evaluation(dict(device.variables)))
+            result = self._step(evaluation)
         except CelError as error:
             return str(error)
         except EvaluationStoppedError as error:
@@ -110,10 +125,33 @@ def _conversion_error(value: Any) -> str:
     return f"type conversion error from '{kind.rpartition('.')[2]}' to 'bool'"
 
 
-@lru_cache(_MAX_CACHED_SELECTORS)
-def compile_selector(expression: str) -> DeviceSelectorProgram:
-    """Compile an expression. Results are cached."""
-    return DeviceSelectorProgram(expression)
+class SelectorCache:
+    """Compiled expressions by text; the least recently used are dropped."""
+
+    def __init__(self, max_selectors: int, max_characters: int) -> None:
+        self._max_selectors, self._max_characters = max_selectors, max_characters
+        self._programs: dict[str, DeviceSelectorProgram] = {}
+        """The latest last."""
+        self.characters = 0
+
+    def __len__(self) -> int:
+        return len(self._programs)
+
+    def get(self, expression: str) -> DeviceSelectorProgram:
+        program = self._programs.pop(expression, None)
+        if program is None:
+            program = DeviceSelectorProgram(expression)
+            self.characters += len(expression)
+        self._programs[expression] = program
+        while len(self._programs) > self._max_selectors or self.characters > self._max_characters:
+            oldest = next(iter(self._programs))
+            del self._programs[oldest]
+            self.characters -= len(oldest)
+        return program
+
+
+compile_selector = SelectorCache(_MAX_CACHED_SELECTORS, _MAX_CACHED_CHARACTERS).get
+"""Compile an expression. Results are cached."""
 
 
 def _compile(expression: str) -> Step:

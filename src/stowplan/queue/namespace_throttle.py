@@ -19,8 +19,8 @@ EXPENSIVE_ATTEMPT_SECONDS = 0.02
 """Attempts that take at least this long are charged; an ordinary attempt takes less than a millisecond."""
 
 BURST_SECONDS = 0.2
-"""Expensive attempts for which a namespace never waits, so that a single slow attempt has no consequence. 1,000 ordinary
-pods take about a second: a longer burst would halve their rate."""
+"""Expensive attempts for which a namespace never waits, so that a single slow attempt has no consequence. Short, since
+1,000 ordinary pods take about a second."""
 
 MAX_UNOPPOSED_WAIT_SECONDS = 10.0
 """How long a namespace waits at most for attempts that were made while no other namespace was active."""

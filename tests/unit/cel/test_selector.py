@@ -1,7 +1,9 @@
 import pytest
 from tests.unit.cel.asking import GPU, ask
 
+from stowplan import api
 from stowplan.cel import DeviceValue, compile_selector
+from stowplan.cel.selector import DeviceSelectorProgram, SelectorCache
 
 
 @pytest.mark.parametrize(
@@ -95,3 +97,39 @@ def test_evaluations_leave_no_trace() -> None:
     device = DeviceValue("d", GPU)
     assert [selector.matches(device) for _ in range(3)] == [True] * 3
     assert device.variables.keys() == {"device"}
+
+
+def test_an_expensive_expression_is_evaluated_once_for_equal_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated = []
+    evaluate = DeviceSelectorProgram._evaluate
+    monkeypatch.setattr(
+        DeviceSelectorProgram, "_evaluate", lambda self, run: evaluated.append(1) or evaluate(self, run)
+    )
+    selector = DeviceSelectorProgram("(device.driver + 'aaaaaaaaaaaaaaaaaaaaaaaa').matches('(((a?){10}){10}){10}$')")
+    answers = [selector.matches(DeviceValue("d", api.Device(name=f"gpu-{number}"))) for number in range(50)]
+    assert answers == [True] * 50
+    assert len(evaluated) == 1
+    others = {"model": api.DeviceAttribute(string_value="x")}
+    assert selector.matches(DeviceValue("d", api.Device(name="other", attributes=others))) is True
+    assert selector.matches(DeviceValue("e", api.Device(name="other", allow_multiple_allocations=True))) is True
+    assert len(evaluated) == 3
+
+
+def test_results_of_cheap_expressions_are_not_kept() -> None:
+    selector = DeviceSelectorProgram("device.driver == 'd'")
+    assert [selector.matches(DeviceValue(driver, GPU)) for driver in ("d", "e", "d")] == [True, False, True]
+    assert not selector._kept
+
+
+def test_compiled_expressions_are_dropped_by_number_and_by_length() -> None:
+    cache = SelectorCache(max_selectors=3, max_characters=40)
+    first = cache.get("true")
+    for text in ("1 == 1", "2 == 2", "true", "3 == 3"):
+        cache.get(text)
+    assert len(cache) == 3
+    assert cache.get("true") is first
+    cache.get(f"{'1' * 15} != {'2' * 15}")
+    assert (len(cache), cache.characters) == (2, 4 + 34)
+    assert cache.get("true") is first
+    cache.get(f"{'1' * 30} != {'2' * 30}")
+    assert (len(cache), cache.characters) == (0, 0)

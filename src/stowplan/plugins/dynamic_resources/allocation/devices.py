@@ -16,6 +16,7 @@ Attribute: TypeAlias = tuple[str, object]
 UNKNOWN: Attribute = ("", None)
 
 _BLOCKING = frozenset(("NoSchedule", "NoExecute"))
+_MAX_KEPT_VERDICTS = 256
 
 
 class Reach:
@@ -67,6 +68,9 @@ class PublishedDevice:
         if known is None:
             if self._cel is None:
                 self._cel = DeviceValue(self.pool_id[0], self.spec)
+            if len(self._verdicts) >= _MAX_KEPT_VERDICTS:
+                # Selectors of claims that are gone would stay for as long as the device.
+                self._verdicts.clear()
             known = self._verdicts[selector] = selector.matches(self._cel)
         return known
 

@@ -1,5 +1,11 @@
+import gc
+import weakref
+from collections.abc import Iterator
+
 from tests.unit.plugins.dynamic_resources.allocation.supply import Supply, device, node_info, slice_
 
+from stowplan.cel import DeviceSelectorProgram
+from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice
 from stowplan.plugins.dynamic_resources.allocation.inventory import Inventory
 
 
@@ -44,3 +50,19 @@ def test_slices_are_in_the_store_s_order_whatever_changed_before() -> None:
     for followed in (inventory, Inventory(supply.slices)):
         followed.refresh()
         assert [item.name for item in followed._by_pool["d", "p"]] == list(supply.slices.items())
+
+
+def test_devices_do_not_keep_the_selectors_of_all_claims_that_ever_were() -> None:
+    pools = Inventory(Supply(slice_("s", device("a"), pool="n")).slices).pools(node_info("n"))
+    assert not isinstance(pools, str)
+    ((candidate, _),) = pools.candidates
+    programs = [weakref.ref(program) for program in _evaluated(candidate, 1000)]
+    gc.collect()
+    assert sum(program() is not None for program in programs) <= 256
+
+
+def _evaluated(candidate: PublishedDevice, count: int) -> Iterator[DeviceSelectorProgram]:
+    for number in range(count):
+        program = DeviceSelectorProgram(f"{number} >= 0")
+        assert candidate.verdict(program) is True
+        yield program
