@@ -29,6 +29,7 @@ from stowplan.framework.events import (
     QueueingHint,
     on,
 )
+from stowplan.framework.explanation import Change, Explanation, PatchOperation, Refusal, Requirement
 from stowplan.framework.handle import Handle, WaitingPod
 from stowplan.framework.instructions import (
     Bind,
@@ -72,6 +73,7 @@ __all__ = [
     "Call",
     "CancelledError",
     "CandidateRecord",
+    "Change",
     "ClusterEvent",
     "ClusterEventWithHint",
     "Code",
@@ -80,6 +82,7 @@ __all__ = [
     "EmitEvent",
     "EventResource",
     "Evict",
+    "Explanation",
     "Failure",
     "FunnelStage",
     "Handle",
@@ -88,6 +91,7 @@ __all__ = [
     "NodeInfo",
     "Nodes",
     "Normalizer",
+    "PatchOperation",
     "PatchStatus",
     "Plugin",
     "PluginScore",
@@ -97,8 +101,10 @@ __all__ = [
     "PreemptionRecord",
     "QueuedPodInfo",
     "QueueingHint",
+    "Refusal",
     "Rejection",
     "Request",
+    "Requirement",
     "Scope",
     "Scores",
     "Sleep",

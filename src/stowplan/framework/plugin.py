@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from stowplan.framework.cycle_state import CycleState
 from stowplan.framework.events import ALL_EVENTS, ClusterEventWithHint
+from stowplan.framework.explanation import Refusal, Requirement
 from stowplan.framework.node_info import NodeInfo
 from stowplan.framework.pod import Pod, PodTemplate
 from stowplan.framework.status import Status
@@ -171,6 +172,21 @@ class Plugin:
 
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> Awaitable[None] | None:
         """Called after the pod was bound, to clean up. The result is ignored."""
+
+    # Explanations: called on request only
+    def explain(self, state: CycleState, pod: Pod, node: NodeInfo) -> Iterable[Refusal]:
+        """Why `filter` rejects the node, with amounts, and the smallest changes that could end it. Called for a node
+        that the plugin rejects, after `pre_filter` of the same cycle. Without it, only the status is reported."""
+        return ()
+
+    def requirement(self, state: CycleState, pod: Pod, node: NodeInfo) -> Requirement | None:
+        """What the plugin requires of the node for the pod, and what the node has, whether or not the node passes.
+        None: nothing worth reporting."""
+        return None
+
+    def explain_score(self, state: CycleState, pod: Pod, node: NodeInfo) -> str:
+        """The score of the node in a few words: `12 pods in the zone`. Called after `pre_score` of the same cycle."""
+        return ""
 
     # Extender
     def select_victims(

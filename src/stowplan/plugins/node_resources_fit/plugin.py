@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from stowplan import framework as fwk
-from stowplan.cache.columns import Column
 from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
 from stowplan.cache.requests import is_extended_resource
 from stowplan.config.args import NodeResourcesFitArgs
 from stowplan.plugins.base import LEAST_ALLOCATED_PART, CpuAndMemory, Demand, InTreePlugin, SharedScorer
 from stowplan.plugins.node_resources_fit import hints
+from stowplan.plugins.node_resources_fit.explanation import FitCheck, explain_amounts, explain_shortages
 from stowplan.plugins.node_resources_fit.scoring import StrategyScorer
 
 NAME = "NodeResourcesFit"
@@ -24,17 +23,6 @@ CPU_AND_MEMORY = frozenset({"cpu", "memory"})
 _MAX_STATUSES = 1024
 _MAX_KEPT_REASONS = 4
 """Statuses with more reasons are not kept: pods name resources as they like."""
-
-
-class FitCheck(NamedTuple):
-    """One resource that a pod requests, with its columns."""
-
-    resource: str
-    amount: int
-    allocatable: Column
-    requested: Column
-    delegable: bool
-    """Whether the resource is extended: a node without it may have devices for it, which DynamicResources checks."""
 
 
 @lru_cache(maxsize=_MAX_STATUSES)
@@ -98,6 +86,12 @@ class NodeResourcesFit(InTreePlugin):
             unresolvable = short & (nodes.read(check.allocatable.array) < check.amount)
             yield short & ~unresolvable, _status(fwk.Code.Unschedulable, f"Insufficient {check.resource}")
             yield unresolvable, _status(fwk.Code.UnschedulableAndUnresolvable, f"Insufficient {check.resource}")
+
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> list[fwk.Refusal]:
+        return explain_shortages(self._checks(pod.template), self.nodes, pod, node)
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
+        return explain_amounts(self._checks(pod.template), node)
 
     def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> None:
         return None

@@ -1,0 +1,80 @@
+"""Amounts of resources in words: CPU in cores, memory and storage in Gi, other resources as numbers.
+
+`api.quantity` reads and writes Kubernetes' quantities; this module is for sentences and tables.
+"""
+
+from __future__ import annotations
+
+_BYTES = ("memory", "ephemeral-storage", "storage")
+_UNITS = (("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
+_MAX_DIGITS = 3
+
+
+def is_bytes(resource: str) -> bool:
+    return resource in _BYTES or resource.startswith("hugepages-")
+
+
+def in_words(resource: str, value: int) -> str:
+    """`12 CPU`, `500m CPU`, `48Gi`, `5 nvidia.com/gpu`."""
+    if resource == "cpu":
+        return f"{cores(value)} CPU" if value >= 1000 or value == 0 else f"{value}m CPU"
+    if is_bytes(resource):
+        text = bytes_in_words(value)
+        return text if resource == "memory" else f"{text} {resource}"
+    return f"{value:,} {resource}"
+
+
+def bare(resource: str, value: int) -> str:
+    """Like `in_words`, without the name of the resource."""
+    if resource == "cpu":
+        return cores(value)
+    return bytes_in_words(value) if is_bytes(resource) else f"{value:,}"
+
+
+def compared(resource: str, *values: int) -> list[str]:
+    """Amounts without their resource, with as many digits as make different amounts look different."""
+    if resource == "cpu":
+        return _distinct([value / 1000 for value in values], values, "")
+    if is_bytes(resource):
+        unit, bits = _unit(max(abs(value) for value in values))
+        return _distinct([value / 2**bits for value in values], values, unit)
+    return [f"{value:,}" for value in values]
+
+
+def cores(milli: int) -> str:
+    return f"{milli / 1000:,.3f}".rstrip("0").rstrip(".")
+
+
+def bytes_in_words(value: int) -> str:
+    unit, bits = _unit(abs(value))
+    return f"{value / 2**bits:,.2f}".rstrip("0").rstrip(".") + unit
+
+
+def request(resource: str, value: int) -> str:
+    """A request as it is written in a manifest: `11950m`, `48Gi`."""
+    if resource == "cpu":
+        return str(value // 1000) if value % 1000 == 0 else f"{value}m"
+    if is_bytes(resource):
+        for unit, bits in _UNITS:
+            if value and value % 2**bits == 0:
+                return f"{value >> bits}{unit}"
+    return str(value)
+
+
+def listed(requests: dict[str, int]) -> str:
+    """`12 CPU, 48Gi`: cpu and memory first."""
+    order = sorted(requests, key=lambda name: (name != "cpu", name != "memory", name))
+    return ", ".join(in_words(name, requests[name]) for name in order if requests[name])
+
+
+def _unit(value: int) -> tuple[str, int]:
+    return next(((unit, bits) for unit, bits in _UNITS[1:] if value >= 2**bits), ("", 0))
+
+
+def _distinct(numbers: list[float], values: tuple[int, ...], unit: str) -> list[str]:
+    texts: list[str] = []
+    for digits in range(1, _MAX_DIGITS + 7):
+        texts = [f"{number:,.{digits}f}".rstrip("0").rstrip(".") + unit for number in numbers]
+        if len(set(texts)) == len(set(values)):
+            break
+    return texts

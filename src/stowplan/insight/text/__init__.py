@@ -1,0 +1,1 @@
+"""Explanations as text for terminals: sentences folded at the width, tables as wide as they need."""

@@ -1,0 +1,30 @@
+"""The explanation of a pending pod: the dominating sentence, the steps, and checked proposals."""
+
+from __future__ import annotations
+
+from tests.builders import World, node, pod
+
+from stowplan.framework import Explanation
+from stowplan.insight.explain import explain, run
+
+
+def explained(world: World, **spec: object) -> Explanation:
+    return run(explain(world.profile, world.pod(pod("big", **spec))))
+
+
+def test_a_request_above_every_node_never_fits() -> None:
+    world = World([node("small", cpu="2"), node("large", cpu="4")])
+    answer = explained(world, requests={"cpu": "4500m"})
+    assert answer.sentence == "Asks for 4.5 CPU; the largest of 2 nodes has 4."
+    assert answer.verdict == "never"
+    assert [(step.left, step.plugin) for step in answer.steps] == [(2, ""), (0, "NodeResourcesFit")]
+    assert [(each.change.text, each.opens) for each in answer.proposals] == [("cpu: 4", 1), ("cpu: 2", 2)]
+
+
+def test_taints_come_before_amounts() -> None:
+    taints = [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
+    world = World([node("plain", cpu="2"), node("tainted", cpu="16", taints=taints)])
+    answer = explained(world, requests={"cpu": "3"})
+    assert [step.plugin for step in answer.steps] == ["", "TaintToleration", "NodeResourcesFit"]
+    assert answer.proposals[0].change.text == "tolerate gpu=yes:NoSchedule"
+    assert answer.proposals[0].best == "tainted"
