@@ -87,7 +87,8 @@ def simulate(
     json    one object: pods, each with the record of its last decision;
             pending, preemptions, nodes, summary. With more than 100 nodes a
             record has only the ten best nodes and no rejected ones, which are
-            in `pending`; --all-scores includes all
+            in `pending`; --all-scores includes all. Amounts are integers;
+            `units` has their units: millicores, bytes or count
     yaml    the same as YAML
 
     \b
@@ -95,19 +96,19 @@ def simulate(
       Try it on the sample:
         stowplan simulate --sample -o wide
       Check whether a Deployment fits into the cluster:
-        stowplan simulate --from-cluster -f deployment.yaml
+        stowplan simulate --from-cluster deployment.yaml
       Find out why pods are pending, and whether they will stay pending:
         stowplan simulate --from-cluster --context production
       The same on objects in a file:
         kubectl get nodes,pods,services,replicasets,statefulsets,jobs \\
           -A -o yaml > cluster.yaml
-        stowplan simulate -f cluster.yaml -f deployment.yaml
+        stowplan simulate cluster.yaml deployment.yaml
       Show scores and runners-up:
-        stowplan simulate -f manifests/ -o wide
+        stowplan simulate manifests/ -o wide
       List pending pods:
-        stowplan simulate -f manifests/ -o json | jq -r '.pending[].pods[]'
+        stowplan simulate manifests/ -o json | jq -r '.pending[].pods[]'
       With your own plugin:
-        stowplan simulate -f manifests/ --plugin ./rack_care.py:RackCare
+        stowplan simulate manifests/ --plugin ./rack_care.py
 
     Exit status: 0 all pods are placed, 3 some are pending (with --from-cluster and -f: pods of the manifests), 2 the
     input is invalid, or the cluster cannot be read.
