@@ -1,17 +1,23 @@
 # Every target works on a fresh clone with make and Python >= 3.11: the virtual environment is created if it is missing,
-# and updated when pyproject.toml changes. To use another interpreter: make setup PYTHON=python3.13
+# and updated when pyproject.toml or a lock file changes. To use another interpreter: make setup PYTHON=python3.13
+# Packages come from the index that pip is configured with, and must have the hashes of requirements/*.txt.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 LIGHT  := $(VENV)/.runnable
+TOOLS  := $(VENV)/maintain
+PIP    := -m pip --disable-pip-version-check --quiet
+LOCKS  := $(addprefix requirements/,runtime.txt build.txt ci.txt maintain.txt)
+COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+  --no-emit-index-url $(if $(UPGRADE),--upgrade)
 BENCH  ?= decisions
 WORKERS ?= 2
 BINARIES := etcd kube-apiserver kube-scheduler kubectl helm
 
 .DEFAULT_GOAL := help
-.PHONY: help setup control-plane demo test soak check docs picture bench parity dist image manifests clean
+.PHONY: help setup control-plane demo test soak check docs picture bench parity dist image manifests lock audit clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -53,10 +59,12 @@ parity: $(STAMP)  ## compare outcomes with kube-scheduler on 200 random workload
 	@$(BIN)/python -m stowplan.testing build
 	$(BIN)/python -m tests.parity $(ARGS)
 
-dist: $(STAMP)  ## build the sdist and the wheel reproducibly into dist/
+dist: $(STAMP)  ## build the sdist, the wheel and its SBOM reproducibly into dist/
 	rm -rf dist
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 1577836800)} \
 	  $(BIN)/python -m hatchling build
+	for wheel in dist/*.whl; do \
+	  $(BIN)/python requirements/sbom.py requirements/runtime.txt $$wheel > $${wheel%-py3-none-any.whl}.cdx.json; done
 
 image:  ## build the container image stowplan with docker, or with the command in DOCKER
 	$(or $(DOCKER),docker) build -f deploy/Dockerfile -t stowplan .
@@ -68,16 +76,33 @@ manifests: $(STAMP)  ## update generated files of deploy/: copies of the roles, 
 	$(BIN)/python deploy/grafana/dashboard.py > deploy/grafana/stowplan.json
 	cp deploy/grafana/stowplan.json deploy/chart/files/dashboard.json
 
+lock: $(TOOLS)  ## update the lock files after a change of pyproject.toml; UPGRADE=1 takes the latest versions
+	$(COMPILE) pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) pyproject.toml --extra test --extra lint -c requirements/runtime.txt -o requirements/ci.txt
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | \
+	  $(COMPILE) - -c requirements/ci.txt -o requirements/build.txt
+	$(COMPILE) --group maintain -c requirements/ci.txt -o requirements/maintain.txt
+
+audit: $(TOOLS)  ## look up known vulnerabilities of all locked packages
+	$(TOOLS)/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off $(addprefix -r ,$(LOCKS))
+
 clean:  ## remove .venv, caches and build results
 	rm -rf $(VENV) dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(STAMP): EXTRAS := [test,lint]
-$(STAMP) $(LIGHT): pyproject.toml
+$(STAMP): INSTALLED := -r requirements/ci.txt
+$(LIGHT): INSTALLED := -r requirements/runtime.txt -r requirements/build.txt
+$(STAMP) $(LIGHT): pyproject.toml $(LOCKS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "stowplan needs Python 3.11 or newer; '$(PYTHON) --version' prints: $$($(PYTHON) --version 2>&1 | head -n 1)"; \
 	  echo "Use another interpreter: make setup PYTHON=python3.12"; exit 1; } >&2
 	@test -x $(BIN)/python || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
-	@echo "installing stowplan$(EXTRAS) into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.$(EXTRAS)'
+	@echo "installing stowplan with$(subst -r requirements/, ,$(INSTALLED)) into $(VENV)"
+	@$(BIN)/python $(PIP) install --require-hashes $(INSTALLED)
+	@$(BIN)/python $(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@ $(LIGHT)
+
+$(TOOLS): $(LIGHT) requirements/maintain.txt
+	@$(PYTHON) -m venv $@
+	@$@/bin/python $(PIP) install --require-hashes -r requirements/maintain.txt
+	@touch $@

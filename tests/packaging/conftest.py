@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 from tests.packaging.dockerfile import DOCKERFILE, Stage, stages
-from tests.packaging.wheelhouse import fill_wheelhouse
+from tests.packaging.wheelhouse import fill_wheelhouse, requirements_of, write_lock
 
 PROJECT = Path(__file__).parents[2]
-PARTS = ("src", "tests", "benchmarks", "deploy", "docs", "examples", "pyproject.toml")
+PARTS = ("src", "tests", "benchmarks", "deploy", "docs", "examples", "requirements", "pyproject.toml")
 UNWANTED = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
@@ -74,11 +74,21 @@ def image(distributions: Distributions) -> Iterator[Image]:
     with tempfile.TemporaryDirectory(prefix="stowplan-image-") as name:
         root = Path(name)
         root.chmod(0o755)
-        wheels = fill_wheelhouse(root / "wheels", distributions.wheel)
+        wheels = fill_wheelhouse(root / "wheels", [*requirements_of(distributions.wheel), "hatchling"])
+        locks = root / "requirements"
+        locks.mkdir()
+        shutil.copy(PROJECT / "requirements" / "sbom.py", locks)
+        write_lock(locks / "runtime.txt", wheels, requirements_of(distributions.wheel))
+        write_lock(locks / "build.txt", wheels, ["hatchling"])
         build_stage, final = stages(DOCKERFILE.read_text())
         prefix = root / "opt" / "stowplan"
         prefix.parent.mkdir()
-        where = {"PREFIX": str(prefix), "SOURCE": str(distributions.wheel)}
+        where = {
+            "PREFIX": str(prefix),
+            "SOURCE": str(distributions.wheel),
+            "LOCKS": str(locks),
+            "BUILD": str(root / "build"),
+        }
         pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_NO_COMPILE": "1"}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         for command in build_stage.runs:
@@ -90,5 +100,6 @@ def image(distributions: Distributions) -> Iterator[Image]:
                 check=False,
             )
             assert run.returncode == 0, f"{command}\n{run.stdout}{run.stderr}"
-        shutil.rmtree(wheels)
+        for folder in (wheels, locks, root / "build"):
+            shutil.rmtree(folder)
         yield Image(root, prefix, final)

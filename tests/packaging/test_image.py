@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.packaging.conftest import Image
+from tests.packaging.dockerfile import DOCKERFILE, stages
 
 from stowplan.testing import SCHEDULER, ControlPlane, KubeApi, Process, free_port, node, pod
 
@@ -156,3 +157,20 @@ def test_the_program_is_where_the_image_looks_for_it(image: Image) -> None:
     assert image.final.all("ENTRYPOINT") == ['["stowplan"]']
     assert (image.prefix / "bin" / "stowplan").is_file()
     assert image.final.all("USER") == [f"{USER}:{USER}"]
+
+
+def test_the_base_is_pinned_by_digest() -> None:
+    text = DOCKERFILE.read_text()
+    (base,) = re.findall(r"^ARG BASE=(\S+)$", text, re.MULTILINE)
+    assert re.fullmatch(r"python:3\.\d+-slim@sha256:[0-9a-f]{64}", base)
+    assert [stage.base.split()[0] for stage in stages(text)] == ["${BASE}", "${BASE}"]
+    assert f"Python :: {base[7:].partition('-')[0]}" in (DOCKERFILE.parents[1] / "pyproject.toml").read_text()
+
+
+def test_packages_of_the_image_are_installed_with_hashes() -> None:
+    build_stage, _ = stages(DOCKERFILE.read_text())
+    installs = [text for text in build_stage.runs if " install " in text]
+    assert len(installs) == 3
+    for text in installs:
+        assert ("--require-hashes -r ${LOCKS}/" in text) != ("--no-deps ${BUILD}/wheels/*.whl" in text)
+    assert all("--no-build-isolation" in text for text in build_stage.runs if " wheel " in text)

@@ -1,5 +1,6 @@
 """Wheels made of the packages that are installed here, so that installing can be tested without a network."""
 
+import hashlib
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -7,16 +8,26 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 LEFT_OUT = ("INSTALLER", "REQUESTED", "direct_url.json", "RECORD")
 
 
-def fill_wheelhouse(folder: Path, wheel: Path) -> Path:
-    """All that the wheel requires, and what that requires."""
+def fill_wheelhouse(folder: Path, requirements: Iterable[str]) -> Path:
+    """All that is required, and what that requires."""
     folder.mkdir()
-    for dist in sorted(_closure(requirements_of(wheel)), key=lambda dist: dist.name):
+    for dist in sorted(_closure(requirements), key=lambda dist: dist.name):
         _write(dist, folder)
     return folder
+
+
+def write_lock(file: Path, wheelhouse: Path, requirements: Iterable[str]) -> None:
+    """The lock file of requirements, with the hashes of the wheels in the wheelhouse."""
+    wheels = {canonicalize_name(path.name.split("-")[0]): path for path in wheelhouse.glob("*.whl")}
+    with file.open("w") as lock:
+        for dist in sorted(_closure(requirements), key=lambda dist: dist.name):
+            digest = hashlib.sha256(wheels[canonicalize_name(dist.name)].read_bytes()).hexdigest()
+            lock.write(f"{dist.name}=={dist.version} \\\n    --hash=sha256:{digest}\n    # via stowplan\n")
 
 
 def requirements_of(wheel: Path) -> list[str]:
