@@ -18,6 +18,7 @@ from stowplan.api.codec import DecodeError as DecodeError
 from stowplan.api.core import *
 from stowplan.api.device import *
 from stowplan.api.kinds import *
+from stowplan.api.limits import *
 from stowplan.api.meta import *
 from stowplan.api.node import *
 from stowplan.api.node_selectors import *

@@ -7,8 +7,10 @@ nulls are removed and it is decoded again.
 Upstream: k8s.io/apimachinery/pkg/runtime/serializer/json/json.go
 """
 
+import json
 import re
 import threading
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,6 +26,7 @@ with it on another thread crashes the process."""
 
 _ANY_KEY = "[...]"
 _MAX_SEARCHED_KEYS = 1000
+_MAX_DIGITS = 19
 _steps = re.compile(r'\.(\w+)|\[("(?:[^"\\]|\\.)*")\]|\[(\d+)\]').findall
 _split_path = re.compile(r"(?P<problem>.*) - at `(?P<where>.*)`", re.DOTALL).fullmatch
 
@@ -81,8 +84,27 @@ def _decoder(struct: type[T]) -> msgspec.json.Decoder[T]:
 def _parse(data: bytes | str) -> Any:
     try:
         return msgspec.json.decode(data)
+    except msgspec.ValidationError as error:
+        # Untyped data fails only for numbers out of range.
+        path = next(_huge_numbers(json.loads(data, parse_int=_Digits)), "$")
+        raise DecodeError(f"{path}: {str(error).partition(' - at ')[0]}") from error
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise DecodeError(_one_line(error)) from error
+
+
+class _Digits(str):
+    """An integer as text."""
+
+
+def _huge_numbers(value: Any, path: str = "$") -> Iterator[str]:
+    """Paths of integers with more digits than fit into 64 bits."""
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, member in members:
+        at = f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]"
+        if isinstance(member, _Digits):
+            yield from [at] if len(member) > _MAX_DIGITS else []
+        else:
+            yield from _huge_numbers(member, at)
 
 
 def _convert_without_nulls(struct: type[T], value: object) -> T:

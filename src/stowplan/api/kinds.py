@@ -6,6 +6,7 @@ from stowplan.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from stowplan.api.batch import CronJob, Job
 from stowplan.api.core import Event, Lease, Namespace, PriorityClass, ReplicationController, Service
 from stowplan.api.device import DeviceClass, DeviceTaintRule, ResourceSlice
+from stowplan.api.limits import HorizontalPodAutoscaler, LimitRange, ResourceQuota
 from stowplan.api.meta import Wire
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
@@ -73,6 +74,16 @@ _KINDS = (
     Kind("Job", Job, "batch/v1", "jobs", True, None),
     Kind("CronJob", CronJob, "batch/v1", "cronjobs", True, None),
     Kind("PriorityClass", PriorityClass, "scheduling.k8s.io/v1", "priorityclasses", False, None),
+    Kind("LimitRange", LimitRange, "v1", "limitranges", True, None),
+    Kind("ResourceQuota", ResourceQuota, "v1", "resourcequotas", True, None),
+    Kind(
+        "HorizontalPodAutoscaler",
+        HorizontalPodAutoscaler,
+        "autoscaling/v2",
+        "horizontalpodautoscalers",
+        True,
+        None,
+    ),
     Kind("Lease", Lease, "coordination.k8s.io/v1", "leases", True, None),
     Kind("Event", Event, "events.k8s.io/v1", "events", True, None),
 )

@@ -13,6 +13,7 @@ from typing import Any
 from stowplan.api import checks
 from stowplan.api.checks import Problems, below
 from stowplan.api.device import CapacityRequestPolicy, ResourceSlice
+from stowplan.api.limits import HorizontalPodAutoscaler, LimitRange, ResourceQuota
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
 from stowplan.api.pod_checks import pod_problems
@@ -24,6 +25,13 @@ from stowplan.api.volumes import PersistentVolume, PersistentVolumeClaim
 from stowplan.api.workload_checks import WORKLOAD_CHECKS
 
 _TAINT_EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
+_LIMITS = (
+    ("max", "max"),
+    ("min", "min"),
+    ("default", "default"),
+    ("default_request", "defaultRequest"),
+    ("max_limit_request_ratio", "maxLimitRequestRatio"),
+)
 _BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
 
 
@@ -74,6 +82,25 @@ def _volume(volume: PersistentVolume) -> Problems:
     yield from checks.quantities(".spec.capacity", volume.spec.capacity)
     if volume.spec.node_affinity is not None:
         yield from checks.node_selector(".spec.nodeAffinity.required", volume.spec.node_affinity.required)
+
+
+def _limit_range(item: LimitRange) -> Problems:
+    for i, limit in enumerate(item.spec.limits):
+        for attribute, name in _LIMITS:
+            yield from checks.quantities(f".spec.limits[{i}].{name}", getattr(limit, attribute))
+
+
+def _resource_quota(item: ResourceQuota) -> Problems:
+    yield from checks.quantities(".spec.hard", item.spec.hard)
+
+
+def _autoscaler(item: HorizontalPodAutoscaler) -> Problems:
+    spec = item.spec
+    if spec.max_replicas < 1:
+        yield ".spec.maxReplicas", "must be greater than 0"
+    yield from checks.not_negative(".spec.minReplicas", spec.min_replicas)
+    if spec.min_replicas is not None and spec.max_replicas < spec.min_replicas:
+        yield ".spec.maxReplicas", "must be greater than or equal to `minReplicas`"
 
 
 def _storage_class(item: StorageClass) -> Problems:
@@ -148,6 +175,9 @@ _CHECKS: dict[str, Callable[[Any], Problems]] = {
     "PodDisruptionBudget": _disruption_budget,
     "PersistentVolumeClaim": _claim,
     "PersistentVolume": _volume,
+    "LimitRange": _limit_range,
+    "ResourceQuota": _resource_quota,
+    "HorizontalPodAutoscaler": _autoscaler,
     "StorageClass": _storage_class,
     "CSIStorageCapacity": _storage_capacity,
     "ResourceSlice": _resource_slice,

@@ -12,8 +12,8 @@ from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.cluster.snapshot import Snapshot, take_snapshot
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
+from stowplan.simulator.input import SIMULATED
 from stowplan.simulator.input.apply import LiveObjects
-from stowplan.simulator.input.manifests import SIMULATED
 
 
 class LiveCluster(NamedTuple):

@@ -31,6 +31,23 @@ EXIT_SOME_PENDING = 3
 @click.option(
     "-n", "--namespace", default="", metavar="NAME", help="Namespace of manifests without one; default as for kubectl."
 )
+@click.option("--strict", is_flag=True, help="Report objects that the input lacks as errors instead of assumptions.")
+@click.option(
+    "--hpa",
+    type=click.Choice(["min", "current", "max"]),
+    default="current",
+    show_default=True,
+    help="Replicas of workloads under a HorizontalPodAutoscaler: its minimum, the workload's own within the bounds, "
+    "or its maximum.",
+)
+@click.option(
+    "--max-input-size",
+    type=click.IntRange(1),
+    default=1024,
+    show_default=True,
+    metavar="MIB",
+    help="Largest size of a file, in MiB.",
+)
 @click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file.")
 @plugin_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for ties between nodes.")
@@ -55,6 +72,9 @@ def simulate(
     kubeconfig: str,
     context: str,
     namespace: str,
+    strict: bool,
+    hpa: str,
+    max_input_size: int,
     config_file: str | None,
     plugins: tuple[str, ...],
     seed: int,
@@ -115,6 +135,7 @@ def simulate(
     """
     from stowplan.cli.profiles import load_config
     from stowplan.cli.simulation import ClusterLogin, SimulationQuestion, answer
+    from stowplan.simulator.input import InputOptions
     from stowplan.simulator.report.changed_since_snapshot import changed_pods
 
     if sample:
@@ -123,7 +144,16 @@ def simulate(
     registered = load_plugins(plugins)
     config = load_config(config_file, registered)
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
-    question = SimulationQuestion(names, cluster, config, registered, seed, _examine(output, all_scores), namespace)
+    question = SimulationQuestion(
+        names,
+        cluster,
+        config,
+        registered,
+        seed,
+        _examine(output, all_scores),
+        InputOptions(namespace, strict, hpa),
+        max_input_size * 2**20,
+    )
     notes: list[str] = []
     try:
         with Progress() as progress:
@@ -137,7 +167,7 @@ def simulate(
         _print_tables(shown, wide=output == "wide", everything=everything, before=from_cluster)
     else:
         _print_serialized(report, output)
-    if news.pending:
+    if news.pending or report.not_created:
         click.get_current_context().exit(EXIT_SOME_PENDING)
 
 

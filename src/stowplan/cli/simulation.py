@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import partial
 from typing import Any, NamedTuple
 
 from stowplan.cli.progress import Progress
-from stowplan.cli.streams import read
+from stowplan.cli.streams import MAX_INPUT_BYTES, read
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.framework.extender import CallExtender
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
-from stowplan.simulator.input.manifests import Manifests, check, load
+from stowplan.simulator.input import Input, InputOptions, read_input
 from stowplan.simulator.load import populate
 from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
 from stowplan.simulator.report.changed_since_snapshot import states_before
@@ -41,8 +41,9 @@ class SimulationQuestion(NamedTuple):
     plugins: Mapping[str, Factory]
     seed: int
     examine: Examine | None
-    namespace: str = ""
-    """Namespace of manifests without one; if empty, kubectl's default."""
+    input_options: InputOptions = InputOptions()
+    max_input_bytes: int = MAX_INPUT_BYTES
+    """The allowed size of a file."""
 
 
 def answer(question: SimulationQuestion, notes: list[str], progress: Progress) -> SimulationReport:
@@ -66,7 +67,6 @@ def _answer(
     call_extender: Callable[[CallExtender], Any],
 ) -> SimulationReport:
     needs_objects = bool(extenders) or any(getattr(each, "needs_objects", False) for each in question.plugins.values())
-    content = cache(read) if needs_objects else read
     found = None
     if question.cluster is not None:
         from stowplan.cli.live_cluster import read_cluster
@@ -75,9 +75,12 @@ def _answer(
         found = read_cluster(*question.cluster, schedulers=schedulers, keep_objects=needs_objects, progress=progress)
         notes += found.notes
     progress.start("reading manifests")
-    manifests = load(question.names, content, None if found is None else found.live, question.namespace)
-    if found is None:
-        check(manifests)
+    given = read_input(
+        question.names,
+        partial(read, max_bytes=question.max_input_bytes),
+        None if found is None else found.live,
+        question.input_options._replace(keep_documents=needs_objects),
+    )
     recorder = RunRecorder(question.examine)
     simulation = Simulation(
         question.config,
@@ -91,22 +94,21 @@ def _answer(
     )
     recorder.attach(simulation.api_server)
     if needs_objects:
-        documents = {} if found is None else found.documents
-        originals = SourceManifests(simulation.api_server, question.names, content, manifests.objects, documents)
-        simulation.whole = originals.whole
-    _run(simulation, recorder, manifests, progress)
-    notes += _notes(simulation, manifests)
-    before = states_before((item for item, _ in manifests.objects), manifests.standing)
-    return report_of(simulation, recorder, manifests.unknown, before)
+        documents = {**({} if found is None else found.documents), **given.documents}
+        simulation.whole = SourceManifests(simulation.api_server, documents).whole
+    _run(simulation, recorder, given, progress)
+    notes += _notes(simulation, given)
+    before = states_before((item for item, _ in given.objects), given.standing)
+    return report_of(simulation, recorder, given.unknown, before, given.assumptions)
 
 
-def _run(simulation: Simulation, recorder: RunRecorder, manifests: Manifests, progress: Progress) -> None:
-    populate(simulation.api_server, simulation.controllers, manifests.objects, manifests.standing)
+def _run(simulation: Simulation, recorder: RunRecorder, given: Input, progress: Progress) -> None:
+    populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
     simulation.settle()
     progress.start("placing pods", total=len(simulation.engine.pending))
     simulation.run(lambda: progress.reach(recorder.bindings))
 
 
-def _notes(simulation: Simulation, manifests: Manifests) -> list[str]:
-    unknown = ", ".join(f"{count} {kind}" for kind, count in sorted(manifests.unknown.items()))
-    return [*manifests.notes, *simulation.controllers.notes(), *([f"not simulated: {unknown}"] if unknown else [])]
+def _notes(simulation: Simulation, given: Input) -> list[str]:
+    unknown = ", ".join(f"{count} {kind}" for kind, count in sorted(given.unknown.items()))
+    return [*given.notes, *simulation.controllers.notes(), *([f"not simulated: {unknown}"] if unknown else [])]

@@ -15,6 +15,7 @@ from stowplan.cache.stores import ApiObject
 from stowplan.cache.volumes import STORAGE_CLASS
 from stowplan.errors import InputError
 from stowplan.simulator.api_server import ApiServer
+from stowplan.simulator.custom_workload import kind_of
 from stowplan.simulator.defaults import with_claim_defaults, with_defaults, with_template_defaults
 from stowplan.simulator.pod_status import PENDING
 
@@ -23,7 +24,8 @@ T = TypeVar("T", bound=ApiObject)
 DEFAULT_NAMESPACE = "default"
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
-_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+DEFAULT_CLASS_ANNOTATION = "storageclass.kubernetes.io/is-default-class"
+_DEFAULT_CLASS = (DEFAULT_CLASS_ANNOTATION, "storageclass.beta.kubernetes.io/is-default-class")
 _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
@@ -94,7 +96,7 @@ class Admission:
 
 def located(item: T, default: str = DEFAULT_NAMESPACE) -> T:
     """The object with its namespace: the default one if it has none, none for cluster-scoped kinds."""
-    kind, metadata = api.KINDS[type(item).__name__], item.metadata
+    kind, metadata = kind_of(item), item.metadata
     namespace = (metadata.namespace or default) if kind.namespaced else ""
     return item if namespace == metadata.namespace else _with_metadata(item, namespace=namespace)
 

@@ -15,6 +15,7 @@ from stowplan import api
 from stowplan.cache.stores import ApiObject, Stores, key_of
 from stowplan.framework.instructions import EmitEvent, Instruction, Request
 from stowplan.simulator.api_writes import HANDLERS
+from stowplan.simulator.custom_workload import struct_of
 from stowplan.simulator.faults import Faults
 from stowplan.simulator.identity import make_uid, timestamp
 
@@ -38,6 +39,8 @@ class ApiServer:
         """Number of changes without those by `put_status`; while it is constant, the cluster makes no progress."""
         self.events: deque[EmitEvent] = deque(maxlen=_MAX_KEPT_EVENTS)
         self.clock = clock
+        self.assumed_owners: frozenset[str] = frozenset()
+        """The uids of controllers that are not simulated, and are assumed to recreate pods that they lose."""
         self._faults = faults
         self._grace = grace
         """Seconds that a running pod takes to terminate."""
@@ -72,10 +75,10 @@ class ApiServer:
     def owner_of(self, item: ApiObject) -> Any:
         """The object that controls this one; None without a controller, or if it does not exist."""
         reference = controller_of(item)
-        kind = None if reference is None else api.KINDS.get(reference.kind)
-        if reference is None or kind is None:
+        if reference is None:
             return None
-        owner: Any = self.get(kind.struct, reference.name, item.metadata.namespace if kind.namespaced else "")
+        struct, namespaced = struct_of(reference.kind)
+        owner: Any = self.get(struct, reference.name, item.metadata.namespace if namespaced else "")
         return owner if owner is not None and owner.metadata.uid == reference.uid else None
 
     def all_dependents(self, owner_uid: str) -> list[tuple[type[Any], str]]:

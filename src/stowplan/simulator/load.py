@@ -11,7 +11,7 @@ from stowplan.errors import InputError
 from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.input.documents import Origin
-from stowplan.simulator.input.manifests import refuse
+from stowplan.simulator.input.reading import refuse
 from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.workloads import CONTROLLERS, find_template
 
@@ -25,13 +25,16 @@ def populate(
     controllers: Controllers,
     objects: Iterable[tuple[Any, Origin]],
     standing: frozenset[str] = frozenset(),
+    assumed_owners: frozenset[str] = frozenset(),
 ) -> None:
     """Store all objects and create the objects that workloads lack. Pending pods keep the order of the input.
 
-    `standing` are the uids of objects of a snapshot: they bypass admission, and workloads among them have the pods that
-    they want. Finished pods are skipped. Raises InputError, one line for each object that the API server would reject.
+    `standing` are the uids of objects that bypass admission; workloads among them have the pods that they want.
+    `assumed_owners` are the uids of controllers that recreate pods. Finished pods are skipped. Raises InputError, one
+    line for each object that the API server would reject.
     """
     controllers.keep(standing)
+    api_server.assumed_owners = assumed_owners
     alive = [each for each in objects if not (isinstance(each[0], api.Pod) and is_finished(each[0]))]
     problems: list[str] = []
     alive.sort(key=lambda each: not isinstance(each[0], _CLASSES))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from stowplan import api
-from stowplan.api import codec
 from stowplan.cache.stores import ApiObject, key_of
-from stowplan.simulator.api_server import ApiServer, controller_of
-from stowplan.simulator.input.documents import Origin, Read, find_files, read_documents
+from stowplan.simulator.api_server import ApiServer
 from stowplan.simulator.workloads import find_template
 
 Json = dict[str, Any]
@@ -23,25 +21,10 @@ _NAMED_LISTS = ("containers", "initContainers", "volumes")
 class SourceManifests:
     """The manifests of an input. A pod that a controller created is represented by its template and its fields."""
 
-    def __init__(
-        self,
-        api_server: ApiServer,
-        names: Iterable[str],
-        read: Read,
-        objects: Iterable[tuple[Any, Origin]],
-        stored: Mapping[tuple[type, str], Json] | None = None,
-    ) -> None:
-        """`read` is called again for each file of the input; `stored` are the raw objects of a snapshot, by key."""
+    def __init__(self, api_server: ApiServer, documents: Mapping[tuple[type, str], Json]) -> None:
+        """`documents` are the raw objects of files and of a snapshot, by struct and key."""
         self._api_server = api_server
-        documents: dict[Origin, Json] = {}
-        for name in names:
-            for file in find_files(name):
-                for origin, document in read_documents(file, read):
-                    _collect(codec.whole(document), origin, documents)
-        self._documents: dict[tuple[type, str], Json] = {
-            (type(item), key_of(item.metadata)): documents[origin] for item, origin in objects if origin in documents
-        }
-        self._documents = {**(stored or {}), **self._documents}
+        self._documents = documents
 
     def whole(self, item: ApiObject) -> Json | None:
         """The raw JSON of a node or a pod, updated with its current fields."""
@@ -63,11 +46,7 @@ class SourceManifests:
         """The raw pod template of a pod's workload, if that is in the input."""
         owner: Any = item if isinstance(item, api.Pod) else None
         while owner is not None:
-            reference = controller_of(owner)
-            kind = api.KINDS.get(reference.kind) if reference is not None else None
-            if reference is None or kind is None:
-                return None
-            owner = self._api_server.get(kind.struct, reference.name, item.metadata.namespace)
+            owner = self._api_server.owner_of(owner)
             document = None if owner is None else self._documents.get((type(owner), key_of(owner.metadata)))
             found = None if document is None else find_template(owner)
             if found is not None:
@@ -85,13 +64,3 @@ def _merged_spec(document: Json, current: Json) -> Json:
         if given:
             spec[field] = [given.get(part.get("name"), part) for part in spec[field]]
     return spec
-
-
-def _collect(document: Json, origin: Origin, found: dict[Origin, Json]) -> None:
-    """Collect a document, or the items of a list, by origin."""
-    items = document.get("items")
-    if isinstance(items, list) and str(document.get("kind", "")).endswith("List"):
-        for index, item in enumerate(items):
-            _collect(item, origin._replace(path=f"{origin.path}.items[{index}]"), found)
-    else:
-        found[origin] = document

@@ -247,10 +247,6 @@ BAD: list[tuple[str | bytes, str]] = [
         '<stdin>[2]: $.metadata.name: duplicate Pod "default/p", first in <stdin>[1]',
     ),
     (
-        text(pod_manifest(metadata={"ownerReferences": [{**REPLICA_SET, "name": "gone"}]})),
-        "<stdin>: $.metadata.ownerReferences[0]: Pod default/p is pending and the ReplicaSet",
-    ),
-    (
         text(
             workload("ReplicaSet", "a", {"ownerReferences": [{**REPLICA_SET, "name": "b"}]}),
             workload("ReplicaSet", "b", {"ownerReferences": [{**REPLICA_SET, "name": "a"}]}),
@@ -259,12 +255,69 @@ BAD: list[tuple[str | bytes, str]] = [
     ),
     (text(workload("DaemonSet", "d")), "<stdin>: $: DaemonSet default/d has a pod for each node, and the input has no"),
     (text(workload(replicas=1_000_000)), "<stdin>: $.spec.replicas: 1000000 pods, and no more than 200000"),
-    (text(pod_manifest(**CLAIM)), "<stdin>: $.spec.volumes[0].persistentVolumeClaim.claimName: Pod default/p needs"),
     (
-        text(workload(pod={"priorityClassName": "x"})),
-        "<stdin>: $.spec.template.spec.priorityClassName: no PriorityClass",
+        text(pod_manifest(hostNetwrk=True)),
+        '<stdin>: Pod default/p: strict decoding error: unknown field "spec.hostNetwrk" (did you mean "hostNetwork"?)',
     ),
 ]
+LACKING: list[tuple[Json, str, Json]] = [
+    (
+        pod_manifest(metadata={"ownerReferences": [{**REPLICA_SET, "name": "gone"}]}),
+        '<stdin>[1]: $.metadata.ownerReferences[0]: Pod default/p is controlled by ReplicaSet "gone", which is not in',
+        {"kind": "ReplicaSet", "objects": ["default/gone"], "assumption": "it recreates pods that are evicted"},
+    ),
+    (
+        pod_manifest(**CLAIM),
+        "<stdin>[1]: $.spec.volumes[0].persistentVolumeClaim.claimName: Pod default/p needs",
+        {
+            "kind": "PersistentVolumeClaim",
+            "objects": ["default/nobodys"],
+            "assumption": "bound to a volume that every node can use",
+        },
+    ),
+    (
+        workload(pod={"priorityClassName": "x"}),
+        "<stdin>[1]: $.spec.template.spec.priorityClassName: no PriorityClass",
+        {"kind": "PriorityClass", "objects": ["x"], "assumption": "value 0"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "line", "assumption"), LACKING, ids=[line[:60] for _, line, _ in LACKING])
+def test_what_is_lacking_is_assumed_or_refused(given: Json, line: str, assumption: Json) -> None:
+    found = simulate(node_manifest("ant"), given)
+    assert found["assumptions"] == [assumption]
+    assert found["summary"]["placed"] == 1
+    table = run("-f", "-", given=text(node_manifest("ant"), given)).stdout
+    assert table.count(f"  {assumption['kind']} {assumption['objects'][0]}: {assumption['assumption']}\n") == 1
+    result = run("-f", "-", "--strict", given=text(node_manifest("ant"), given))
+    assert (result.exit_code, result.stdout) == (2, "")
+    (message,) = result.stderr.splitlines()
+    assert message.startswith(f"stowplan: {line}")
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "DaemonSet", "Job", "RayCluster"])
+def test_evicted_pods_of_a_missing_controller_come_back(kind: str) -> None:
+    owner = {"apiVersion": "x/v1", "kind": kind, "name": "web", "uid": "u", "controller": True}
+    found = simulate(
+        node_manifest("ant"),
+        pod_manifest("web-0", "3", {"ownerReferences": [owner]}, nodeName="ant", priority=0),
+        pod_manifest("high", "3", priority=10),
+        status=3,
+    )
+    (eviction,) = found["preemptions"]
+    assert eviction["outcome"] == f"recreated by {kind}/web, 1 of its pods pending"
+    (pending,) = found["pending"]
+    assert pending["workload"] == f"{kind}/web"
+    assert [each["kind"] for each in found["assumptions"]] == [kind]
+
+
+def test_evicted_pods_of_a_node_do_not_come_back() -> None:
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "ant", "uid": "u", "controller": True}
+    mirror = pod_manifest("mirror", "3", {"ownerReferences": [owner]}, nodeName="ant", priority=0)
+    found = simulate(node_manifest("ant"), mirror, pod_manifest("high", "3", priority=10))
+    assert found["preemptions"][0]["outcome"] == "not recreated: Node/ant is not simulated"
+    assert found["assumptions"] == []
 
 
 @pytest.mark.parametrize(("given", "line"), BAD, ids=[line[:60] for _, line in BAD])

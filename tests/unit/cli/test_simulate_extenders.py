@@ -33,7 +33,7 @@ def test_filter_and_prioritize_with_whole_objects(tmp_path: Path) -> None:
     nodes = [{**node_manifest(name), "spec": {"podCIDR": "10.0.0.0/24"}} for name in ("a", "b")]
     with WebExtender({"/f": racked, "/p": last}) as extender:
         entry = {"urlPrefix": extender.prefix, "filterVerb": "f", "prioritizeVerb": "p", "weight": 9}
-        found = simulate(tmp_path, entry, *nodes, node_manifest("c"), {**pod_manifest(), "unread": True})
+        found = simulate(tmp_path, entry, *nodes, node_manifest("c"), pod_manifest(hostname="unread"))
     assert [each["node"] for each in found["pods"]] == ["b"]
     assert found["pods"][0]["decision"]["scores"]["b"][extender.prefix]["weighted"] == 900
     assert [len(request["Nodes"]["items"]) for _, request in extender.asked] == [3, 2]

@@ -13,8 +13,7 @@ from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import enable_everywhere
 from stowplan.simulator.api_server import ApiServer
-from stowplan.simulator.input.documents import Origin
-from stowplan.simulator.input.manifests import load
+from stowplan.simulator.input import InputOptions, read_input
 from stowplan.simulator.load import populate
 from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.source_manifests import SourceManifests
@@ -60,11 +59,11 @@ def shown() -> Callable[..., list[tuple[Json, Json]]]:
     def run(*documents: Json) -> list[tuple[Json, Json]]:
         Curious.seen = []
         text = json.dumps({"kind": "List", "items": [NODE, *documents]}).encode()
-        manifests = load(["-"], lambda _: text)
+        given = read_input(["-"], lambda _: text, options=InputOptions(keep_documents=True))
         config = enable_everywhere(default_configuration(), ["Curious"])
         simulation = Simulation(config, {**REGISTRY, "Curious": Curious}, keep_objects=True)
-        simulation.whole = SourceManifests(simulation.api_server, ["-"], lambda _: text, manifests.objects).whole
-        populate(simulation.api_server, simulation.controllers, manifests.objects)
+        simulation.whole = SourceManifests(simulation.api_server, given.documents).whole
+        populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
         simulation.run()
         return Curious.seen
 
@@ -128,7 +127,6 @@ def test_a_pod_whose_workload_is_unknown_is_told_by_its_fields(shown: Callable[.
 def test_objects_of_a_cluster_are_known_too() -> None:
     stored = {"metadata": {"name": "p", "uid": "u", "namespace": "x"}, "spec": {**SPEC, "nodeName": "n"}}
     item = codec.convert(api.Pod, stored)
-    objects = [(item, Origin("cluster"))]
-    whole = SourceManifests(ApiServer(lambda: 0.0), [], str.encode, objects, {(api.Pod, "x/p"): stored}).whole(item)
+    whole = SourceManifests(ApiServer(lambda: 0.0), {(api.Pod, "x/p"): stored}).whole(item)
     assert whole is not None
     assert whole["spec"]["hostname"] == SPEC["hostname"]

@@ -14,8 +14,7 @@ from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.simulator.demo.recent_events import RecentEvents
 from stowplan.simulator.demo.scenario import DemoScenario, Finish, ScenarioStep, manifest_text
-from stowplan.simulator.input.documents import Origin
-from stowplan.simulator.input.manifests import load
+from stowplan.simulator.input import InputOptions, Origin, read_input
 from stowplan.simulator.load import populate
 from stowplan.simulator.report import RunRecorder
 from stowplan.simulator.simulation import EPOCH, Simulation
@@ -62,7 +61,7 @@ class ScenarioRun:
             self._lose(max(1, round(step.lose * self._scale)))
 
     def _apply(self, name: str, number: int) -> None:
-        manifests = load([name], lambda name: manifest_text(name, number))
+        manifests = read_input([name], lambda name: manifest_text(name, number), options=InputOptions(fragment=True))
         simulation = self.simulation
         populate(simulation.api_server, simulation.controllers, self._scaled(manifests.objects))
 

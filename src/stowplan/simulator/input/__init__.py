@@ -5,3 +5,10 @@ Belongs here: parsing of files (`documents`), decoding and validation of their o
 Does not belong here: the run (`simulation`, `load`), options and terminal output (`cli`). May import the simulator's
 admission and workloads, and the rooms below.
 """
+
+from stowplan.simulator.input.documents import Origin, Read
+from stowplan.simulator.input.gap import Assumption
+from stowplan.simulator.input.manifests import SIMULATED
+from stowplan.simulator.input.reading import Input, InputOptions, read_input
+
+__all__ = ["SIMULATED", "Assumption", "Input", "InputOptions", "Origin", "Read", "read_input"]

@@ -80,6 +80,20 @@ def apply(live: LiveObjects, given: Objects) -> Applied:
     return Applied([*((item, _CLUSTER) for item in left), *applied], standing, notes)
 
 
+def roll_out(given: Objects, overlaid: list[tuple[Any, Any]]) -> Applied:
+    """Objects of files without the pods that overlays of their workloads replace; `overlaid` are (old, new) objects."""
+    if not overlaid:
+        return Applied(given, frozenset(), [])
+    dependents = Dependents(item for item, _ in given)
+    gone: set[str] = set()
+    notes: list[str] = []
+    for old, new in overlaid:
+        _, outdated, changes = _rolled_out(old, new, dependents)
+        gone |= outdated
+        notes += changes
+    return Applied([each for each in given if each[0].metadata.uid not in gone], frozenset(), notes)
+
+
 def _applied(old: Any, new: Any) -> Any:
     """The object of a manifest with the fields of the cluster's object that it keeps."""
     metadata = replace(

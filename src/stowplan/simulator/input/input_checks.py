@@ -6,63 +6,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from stowplan import api
-from stowplan.cache.stores import key_of
-from stowplan.simulator.api_server import controller_of
-from stowplan.simulator.input.documents import Origin
-from stowplan.simulator.input.ownership import Ownership, describe, listed
+from stowplan.simulator.input.ownership import Objects, Ownership, describe, listed
 from stowplan.simulator.pod_status import is_finished
-from stowplan.simulator.workloads import CONTROLLERS, find_template, pod_spec_of
+from stowplan.simulator.workloads import CONTROLLERS, pod_spec_of
 
 MAX_PODS = 200_000
 
 
-def missing_objects(objects: list[tuple[Any, Origin]]) -> Iterator[str]:
-    """Objects that the simulation needs and the input lacks."""
-    claims = {key_of(item.metadata) for item, _ in objects if isinstance(item, api.PersistentVolumeClaim)}
-    has_nodes = any(isinstance(item, api.Node) for item, _ in objects)
-    ownership = Ownership(objects)
-    for item, origin in ownership.objects:
-        if _is_one_per_node(item) and not has_nodes:
-            yield origin.locate(f"$: {describe(item)} has a pod for each node, and the input has no nodes: add some")
-        elif isinstance(item, api.Pod):
-            yield from _owner_problems(item, origin, ownership)
-        yield from _claim_problems(item, origin, claims)
-
-
-def _owner_problems(pod: api.Pod, origin: Origin, ownership: Ownership) -> Iterator[str]:
-    """A pending pod is replaced when it is evicted, so its controller must be in the input."""
-    owner = controller_of(pod)
-    if owner is None or owner.kind not in api.KINDS or _is_settled(pod) or ownership.owner_of(pod) is not None:
-        return
-    index = pod.metadata.owner_references.index(owner)
-    yield origin.locate(
-        f"$.metadata.ownerReferences[{index}]: {describe(pod)} is pending and the {owner.kind} "
-        f'"{owner.name}" that controls it is not in the input: add it, or take out the reference'
-    )
-
-
-def _claim_problems(item: Any, origin: Origin, claims: set[str]) -> Iterator[str]:
-    spec = pod_spec_of(item)
-    if spec is None or (isinstance(item, api.Pod) and _is_settled(item)):
-        return
-    found = find_template(item)
-    path = f"${found.path}.spec" if found is not None else "$.spec"
-    made = {each.metadata.name for each in getattr(item.spec, "volume_claim_templates", ())}
-    for index, volume in enumerate(spec.volumes):
-        source = volume.persistent_volume_claim
-        if source is None or volume.name in made:
-            continue
-        name = f"{item.metadata.namespace}/{source.claim_name}"
-        if name not in claims:
-            yield origin.locate(
-                f"{path}.volumes[{index}].persistentVolumeClaim.claimName: "
-                f"{describe(item)} needs PersistentVolumeClaim {name}, which is not in the input: add it"
-            )
-
-
-def _is_settled(pod: api.Pod) -> bool:
-    """Whether the pod need not be scheduled."""
-    return bool(pod.spec.node_name) or is_finished(pod)
+def daemons_without_nodes(objects: Objects) -> Iterator[str]:
+    """DaemonSets of an input without nodes."""
+    if not any(isinstance(item, api.Node) for item, _ in objects):
+        for item, origin in objects:
+            if _is_one_per_node(item):
+                yield origin.locate(
+                    f"$: {describe(item)} has a pod for each node, and the input has no nodes: add some"
+                )
 
 
 def _is_one_per_node(item: Any) -> bool:
@@ -90,21 +48,31 @@ def too_many_pods(ownership: Ownership) -> Iterator[str]:
                 yield origin.locate(f"{path}: {too_many}")
 
 
-def notes(items: list[Any]) -> Iterator[str]:
-    """Notes on an input that can be simulated, but may have an unexpected result."""
+def notes(objects: Objects, *, from_cluster: bool = False) -> Iterator[str]:
+    """Notes on an input that can be simulated, but may have an unexpected result.
+
+    References of a cluster's objects to missing ones are noted only: the cluster does not have them either.
+    """
+    items = [item for item, _ in objects]
+    if from_cluster:
+        yield from _missing_in_cluster(items)
+    nodes = [item for item in items if isinstance(item, api.Node)]
+    if full := [
+        node.metadata.name for node in nodes if "pods" not in (node.status.allocatable or node.status.capacity)
+    ]:
+        yield f'no pod fits, since status.allocatable has no "pods": {listed("node", full)}'
+
+
+def _missing_in_cluster(items: list[Any]) -> Iterator[str]:
     if claims := dict.fromkeys(_missing_claims(items)):
         yield f"pods refer to objects that are not in the input: {listed('PersistentVolumeClaim', claims)}"
     for kind in (api.ResourceClaim, api.ResourceClaimTemplate):
         if missing := dict.fromkeys(_missing_device_claims(items, kind)):
             yield f"pods refer to objects that are not in the input: {listed(kind.__name__, missing)}"
-    nodes = {item.metadata.name: item for item in items if isinstance(item, api.Node)}
+    nodes = {item.metadata.name for item in items if isinstance(item, api.Node)}
     used = dict.fromkeys(item.spec.node_name for item in items if isinstance(item, api.Pod))
     if strange := [name for name in used if name and name not in nodes]:
         yield f"pods run on nodes that are not in the input: {listed('node', strange)}"
-    if full := [
-        name for name, node in nodes.items() if "pods" not in (node.status.allocatable or node.status.capacity)
-    ]:
-        yield f'no pod fits, since status.allocatable has no "pods": {listed("node", full)}'
 
 
 def _missing_claims(items: list[Any]) -> Iterator[str]:

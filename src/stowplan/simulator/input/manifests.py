@@ -1,46 +1,32 @@
-"""Reads manifests in every form that `kubectl apply` accepts or `kubectl get` prints."""
+"""The reader of manifests, in every form that `kubectl apply` accepts or `kubectl get` prints."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 
 from stowplan import api
 from stowplan.api import codec
+from stowplan.api.fields import ApiType, find_type, has_known_fields, unknown_fields
 from stowplan.api.validation import validate
 from stowplan.cache.stores import key_of
+from stowplan.config.strict_decoding import suggestion
 from stowplan.errors import InputError
-from stowplan.simulator.admission import DEFAULT_NAMESPACE, located
+from stowplan.simulator.admission import located
+from stowplan.simulator.custom_workload import CustomWorkload, is_custom_workload, kind_of
 from stowplan.simulator.identity import generate_name
-from stowplan.simulator.input import input_checks
-from stowplan.simulator.input.apply import Applied, LiveObjects, apply
-from stowplan.simulator.input.documents import Origin, Read, find_files, read_documents
-from stowplan.simulator.input.ownership import Ownership
-
-_MAX_REPORTED_PROBLEMS = 20
+from stowplan.simulator.input.documents import Origin, Read, read_documents
+from stowplan.simulator.input.gap import Gap
+from stowplan.simulator.input.overlay import Json, is_deletion, merged
+from stowplan.simulator.input.ownership import Objects, describe
 
 # DeviceTaintRules have an effect behind a feature gate only, which is off in simulations.
 _NOT_SIMULATED = ("DeviceTaintRule", "Event", "Lease")
 
 SIMULATED: dict[str, api.Kind] = {name: kind for name, kind in api.KINDS.items() if name not in _NOT_SIMULATED}
 """Kinds that a simulation uses, by name."""
-
-
-class Manifests(NamedTuple):
-    """The objects of an input."""
-
-    objects: list[tuple[Any, Origin]]
-    """Objects of known kinds, in the order of the input, each in its namespace and with a name."""
-    unknown: Counter[str]
-    """Number of objects of each kind that is not simulated."""
-    notes: list[str]
-    """Notes for the user, one line each."""
-    standing: frozenset[str] = frozenset()
-    """The uids of objects of a snapshot that the manifests do not change."""
-
 
 _Items: Any = list[msgspec.Raw] | None
 
@@ -53,49 +39,49 @@ class _Header(msgspec.Struct, rename="camel"):
     items: msgspec.Raw = msgspec.Raw()
 
 
-def load(names: Iterable[str], read: Read, live: LiveObjects | None = None, namespace: str = "") -> Manifests:
-    """All objects of files, folders and (`-`) standard input; with `live`, applied to the objects of a cluster.
+class _Entry(NamedTuple):
+    """An object with the document that it was decoded from."""
 
-    `namespace` is for objects without one; by default it is that of the cluster. Raises InputError, one problem a line.
-    """
-    reader = _ManifestReader(namespace or (DEFAULT_NAMESPACE if live is None else live.namespace))
-    for name in names:
-        try:
-            for file in find_files(name):
-                reader.read(file, read)
-        except InputError as problem:
-            reader.problems.append(str(problem))
-    refuse(reader.problems)
-    applied = Applied(reader.objects, frozenset(), []) if live is None else apply(live, reader.objects)
-    ownership = Ownership(applied.objects)
-    refuse([*ownership.problems(), *input_checks.too_many_pods(ownership)])
-    notes = [
-        *applied.notes,
-        *ownership.notes(applied.standing),
-        *input_checks.notes([item for item, _ in ownership.objects]),
-    ]
-    return Manifests(ownership.objects, reader.unknown, notes, applied.standing)
+    item: Any
+    origin: Origin
+    layer: int
+    document: Json | msgspec.Raw | bytes | None
+    """The raw object, if it is needed later."""
 
 
-def check(manifests: Manifests) -> None:
-    """Raise an InputError that lists the objects that the simulation needs and the input lacks, one per line."""
-    refuse(list(input_checks.missing_objects(manifests.objects)))
+class ManifestReader:
+    """Reads files, each in a layer: objects of a later layer are overlays of objects with the same name."""
 
-
-def refuse(problems: list[str]) -> None:
-    """Raise an InputError if there are problems."""
-    if problems:
-        more = len(problems) - _MAX_REPORTED_PROBLEMS
-        raise InputError("\n".join([*problems[:_MAX_REPORTED_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]))
-
-
-class _ManifestReader:
-    def __init__(self, namespace: str) -> None:
-        self._namespace = namespace
-        self.objects: list[tuple[Any, Origin]] = []
+    def __init__(self, namespace: str, *, keep_documents: bool) -> None:
         self.unknown: Counter[str] = Counter()
         self.problems: list[str] = []
-        self._names: dict[tuple[str, str], Origin] = {}
+        self.gaps: list[Gap] = []
+        """Unknown fields of objects that an API server has stored."""
+        self.overlaid: list[tuple[Any, Any]] = []
+        """Objects before and after an overlay."""
+        self._namespace = namespace
+        self._keep_documents = keep_documents
+        self._layer = 0
+        self._entries: dict[tuple[str, str], _Entry] = {}
+        self._custom: dict[str, Any] = {}
+        """Custom workloads by namespace and name."""
+
+    @property
+    def objects(self) -> Objects:
+        return [(entry.item, entry.origin) for entry in self._entries.values()]
+
+    @property
+    def documents(self) -> dict[tuple[type, str], Json]:
+        """The raw objects by struct and key, if they are kept."""
+        return {
+            (type(entry.item), key_of(entry.item.metadata)): _whole(entry.document)
+            for entry in self._entries.values()
+            if entry.document is not None
+        }
+
+    def next_layer(self) -> None:
+        """Start a layer: what is read from now on may be an overlay."""
+        self._layer += 1
 
     def read(self, file: str, read: Read) -> None:
         """Read one file; its problems are collected."""
@@ -117,11 +103,11 @@ class _ManifestReader:
                 inherited = _Header() if kind == "List" else _Header(api_version, kind.removesuffix("List"))
                 self._list(header.items, origin, inherited)
                 return
-            known = _find_kind(kind, api_version)
+            known = _find_kind(kind, api_version) or _custom_kind(kind, api_version, document)
             if known is None:
                 self.unknown[f"{kind} ({api_version})" if kind in api.KINDS and api_version else kind] += 1
             else:
-                self._object(known, codec.decode(known.struct, document), origin)
+                self._object(known, document, origin, find_type(kind, api_version or known.api_version))
         except InputError as problem:
             self.problems.append(origin.locate(str(problem)))
 
@@ -133,19 +119,63 @@ class _ManifestReader:
         for index, document in enumerate(documents or ()):
             self._document(document, origin._replace(path=f"{origin.path}.items[{index}]"), header)
 
-    def _object(self, kind: api.Kind, item: Any, origin: Origin) -> None:
+    def _object(self, kind: api.Kind, document: Any, origin: Origin, known: ApiType | None) -> None:
+        item = self._decoded(kind, document)
+        key = kind.name, key_of(item.metadata)
+        self._check_fields(item, document, origin, known)
+        earlier = self._entries.get(key) if item.metadata.name else None
+        if earlier is not None and earlier.layer == self._layer:
+            raise InputError(f'$.metadata.name: duplicate {key[0]} "{key[1]}", first in {earlier.origin}')
+        if earlier is not None:
+            patch = _whole(document)
+            if is_deletion(patch):
+                del self._entries[key]
+                return
+            document = merged(_whole(earlier.document), patch, known)
+            item = self._decoded(kind, document)
+            self.overlaid.append((earlier.item, item))
+        self.problems += [origin.locate(problem) for problem in validate(kind.name, item)]
+        if isinstance(item, CustomWorkload):
+            self._check_clash(item)
+        self._entries[key] = _Entry(item, origin, self._layer, document if self._keep_documents else None)
+
+    def _decoded(self, kind: api.Kind, document: Any) -> Any:
+        """The object in its namespace and with a name."""
+        struct: type[Any] = kind.struct
+        item: Any = codec.convert(struct, document) if isinstance(document, dict) else codec.decode(struct, document)
         item = located(item, self._namespace)
         metadata = item.metadata
-        if not metadata.name and metadata.generate_name:
-            name = generate_name(metadata.generate_name, metadata.namespace, kind.name, len(self.objects))
-            item = msgspec.structs.replace(item, metadata=msgspec.structs.replace(metadata, name=name))
-        self.problems += [origin.locate(problem) for problem in validate(kind.name, item)]
-        key = kind.name, key_of(item.metadata)
-        if item.metadata.name and key in self._names:
-            problem = f'$.metadata.name: duplicate {key[0]} "{key[1]}", first in {self._names[key]}'
-            self.problems.append(origin.locate(problem))
-        self._names.setdefault(key, origin)
-        self.objects.append((item, origin))
+        if metadata.name or not metadata.generate_name:
+            return item
+        name = generate_name(metadata.generate_name, metadata.namespace, kind.name, len(self._entries))
+        return msgspec.structs.replace(item, metadata=msgspec.structs.replace(metadata, name=name))
+
+    def _check_fields(self, item: Any, document: Any, origin: Origin, known: ApiType | None) -> None:
+        """Unknown fields are errors as for kubectl. An API server of another release may have stored them, however."""
+        if known is None or has_known_fields(document, known):
+            return
+        for path, names in unknown_fields(_whole(document), known):
+            field = path.rpartition(".")[2]
+            if field.startswith("$") and self._layer:
+                continue
+            text = f'strict decoding error: unknown field "{path}"{suggestion(field, names)}'
+            problem = f"{origin}: {describe(item)}: {text}"
+            if item.metadata.resource_version and item.metadata.uid:
+                ignored = f'field "{path}", which Kubernetes v1.36 does not have, is ignored'
+                self.gaps.append(Gap(kind_of(item).name, key_of(item.metadata), ignored, problem))
+            else:
+                self.problems.append(problem)
+
+    def _check_clash(self, item: CustomWorkload) -> None:
+        """Custom workloads of all kinds are stored by name."""
+        other = self._custom.setdefault(key_of(item.metadata), item)
+        if other.kind != item.kind:
+            clash = f"{describe(item)} and {describe(other)} cannot be simulated together"
+            raise InputError(f"$.metadata.name: {clash}: rename one")
+
+
+def _whole(document: Any) -> Json:
+    return document if isinstance(document, dict) else codec.whole(document)
 
 
 def _find_kind(name: str, api_version: str) -> api.Kind | None:
@@ -154,6 +184,17 @@ def _find_kind(name: str, api_version: str) -> api.Kind | None:
     if kind is None or (api_version and _group(api_version) != _group(kind.api_version)):
         return None
     return kind
+
+
+def _custom_kind(name: str, api_version: str, document: Any) -> api.Kind | None:
+    """The kind of a custom workload; None for other objects of custom kinds."""
+    if name in api.KINDS or "." not in _group(api_version):
+        return None
+    try:
+        found = is_custom_workload(_whole(document))
+    except InputError:
+        return None
+    return api.Kind(name, CustomWorkload, api_version, "", True, None) if found else None
 
 
 def _group(api_version: str) -> str:

@@ -6,8 +6,7 @@ by which other objects refer to them, or a new one.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.cache.stores import key_of
 from stowplan.simulator.api_server import controller_of
+from stowplan.simulator.custom_workload import kind_of
 from stowplan.simulator.identity import make_uid
 from stowplan.simulator.input.documents import Origin
 
@@ -52,25 +52,10 @@ class Ownership:
                 item = self.owner_of(item)
             settled.update(path)
 
-    def notes(self, standing: Container[str] = ()) -> Iterator[str]:
-        """Owners that are not in the input, by kind; objects that they own are kept as they are.
-
-        Objects of a snapshot (`standing`, by uid) are skipped: many belong to custom kinds.
-        """
-        missing: dict[str, Counter[str]] = {}
-        for item, _ in self.objects:
-            reference = None if item.metadata.uid in standing else controller_of(item)
-            if reference is not None and reference.kind != "Node" and self.owner_of(item) is None:
-                name = "/".join(filter(None, (item.metadata.namespace, reference.name)))
-                missing.setdefault(reference.kind, Counter())[name] += 1
-        for kind, names in missing.items():
-            owned = count_of(sum(names.values()), "object")
-            yield f"in control of {owned}, but not in the input: {listed(kind, names)}"
-
 
 def describe(item: Any) -> str:
     """Kind and name of an object."""
-    return f"{type(item).__name__} {key_of(item.metadata)}"
+    return f"{kind_of(item).name} {key_of(item.metadata)}"
 
 
 def count_of(number: int, what: str) -> str:
@@ -85,12 +70,12 @@ def listed(what: str, names: Iterable[str], max_names: int = 3) -> str:
 
 
 def _find_uids(objects: Objects) -> dict[Key, str]:
-    """A uid for every object of the input."""
+    """A uid for every object of the input, and for every owner without one that is not in the input."""
     given = {_key(item): item.metadata.uid for item, _ in objects}
     for item, _ in objects:
         for reference in item.metadata.owner_references:
             key = _owner_key(item, reference)
-            if reference.uid and given.get(key) == "":
+            if not given.get(key):
                 given[key] = reference.uid
     return {key: uid or make_uid(*key, 0) for key, uid in given.items()}
 
@@ -98,7 +83,7 @@ def _find_uids(objects: Objects) -> dict[Key, str]:
 def _with_uids(item: Any, uids: dict[Key, str]) -> Any:
     metadata = item.metadata
     owners = tuple(
-        reference if reference.uid else replace(reference, uid=uids.get(_owner_key(item, reference), ""))
+        reference if reference.uid else replace(reference, uid=uids[_owner_key(item, reference)])
         for reference in metadata.owner_references
     )
     if metadata.uid and owners == metadata.owner_references:
@@ -107,7 +92,7 @@ def _with_uids(item: Any, uids: dict[Key, str]) -> Any:
 
 
 def _key(item: Any) -> Key:
-    return type(item).__name__, key_of(item.metadata)
+    return kind_of(item).name, key_of(item.metadata)
 
 
 def _owner_key(item: Any, reference: api.OwnerReference) -> Key:

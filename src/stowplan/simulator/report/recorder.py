@@ -11,6 +11,7 @@ from stowplan.framework import Pod, QueuedPodInfo, Status
 from stowplan.runtime import Decision
 from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.report.pending_reasons import PendingReasons
+from stowplan.simulator.workloads import is_recreated
 
 Examine = Callable[[Decision, int], Any]
 """Examines the decision of an attempt before it takes effect."""
@@ -40,6 +41,8 @@ class RecordedEviction(NamedTuple):
     node_name: str
     preemptor_workload: str
     victim_workload: str
+    recreated: bool
+    """Whether a controller recreates the victim."""
 
 
 class RunRecorder(Observer):
@@ -54,6 +57,7 @@ class RunRecorder(Observer):
         self._examine = examine
         self._api_server: ApiServer | None = None
         self._workloads: dict[str, str] = {}
+        self._recreated: set[str] = set()
 
     def attach(self, api_server: ApiServer) -> None:
         """Set the API server in which to look up owners."""
@@ -91,7 +95,12 @@ class RunRecorder(Observer):
         workloads = self._workloads
         self.evictions.append(
             RecordedEviction(
-                preemptor, victim, node_name, workloads.get(preemptor.uid, ""), workloads.get(victim.uid, "")
+                preemptor,
+                victim,
+                node_name,
+                workloads.get(preemptor.uid, ""),
+                workloads.get(victim.uid, ""),
+                victim.uid in self._recreated,
             )
         )
 
@@ -101,14 +110,16 @@ class RunRecorder(Observer):
             found = self._api_server.get(api.Pod, pod.name, pod.namespace)
             if found is not None:
                 self._workloads[pod.uid] = workload_of(self._api_server, found)
+                if is_recreated(self._api_server, found):
+                    self._recreated.add(pod.uid)
 
 
 def workload_of(api_server: ApiServer, pod: api.Pod) -> str:
     """The topmost owner in kubectl's notation (`Deployment/web`); empty for a pod without an owner."""
+    item: Any = pod
     owner, found = controller_of(pod), ""
     while owner is not None:
         found = f"{owner.kind}/{owner.name}"
-        kind = api.KINDS.get(owner.kind)
-        item: Any = None if kind is None else api_server.get(kind.struct, owner.name, pod.metadata.namespace)
+        item = api_server.owner_of(item)
         owner = None if item is None else controller_of(item)
     return found

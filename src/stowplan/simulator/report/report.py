@@ -14,8 +14,9 @@ from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import scheduling_requests
 from stowplan.cache.volumes import ZONE
 from stowplan.simulator.api_server import ApiServer
+from stowplan.simulator.input import Assumption
 from stowplan.simulator.report.detailed_decisions import TopScores
-from stowplan.simulator.report.recorder import LastAttempt, RunRecorder, workload_of
+from stowplan.simulator.report.recorder import LastAttempt, RecordedEviction, RunRecorder, workload_of
 from stowplan.simulator.report.resources import BASIC_RESOURCES, extended_resources, unit_of
 from stowplan.simulator.simulation import Simulation
 
@@ -113,6 +114,25 @@ class RunSummary(ReportPart, frozen=True, kw_only=True, omit_defaults=False):
     allocatable: dict[str, int]
 
 
+class AssumptionReport(ReportPart, frozen=True, kw_only=True):
+    """What the run assumes about objects that the input lacks."""
+
+    kind: str
+    objects: tuple[str, ...] = ()
+    """Namespaces and names."""
+    assumption: str
+
+
+class NotCreatedReport(ReportPart, frozen=True, kw_only=True):
+    """Pods that the API server refuses to create."""
+
+    workload: str = ""
+    """Namespace, kind and name of the workload."""
+    pods: int
+    message: str
+    """The API server's message for the first of them."""
+
+
 class SimulationReport(ReportPart, frozen=True, kw_only=True, omit_defaults=False):
     """The whole report. Pods and nodes are sorted by name."""
 
@@ -124,6 +144,8 @@ class SimulationReport(ReportPart, frozen=True, kw_only=True, omit_defaults=Fals
     unknown_kinds: dict[str, int]
     units: dict[str, str]
     """The unit of each resource's amounts: millicores, bytes or count. All amounts are integers."""
+    assumptions: tuple[AssumptionReport, ...] = ()
+    not_created: tuple[NotCreatedReport, ...] = ()
 
 
 def report_of(
@@ -131,6 +153,7 @@ def report_of(
     recorder: RunRecorder,
     unknown_kinds: Mapping[str, int],
     before: Mapping[str, str] | None = None,
+    assumptions: Iterable[Assumption] = (),
 ) -> SimulationReport:
     """The report of a run; `before` are the states of the snapshot's pods, by uid."""
     nodes = simulation.engine.cluster.nodes
@@ -144,6 +167,7 @@ def report_of(
         summary=_summary(reports, recorder, nodes),
         unknown_kinds={kind: unknown_kinds[kind] for kind in sorted(unknown_kinds)},
         units={name: unit_of(name) for name in sorted(_resources(reports, nodes))},
+        assumptions=tuple(AssumptionReport(**each._asdict()) for each in assumptions),
     )
 
 
@@ -275,13 +299,14 @@ def _preemptions(
             victim_priority=victim.priority,
             victim_workload=workload,
             node=eviction.node_name,
-            outcome=_outcome(workload, waiting[victim.namespace, workload]),
+            outcome=_outcome(eviction, waiting[victim.namespace, workload]),
         )
 
 
-def _outcome(workload: str, waiting: int) -> str:
-    if not workload:
-        return "not recreated: it has no controller"
+def _outcome(eviction: RecordedEviction, waiting: int) -> str:
+    workload = eviction.victim_workload
+    if not eviction.recreated:
+        return f"not recreated: {workload} is not simulated" if workload else "not recreated: it has no controller"
     return f"recreated by {workload}, " + (f"{waiting} of its pods pending" if waiting else "all of its pods running")
 
 

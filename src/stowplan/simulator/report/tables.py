@@ -15,7 +15,9 @@ from stowplan.simulator.report.report import (
     PENDING,
     PLACED,
     RUNNING,
+    AssumptionReport,
     NodeReport,
+    NotCreatedReport,
     PendingReport,
     PodReport,
     PreemptionReport,
@@ -61,6 +63,10 @@ def tables(report: SimulationReport, style: TableStyle) -> Iterator[Text]:
         yield from _titled("Pending", _pending(report.pending, style))
     if report.preemptions:
         yield from _titled("Evicted", _evicted(report.preemptions, style))
+    if report.not_created:
+        yield from _titled("Not created", _not_created(report.not_created, style))
+    if report.assumptions:
+        yield from _titled("Assumed", _assumed(report.assumptions, style))
     if report.pods:
         yield Text()
     yield from folded(summary_line(report.summary), style.width)
@@ -244,6 +250,19 @@ def _evicted(preemptions: Sequence[PreemptionReport], style: TableStyle) -> Iter
     groups = Counter((_group(each), each.outcome) for each in preemptions)
     for ((victims, preemptors), outcome), count in groups.items():
         yield from folded(f"{_count(count, 'pod')} of {victims} for {preemptors}; {outcome}", style.width, "  ")
+
+
+def _not_created(reports: Sequence[NotCreatedReport], style: TableStyle) -> Iterator[Text]:
+    for each in reports:
+        who = f"{_count(each.pods, 'pod')} of {each.workload}" if each.workload else _count(each.pods, "pod")
+        yield from folded(f"{who}:", style.width, "", _STYLES[PENDING])
+        yield from folded(each.message, style.width, "  ")
+
+
+def _assumed(assumptions: Sequence[AssumptionReport], style: TableStyle) -> Iterator[Text]:
+    for each in assumptions:
+        names = f" {_names(each.objects, style)}" if each.objects else ""
+        yield from folded(f"{each.kind}{names}: {each.assumption}", style.width, "  ")
 
 
 def _group(each: PreemptionReport) -> tuple[str, str]:

@@ -8,6 +8,6 @@ API server and admission.
 """
 
 from stowplan.simulator.workloads.reconciler import WorkloadReconciler
-from stowplan.simulator.workloads.table import CONTROLLERS, find_template, pod_spec_of
+from stowplan.simulator.workloads.table import CONTROLLERS, find_template, is_recreated, pod_spec_of
 
-__all__ = ["CONTROLLERS", "WorkloadReconciler", "find_template", "pod_spec_of"]
+__all__ = ["CONTROLLERS", "WorkloadReconciler", "find_template", "is_recreated", "pod_spec_of"]

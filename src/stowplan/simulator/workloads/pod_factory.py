@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.simulator.api_server import ApiServer
+from stowplan.simulator.custom_workload import kind_of
 from stowplan.simulator.identity import generate_name
 from stowplan.simulator.pod_status import PENDING
 
 
 def owned_by(owner: Any) -> tuple[api.OwnerReference, ...]:
     """The owner references of an object that this one controls."""
-    kind = api.KINDS[type(owner).__name__]
+    kind = kind_of(owner)
     metadata = owner.metadata
     return (
         api.OwnerReference(
@@ -24,12 +25,12 @@ def owned_by(owner: Any) -> tuple[api.OwnerReference, ...]:
     )
 
 
-def replacement_of(api_server: ApiServer, pod: api.Pod, owner: Any, *, keep_name: bool) -> api.Pod:
+def replacement_of(api_server: ApiServer, pod: api.Pod, owner_name: str, *, keep_name: bool = False) -> api.Pod:
     """A new pod with the spec of a lost one, including the fields that admission added."""
     metadata = pod.metadata
     name = metadata.name
     if not keep_name:
-        base = metadata.generate_name or f"{owner.metadata.name}-"
+        base = metadata.generate_name or f"{owner_name}-"
         name = _free_name(api_server, base, metadata.namespace, metadata.uid)
     fresh = api.ObjectMeta(
         name=name,

@@ -7,7 +7,8 @@ from typing import Any
 
 from stowplan import api
 from stowplan.simulator.admission import Admission
-from stowplan.simulator.api_server import ApiServer, ObjectChange
+from stowplan.simulator.api_server import ApiServer, ObjectChange, controller_of
+from stowplan.simulator.custom_workload import kind_of
 from stowplan.simulator.pod_status import is_active
 from stowplan.simulator.workloads.daemon_set import DaemonSetController
 from stowplan.simulator.workloads.pod_factory import replacement_of
@@ -41,6 +42,7 @@ class WorkloadReconciler:
         owner = self._api_server.owner_of(pod)
         controller = self._controllers.get(type(owner))
         if controller is None:
+            self._replace_of_assumed(change)
             return
         is_standing = owner.metadata.uid in self.standing
         if change.removed:
@@ -48,11 +50,18 @@ class WorkloadReconciler:
             if not is_standing:
                 self.expand(owner)
             elif is_active(pod) or controller.waits_for_deletion:
-                self._create([replacement_of(self._api_server, pod, owner, keep_name=controller.keeps_pod_names)])
+                keep_name = controller.keeps_pod_names
+                self._create([replacement_of(self._api_server, pod, owner.metadata.name, keep_name=keep_name)])
         else:
             controller.saw(pod, owner)
             if not is_standing and (not is_active(pod) or (pod.spec.node_name and controller.awaits_start(owner))):
                 self.expand(owner)
+
+    def _replace_of_assumed(self, change: ObjectChange) -> None:
+        """Recreates a pod whose controller is assumed to exist."""
+        owner = controller_of(change.item)
+        if change.removed and owner is not None and owner.uid in self._api_server.assumed_owners:
+            self._create([replacement_of(self._api_server, change.item, owner.name)])
 
     def on_node(self, change: ObjectChange) -> None:
         """Creates the daemon pods of a new node, and deletes those of a deleted one."""
@@ -60,7 +69,10 @@ class WorkloadReconciler:
         assert isinstance(controller, DaemonSetController)
         for daemon_set in list(self._api_server.all(api.DaemonSet)):
             if not change.removed:
-                if node.metadata.uid in self.standing and daemon_set.metadata.uid in self.standing:
+                uid = daemon_set.metadata.uid
+                if uid in self._api_server.assumed_owners or (
+                    uid in self.standing and node.metadata.uid in self.standing
+                ):
                     continue
                 self._create(controller.lacking(daemon_set, (node,)))
             elif (pod := controller.pod_for(node.metadata.name, daemon_set)) is not None:
@@ -71,7 +83,7 @@ class WorkloadReconciler:
         for kind, controller in self._controllers.items():
             for owner in self._api_server.all(kind):
                 if owner.metadata.uid not in self.standing and (why := controller.waiting(owner)):
-                    yield f"{kind.__name__} {owner.metadata.namespace}/{owner.metadata.name}: {why}"
+                    yield f"{kind_of(owner).name} {owner.metadata.namespace}/{owner.metadata.name}: {why}"
 
     def _create(self, items: Iterable[Any]) -> None:
         for item in list(items):

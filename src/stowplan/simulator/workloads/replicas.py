@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from stowplan import api
+from stowplan.simulator.custom_workload import CustomWorkload
 from stowplan.simulator.identity import template_hash
 from stowplan.simulator.workloads.pod_factory import owned_by
 from stowplan.simulator.workloads.workload_controller import WorkloadController, replicas_of
@@ -24,7 +25,7 @@ class ReplicaSetController(WorkloadController):
     kind: ClassVar[type[Any]] = api.ReplicaSet
     has_replicas = True
 
-    def lacking(self, owner: api.ReplicaSet | api.ReplicationController) -> Iterator[api.Pod]:
+    def lacking(self, owner: api.ReplicaSet | api.ReplicationController | CustomWorkload) -> Iterator[api.Pod]:
         template = owner.spec.template
         if template is None:
             return
@@ -39,6 +40,17 @@ class ReplicationControllerController(ReplicaSetController):
     """Creates the pods of a ReplicationController."""
 
     kind = api.ReplicationController
+
+
+class CustomWorkloadController(ReplicaSetController):
+    """Creates the pods of a custom workload. Pods of its ReplicaSets count, as those of an Argo Rollout."""
+
+    kind = CustomWorkload
+
+    def count_active(self, owner: CustomWorkload) -> int:
+        names = self.api_server.dependents(owner.metadata.uid, api.ReplicaSet)
+        sets = (self.api_server.get(api.ReplicaSet, name, owner.metadata.namespace) for name in names)
+        return super().count_active(owner) + sum(replicas_of(each) for each in sets if each is not None)
 
 
 class DeploymentController(WorkloadController):

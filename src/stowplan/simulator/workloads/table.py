@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stowplan import api
+from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.workloads.daemon_set import DaemonSetController
 from stowplan.simulator.workloads.jobs import CronJobController, JobController
 from stowplan.simulator.workloads.replicas import (
+    CustomWorkloadController,
     DeploymentController,
     ReplicaSetController,
     ReplicationControllerController,
@@ -25,6 +27,7 @@ CONTROLLERS: dict[type[Any], type[WorkloadController]] = {
         DaemonSetController,
         CronJobController,
         JobController,
+        CustomWorkloadController,
     )
 }
 """Workload controllers by kind."""
@@ -42,6 +45,14 @@ def find_template(item: Any) -> WorkloadTemplate | None:
     controller = CONTROLLERS.get(type(item))
     template = None if controller is None else controller.template_of(item)
     return None if controller is None or template is None else WorkloadTemplate(controller.template_path, template)
+
+
+def is_recreated(api_server: ApiServer, pod: api.Pod) -> bool:
+    """Whether a controller recreates the pod when it is deleted."""
+    reference = controller_of(pod)
+    if reference is None:
+        return False
+    return type(api_server.owner_of(pod)) in CONTROLLERS or reference.uid in api_server.assumed_owners
 
 
 def pod_spec_of(item: Any) -> api.PodSpec | None:

@@ -3,9 +3,13 @@ from collections import Counter
 import pytest
 
 from stowplan.simulator.demo.scenario import POOL, ZONE, ScenarioStep, load_scenario, manifest_text
-from stowplan.simulator.input.manifests import load
+from stowplan.simulator.input import InputOptions
+from stowplan.simulator.input import read_input as load
 
 SCENARIO = load_scenario()
+
+
+FRAGMENT = InputOptions(fragment=True)
 
 
 @pytest.mark.parametrize("count", [3, 30, 300, 301])
@@ -38,7 +42,7 @@ def test_gpu_nodes_have_devices() -> None:
 
 @pytest.mark.parametrize("step", [step for step in SCENARIO.steps if step.apply], ids=lambda step: step.apply)
 def test_manifests_are_sound(step: ScenarioStep) -> None:
-    manifests = load([step.apply], lambda name: manifest_text(name, 7))
+    manifests = load([step.apply], lambda name: manifest_text(name, 7), options=FRAGMENT)
     assert manifests.objects
     assert not manifests.unknown
     assert not manifests.notes
@@ -49,7 +53,7 @@ def test_the_scenario_has_what_the_demo_promises() -> None:
         type(item).__name__
         for step in SCENARIO.steps
         if step.apply
-        for item, _ in load([step.apply], lambda name: manifest_text(name, 1)).objects
+        for item, _ in load([step.apply], lambda name: manifest_text(name, 1), options=FRAGMENT).objects
     }
     assert {"Deployment", "StatefulSet", "DaemonSet", "Job", "Service", "PriorityClass", "StorageClass"} <= kinds
     assert "ResourceClaimTemplate" in kinds

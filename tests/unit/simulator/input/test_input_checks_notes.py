@@ -3,13 +3,14 @@ from typing import Any
 from tests.builders import make
 from tests.unit.simulator.simulated_cluster import node, pod, workload
 
+from stowplan.simulator.input import Origin
 from stowplan.simulator.input.input_checks import notes
 
 VOLUMES: dict[str, Any] = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
 
 
 def told(*items: Any) -> list[str]:
-    return list(notes(list(items)))
+    return list(notes([(item, Origin("f.yaml")) for item in items], from_cluster=True))
 
 
 def test_claims_that_nobody_has() -> None:
@@ -52,3 +53,8 @@ def test_nodes_without_room() -> None:
     assert told(make("Node", "n1"), make("Node", "n2", status={"capacity": {"pods": "3"}}), node("n3")) == [
         'no pod fits, since status.allocatable has no "pods": 1 node (n1)'
     ]
+
+
+def test_in_files_only_nodes_without_room_are_noted() -> None:
+    objects = [(item, Origin("f.yaml")) for item in (pod("a", "gone", **VOLUMES), make("Node", "n1"))]
+    assert list(notes(objects)) == ['no pod fits, since status.allocatable has no "pods": 1 node (n1)']

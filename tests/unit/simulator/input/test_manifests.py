@@ -12,14 +12,15 @@ from tests.unit.simulator.simulated_cluster import SimulatedCluster
 from stowplan.api import KINDS
 from stowplan.errors import InputError
 from stowplan.simulator.input.apply import LiveObjects
-from stowplan.simulator.input.manifests import Manifests, load, refuse
+from stowplan.simulator.input.reading import Input, refuse
+from stowplan.simulator.input.reading import read_input as load
 
 
-def read(text: str, name: str = "f.yaml") -> Manifests:
+def read(text: str, name: str = "f.yaml") -> Input:
     return load([name], lambda _: text.encode())
 
 
-def names(manifests: Manifests) -> list[str]:
+def names(manifests: Input) -> list[str]:
     return [f"{type(item).__name__} {item.metadata.namespace}/{item.metadata.name}" for item, _ in manifests.objects]
 
 
@@ -122,9 +123,10 @@ def test_owners_and_limits_are_looked_at() -> None:
 def test_notes() -> None:
     owner = "[{kind: ReplicaSet, name: a, uid: u, controller: true}]"
     text = f"kind: Pod\nmetadata: {{name: a, ownerReferences: {owner}}}\nspec: {{nodeName: n}}"
-    assert read(text).notes == [
-        "in control of 1 object, but not in the input: 1 ReplicaSet (default/a)",
-        "pods run on nodes that are not in the input: 1 node (n)",
+    assert read(text).notes == []
+    assert [(each.kind, each.objects) for each in read(text).assumptions] == [
+        ("ReplicaSet", ("default/a",)),
+        ("Node", ("n",)),
     ]
 
 

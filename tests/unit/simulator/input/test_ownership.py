@@ -3,7 +3,6 @@ from typing import Any
 from tests.builders import make
 from tests.unit.simulator.simulated_cluster import SimulatedCluster, pod, workload
 
-from stowplan import api
 from stowplan.simulator.input.documents import Origin
 from stowplan.simulator.input.ownership import Ownership, count_of, describe, listed
 
@@ -66,20 +65,6 @@ def test_circles_are_told_of_once() -> None:
         "0.yaml: $.metadata.ownerReferences: cycle: ReplicaSet a -> ReplicaSet c -> ReplicaSet b -> ReplicaSet a",
         "4.yaml: $.metadata.ownerReferences: cycle: ReplicaSet e -> ReplicaSet e",
     ]
-
-
-def test_owners_that_are_missing_are_noted() -> None:
-    found = link(
-        *(pod(f"p{i}", namespace="x", owner=ref(f"rs{i % 4}", "u")) for i in range(8)),
-        workload("ReplicaSet", "rs", namespace="x", owner=ref("web", kind="Deployment")),
-        pod("mirror", owner=ref("n1", kind="Node")),
-    )
-    assert list(found.notes()) == [
-        "in control of 8 objects, but not in the input: 4 ReplicaSets (x/rs0, x/rs1, x/rs2, ...)",
-        "in control of 1 object, but not in the input: 1 Deployment (x/web)",
-    ]
-    standing = {item.metadata.uid for item, _ in found.objects if isinstance(item, api.Pod)}
-    assert list(found.notes(standing)) == ["in control of 1 object, but not in the input: 1 Deployment (x/web)"]
 
 
 def test_numbers_and_names() -> None:

@@ -29,7 +29,17 @@ def test_both_say_the_same(examine: Examine | None) -> None:
     text = b"".join(to_json(found))
     data = json.loads(text)
     assert yaml.safe_load(b"".join(to_yaml(found))) == data
-    assert list(data) == ["pods", "pending", "preemptions", "nodes", "summary", "unknownKinds", "units"]
+    assert list(data) == [
+        "pods",
+        "pending",
+        "preemptions",
+        "nodes",
+        "summary",
+        "unknownKinds",
+        "units",
+        "assumptions",
+        "notCreated",
+    ]
     assert [each["pod"] for each in data["pods"]] == ["default/big", "default/high"]
     assert data["pods"][1]["node"] == data["preemptions"][0]["node"] == "a"
     assert data["pending"][0]["reasons"] == [{"reason": "Insufficient cpu", "nodes": ["a"]}]

@@ -46,14 +46,13 @@ def test_a_pod_of_its_own_sort() -> None:
 
 
 def test_a_pod_once_more() -> None:
-    owner = workload("ReplicaSet", "web", uid="u", namespace="default")
     lost = pod(
         "web-a", "n", namespace="default", uid="a", labels={"x": "y"}, hostNetwork=True, status={"phase": "Running"}
     )
-    made = replacement_of(SimulatedCluster().world, lost, owner, keep_name=False)
+    made = replacement_of(SimulatedCluster().world, lost, "web")
     assert made.metadata.name.startswith("web-")
     assert (made.metadata.uid, made.metadata.labels, made.status.phase) == ("", {"x": "y"}, "Pending")
     assert (made.spec.node_name, made.spec.host_network) == ("", True)
     taken = SimulatedCluster(pod(made.metadata.name))
-    assert replacement_of(taken.world, lost, owner, keep_name=False).metadata.name != made.metadata.name
-    assert replacement_of(taken.world, lost, workload("StatefulSet", "web"), keep_name=True).metadata.name == "web-a"
+    assert replacement_of(taken.world, lost, "web").metadata.name != made.metadata.name
+    assert replacement_of(taken.world, lost, "web", keep_name=True).metadata.name == "web-a"

@@ -1,4 +1,5 @@
 from stowplan import api
+from stowplan.simulator.custom_workload import CustomWorkload
 from stowplan.simulator.workloads import CONTROLLERS
 
 
@@ -11,6 +12,8 @@ def test_every_kind_with_a_pod_template_has_a_maker() -> None:
         "DaemonSet",
         "Job",
         "CronJob",
+        "CustomWorkload",
     }
     assert {kind.__name__ for kind in CONTROLLERS} == kinds
-    assert all(controller.kind is kind is api.KINDS[kind.__name__].struct for kind, controller in CONTROLLERS.items())
+    assert all(controller.kind is kind for kind, controller in CONTROLLERS.items())
+    assert all(api.KINDS[kind.__name__].struct is kind for kind in CONTROLLERS if kind is not CustomWorkload)
