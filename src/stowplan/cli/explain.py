@@ -52,16 +52,15 @@ def explain(
     from stowplan.insight.explain import run
     from stowplan.insight.text.pending import pending_lines
     from stowplan.plugins.registry import REGISTRY
-    from stowplan.simulator.input.manifests import check, load
+    from stowplan.simulator.input import InputOptions, read_input
     from stowplan.simulator.load import populate
     from stowplan.simulator.simulation import Simulation
 
     registered = load_plugins(plugins)
     config = load_config(config_file, registered)
-    manifests = load(names, read, None, namespace)
-    check(manifests)
+    given = read_input(names, read, options=InputOptions(namespace))
     simulation = Simulation(config, {**REGISTRY, **registered})
-    populate(simulation.api_server, simulation.controllers, manifests.objects, manifests.standing)
+    populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
     simulation.run()
     space, _, name = pod.rpartition("/")
     for pending in simulation.engine.pending.values():
