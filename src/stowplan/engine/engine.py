@@ -17,6 +17,7 @@ from stowplan.config.options import Options
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine.binding_cycle import BindingCycles
 from stowplan.engine.event_handlers import EventHandlers
+from stowplan.engine.extender_outages import ExtenderOutages
 from stowplan.engine.handle import EngineHandle
 from stowplan.engine.observer import Observer
 from stowplan.engine.preemption import Preemptions
@@ -73,6 +74,7 @@ class Engine:
         failures = FailureHandler(state)
         self._bindings = self.binding_cycles(state, failures, self._preemptions)
         self._cycles = SchedulingCycles(state, self._bindings, failures, self._preemptions)
+        self._outages = ExtenderOutages(state, self._cycles) if extenders else None
         self._handlers = EventHandlers(state)
         self._held: deque[Callable[[], None]] = deque()
         state.deciding = False
@@ -109,6 +111,8 @@ class Engine:
 
     def answer(self, request: Request, outcome: Any) -> None:
         """The outcome of a request; a Failure if it was not carried out."""
+        if self._outages is not None and isinstance(request, CallExtender):
+            self._outages.answered(request, outcome)
         if not self._cycles.suspended:
             request.on_answer(outcome)
         elif isinstance(request, CallExtender) and request.verb != "bind":

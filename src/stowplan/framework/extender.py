@@ -11,6 +11,11 @@ from stowplan.framework.pod import Pod
 ExtenderVerb = Literal["filter", "prioritize", "preempt", "bind"]
 EXTENDER_VERBS: tuple[ExtenderVerb, ...] = get_args(ExtenderVerb)
 
+CIRCUIT_OPEN = "CircuitOpen"
+"""Reason of the Failure for a call that the circuit breaker prevented."""
+UNREACHABLE = "Unreachable"
+"""Reason of the Failure for a call without a reply."""
+
 
 class Extender(Protocol):
     """An extender as the runtime sees it, without the transport."""

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/types.go (QueuedPodInfo)
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Hashable, Set
 from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol
@@ -44,6 +44,8 @@ class QueuedPodInfo:
     """Attempts that ended with a rejection."""
     consecutive_errors: int = 0
     """Errors since the last attempt that ended otherwise."""
+    spared: tuple[Hashable, int] | None = None
+    """The circuit of an extender that was open, and the attempt that ended for it."""
     backoff_expiration: float | None = None
     """The whole second in which the backoff ends; None until it is computed."""
     unschedulable_plugins: Set[str] = _NO_PLUGINS
@@ -62,6 +64,11 @@ class QueuedPodInfo:
     """Number of its entry in a heap; entries with another number are stale."""
     first_event: int = field(default=0, repr=False)
     """Number of the first cluster event after the pod was popped."""
+
+    @property
+    def is_spared(self) -> bool:
+        """Whether the last attempt ended because an extender was not called; it does not prolong the backoff."""
+        return self.spared is not None and self.spared[1] == self.attempts
 
     @property
     def gated(self) -> bool:

@@ -43,7 +43,7 @@ class BackoffQueue:
 
     def expiration(self, info: QueuedPodInfo) -> float:
         """The last second in which the pod still waits."""
-        count = info.consecutive_errors or info.unschedulable_count
+        count = info.consecutive_errors or (info.spared is not None and info.is_spared) or info.unschedulable_count
         if not count or not self._max_seconds:
             return -inf
         if info.backoff_expiration is None:

@@ -5,8 +5,8 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import chain, count
 from math import floor, inf
 from typing import Any
 
@@ -152,7 +152,7 @@ class SchedulingQueue:
         if info.rejected:
             info.unschedulable_count += 1
             info.consecutive_errors = 0
-        else:
+        elif not info.is_spared:
             info.consecutive_errors += 1
         info.timestamp = self._clock()
         info.backoff_expiration = None
@@ -182,6 +182,11 @@ class SchedulingQueue:
                     self._in_flight.record(cluster_events.FORCE_ACTIVATE, None, pod)
             elif info.sub_queue is not self._active:
                 self._activate(info, FORCE_ACTIVATE, run_pre_enqueue=info.sub_queue is self._unschedulable)
+
+    def activate_spared(self, circuit: Hashable) -> None:
+        """Move the pods whose last attempt ended for this circuit to the active queue."""
+        waiting = chain(self._backoff.failed, self._unschedulable)
+        self.activate([info.pod for info in waiting if info.spared == (circuit, info.attempts)])
 
     def move(self, event: ClusterEvent, old: Any, new: Any, pre_check: Callable[[Pod], bool] | None = None) -> None:
         """MoveAllToActiveOrBackoffQueue: requeue the unschedulable pods that the event may make schedulable. Old and

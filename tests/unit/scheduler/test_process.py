@@ -24,7 +24,7 @@ def test_calls_of_extenders_are_counted() -> None:
     count_calls(extenders, ExtenderMetrics(registry))
     for _ in range(3):
         extender.observe(CallOutcome("http://a", "filter", "unreachable", 0.1))
-        extender._breakers["filter"].failed("down")
+        extender._breakers["filter"].failed("down", 5.0)
     told = registry.expose().decode()
     labels = 'extender="http://a",result="unreachable",verb="filter"'
     assert f"stowplan_extender_call_duration_seconds_count{{{labels}}} 3" in told

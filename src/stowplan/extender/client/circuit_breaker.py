@@ -1,29 +1,32 @@
-"""A circuit breaker: an extender that does not answer is not called for a while, so that pods do not wait for it."""
+"""A circuit breaker: an extender that lets callers wait and does not answer is not called for a moment, so that pods do
+not wait for it one after another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-FAILURES = 3
+FAILURES_TO_OPEN = 3
 """Consecutive failures that open the circuit."""
-FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 30.0
+PAUSE_SECONDS = 1.0
+"""How long an open circuit prevents calls."""
+AT_ONCE_SECONDS = 0.25
+"""Failures within this time, such as a refused connection, cost so little that calls go on as in kube-scheduler."""
 
 
 class Breaker:
-    """Closed while calls work. Open after some failures in a row: the last one is the answer, at once. When the pause
-    is over, one call is let through: if it works all are, else the next pause is twice as long."""
+    """Closed while calls succeed or fail at once. Open after some slow failures in a row: the last one is the answer,
+    at once. When the pause is over, one call is let through: it closes the circuit, or a further pause follows."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._failures = 0
-        self._pause = FIRST_PAUSE_SECONDS
         self._until = 0.0
         self._probing = False
         self._remembered = ""
 
     @property
     def is_open(self) -> bool:
-        return self._failures >= FAILURES
+        return self._failures >= FAILURES_TO_OPEN
 
     def refusal(self) -> str:
         """Why no call is made now; "" to make one, whose result must be reported."""
@@ -37,16 +40,14 @@ class Breaker:
     def worked(self) -> None:
         """The extender answered, with any status."""
         self._failures = 0
-        self._pause = FIRST_PAUSE_SECONDS
         self._probing = False
 
-    def failed(self, why: str) -> None:
-        """It could not be reached, or did not answer in time."""
+    def failed(self, why: str, seconds: float) -> None:
+        """The extender could not be reached, or did not answer in time; that took so many seconds."""
+        if seconds < AT_ONCE_SECONDS:
+            self.worked()
+            return
         self._remembered = why
         self._failures += 1
-        if not self.is_open:
-            return
-        if self._probing:
-            self._pause = min(self._pause * 2, MAX_PAUSE_SECONDS)
         self._probing = False
-        self._until = self._clock() + self._pause
+        self._until = self._clock() + PAUSE_SECONDS

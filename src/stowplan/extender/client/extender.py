@@ -16,7 +16,15 @@ from stowplan.extender.client.transport import ExtenderUnreachableError, HttpRep
 from stowplan.extender.wire import client_replies, client_requests
 from stowplan.extender.wire.errors import WireError
 from stowplan.framework import Failure, NodeInfo, Pod, PodTemplate
-from stowplan.framework.extender import CallExtender, ExtenderMetaVictims, ExtenderVerb, ExtenderVictims, Filtered
+from stowplan.framework.extender import (
+    CIRCUIT_OPEN,
+    UNREACHABLE,
+    CallExtender,
+    ExtenderMetaVictims,
+    ExtenderVerb,
+    ExtenderVictims,
+    Filtered,
+)
 
 log = logs.get(__name__)
 
@@ -27,6 +35,10 @@ MAX_ERROR_BODY_LENGTH = 300
 """Maximum length of an error's body in messages."""
 HIGHEST_SCORE = 10
 _HEDGED = ("filter", "prioritize", "preempt")
+
+
+class CircuitOpenError(ExtenderUnreachableError):
+    """The extender was not called."""
 
 
 class CallOutcome(NamedTuple):
@@ -101,8 +113,12 @@ class HttpExtender:
         try:
             body = await self._ask(request.verb, self._body(request))
             return self._read(request, body)
-        except (WireError, ExtenderUnreachableError) as problem:
+        except WireError as problem:
             return Failure(str(problem))
+        except CircuitOpenError as problem:
+            return Failure(str(problem), CIRCUIT_OPEN)
+        except ExtenderUnreachableError as problem:
+            return Failure(str(problem), UNREACHABLE)
         except Exception as bug:
             log.exception(bug, "Extender call failed", extender=self.name, verb=request.verb)
             return Failure(f"internal error: {type(bug).__name__}: {bug}")
@@ -129,22 +145,24 @@ class HttpExtender:
         breaker = self._breakers[verb]
         if refusal := breaker.refusal():
             self.observe(CallOutcome(self.name, verb, "spared"))
-            raise ExtenderUnreachableError(refusal)
+            raise CircuitOpenError(refusal)
         url = f"{self.name.rstrip('/')}/{self._verbs[verb]}"
         began = self._clock()
         try:
             answer = await self._answer(verb, url, body)
         except BaseException as problem:
-            breaker.failed(str(problem))
-            self.observe(CallOutcome(self.name, verb, "unreachable", self._clock() - began, len(body)))
+            seconds = self._clock() - began
+            breaker.failed(str(problem), seconds)
+            self.observe(CallOutcome(self.name, verb, "unreachable", seconds, len(body)))
             raise
+        seconds = self._clock() - began
         wrong = "" if answer.status == OK else _refusal(self._verbs[verb], url, answer)
-        if answer.status in GATEWAY_TROUBLE:
-            breaker.failed(wrong)
-        else:
-            breaker.worked()
         result = "error" if wrong else "success"
-        self.observe(CallOutcome(self.name, verb, result, self._clock() - began, len(body), len(answer.body)))
+        self.observe(CallOutcome(self.name, verb, result, seconds, len(body), len(answer.body)))
+        if answer.status in GATEWAY_TROUBLE:
+            breaker.failed(wrong, seconds)
+            raise ExtenderUnreachableError(wrong)
+        breaker.worked()
         if wrong:
             raise WireError(wrong)
         return answer.body

@@ -23,7 +23,7 @@ from stowplan.extender.client import (
 )
 from stowplan.extender.client.transport import ExtenderUnreachableError, HttpReply
 from stowplan.framework import Failure
-from stowplan.framework.extender import CallExtender, Filtered
+from stowplan.framework.extender import CIRCUIT_OPEN, UNREACHABLE, CallExtender, Filtered
 
 
 def all_pass(path: str, request: Any) -> Any:
@@ -177,8 +177,9 @@ def test_whole_objects_are_kept_as_far_as_somebody_wants_them() -> None:
 class Wire:
     """A transport that answers from a list, and a clock."""
 
-    def __init__(self, *answers: HttpReply | ExtenderUnreachableError) -> None:
+    def __init__(self, *answers: HttpReply | ExtenderUnreachableError, seconds: float = 1.0) -> None:
         self.answers = list(answers)
+        self.seconds = seconds
         self.asked = 0
         self.now = 0.0
         self.timeouts: list[float | None] = []
@@ -189,7 +190,7 @@ class Wire:
     async def post(self, url: str, body: bytes, timeout: float | None) -> HttpReply:
         self.asked += 1
         self.timeouts.append(timeout)
-        self.now += 1.0
+        self.now += self.seconds
         answer = self.answers.pop(0)
         if isinstance(answer, ExtenderUnreachableError):
             raise answer
@@ -213,12 +214,20 @@ def calling(wire: Wire, times: int, verb: str = "filter") -> tuple[list[Any], li
     return [asyncio.run(extender.call(each)) for each in calls], seen
 
 
-def test_somebody_who_is_not_there_is_not_asked_every_time() -> None:
+def test_an_extender_that_lets_callers_wait_is_not_called_every_time() -> None:
     wire = Wire(DOWN, DOWN, DOWN, PASSES)
     answers, seen = calling(wire, 6)
     assert [getattr(each, "message", "passes") for each in answers] == ["down"] * 6
+    assert [each.reason for each in answers] == [UNREACHABLE] * 3 + [CIRCUIT_OPEN] * 3
     assert wire.asked == 3
     assert [each.result for each in seen] == ["unreachable"] * 3 + ["spared"] * 3
+
+
+def test_an_extender_that_refuses_at_once_is_called_every_time() -> None:
+    wire = Wire(*[DOWN] * 6, PASSES, seconds=0.01)
+    answers, seen = calling(wire, 7)
+    assert [getattr(each, "reason", "passes") for each in answers] == [*[UNREACHABLE] * 6, "passes"]
+    assert [each.result for each in seen] == ["unreachable"] * 6 + ["success"]
 
 
 def test_when_the_pause_is_over_it_is_asked_again() -> None:
@@ -240,6 +249,8 @@ def test_a_refusal_is_an_answer_but_a_gateway_without_a_server_is_none() -> None
     assert wire.asked == 5
     calling(wire := Wire(*[HttpReply(503, b"")] * 3), 5)
     assert wire.asked == 3
+    calling(wire := Wire(*[HttpReply(503, b"")] * 5, seconds=0.01), 5)
+    assert wire.asked == 5
 
 
 @pytest.mark.parametrize("verb", ["filter", "bind"])
