@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -65,8 +67,11 @@ class WebExtender:
     A reply is JSON, or (status, bytes). `asked` has (path, request) in order.
     """
 
-    def __init__(self, answers: Mapping[str, Callable[[Any], Any]], tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, answers: Mapping[str, Callable[[Any], Any]], tls: ssl.SSLContext | None = None, port: int = 0
+    ) -> None:
         outer = self
+        self._connections: set[socket.socket] = set()
         self.asked: list[tuple[str, Any]] = []
 
         class Handler(BaseHTTPRequestHandler):
@@ -90,10 +95,18 @@ class WebExtender:
             def log_message(self, *args: object) -> None: ...
 
         class Server(ThreadingHTTPServer):
+            def process_request(self, request: Any, client_address: Any) -> None:
+                outer._connections.add(request)
+                super().process_request(request, client_address)
+
+            def shutdown_request(self, request: Any) -> None:
+                outer._connections.discard(request)
+                super().shutdown_request(request)
+
             def handle_error(self, *args: object) -> None:
                 """The connection is closed without a word."""
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
@@ -110,3 +123,6 @@ class WebExtender:
     def __exit__(self, *args: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+        for connection in list(self._connections):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)

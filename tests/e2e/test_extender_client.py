@@ -12,13 +12,17 @@ import pytest
 import trustme
 from tests.builders import Json
 from tests.e2e.conftest import StartStowplan
+from tests.e2e.extender_outage import OutageKind, recovery
 from tests.extenders import WebExtender
 
 from stowplan.testing import ControlPlane, KubeApi, node, pod, wait_until
+from stowplan.testing.cleanup import delete_namespace
 
 pytestmark = pytest.mark.e2e
 
 StartScheduler = Callable[[Json], object]
+
+MAX_BACKOFF_SECONDS = 10
 
 BROKEN, UNSAID = "licence pool exhausted", "failed filter with extender at URL {}/filter, code 400"
 
@@ -181,6 +185,24 @@ def test_all_verbs(
         assert {"low-ant", "low-cow"} <= set(kube_api.bound_pods(namespace))
         (preempted,) = extender.of("/preempt")
         assert set(preempted["NodeNameToMetaVictims" if cached else "NodeNameToVictims"]) == {"ant", "bee", "cow"}
+
+
+@pytest.mark.parametrize("kind", ["refused", "silent"])
+def test_after_an_outage_pods_are_bound_as_soon_as_by_kube_scheduler(
+    kind: OutageKind, start_stowplan: StartStowplan, start_kube_scheduler: Callable[..., Any], kube_api: KubeApi
+) -> None:
+    kube_api.create(node("n", cpu="64"))
+    took = {}
+    for name, start in (("kube-scheduler", start_kube_scheduler), ("stowplan", start_stowplan)):
+        namespace = f"outage-{kind}-{name}"
+        kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        try:
+            took[name] = recovery(lambda config, start=start: start(config=config), kube_api, namespace, kind, 15)
+        finally:
+            delete_namespace(kube_api, namespace)
+    (first, last), (their_first, _) = took["stowplan"], took["kube-scheduler"]
+    assert first <= 2 * their_first + 1, took
+    assert last <= MAX_BACKOFF_SECONDS + 2, took
 
 
 @pytest.mark.parametrize("start", ["stowplan", "kube-scheduler"], indirect=True)

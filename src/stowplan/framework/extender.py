@@ -13,6 +13,8 @@ EXTENDER_VERBS: tuple[ExtenderVerb, ...] = get_args(ExtenderVerb)
 
 CIRCUIT_OPEN = "CircuitOpen"
 """Reason of the Failure for a call that the circuit breaker prevented."""
+CIRCUIT_PAUSE_SECONDS = 0.5
+"""How long an open circuit prevents calls; then one is let through."""
 UNREACHABLE = "Unreachable"
 """Reason of the Failure for a call without a reply."""
 

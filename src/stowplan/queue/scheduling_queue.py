@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from itertools import chain, count
+from itertools import chain, count, islice
 from math import floor, inf
 from typing import Any
 
@@ -183,10 +183,11 @@ class SchedulingQueue:
             elif info.sub_queue is not self._active:
                 self._activate(info, FORCE_ACTIVATE, run_pre_enqueue=info.sub_queue is self._unschedulable)
 
-    def activate_spared(self, circuit: Hashable) -> None:
-        """Move the pods whose last attempt ended for this circuit to the active queue."""
+    def activate_spared(self, circuit: Hashable, limit: int | None = None) -> None:
+        """Move the pods whose last attempt ended for this circuit, or some of them, to the active queue."""
         waiting = chain(self._backoff.failed, self._unschedulable)
-        self.activate([info.pod for info in waiting if info.spared == (circuit, info.attempts)])
+        spared = (info.pod for info in waiting if info.spared == (circuit, info.attempts))
+        self.activate(list(islice(spared, limit)))
 
     def move(self, event: ClusterEvent, old: Any, new: Any, pre_check: Callable[[Pod], bool] | None = None) -> None:
         """MoveAllToActiveOrBackoffQueue: requeue the unschedulable pods that the event may make schedulable. Old and

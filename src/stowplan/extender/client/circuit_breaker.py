@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stowplan.framework.extender import CIRCUIT_PAUSE_SECONDS
+
 FAILURES_TO_OPEN = 3
 """Consecutive failures that open the circuit."""
-PAUSE_SECONDS = 1.0
-"""How long an open circuit prevents calls."""
 AT_ONCE_SECONDS = 0.25
 """Failures within this time, such as a refused connection, cost so little that calls go on as in kube-scheduler."""
 
@@ -50,4 +50,4 @@ class Breaker:
         self._remembered = why
         self._failures += 1
         self._probing = False
-        self._until = self._clock() + PAUSE_SECONDS
+        self._until = self._clock() + CIRCUIT_PAUSE_SECONDS

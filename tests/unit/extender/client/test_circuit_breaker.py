@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from tests.builders import Clock
 
-from stowplan.extender.client.circuit_breaker import AT_ONCE_SECONDS, FAILURES_TO_OPEN, PAUSE_SECONDS, Breaker
+from stowplan.extender.client.circuit_breaker import AT_ONCE_SECONDS, FAILURES_TO_OPEN, Breaker
+from stowplan.framework.extender import CIRCUIT_PAUSE_SECONDS
 
 SLOW = 5.0
 """Seconds of a call that fails for its time limit."""
@@ -42,7 +43,7 @@ def test_failures_with_successes_between_them_do_not() -> None:
 def test_one_call_probes_and_closes_it() -> None:
     clock = Clock()
     breaker = opened(clock)
-    clock.now += PAUSE_SECONDS
+    clock.now += CIRCUIT_PAUSE_SECONDS
     assert breaker.refusal() == ""
     assert breaker.refusal() == "no answer"
     breaker.worked()
@@ -53,7 +54,7 @@ def test_one_call_probes_and_closes_it() -> None:
 def test_a_probe_that_fails_at_once_closes_it_too() -> None:
     clock = Clock()
     breaker = opened(clock)
-    clock.now += PAUSE_SECONDS
+    clock.now += CIRCUIT_PAUSE_SECONDS
     assert breaker.refusal() == ""
     breaker.failed("refused", 0.01)
     assert breaker.refusal() == ""
