@@ -66,7 +66,9 @@ def _fetched(url: str, pod: str) -> list[Entry]:
     except (OSError, HTTPException, ValueError) as problem:
         if getattr(problem, "code", 0) == 404:
             return []
-        raise InputError(f"{url}: cannot read decisions: {problem}") from problem
+        cause = getattr(problem, "reason", problem)
+        text = getattr(cause, "strerror", None) or cause
+        raise InputError(f"{url}: cannot read decisions: {text}; is this the address of an extender?") from problem
 
 
 def _looked_up(file: str, pod: str) -> list[Entry]:

@@ -78,30 +78,30 @@ class Program(LazyGroup):
 def cli() -> None:
     """Stowplan is a Kubernetes scheduler with kube-scheduler's filters, scores and messages, and plugins in Python.
 
+    \b
+    Start with:
+      stowplan demo                        watch a scheduler fill a simulated cluster
+      stowplan simulate --sample -o wide   schedule sample workloads; FILE takes yours
+      stowplan new-plugin rack-care        create a plugin of your own, with tests
+
     Input is read from files or standard input; results go to standard output, messages to standard error. Only
     'scheduler' always connects to a cluster. 'extender' does if configured to, and 'simulate --from-cluster' reads one.
 
     \b
     Examples:
       Check whether a Deployment fits into the cluster, and if not, why:
-        stowplan simulate --from-cluster -f deployment.yaml
-      Watch a scheduler fill a simulated cluster:
-        stowplan demo
-      Start a plugin of your own:
-        stowplan new-plugin rack-care
-      Run that plugin behind the kube-scheduler of your cluster:
-        stowplan extender --plugin rack-care/src/rack_care/plugin.py:RackCare
-      Evaluate one decision per line, with the reasons of rejected nodes:
+        stowplan simulate --from-cluster deployment.yaml
+      Run a plugin behind the kube-scheduler of your cluster:
+        stowplan extender --plugin rack-care/src/rack_care/plugin.py
+      Evaluate single decisions, with the reasons of rejected nodes:
         stowplan evaluate cases.jsonl
-      The same with your own scheduler configuration, from a pipe:
-        stowplan evaluate --config scheduler.yaml - < cases.jsonl
       Check a configuration, and print the default one:
         stowplan config check scheduler.yaml
         stowplan config default
       Measure scheduling decisions per second on this machine:
         stowplan bench decisions
 
-    'stowplan COMMAND --help' describes a command. Set NO_COLOR to disable colours on terminals.
+    'stowplan help COMMAND' describes a command. Set NO_COLOR to disable colours on terminals.
 
     \b
     Exit status:
@@ -156,6 +156,9 @@ def main() -> int:
         shell_completion.register()
     try:
         status: int | None = cli.main(prog_name="stowplan", standalone_mode=False)
+    except click.UsageError as error:
+        CommandFailure(_usage_problem(error)).show()
+        return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -168,6 +171,12 @@ def main() -> int:
         failure.show()
         return failure.exit_code
     return status or 0
+
+
+def _usage_problem(error: click.UsageError) -> str:
+    """The problem in one line, and the command whose help has the answer."""
+    command = "stowplan" if error.ctx is None else error.ctx.command_path
+    return f"{error.format_message()} See '{command} --help'."
 
 
 def _drop_output() -> None:

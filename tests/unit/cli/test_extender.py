@@ -102,7 +102,7 @@ def test_a_policy_for_all_verbs(served: list[Served]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "command line: $.plugins: Required value: name at least one plugin, e.g. --plugin ./my.py:MyPlugin"),
+        ((), "command line: $.plugins: Required value: name at least one plugin, e.g. --plugin ./my.py"),
         (("--plugin=./nope.py:X",), "--plugin ./nope.py:X: no such file: nope.py"),
         ((f"--plugin={EXAMPLES}:Tiddy",), f"--plugin {EXAMPLES}:Tiddy: {EXAMPLES} has no"),
         ((f"--plugin={TIDY}", "--failure-policy=filter=maybe"), "$.failurePolicy.filter: Unsupported value"),

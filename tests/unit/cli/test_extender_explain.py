@@ -78,4 +78,7 @@ def test_nothing_is_known(extender: str, tmp_path: Path) -> None:
     assert run("d/none", "--from", extender) == (2, f"stowplan: {extender}: no decision about d/none is recorded\n")
     (tmp_path / "bad").write_text('{"decision":{"pod":"a"}}\n[]\n')
     assert run("d/none", "--from", str(tmp_path / "bad")) == (2, f"stowplan: {tmp_path}/bad: line 2: not a decision\n")
-    assert "http://127.0.0.1:1: cannot read decisions: " in run("d/none", "--from", "http://127.0.0.1:1")[1]
+    assert (
+        "http://127.0.0.1:1: cannot read decisions: Connection refused; "
+        in run("d/none", "--from", "http://127.0.0.1:1")[1]
+    )

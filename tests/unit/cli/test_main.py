@@ -48,6 +48,8 @@ def test_help_names_every_command_and_gives_examples(option: str) -> None:
         assert f"  {name}" in result.stdout
         assert entry.help in result.stdout
     assert "stowplan evaluate cases.jsonl\n" in result.stdout
+    start = result.stdout.partition("Start with:\n")[2].splitlines()[:3]
+    assert [line.split()[1] for line in start] == ["demo", "simulate", "new-plugin"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -111,7 +113,25 @@ def test_python_m_stowplan_is_the_command() -> None:
     result = subprocess.run([sys.executable, "-m", "stowplan", "nonsense"], capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert result.stdout == ""
-    assert result.stderr.endswith("Error: No such command 'nonsense'.\n")
+    assert result.stderr == "stowplan: No such command 'nonsense'. See 'stowplan --help'.\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (["demo", "--sped"], "No such option '--sped'. Did you mean '--speed'? See 'stowplan demo --help'."),
+        (["config", "check"], "Missing argument 'FILE...'. See 'stowplan config check --help'."),
+        (["simulate"], "Missing manifests (FILE), --from-cluster or --sample. See 'stowplan simulate --help'."),
+        (["help", "simulat"], "No such command 'simulat'. Did you mean 'simulate'? See 'stowplan --help'."),
+        (["-v", "x"], "Invalid value for '-v' / '--v': 'x' is not an integer of at least 0. See 'stowplan --help'."),
+        (["extender"], "command line: $.plugins: Required value: name at least one plugin, e.g. --plugin ./my.py"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    args: list[str], line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(monkeypatch, *args) == 2
+    assert capsys.readouterr().err == f"stowplan: {line}\n"
 
 
 @pytest.mark.parametrize(

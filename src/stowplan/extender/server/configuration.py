@@ -204,7 +204,7 @@ def load(
     lease = {"cluster": {"leaderElection": {"leaderElect": False, "resourceName": LEASE}}}
     config = decode_walking(merged(merged(lease, value), overrides), ExtenderServerConfiguration, "$", problems)
     if needs_plugins and not config.plugins:
-        problems.required("$.plugins", "name at least one plugin, e.g. --plugin ./my.py:MyPlugin")
+        problems.required("$.plugins", "name at least one plugin, e.g. --plugin ./my.py")
     _check(config, problems)
     if problems.errors:
         raise InvalidConfigurationError(source, problems.errors)

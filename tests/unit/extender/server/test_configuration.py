@@ -106,8 +106,8 @@ def test_what_is_said_besides_comes_first() -> None:
         ("plugins: [{plugin: a:B, weights: 2}]", '$.plugins[0].weights: unknown field (did you mean "weight"?)'),
         ("plugins: [{plugin: a:B}]\nverbs: {filters: x}", '$.verbs.filters: unknown field (did you mean "filter"?)'),
         ("plugins: [{plugin: a:B, weight: 0}]", "$.plugins[0].weight: Invalid value: 0: must be at least 1"),
-        ("plugins: [{}]", "$.plugins[0].plugin: Required value: package.module:Class or ./file.py:Class"),
-        ("plugins: []", "$.plugins: Required value: name at least one plugin, e.g. --plugin ./my.py:MyPlugin"),
+        ("plugins: [{}]", "$.plugins[0].plugin: Required value: ./file.py, ./file.py:Class or package.module:Class"),
+        ("plugins: []", "$.plugins: Required value: name at least one plugin, e.g. --plugin ./my.py"),
         (
             "plugins: [{plugin: a:B}]\nfailurePolicy: {filter: maybe}",
             '$.failurePolicy.filter: Unsupported value: "maybe": supported values: "fail", "pass", "cached"',
