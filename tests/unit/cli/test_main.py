@@ -119,7 +119,7 @@ def test_python_m_stowplan_is_the_command() -> None:
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        (["demo", "--sped"], "No such option '--sped'. Did you mean '--speed'? See 'stowplan demo --help'."),
+        (["demo", "--duratio"], "No such option '--duratio'. Did you mean '--duration'? See 'stowplan demo --help'."),
         (["config", "check"], "Missing argument 'FILE...'. See 'stowplan config check --help'."),
         (["simulate"], "Missing manifests (FILE), --from-cluster or --sample. See 'stowplan simulate --help'."),
         (["help", "simulat"], "No such command 'simulat'. Did you mean 'simulate'? See 'stowplan --help'."),
