@@ -77,6 +77,8 @@ class Refusal(Record, frozen=True, kw_only=True):
     """A sentence about the node, without subject: `needs 12 CPU; 11.95 of 16 are free`."""
     plugin: str = ""
     """Filled in by the caller."""
+    reasons: tuple[str, ...] = ()
+    """The reasons of the status that this refusal is about; empty: all of them."""
     wanted: str = ""
     there: str = ""
     rule: str = ""

@@ -1,76 +1,89 @@
 """The explanation of a pod without a node.
 
-`explain` is a generator: it yields between parts of the work, so that a scheduler can run it in slices between cycles.
-It reads the cluster and changes nothing.
+`explain` works in slices, so that a scheduler can run it between cycles. It reads the cluster and leaves it as it was.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
-from typing import TypeVar
 
 import numpy as np
 
-from stowplan.framework import Explanation, NodeInfo, Pod, Refusal
-from stowplan.framework.explanation import EXPLANATION_VERSION, Because, ExplainedPod, Reason, Step, Verdict
+from stowplan.framework import Code, Explanation, NodeInfo, Pod, Refusal, Slots
+from stowplan.framework.explanation import (
+    EXPLANATION_VERSION,
+    Because,
+    ClosestNode,
+    ExplainedPod,
+    Proposal,
+    Reason,
+    Step,
+    Took,
+    Verdict,
+)
+from stowplan.insight.bounds import bound_of
+from stowplan.insight.closest import closest_nodes
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.plugin_words import from_status
+from stowplan.insight.preemption import preemption_answer
 from stowplan.insight.proposals import pod_proposals
 from stowplan.insight.sentences import Dominating, dominating_sentence
+from stowplan.insight.slices import Slices, run
 from stowplan.insight.steps import Elimination, count, eliminate, left_before
-from stowplan.insight.verdict import verdict_of, verdict_sentence
+from stowplan.insight.verdict import OnTheWay, fits_after_deletions, verdict_of
 from stowplan.runtime.profile.profile import Profile
 
-T = TypeVar("T")
+__all__ = ["explain", "run"]
 
-Slices = Generator[None, None, T]
-"""Work in slices: yields between them, returns the result."""
-
-_MAX_EXAMINED_FOR_BEST = 64
+_MAX_EXAMINED_FOR_BEST = 16
 _MAX_SAMPLE = 5
 
 
-def explain(profile: Profile, pod: Pod) -> Slices[Explanation]:
-    """Why the pod has no node, as the cluster is now."""
+def explain(profile: Profile, pod: Pod, *, top: int = 5, message: str | None = None) -> Slices[Explanation]:
+    """Why the pod has no node, as the cluster is now.
+
+    `message` is kube-scheduler's message of the last attempt; without it the attempt is made again, with the search for
+    victims, which can take longer than a slice should.
+    """
+    if not len(profile.cluster.nodes):
+        return _short(pod, "not-now", "There are no nodes.", Because(id="no-nodes", plugin=""))
     matrix = FilterMatrix(profile, pod)
     yield
-    status = matrix.pod_status
-    if status is not None:
-        return _explanation(matrix, "not-now" if status.code != 3 else "never", from_status(status).text + ".", ())
+    decision = profile.explain_decision(pod) if message is None else None
+    message = message if decision is None else decision.message
+    yield
+    if matrix.pod_status is not None:
+        return _refused_pod(matrix, message or "")
     feasible = matrix.feasible()
     if len(feasible):
-        return _explanation(matrix, "fits", f"Fits on {len(feasible):,} nodes now.", ())
+        return _short(pod, "fits", f"Fits on {_nodes(len(feasible))} now.", None, message or "")
     eliminations = eliminate(matrix)
-    left = left_before(matrix, eliminations)
-    best, refusal = _best_of(matrix, eliminations[-1].plugin, np.flatnonzero(left))
-    dominating = Dominating(matrix, eliminations, left, best, refusal)
+    dominating = _dominating(matrix, eliminations)
+    yield
+    on_the_way = yield from fits_after_deletions(matrix)
+    yield
+    verdict = verdict_of(matrix, on_the_way)
     yield
     proposals = yield from pod_proposals(matrix)
-    verdict = verdict_of(matrix)
-    because = Because(id=refusal.id, plugin=refusal.plugin, nodes=dominating.nodes, best=best.name, facts=refusal.facts)
+    closest, checks = yield from closest_nodes(matrix, top)
+    preemption = preemption_answer(profile, pod, decision, message or "")
+    yield
     return Explanation(
         version=EXPLANATION_VERSION,
         pod=explained_pod(pod),
         state="pending",
         verdict=verdict,
         sentence=dominating_sentence(dominating),
-        more=(verdict_sentence(verdict, dominating),),
-        because=because,
+        more=(_verdict_sentence(verdict, on_the_way, proposals, closest),),
+        because=_because(dominating),
         steps=_steps(matrix, eliminations),
         reasons=_reasons(matrix),
+        closest=tuple(closest),
         proposals=tuple(proposals),
+        preemption=preemption,
+        message=message or "",
+        took=Took(checks=checks),
     )
-
-
-def run(slices: Slices[T]) -> T:
-    """All slices at once."""
-    while True:
-        try:
-            next(slices)
-        except StopIteration as end:
-            result: T = end.value
-            return result
 
 
 def explained_pod(pod: Pod) -> ExplainedPod:
@@ -85,35 +98,87 @@ def explained_pod(pod: Pod) -> ExplainedPod:
     )
 
 
-def _explanation(matrix: FilterMatrix, verdict: Verdict, sentence: str, more: tuple[str, ...]) -> Explanation:
+def _short(pod: Pod, verdict: Verdict, sentence: str, because: Because | None, message: str = "") -> Explanation:
     return Explanation(
         version=EXPLANATION_VERSION,
-        pod=explained_pod(matrix.pod),
+        pod=explained_pod(pod),
         state="pending",
         verdict=verdict,
         sentence=sentence,
-        more=more,
+        because=because,
+        message=message,
     )
 
 
-def _best_of(matrix: FilterMatrix, plugin: str, slots: np.ndarray) -> tuple[NodeInfo, Refusal]:
+def _refused_pod(matrix: FilterMatrix, message: str) -> Explanation:
+    """PreFilter rejects the pod as a whole."""
+    status = matrix.pod_status
+    assert status is not None
+    refusal = from_status(status)
+    because = Because(id=refusal.id, plugin=status.plugin, facts=refusal.facts)
+    verdict: Verdict = "never" if status.code == Code.UnschedulableAndUnresolvable and refusal.lasting else "not-now"
+    return _short(matrix.pod, verdict, f"{refusal.text[:1].upper()}{refusal.text[1:]}.", because, message)
+
+
+def _dominating(matrix: FilterMatrix, eliminations: list[Elimination]) -> Dominating:
+    left = left_before(matrix, eliminations)
+    plugin = eliminations[-1].plugin
+    best, refusal = _best_of(matrix, plugin, np.flatnonzero(left))
+    return Dominating(matrix, eliminations, left, best, refusal)
+
+
+def _best_of(matrix: FilterMatrix, plugin: str, slots: Slots) -> tuple[NodeInfo, Refusal]:
     """Of the nodes that a plugin rejects, the one whose refusal needs the smallest change."""
-    found: tuple[float, str, NodeInfo, Refusal] | None = None
-    for slot in slots[:_MAX_EXAMINED_FOR_BEST].tolist():
+    mask = np.zeros(matrix.table.high, dtype=np.bool_)
+    mask[slots] = True
+    bounds = np.broadcast_to(np.asarray(bound_of(matrix, plugin, mask)), (matrix.table.high,))[slots]
+    nearest = slots[np.argsort(bounds, kind="stable")][:_MAX_EXAMINED_FOR_BEST]
+    found: list[tuple[float, str, NodeInfo, Refusal]] = []
+    for slot in nearest.tolist():
         info = matrix.table.infos[slot]
-        if info is None:
-            continue
-        refusals = matrix.explain(plugin, info)
-        hardest = max(refusals, key=_effort)
-        entry = (_effort(hardest), info.name, info, hardest)
-        if found is None or entry[:2] < found[:2]:
-            found = entry
-    assert found is not None
-    return found[2], found[3]
+        if info is not None:
+            hardest = max(matrix.explain(plugin, info), key=_effort)
+            found.append((_effort(hardest), info.name, info, hardest))
+    return min(found, key=lambda entry: entry[:2])[2:]
 
 
 def _effort(refusal: Refusal) -> float:
     return min((change.effort for change in refusal.changes), default=100.0)
+
+
+def _because(dominating: Dominating) -> Because:
+    refusal = dominating.refusal
+    return Because(
+        id=refusal.id,
+        plugin=refusal.plugin,
+        nodes=dominating.nodes,
+        best=dominating.best.name,
+        facts=refusal.facts,
+    )
+
+
+def _verdict_sentence(
+    verdict: Verdict, on_the_way: OnTheWay | None, proposals: list[Proposal], closest: list[ClosestNode]
+) -> str:
+    if verdict == "never":
+        return "Never fits, as the pod and the nodes are."
+    if on_the_way is not None:
+        pods = on_the_way.pods
+        who = f"{pods[0]} is" if len(pods) == 1 else f"{len(pods):,} pods that are being deleted are"
+        return f"Waits for deletions: fits on {on_the_way.node} as soon as {who} gone."
+    for node in closest:
+        for change in node.changes:
+            if change.kind == "leave":
+                return f"Not now: it fits on {node.node} as soon as {change.text}."
+    if closest:
+        return f"Not now: it fits on {closest[0].node} with {closest[0].changes[0].text}."
+    if proposals:
+        return f"Not now: it fits on {_nodes(proposals[0].opens)} with another pod spec."
+    return "Not now."
+
+
+def _nodes(number: int) -> str:
+    return f"{number:,} node{'' if number == 1 else 's'}"
 
 
 def _steps(matrix: FilterMatrix, eliminations: list[Elimination]) -> tuple[Step, ...]:

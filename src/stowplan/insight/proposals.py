@@ -1,39 +1,34 @@
-"""Changes of the pod that would help, each checked on all nodes."""
+"""Proposals: changes of the pod, or a further node, that would help; each checked on all nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-
-import numpy as np
-
 from stowplan.framework import Change
 from stowplan.framework.explanation import Proposal
-from stowplan.insight.altered import feasible_with
+from stowplan.insight.altered import best_node, diagnose_altered
+from stowplan.insight.candidates import pod_changes
 from stowplan.insight.matrix import FilterMatrix
+from stowplan.insight.slices import Slices
 
 MAX_CHECKED_PROPOSALS = 32
+_MORE_NODES = 3
 
 
-def pod_proposals(matrix: FilterMatrix) -> Generator[None, None, list[Proposal]]:
-    """The changes of the pod that open at least one node, with the number of nodes that each opens."""
-    found = []
-    for change in candidates(matrix)[:MAX_CHECKED_PROPOSALS]:
-        slots = feasible_with(matrix.profile, matrix.pod, change.patch)
-        if len(slots):
-            best = min(info.name for slot in slots.tolist() if (info := matrix.table.infos[slot]) is not None)
-            found.append(Proposal(change=change, opens=len(slots), best=best))
+def pod_proposals(matrix: FilterMatrix) -> Slices[list[Proposal]]:
+    """The changes of the pod that open nodes, with the number of nodes; the smallest change of each kind, and larger
+    ones only if they open several times as many nodes."""
+    found: list[Proposal] = []
+    opened: dict[str, int] = {}
+    for change in pod_changes(matrix)[:MAX_CHECKED_PROPOSALS]:
+        proposal = _check(matrix, change)
+        if proposal is not None and proposal.opens >= opened.get(change.kind, 0) * _MORE_NODES:
+            opened[change.kind] = proposal.opens
+            found.append(proposal)
         yield
     return found
 
 
-def candidates(matrix: FilterMatrix) -> list[Change]:
-    """Distinct changes of the pod, from the refusals of nodes that one plugin alone rejects; the smallest first."""
-    distinct: dict[tuple[object, ...], Change] = {}
-    for plugin in matrix.by_plugin():
-        for slot in np.flatnonzero(matrix.alone(plugin)).tolist():
-            info = matrix.table.infos[slot]
-            for refusal in matrix.explain(plugin, info) if info is not None else ():
-                for change in refusal.changes:
-                    if change.on == "pod" and change.patch:
-                        distinct.setdefault((change.kind, change.text), change)
-    return sorted(distinct.values(), key=lambda change: (change.effort, change.text))
+def _check(matrix: FilterMatrix, change: Change) -> Proposal | None:
+    diagnosis = diagnose_altered(matrix.profile, matrix.pod, change.patch)
+    if diagnosis is None or not len(diagnosis.feasible):
+        return None
+    return Proposal(change=change, opens=len(diagnosis.feasible), best=best_node(diagnosis))

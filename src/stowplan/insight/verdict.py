@@ -1,30 +1,62 @@
 """Never, not now, or waiting.
 
-A refusal is lasting if it stays as long as pod and node are as they are, whichever pods come or go. A pod for which
-every node has a lasting refusal never fits.
+A pod for which every node has a lasting refusal never fits. A pod waits if it fits as soon as pods that are being
+deleted are gone.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
+from stowplan.framework import Pod
 from stowplan.framework.explanation import Verdict
+from stowplan.insight.lasting import lasting_nodes
 from stowplan.insight.matrix import FilterMatrix
-from stowplan.insight.sentences import Dominating
+from stowplan.insight.slices import Slices
+from stowplan.runtime.decide.diagnosis import Diagnosis
+
+MAX_LEAVING_PODS = 2000
+"""More pods that are being deleted than this are not taken away to see whether the pod fits after them."""
+
+_PODS_PER_SLICE = 5000
 
 
-def verdict_of(matrix: FilterMatrix) -> Verdict:
+class OnTheWay(NamedTuple):
+    """A node on which the pod fits once pods that are being deleted are gone."""
+
+    node: str
+    pods: tuple[str, ...]
+    nodes: int
+
+
+def verdict_of(matrix: FilterMatrix, on_the_way: OnTheWay | None) -> Verdict:
     """For a pod that no node is feasible for."""
-    open_ = matrix.alive.copy()
-    for plugin, _, nodes in matrix.rejected:
-        for slot in np.flatnonzero(nodes & open_).tolist():
-            info = matrix.table.infos[slot]
-            if info is not None and any(refusal.lasting for refusal in matrix.explain(plugin, info)):
-                open_[slot] = False
-    return "not-now" if open_.any() else "never"
+    if on_the_way is not None:
+        return "waiting"
+    return "never" if not (matrix.alive & ~lasting_nodes(matrix)).any() else "not-now"
 
 
-def verdict_sentence(verdict: Verdict, dominating: Dominating) -> str:
-    if verdict == "never":
-        return "Never fits, as the pod and the nodes are."
-    return f"Not now: {dominating.best.name} {dominating.refusal.text}."
+def fits_after_deletions(matrix: FilterMatrix) -> Slices[OnTheWay | None]:
+    """Whether the pod fits without the pods that are being deleted."""
+    cluster = matrix.profile.cluster
+    leaving: list[Pod] = []
+    pods = list(cluster.pods.values())
+    for start in range(0, len(pods), _PODS_PER_SLICE):
+        part = pods[start : start + _PODS_PER_SLICE]
+        leaving += [pod for pod in part if pod.terminating or pod.uid in cluster.evicted]
+        yield
+    if not leaving or len(leaving) > MAX_LEAVING_PODS:
+        return None
+    with cluster.what_if() as journal:
+        by_node: dict[str, list[Pod]] = {}
+        for pod in leaving:
+            info = cluster.nodes.get(pod.node_name)
+            if info is not None and pod.uid in info.pods:
+                journal.remove(pod, info)
+                by_node.setdefault(info.name, []).append(pod)
+        feasible = Diagnosis(matrix.profile, matrix.pod, plain=True).run().feasible.tolist()
+        names = [info.name for slot in feasible if (info := cluster.nodes.infos[slot]) is not None]
+    if not names:
+        return None
+    name = min(names, key=lambda each: (each not in by_node, each))
+    return OnTheWay(name, tuple(pod.key for pod in by_node.get(name, leaving)), len(names))

@@ -18,7 +18,7 @@ def test_a_request_above_every_node_never_fits() -> None:
     assert answer.sentence == "Asks for 4.5 CPU; the largest of 2 nodes has 4."
     assert answer.verdict == "never"
     assert [(step.left, step.plugin) for step in answer.steps] == [(2, ""), (0, "NodeResourcesFit")]
-    assert [(each.change.text, each.opens) for each in answer.proposals] == [("cpu: 4", 1), ("cpu: 2", 2)]
+    assert [(each.change.text, each.opens) for each in answer.proposals] == [("lower cpu from 4.5 to 4", 1)]
 
 
 def test_taints_come_before_amounts() -> None:

@@ -24,10 +24,21 @@ def pending_lines(explanation: Explanation, width: int | None) -> Iterator[str]:
         yield ""
         yield "Which nodes are left"
         yield from _steps(explanation)
+    if explanation.closest:
+        yield ""
+        yield "Closest nodes"
+        for node in explanation.closest:
+            yield from folded(f"{node.node}: {'; '.join(each.text for each in node.refusals)}", width, "  ")
+            for change in node.changes:
+                yield from folded(f"fits with {change.text}", width, "    ")
     if explanation.proposals:
         yield ""
         yield "What would help"
         yield from _proposals(explanation)
+    if explanation.preemption is not None:
+        yield ""
+        yield "Preemption"
+        yield from folded(f"{explanation.preemption.text}.", width, "  ")
     if explanation.message:
         yield ""
         yield "In kube-scheduler's words"

@@ -32,6 +32,7 @@ def explain_shortages(
         found.append(
             fwk.Refusal(
                 id="pods.too-many",
+                reasons=("Too many pods",),
                 text=f"holds {pods:,} of {allowed:,} pods",
                 wanted="1 pod",
                 there=f"{pods:,} of {allowed:,} pods",
@@ -70,6 +71,7 @@ def _shortage(check: FitCheck, allocatable: int, free: int, pod: fwk.Pod, node: 
         want, there = amounts.compared(resource, amount, allocatable)
         return fwk.Refusal(
             id="resources.too-small",
+            reasons=(f"Insufficient {resource}",),
             text=f"asks for {want} {name}".rstrip() + f"; the node has {there} in all",
             wanted=wanted,
             there=f"{there} in all",
@@ -82,6 +84,7 @@ def _shortage(check: FitCheck, allocatable: int, free: int, pod: fwk.Pod, node: 
     used = amounts.bare(resource, allocatable - free)
     return fwk.Refusal(
         id="resources.insufficient",
+        reasons=(f"Insufficient {resource}",),
         text=f"needs {want} {name}".rstrip()
         + f"; {there} of {whole} are free ({used} requested by {len(node.pods)} pods)",
         wanted=wanted,

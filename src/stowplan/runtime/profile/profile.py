@@ -152,6 +152,14 @@ class Profile:
         """The same decision without any kept answers."""
         return self._decide_afresh(pod, plain=True)
 
+    def explain_decision(self, pod: Pod) -> Decision:
+        """The decision about the pod as the cluster is now, for an explanation: later decisions are not affected."""
+        state = self.rng.getstate()
+        try:
+            return self._decide_afresh(pod, plain=False)
+        finally:
+            self.rng.setstate(state)
+
     def _decide_afresh(self, pod: Pod, *, plain: bool) -> Decision:
         try:
             return run_to_end(schedule_pod(self, pod, Afresh(Diagnosis(self, pod, plain=plain))))

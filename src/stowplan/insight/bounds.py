@@ -1,0 +1,75 @@
+"""Lower bounds of the effort to make each node feasible, for all nodes at once.
+
+They order nodes before the expensive exact checks; a bound that is too low costs a check, nothing else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.framework import Mask
+from stowplan.insight.lasting import TAINTS
+from stowplan.insight.matrix import FilterMatrix
+
+Efforts = NDArray[np.float64]
+
+IMPOSSIBLE = 50.0
+"""For rules that no change is proposed for: the location of volumes, the name of the node, features of the kubelet."""
+
+_EFFORTS = {
+    "NodeAffinity": 3.0,
+    "NodeUnschedulable": 2.0,
+    "PodTopologySpread": 4.0,
+    "InterPodAffinity": 6.0,
+    "NodePorts": 6.0,
+    "VolumeRestrictions": 6.0,
+    "NodeVolumeLimits": 6.0,
+    "NodeName": IMPOSSIBLE,
+    "NodeDeclaredFeatures": IMPOSSIBLE,
+    "VolumeZone": IMPOSSIBLE,
+    "VolumeBinding": IMPOSSIBLE,
+}
+_UNKNOWN = 4.0
+_ABOVE_ALLOCATABLE = 9.0
+_TOO_MANY_PODS = 6.0
+
+
+def effort_bounds(matrix: FilterMatrix) -> Efforts:
+    """By slot: the least effort that could make the node feasible."""
+    total = np.zeros(matrix.table.high)
+    for plugin, nodes in matrix.by_plugin().items():
+        total += np.where(nodes, bound_of(matrix, plugin, nodes), 0.0)
+    return total
+
+
+def bound_of(matrix: FilterMatrix, plugin: str, nodes: Mask) -> Efforts | float:
+    """By slot: the least effort that could end the plugin's rejections."""
+    if plugin == "NodeResourcesFit":
+        return _shortages(matrix)
+    if plugin == TAINTS:
+        return _taints(matrix)
+    return _EFFORTS.get(plugin, _UNKNOWN)
+
+
+def _shortages(matrix: FilterMatrix) -> Efforts:
+    table, high = matrix.table, matrix.table.high
+    found = np.where(table.pod_count.array[:high] >= table.allowed_pods.array[:high], _TOO_MANY_PODS, 0.0)
+    for resource, amount in matrix.pod.template.requests.items():
+        if amount:
+            allocatable, requested = table.resource(resource)
+            free = allocatable.array[:high] - requested.array[:high]
+            effort = np.where(allocatable.array[:high] < amount, _ABOVE_ALLOCATABLE, 1.0)
+            found += np.where(free < amount, effort + 20 * (amount - free) / amount, 0.0)
+    return found
+
+
+def _taints(matrix: FilterMatrix) -> Efforts:
+    table, high = matrix.table, matrix.table.high
+    counts = np.zeros(len(table.taint_sets))
+    for number in np.unique(table.taint_set[:high]).tolist():
+        slots = np.flatnonzero((table.taint_set[:high] == number) & matrix.alive)
+        info = table.infos[int(slots[0])] if len(slots) else None
+        if info is not None:
+            counts[number] = 2.0 * len(matrix.explain(TAINTS, info)) if matrix.plugin(TAINTS) else 0.0
+    return counts[table.taint_set[:high]]

@@ -1,0 +1,152 @@
+"""The closest nodes: those that the smallest changes make feasible, each change checked on its node.
+
+Nodes are searched best-first by the bounds of `bounds`. A node that is still rejected after its changes gets the change
+for the new refusal as well, up to three changes; after that it is given up.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop
+from typing import NamedTuple
+
+import numpy as np
+
+from stowplan.framework import Change, NodeInfo, Pod, Refusal, Status
+from stowplan.framework.explanation import ClosestNode, LeavingPod
+from stowplan.insight.altered import altered_node, altered_pod, status_on
+from stowplan.insight.bounds import IMPOSSIBLE, effort_bounds
+from stowplan.insight.matrix import FilterMatrix
+from stowplan.insight.slices import Slices
+from stowplan.runtime.decide.filtering import run_filters
+from stowplan.runtime.decide.what_if import WhatIf
+from stowplan.runtime.profile.profile import Profile
+
+MAX_CHECKS = 64
+_MAX_ALTERNATIVES = 3
+_MAX_LEAVING = 16
+
+
+class _Candidate(NamedTuple):
+    effort: float
+    name: str
+    slot: int
+
+
+def closest_nodes(matrix: FilterMatrix, top: int) -> Slices[tuple[list[ClosestNode], int]]:
+    """(the nodes that need the smallest changes, the number of checks)."""
+    bounds = effort_bounds(matrix)
+    slots = np.flatnonzero(matrix.alive & matrix.refused() & (bounds < IMPOSSIBLE))
+    order = slots[np.argsort(bounds[slots], kind="stable")][: 4 * MAX_CHECKS]
+    infos = [info for slot in order.tolist() if (info := _info(matrix, slot)) is not None]
+    heap = [_Candidate(float(bounds[info.slot]), info.name, info.slot) for info in infos]
+    heapify(heap)
+    found: list[tuple[float, ClosestNode]] = []
+    checks = 0
+    while heap and checks < MAX_CHECKS and (len(found) < top or heap[0].effort < max(each[0] for each in found)):
+        info = _info(matrix, heappop(heap).slot)
+        assert info is not None
+        refusals = matrix.refusals_of(info)
+        ways = _ways(matrix, info, refusals)
+        passed = []
+        for way in ways[:_MAX_ALTERNATIVES]:
+            checks += 1
+            if check(matrix.profile, matrix.pod, info, way) is None:
+                passed.append(way)
+            yield
+        if passed:
+            effort = min(sum(change.effort for change in way) for way in passed)
+            changes = tuple(change if len(way) == 1 else joined(way) for way in passed for change in way[:1])
+            found.append((effort, ClosestNode(node=info.name, refusals=tuple(refusals), changes=changes)))
+    found.sort(key=lambda each: (each[0], each[1].node))
+    return [each for _, each in found[:top]], checks
+
+
+def joined(changes: tuple[Change, ...]) -> Change:
+    """Several changes that are needed together."""
+    return Change(
+        kind=changes[0].kind,
+        on=changes[0].on if len({change.on for change in changes}) == 1 else "cluster",
+        text=" and ".join(change.text for change in changes),
+        effort=sum(change.effort for change in changes),
+        node=next((change.node for change in changes if change.node), ""),
+        patch=tuple(operation for change in changes for operation in change.patch)
+        if len({change.on for change in changes}) == 1
+        else (),
+        pods=tuple(pod for change in changes for pod in change.pods),
+    )
+
+
+def _info(matrix: FilterMatrix, slot: int) -> NodeInfo | None:
+    return matrix.table.infos[slot]
+
+
+def _ways(matrix: FilterMatrix, info: NodeInfo, refusals: list[Refusal]) -> list[tuple[Change, ...]]:
+    """Sets of changes that could make the node feasible: one change for each refusal; or pods that leave."""
+    ways = []
+    if all(refusal.changes for refusal in refusals):
+        ways.append(tuple(_distinct([refusal.changes[0] for refusal in refusals])))
+        if len(refusals) == 1:
+            ways += [(change,) for change in refusals[0].changes[1:]]
+    leaving = _leaving(matrix, info)
+    if leaving is not None:
+        ways.append((leaving,))
+    return sorted(ways, key=lambda way: sum(change.effort for change in way))
+
+
+def _distinct(changes: list[Change]) -> list[Change]:
+    return list({(change.kind, change.text): change for change in changes}.values())
+
+
+def _leaving(matrix: FilterMatrix, info: NodeInfo) -> Change | None:
+    """The fewest pods that have to leave the node, those of lower priority first; None if that does not help."""
+    pod = matrix.pod
+    others = sorted(info.pods.values(), key=lambda other: (other.priority, -sum(other.template.requests.values())))
+    gone: list[Pod] = []
+    with WhatIf(matrix.profile, matrix.state, pod) as what_if:
+        fits = False
+        for other in others[:_MAX_LEAVING]:
+            what_if.remove(other, info)
+            gone.append(other)
+            if run_filters(matrix.profile.filters, what_if.state, pod, info) is None:
+                fits = True
+                break
+        if not fits:
+            return None
+    # A pod that is not needed to make room stays.
+    for other in list(gone[:-1]):
+        rest = [each for each in gone if each is not other]
+        if _fits_without(matrix, info, rest):
+            gone = rest
+    lower = all(other.priority < pod.priority for other in gone)
+    names = [f"{other.key} leaves" for other in gone]
+    return Change(
+        kind="leave",
+        on="node",
+        node=info.name,
+        text=names[0] if len(names) == 1 else f"{gone[0].key} and {len(gone) - 1} more leave",
+        effort=(5 if lower else 9) + len(gone),
+        pods=tuple(LeavingPod(other.key, other.priority) for other in gone),
+    )
+
+
+def _fits_without(matrix: FilterMatrix, info: NodeInfo, gone: list[Pod]) -> bool:
+    with WhatIf(matrix.profile, matrix.state, matrix.pod) as what_if:
+        for other in gone:
+            what_if.remove(other, info)
+        return run_filters(matrix.profile.filters, what_if.state, matrix.pod, info) is None
+
+
+def check(profile: Profile, pod: Pod, info: NodeInfo, changes: tuple[Change, ...]) -> Status | None:
+    """The status of the node after all changes; None if the pod fits."""
+    pod_patch = tuple(operation for change in changes if change.on == "pod" for operation in change.patch)
+    node_patch = tuple(operation for change in changes if change.on == "node" for operation in change.patch)
+    leaving = {each.pod for change in changes for each in change.pods}
+    altered = altered_pod(profile, pod, pod_patch) if pod_patch else pod
+    cluster = profile.cluster
+    with cluster.what_if() as journal:
+        for other in [each for each in info.pods.values() if each.key in leaving]:
+            journal.remove(other, info)
+        if not node_patch:
+            return status_on(profile, altered, info)
+        with altered_node(profile, info, node_patch) as changed:
+            return status_on(profile, altered, changed)
