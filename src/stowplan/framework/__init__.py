@@ -29,7 +29,15 @@ from stowplan.framework.events import (
     QueueingHint,
     on,
 )
-from stowplan.framework.explanation import Change, Explanation, PatchOperation, Refusal, Requirement
+from stowplan.framework.explanation import (
+    Change,
+    Explanation,
+    LeavingPod,
+    PatchOperation,
+    Refusal,
+    Requirement,
+    StartingPods,
+)
 from stowplan.framework.handle import Handle, WaitingPod
 from stowplan.framework.instructions import (
     Bind,
@@ -87,6 +95,7 @@ __all__ = [
     "FunnelStage",
     "Handle",
     "Instruction",
+    "LeavingPod",
     "Mask",
     "NodeInfo",
     "Nodes",
@@ -109,6 +118,7 @@ __all__ = [
     "Scores",
     "Sleep",
     "Slots",
+    "StartingPods",
     "StateNotFoundError",
     "Status",
     "Together",

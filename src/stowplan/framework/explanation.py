@@ -51,6 +51,16 @@ class LeavingPod(Record, frozen=True):
     priority: int = 0
 
 
+class StartingPods(Record, frozen=True, kw_only=True):
+    """Pods that would have to start in a topology domain."""
+
+    number: int
+    namespace: str
+    labels: dict[str, str]
+    topology_key: str
+    domain: str
+
+
 class Change(Record, frozen=True, kw_only=True):
     """A change of the pod, of a node or of the cluster."""
 
@@ -66,6 +76,8 @@ class Change(Record, frozen=True, kw_only=True):
     """Of the pod or of the node, so that the change can be applied."""
     pods: tuple[LeavingPod, ...] = ()
     """Pods that leave, for the kind `leave`."""
+    starts: tuple[StartingPods, ...] = ()
+    """Pods that start elsewhere, for the kind `start`."""
 
 
 class Refusal(Record, frozen=True, kw_only=True):
@@ -88,6 +100,9 @@ class Refusal(Record, frozen=True, kw_only=True):
     facts: dict[str, Any] = msgspec.field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     """Changes that could end the refusal, not checked yet, the smallest first."""
+    notes: tuple[str, ...] = ()
+    """Sentences about facts that are easily overlooked: pods of another ReplicaSet that count, a domain without usable
+    nodes."""
 
 
 class Requirement(Record, frozen=True):

@@ -179,6 +179,12 @@ class Plugin:
         that the plugin rejects, after `pre_filter` of the same cycle. Without it, only the status is reported."""
         return ()
 
+    def explain_pod(self, state: CycleState, pod: Pod, status: Status) -> Iterable[Refusal]:
+        """Why `pre_filter` rejects the pod as a whole, with the status that it returned. The text of a refusal is a
+        sentence about the pod: `Claim data does not exist in namespace shop`. Without it, only the status is
+        reported."""
+        return ()
+
     def requirement(self, state: CycleState, pod: Pod, node: NodeInfo) -> Requirement | None:
         """What the plugin requires of the node for the pod, and what the node has, whether or not the node passes.
         None: nothing worth reporting."""

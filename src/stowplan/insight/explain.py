@@ -24,10 +24,11 @@ from stowplan.framework.explanation import (
 from stowplan.insight.bounds import bound_of
 from stowplan.insight.closest import closest_nodes
 from stowplan.insight.matrix import FilterMatrix
-from stowplan.insight.plugin_words import from_status
+from stowplan.insight.plugin_words import pod_refusals
 from stowplan.insight.preemption import preemption_answer
 from stowplan.insight.proposals import pod_proposals
 from stowplan.insight.sentences import Dominating, dominating_sentence
+from stowplan.insight.sentences.forced import Forced, forced, way_around
 from stowplan.insight.slices import Slices, run
 from stowplan.insight.steps import Elimination, count, eliminate, left_before
 from stowplan.insight.verdict import OnTheWay, fits_after_deletions, verdict_of
@@ -59,6 +60,8 @@ def explain(profile: Profile, pod: Pod, *, top: int = 5, message: str | None = N
         return _short(pod, "fits", f"Fits on {_nodes(len(feasible))} now.", None, message or "")
     eliminations = eliminate(matrix)
     dominating = _dominating(matrix, eliminations)
+    start = forced(dominating)
+    around = way_around(dominating)
     yield
     on_the_way = yield from fits_after_deletions(matrix)
     yield
@@ -73,9 +76,9 @@ def explain(profile: Profile, pod: Pod, *, top: int = 5, message: str | None = N
         pod=explained_pod(pod),
         state="pending",
         verdict=verdict,
-        sentence=dominating_sentence(dominating),
-        more=(_verdict_sentence(verdict, on_the_way, proposals, closest),),
-        because=_because(dominating),
+        sentence=start.begin(dominating_sentence(dominating)),
+        more=(*around, *dominating.refusal.notes, _verdict_sentence(verdict, on_the_way, proposals, closest)),
+        because=_because(dominating, start),
         steps=_steps(matrix, eliminations),
         reasons=_reasons(matrix),
         closest=tuple(closest),
@@ -98,13 +101,21 @@ def explained_pod(pod: Pod) -> ExplainedPod:
     )
 
 
-def _short(pod: Pod, verdict: Verdict, sentence: str, because: Because | None, message: str = "") -> Explanation:
+def _short(
+    pod: Pod,
+    verdict: Verdict,
+    sentence: str,
+    because: Because | None,
+    message: str = "",
+    more: tuple[str, ...] = (),
+) -> Explanation:
     return Explanation(
         version=EXPLANATION_VERSION,
         pod=explained_pod(pod),
         state="pending",
         verdict=verdict,
         sentence=sentence,
+        more=more,
         because=because,
         message=message,
     )
@@ -114,10 +125,11 @@ def _refused_pod(matrix: FilterMatrix, message: str) -> Explanation:
     """PreFilter rejects the pod as a whole."""
     status = matrix.pod_status
     assert status is not None
-    refusal = from_status(status)
+    refusal = pod_refusals(matrix, status)[0]
     because = Because(id=refusal.id, plugin=status.plugin, facts=refusal.facts)
     verdict: Verdict = "never" if status.code == Code.UnschedulableAndUnresolvable and refusal.lasting else "not-now"
-    return _short(matrix.pod, verdict, f"{refusal.text[:1].upper()}{refusal.text[1:]}.", because, message)
+    sentence = f"{refusal.text[:1].upper()}{refusal.text[1:]}."
+    return _short(matrix.pod, verdict, sentence, because, message, refusal.notes)
 
 
 def _dominating(matrix: FilterMatrix, eliminations: list[Elimination]) -> Dominating:
@@ -146,7 +158,7 @@ def _effort(refusal: Refusal) -> float:
     return min((change.effort for change in refusal.changes), default=100.0)
 
 
-def _because(dominating: Dominating) -> Because:
+def _because(dominating: Dominating, start: Forced) -> Because:
     refusal = dominating.refusal
     return Because(
         id=refusal.id,
@@ -154,6 +166,7 @@ def _because(dominating: Dominating) -> Because:
         nodes=dominating.nodes,
         best=dominating.best.name,
         facts=refusal.facts,
+        forced_by=start.because,
     )
 
 

@@ -32,6 +32,15 @@ def refusals(matrix: FilterMatrix, name: str, info: NodeInfo, statuses: Sequence
     return [msgspec.structs.replace(refusal, plugin=name) for refusal in found]
 
 
+def pod_refusals(matrix: FilterMatrix, status: Status) -> list[Refusal]:
+    """The refusals of the pod as a whole by the PreFilter plugin that the status names."""
+    plugin = next((each for each in matrix.profile.pre_filters if each.name == status.plugin), None)
+    found = list(plugin.explain_pod(matrix.state, matrix.pod, status)) if plugin is not None else []
+    if not found:
+        found = [from_status(status)]
+    return [msgspec.structs.replace(refusal, plugin=status.plugin) for refusal in found]
+
+
 def from_status(status: Status) -> Refusal:
     """A status in words: its own, about one node."""
     return Refusal(
