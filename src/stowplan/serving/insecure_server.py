@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 
 from aiohttp import web
@@ -29,9 +29,16 @@ _NOT_ALLOWED = Page(405, b"Method Not Allowed\n")
 class InsecureServer(PageServer):
     """Serves pages to everyone, read-only, from `start` to `stop`: on each listening socket its own pages."""
 
-    def __init__(self, sites: Mapping[socket.socket, Pages], *, limits: ConnectionLimits | None = None) -> None:
+    def __init__(
+        self,
+        sites: Mapping[socket.socket, Pages],
+        *,
+        limits: ConnectionLimits | None = None,
+        allowed_hosts: Collection[str] = (),
+    ) -> None:
         super().__init__("insecure", limits)
         self._sites = sites
+        self._allowed_hosts = allowed_hosts
 
     def start(self) -> None:
         if self._sites:
@@ -40,7 +47,8 @@ class InsecureServer(PageServer):
     async def _serve(self, stopping: asyncio.Event) -> None:
         async with AsyncExitStack() as stack:
             for listener, pages in self._sites.items():
-                await stack.enter_async_context(serve(listener, _Reading(pages).respond, limits=self._limits))
+                respond, hosts = _Reading(pages).respond, self._allowed_hosts
+                await stack.enter_async_context(serve(listener, respond, limits=self._limits, allowed_hosts=hosts))
             self._ready()
             await stopping.wait()
 

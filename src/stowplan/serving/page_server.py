@@ -9,7 +9,7 @@ import asyncio
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import parse_qs
@@ -65,9 +65,9 @@ def page_response(page: Page, headers: Mapping[str, str]) -> web.Response:
     return response
 
 
-def _refusing_foreign_hosts(respond: Respond) -> Respond:
+def _refusing_foreign_hosts(respond: Respond, allowed: Collection[str]) -> Respond:
     async def checked(request: web.BaseRequest) -> web.StreamResponse:
-        why = foreign_host(request.headers.get("Host", ""), request.headers.get("Origin", ""))
+        why = foreign_host(request.headers.get("Host", ""), request.headers.get("Origin", ""), allowed)
         return await respond(request) if why is None else page_response(Page(MISDIRECTED, f"{why}\n".encode()), {})
 
     return checked
@@ -88,10 +88,14 @@ async def serve(
     respond: Respond,
     tls: ssl.SSLContext | None = None,
     limits: ConnectionLimits | None = None,
+    allowed_hosts: Collection[str] = (),
 ) -> AsyncIterator[None]:
-    """Serve HTTP on a listening socket and the running event loop, until the end of the context."""
+    """Serve HTTP on a listening socket and the running event loop, until the end of the context.
+
+    `allowed_hosts` are names by which a loopback address may be called, besides localhost.
+    """
     if is_loopback(listener):
-        respond = _refusing_foreign_hosts(respond)
+        respond = _refusing_foreign_hosts(respond, allowed_hosts)
     server = web.Server(_marking_begin(respond))
     connections = Connections(listener, server, tls, limits or default_limits())
     connections.start()

@@ -85,7 +85,7 @@ def test_flags_come_before_the_file(served: list[Served], tmp_path: Path) -> Non
 def test_every_flag_has_a_place_in_the_configuration() -> None:
     kinds: dict[Any, Any] = {int: 7, bool: True, str: "x", tuple[str, ...]: ("x",), int | None: 7}
     fields = list(flagged_fields(ExtenderServerConfiguration))
-    assert len(fields) == len({field.flag.option for field in fields}) == 32
+    assert len(fields) == len({field.flag.option for field in fields}) == 33
     values = {field.flag.option: kinds.get(field.type) for field in fields}
     values |= {"failure_policy": {"filter": "pass"}, "http_timeout": "1s", "gzip": "auto"}
     values |= {"bind_address": "::1", "metrics_bind_address": "::1", "max_total_body_size": 7}

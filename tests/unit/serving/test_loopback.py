@@ -48,6 +48,21 @@ def test_only_ports_on_loopback_refuse(address: str, loopback: bool) -> None:
         server.stop()
 
 
+def test_names_that_are_allowed() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    pages = Pages()
+    pages.add("/healthz", lambda request: Page(200, b"ok"))
+    server = InsecureServer({listener: pages}, allowed_hosts={"extender.internal"})
+    server.start()
+    try:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/healthz"
+        assert status(url, Host="Extender.internal:9090") == 200
+        assert status(url, Host="localhost", Origin="http://extender.internal") == 200
+        assert status(url, Host="rebound.example.com") == 421
+    finally:
+        server.stop()
+
+
 def status(url: str, **headers: str) -> int:
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as reply:

@@ -22,6 +22,7 @@ cluster: {kubeconfig: ""}        # for requests that only name nodes, for reserv
 from __future__ import annotations
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +42,7 @@ FAILURE_POLICIES = ("fail", "pass", "cached")
 GZIP = ("auto", "always", "never")
 LEASE = "stowplan-extender"
 _MAX_PORT = 65535
+_HOST_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?")
 
 
 class PluginEntry(Strict, frozen=True, kw_only=True):
@@ -80,6 +82,15 @@ class Serving(Strict, frozen=True, kw_only=True):
     url_prefix: Annotated[
         str, Flag("--url-prefix", "Path before the verbs, as in the scheduler's urlPrefix.", "PATH")
     ] = ""
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        Flag(
+            "--allowed-host",
+            "On a loopback address, also accept requests to this host name; may be given again.",
+            "NAME",
+        ),
+    ] = ()
+    """Names in `Host` and `Origin` that are accepted on a loopback address, besides localhost and addresses."""
     tls: TLS = TLS()
     max_body_bytes: Annotated[int, Flag("--max-body-size", "Maximum size of a request.", "BYTES")] = 64 << 20
     max_total_body_bytes: Annotated[
@@ -94,6 +105,11 @@ class Serving(Strict, frozen=True, kw_only=True):
     @property
     def address(self) -> str:
         return "127.0.0.1" if self.bind_address == "localhost" else self.bind_address
+
+    @property
+    def other_hosts(self) -> frozenset[str]:
+        """The allowed host names in the form in which requests are compared."""
+        return frozenset(name.lower().rstrip(".") for name in self.allowed_hosts)
 
     @property
     def is_loopback(self) -> bool:
@@ -278,6 +294,9 @@ def _check_bind(config: ExtenderServerConfiguration, problems: Problems) -> None
 def _check_serving(serving: Serving, problems: Problems) -> None:
     if not 0 <= serving.port <= _MAX_PORT:
         problems.invalid("$.serving.port", serving.port, f"must be between 0 and {_MAX_PORT}")
+    for index, name in enumerate(serving.allowed_hosts):
+        if not _HOST_NAME.fullmatch(name):
+            problems.invalid(f"$.serving.allowedHosts[{index}]", name, "must be a host name without a port")
     if serving.gzip not in GZIP:
         problems.unsupported("$.serving.gzip", serving.gzip, GZIP)
     if serving.max_body_bytes < 1:

@@ -146,6 +146,7 @@ class ExtenderServer:
             max_total_bytes=serving.max_total_body_bytes,
             max_connections=serving.max_connections,
             gzip=cast(Gzip, serving.gzip),
+            allowed_hosts=serving.other_hosts,
         )
         self.metrics_port: int | None = None
         """The port of the pages, if they have one of their own."""
@@ -154,7 +155,7 @@ class ExtenderServer:
             address = monitoring.bind_address or serving.address
             listener = _listen(ServingOptions(address=address, port=monitoring.port), "--metrics-port")
             self.metrics_port = listener.getsockname()[1]
-            self._page_server = InsecureServer({listener: pages})
+            self._page_server = InsecureServer({listener: pages}, allowed_hosts=serving.other_hosts)
 
     def _live_checks(self) -> list[HealthCheck]:
         return [

@@ -7,7 +7,7 @@ import ipaddress
 import socket
 import ssl
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
@@ -44,8 +44,10 @@ class SchedulerPort(HttpServer):
         max_connections: int,
         closed: Callable[[], str | None] = lambda: None,
         gzip: Gzip = "auto",
+        allowed_hosts: Collection[str] = (),
     ) -> None:
-        """`closed` returns why no verb is served at present, or None."""
+        """`closed` returns why no verb is served at present, or None. `allowed_hosts` are names by which a loopback
+        address may be called, besides localhost."""
         super().__init__(
             listener,
             tls,
@@ -59,15 +61,16 @@ class SchedulerPort(HttpServer):
         self._pages = pages
         self._gzip = gzip
         self._is_loopback = is_loopback(listener)
+        self._allowed_hosts = allowed_hosts
         self._on_full = logs.RepeatedWarning(log, "A connection was closed, the maximum number of connections is open")
         self._on_refused: dict[str, logs.RepeatedWarning] = {}
         """By cause."""
 
     def admit(self, head: RequestHead, certificate: Any) -> Response | None:
         if self._is_loopback:
-            why = foreign_host(head.headers.get("host", ""), head.headers.get("origin", ""))
+            why = foreign_host(head.headers.get("host", ""), head.headers.get("origin", ""), self._allowed_hosts)
             if why is not None:
-                self._refused("foreign_host", head, why)
+                self._refused("foreign_host", head, f"{why}; --allowed-host allows a name")
                 return text(MISDIRECTED, why)
         if self._pages is not None and head.path in OPEN and head.length == 0:
             return None

@@ -87,11 +87,15 @@ class PluginThreads:
                 self._add_thread()
 
     async def call(self, function: Callable[[], T], seconds: float | None) -> T:
-        """The function's result or exception; OutOfTimeError after so many seconds, the wait for a thread included."""
+        """The function's result or exception; OutOfTimeError after so many seconds, the wait for a thread included.
+
+        A call beyond the running ones waits: threads become free within a call's time limit, so that a burst of calls
+        does not fail.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         call = self.start(partial(_outcome, function), partial(_settle, future), loop)
-        timer = None if seconds is None else loop.call_later(max(0.0, seconds), _expire, future, seconds)
+        timer = None if seconds is None else loop.call_later(max(0.0, seconds), _expire, future, call, seconds)
         try:
             return await future
         finally:
@@ -166,6 +170,7 @@ def _settle(future: asyncio.Future[T], outcome: tuple[T, Exception | None]) -> N
         future.set_exception(error)
 
 
-def _expire(future: asyncio.Future[Any], seconds: float) -> None:
+def _expire(future: asyncio.Future[Any], call: ThreadCall, seconds: float) -> None:
     if not future.done():
-        future.set_exception(OutOfTimeError(f"no answer within {seconds:.3g} s"))
+        what = "no thread was free" if call.begun_at is None else "no answer"
+        future.set_exception(OutOfTimeError(f"{what} within {seconds:.3g} s"))

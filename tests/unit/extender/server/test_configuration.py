@@ -123,6 +123,10 @@ def test_what_is_said_besides_comes_first() -> None:
             "$.serving.maxTotalBodyBytes: Invalid value: 1000: must be at least serving.maxBodyBytes",
         ),
         (
+            "plugins: [{plugin: a:B}]\nserving: {allowedHosts: [good.internal, 'bad:8888']}",
+            '$.serving.allowedHosts[1]: Invalid value: "bad:8888": must be a host name without a port',
+        ),
+        (
             "plugins: [{plugin: a:B}]\nserving: {maxConnections: 0}",
             "$.serving.maxConnections: Invalid value: 0: must be at least 1",
         ),

@@ -14,6 +14,7 @@ import trustme
 import uvloop
 from tests.unit.extender.server.fakes import Canned, Wire, connected, make_answering, reply, serving
 
+from stowplan.extender.server.configuration import load
 from stowplan.extender.server.scheduler_port import SchedulerPort
 
 
@@ -427,3 +428,23 @@ def test_a_loopback_port_refuses_foreign_hosts_and_origins(headers: str, status:
             assert (await other.receive())[0] == status
 
     assert len(on_a_wire(test).asked) == (status == 200)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ("Host: extender.internal:8888\r\n", 200),
+        ("Host: Extender.Internal.\r\nOrigin: http://extender.internal\r\n", 200),
+        ("Host: localhost\r\n", 200),
+        ("Host: other.internal\r\n", 421),
+        ("Host: x.extender.internal\r\n", 421),
+        ("Host: extender.internal\r\nOrigin: https://example.com\r\n", 421),
+    ],
+)
+def test_a_loopback_port_accepts_allowed_hosts(headers: str, status: int) -> None:
+    async def test(wire: Wire, port: SchedulerPort) -> None:
+        await wire.send(f"POST /filter HTTP/1.1\r\n{headers}Content-Length: 3\r\n\r\nabc".encode())
+        assert (await wire.receive())[0] == status
+
+    allowed = load(None, "flags", {"serving": {"allowedHosts": ["Extender.internal"]}}, needs_plugins=False)
+    on_a_wire(test, allowed_hosts=allowed.serving.other_hosts)

@@ -39,7 +39,7 @@ def test_for_programs_of_ones_own(served: list[ExtenderServerConfiguration]) -> 
 def test_a_policy_of_ones_own_and_options_that_do_not_exist(served: list[ExtenderServerConfiguration]) -> None:
     process.run([TIDY], policy=OperatorPolicy(shadow=True), port=1)
     assert (served[0].shadow, served[0].serving.port) == (True, 1)
-    with pytest.raises(TypeError, match="there is no option 'prot'; there are allowed_names, "):
+    with pytest.raises(TypeError, match="there is no option 'prot'; there are allowed_host, allowed_names, "):
         process.run([TIDY], prot=1)
 
 

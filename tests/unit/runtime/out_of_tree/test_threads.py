@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -51,6 +52,14 @@ def test_what_does_not_return_is_left_behind_until_it_is_too_much() -> None:
     asyncio.run(scene())
 
 
+def test_more_calls_than_threads_wait_for_their_turn() -> None:
+    async def main() -> list[int]:
+        threads = PluginThreads("test", 2, max_stuck=1)
+        return await asyncio.gather(*(threads.call(lambda i=i: time.sleep(0.02) or i, 5.0) for i in range(20)))
+
+    assert asyncio.run(main()) == list(range(20))
+
+
 def test_a_call_that_waits_for_a_thread_at_its_deadline_is_not_made() -> None:
     let_go, called = threading.Event(), threading.Event()
 
@@ -58,7 +67,7 @@ def test_a_call_that_waits_for_a_thread_at_its_deadline_is_not_made() -> None:
         threads = PluginThreads("extender", 1, max_stuck=64)
         busy = asyncio.create_task(threads.call(let_go.wait, 60))
         await asyncio.sleep(0)
-        with pytest.raises(OutOfTimeError, match="no answer within"):
+        with pytest.raises(OutOfTimeError, match="no thread was free within"):
             await threads.call(called.set, 0.01)
         assert threads.stuck == 0
         let_go.set()
