@@ -60,9 +60,9 @@ def cluster(
 ) -> None:
     """Measure Stowplan and other schedulers by turns on the same real API server.
 
-    Needs etcd, kube-apiserver and kube-scheduler on this machine; `make control-plane` builds them. All workloads with
-    5,000 nodes take about twelve minutes on two otherwise idle cores, one workload two or three minutes. The speed of
-    shared machines varies by about 20 %: use --rounds to average it out.
+    Needs etcd, kube-apiserver and kube-scheduler on this machine; `python -m stowplan.testing build` builds them. All
+    workloads with 5,000 nodes take about twelve minutes on two otherwise idle cores, one workload two or three minutes.
+    The speed of shared machines varies by about 20 %: use --rounds to average it out.
 
     \b
     kube-scheduler   stock kube-scheduler without its client-side rate limit

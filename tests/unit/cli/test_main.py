@@ -1,15 +1,20 @@
+import importlib
 import os
+import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 
 import click
 import pytest
 from click.testing import CliRunner
 
+import stowplan.cli as package
 from stowplan.cli.command import Command
-from stowplan.cli.main import COMMANDS, CommandEntry, cli, main
+from stowplan.cli.main import COMMANDS, CommandEntry, CommandFailure, cli, main
 from stowplan.errors import ConfigError, InputError
 
 Behaviour = Callable[[], object]
@@ -187,6 +192,19 @@ def test_help_is_a_command_too(command: list[str]) -> None:
     expected = CliRunner().invoke(cli, [*command, "--help"])
     result = CliRunner().invoke(cli, ["help", *command])
     assert (result.exit_code, result.stdout) == (0, expected.stdout)
+
+
+def test_every_exit_status_is_documented_in_the_help_and_in_the_reference() -> None:
+    modules = [
+        importlib.import_module(f"stowplan.cli.{found.name}") for found in pkgutil.iter_modules(package.__path__)
+    ]
+    names = [(module, name) for module in modules for name in vars(module) if name.startswith("EXIT_")]
+    used = {0, CommandFailure.exit_code, *(getattr(module, name) for module, name in names)}
+    shown = CliRunner().invoke(cli, ["--help"]).stdout.partition("Exit status:")[2]
+    assert {int(number) for number in re.findall(r"^ +(\d+)  ", shown, re.MULTILINE)} == used
+    reference = (Path(__file__).parents[3] / "docs" / "reference" / "cli.md").read_text()
+    table = reference.partition("| exit status | meaning |")[2].partition("\n\n")[0]
+    assert {int(number) for number in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == used
 
 
 def test_help_of_an_unknown_command_suggests_another() -> None:
