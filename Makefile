@@ -10,8 +10,8 @@ LIGHT  := $(VENV)/.runnable
 TOOLS  := $(VENV)/maintain
 PIP    := -m pip --disable-pip-version-check --quiet
 LOCKS  := $(addprefix requirements/,runtime.txt build.txt ci.txt maintain.txt)
-COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-  --no-emit-index-url $(if $(UPGRADE),--upgrade)
+COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+  --generate-hashes --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 BENCH  ?= decisions
 WORKERS ?= 2
 BINARIES := etcd kube-apiserver kube-scheduler kubectl helm
