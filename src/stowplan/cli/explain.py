@@ -41,6 +41,10 @@ def explain(
 ) -> None:
     """Explain why a pod is pending: the nearest way in, with figures and checked changes.
 
+    \b
+    Examples:
+      stowplan explain web-0 -n shop -f cluster.yaml
+
     Exit status: 0 the pod is placed or fits, 3 it is pending, 2 the input is invalid.
     """
     from rich.console import Console
