@@ -13,8 +13,12 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
+from stowplan import logs
+
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
+
+log = logs.get(__name__)
 
 _ALERTS = {
     "SSLV3_ALERT_UNEXPECTED_MESSAGE": "unexpected message",
@@ -135,9 +139,13 @@ class ClientSSLObject(ssl.SSLObject):
     def _verification_text(self, error: ssl.SSLCertVerificationError) -> str:
         from cryptography.x509 import load_der_x509_certificate
 
-        chain = vars(self)["_sslobj"].get_unverified_chain() or ()
-        certificates = [load_der_x509_certificate(each.public_bytes(_ssl.ENCODING_DER)) for each in chain]
-        text = verification_text(certificates, self.server_hostname or "", datetime.now(UTC))
+        text = ""
+        try:
+            chain = vars(self)["_sslobj"].get_unverified_chain() or ()
+            certificates = [load_der_x509_certificate(each.public_bytes(_ssl.ENCODING_DER)) for each in chain]
+            text = verification_text(certificates, self.server_hostname or "", datetime.now(UTC))
+        except Exception as problem:  # A certificate that only OpenSSL can read.
+            log.v(4, "Certificate cannot be read", server=self.server_hostname, err=problem)
         return text or f"x509: {_VERIFICATION.get(error.verify_code, error.verify_message)}"
 
 

@@ -129,6 +129,11 @@ UNTRUSTED = "the server's certificate is not trusted: x509: "
     ],
 )
 def test_the_api_server_client(server: Any, text: str) -> None:
+    with server() as running:
+        assert told_by(running) == f"{running.url}: {text}"
+
+
+def told_by(running: TlsServer) -> str:
     async def main(url: str) -> None:
         trust = Trust(CredentialSource("ca", data=authority_pem()))
         client = Client(Connection(url, StoredCredentials(), trust=trust))
@@ -137,8 +142,15 @@ def test_the_api_server_client(server: Any, text: str) -> None:
         finally:
             await client.close()
 
-    with server() as running:
-        with pytest.raises(ConnectionFailedError) as caught:
-            asyncio.run(main(running.url))
-        told = re.sub(r"current time \S+", "current time NOW", str(caught.value))
-        assert told == f"{running.url}: {text}"
+    with pytest.raises(ConnectionFailedError) as caught:
+        asyncio.run(main(running.url))
+    return re.sub(r"current time \S+", "current time NOW", str(caught.value))
+
+
+def test_a_certificate_that_cannot_be_read_is_reported_without_its_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> str:
+        raise ValueError("odd encoding")
+
+    monkeypatch.setattr("stowplan.cluster.tls_errors.verification_text", fail)
+    with TlsServer(context(trustme.CA().issue_cert("x.example"))) as running:
+        assert told_by(running) == f"{running.url}: {UNTRUSTED}certificate signed by unknown authority"
