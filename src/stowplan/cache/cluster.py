@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/backend/cache/cache.go (AddPod, AssumePod, ForgetPod, Ad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -63,9 +63,8 @@ class Cluster:
         self.ports = PortTable()
         self.pods: dict[str, Pod] = {}
         self.assumed: set[str] = set()
-        self.evicted: dict[str, list[Callable[[None], None]]] = {}
-        """Victims of preemption by uid that the API server has deleted and the watch still shows as running, with the
-        callbacks for the event that shows it."""
+        self.evicted: set[str] = set()
+        """Victims of preemption that the API server has deleted and the watch still shows as running."""
         self.claim_users: dict[str, int] = {}
         """How many pods on nodes use a PersistentVolumeClaim, by "namespace/name"."""
         self.priorities: dict[int, int] = {}

@@ -70,12 +70,21 @@ class Engine:
         profiles = state.profiles = build_profiles(
             config, registry, cluster, nominator, rng, extenders, partial(self._make_handle, connection)
         )
-        state.queue = _queue(config, profiles, nominator, clock, unschedulable_timeout, max_namespace_share, observer)
+        state.queue = _queue(
+            config,
+            profiles,
+            nominator,
+            clock,
+            unschedulable_timeout,
+            max_namespace_share,
+            observer,
+            self._preemptions.holds,
+        )
         failures = FailureHandler(state)
         self._bindings = self.binding_cycles(state, failures, self._preemptions)
         self._cycles = SchedulingCycles(state, self._bindings, failures, self._preemptions)
         self._outages = ExtenderOutages(state, self._cycles) if extenders else None
-        self._handlers = EventHandlers(state)
+        self._handlers = EventHandlers(state, self._preemptions)
         self._held: deque[Callable[[], None]] = deque()
         state.deciding = False
         state.run_deferred()
@@ -227,6 +236,7 @@ def _queue(
     unschedulable_timeout: float,
     max_namespace_share: float,
     observer: Observer,
+    is_held: Callable[[QueuedPodInfo], bool],
 ) -> SchedulingQueue:
     sort = next(iter(profiles.values())).points["queueSort"][0]
     return SchedulingQueue(
@@ -240,6 +250,7 @@ def _queue(
         max_backoff=float(config.pod_max_backoff_seconds),
         unschedulable_timeout=unschedulable_timeout,
         max_namespace_share=max_namespace_share,
+        is_held=is_held,
         on_enter=observer.pod_queued if _overrides(observer, "pod_queued") else None,
     )
 

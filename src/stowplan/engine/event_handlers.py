@@ -11,6 +11,7 @@ from typing import Any
 from stowplan import api
 from stowplan.api.pod import FINISHED_PHASES
 from stowplan.cache import key_of
+from stowplan.engine.preemption import Preemptions
 from stowplan.engine.state import EngineState, PendingPod, assigned_copy
 from stowplan.framework import Action, Pod
 from stowplan.queue.cluster_events import (
@@ -27,8 +28,9 @@ from stowplan.runtime.points.waiting_pods import REMOVED
 class EventHandlers:
     """Event handlers. Idempotent; the old object is taken from the cache, not from the caller."""
 
-    def __init__(self, state: EngineState) -> None:
+    def __init__(self, state: EngineState, preemptions: Preemptions) -> None:
         self._state = state
+        self._preemptions = preemptions
         self._put: dict[type, Callable[[Any, Any], None]] = {api.Pod: self._put_pod, api.Node: self._put_node}
         self._remove: dict[type, Callable[[Any], None]] = {api.Pod: self._remove_pod, api.Node: self._remove_node}
 
@@ -100,7 +102,7 @@ class EventHandlers:
             return
         pod = state.cluster.pod(source, whole if state.keep_assigned_objects else None)
         if pod.terminating:
-            self._departed(uid)
+            self._preemptions.pod_leaves(uid)
         state.cluster.add_pod(pod)
         if old is not None and not confirmed:
             state.observer.event_received("AssignedPodUpdate", pod)
@@ -150,7 +152,7 @@ class EventHandlers:
         uid = source.metadata.uid
         pending = state.pending.pop(uid, None)
         cached = state.cluster.pods.get(uid)
-        self._departed(uid)
+        self._preemptions.pod_leaves(uid)
         if pending is not None:
             state.observer.event_received("UnschedulablePodDelete", pending.pod)
             state.queue.remove(pending.pod)
@@ -162,11 +164,6 @@ class EventHandlers:
             state.queue.move(ASSIGNED_POD_DELETE, cached, None)
         elif pending is not None and gives_up_nomination(pending.pod, None):
             self._nomination_ended(pending.pod)
-
-    def _departed(self, uid: str) -> None:
-        """The watch shows that a pod terminates or is gone; preemptions may wait for that."""
-        for resume in self._state.cluster.evicted.pop(uid, ()):
-            resume(None)
 
     def _nomination_ended(self, pod: Pod) -> None:
         """Wakes pods of the same or lower priority: they were filtered as if the pod ran on its nominated node."""

@@ -20,7 +20,6 @@ class EngineHandle(ProfileHandle):
     def __init__(self, profile_name: str, state: EngineState, preemptions: Preemptions, connection: Any) -> None:
         super().__init__(profile_name, state.cluster, state.nominator, connection)
         self._state = state
-        self._preemptions = preemptions
         self._preemptors = preemptions.preemptors
 
     def activate(self, pods: Mapping[str, Pod]) -> None:
@@ -48,5 +47,4 @@ class EngineHandle(ProfileHandle):
         return self._state.waiting_pods.get(uid)
 
     def is_preempting(self, pod: Pod) -> bool:
-        # Runs at PreEnqueue for every pod; the first test nearly always settles it.
-        return pod.uid in self._preemptors and self._preemptions.is_running(pod)
+        return pod.uid in self._preemptors

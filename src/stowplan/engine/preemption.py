@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from stowplan import api
 from stowplan.engine.state import Attempt, EngineState
-from stowplan.engine.tasks import Departure
-from stowplan.framework import EmitEvent, Evict, Failure, PatchStatus, Pod, Sleep, Together
+from stowplan.framework import EmitEvent, Evict, Failure, PatchStatus, Pod, QueuedPodInfo, Sleep, Together
 
 PLUGIN = "DefaultPreemption"
 
@@ -18,13 +17,12 @@ _INITIAL_RETRY_SECONDS, _MAX_RETRY_SECONDS = 1.0, 10.0
 
 
 class RunningPreemption:
-    """A preemption whose victims are being evicted."""
+    """A preemption whose victims have not all left."""
 
-    __slots__ = ("last_victim",)
+    __slots__ = ("preemptor",)
 
-    def __init__(self) -> None:
-        self.last_victim: Pod | None = None
-        """None while other victims are being evicted."""
+    def __init__(self, preemptor: Pod) -> None:
+        self.preemptor = preemptor
 
 
 class Preemptions:
@@ -36,53 +34,72 @@ class Preemptions:
         self._state = state
         self.preemptors: dict[str, RunningPreemption] = {}
         """By the preemptor's uid."""
+        self._awaited: dict[str, list[RunningPreemption]] = {}
+        """By the uid of the last victim, once its eviction has begun."""
         self._failures: dict[str, int] = {}
         """Consecutive failed preemptions by the preemptor's uid."""
         self.pre_binding: dict[str, Attempt] = {}
         """Attempts in PreBind by the pod's uid; a victim among them is cancelled instead of evicted."""
 
     def is_running(self, preemptor: Pod) -> bool:
-        running = self.preemptors.get(preemptor.uid)
-        if running is None:
-            return False
-        last = running.last_victim
-        return last is None or self._stays(last)
+        return preemptor.uid in self.preemptors
 
-    def _stays(self, victim: Pod) -> bool:
-        """Whether the victim runs, according to the watch."""
-        known = self._state.cluster.pods.get(victim.uid)
-        return known is not None and not known.terminating
+    def holds(self, queued: QueuedPodInfo) -> bool:
+        """Whether the pod is gated until its preemption is over, so that no event is worth a check before."""
+        return queued.gating_plugin == PLUGIN and queued.pod.uid in self.preemptors
 
     def start(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         evicted = self._state.cluster.evicted
         staying = [victim for victim in victims if not victim.terminating and victim.uid not in evicted]
         if staying:
-            running = self.preemptors[preemptor.uid] = RunningPreemption()
+            running = self.preemptors[preemptor.uid] = RunningPreemption(preemptor)
             self._state.observer.preemption_started(preemptor, node_name, victims)
-            self._state.tasks.start(self._run(running, preemptor, node_name, staying))
+            self._state.tasks.start(self._run(running, node_name, staying))
 
-    async def _run(self, running: RunningPreemption, preemptor: Pod, node_name: str, victims: list[Pod]) -> None:
+    def pod_leaves(self, uid: str) -> None:
+        """The watch shows that an assigned pod terminates or is gone."""
+        self._state.cluster.evicted.discard(uid)
+        for running in self._awaited.pop(uid, ()):
+            self._end(running)
+
+    async def _run(self, running: RunningPreemption, node_name: str, victims: list[Pod]) -> None:
+        preemptor, last = running.preemptor, victims[-1]
         self._clear_lower_nominations(preemptor, node_name)
         failed = False
         if len(victims) > 1:
             outcomes = await Together([self._evict(preemptor, node_name, victim) for victim in victims[:-1]])
             failed = not all(outcomes)
         if not failed:
-            running.last_victim = victims[-1]
-            failed = not await self._evict(preemptor, node_name, victims[-1])
+            self._awaited.setdefault(last.uid, []).append(running)
+            failed = not await self._evict(preemptor, node_name, last)
         self._state.observer.preemption_ended(preemptor, node_name, failed)
         if failed:
             # A refused eviction will most likely be refused again.
             await Sleep(self._retry_delay(preemptor.uid))
-        elif victims[-1].uid in self._state.cluster.evicted:
-            await Departure(self._state.cluster.evicted[victims[-1].uid])
-        if self.preemptors.get(preemptor.uid) is running:
-            del self.preemptors[preemptor.uid]
-        if failed:
-            # There may be no victim left whose deletion would wake the preemptor.
-            self._state.queue.activate([preemptor])
+        if failed or last.uid not in self._state.cluster.evicted:
+            self._end_unseen(running, last, failed)
         if not failed or preemptor.uid not in self._state.pending:
             self._failures.pop(preemptor.uid, None)
+
+    def _end(self, running: RunningPreemption) -> bool:
+        """Open the preemptor's gate; False if it was open, perhaps until another preemption started."""
+        uid = running.preemptor.uid
+        if self.preemptors.get(uid) is not running:
+            return False
+        del self.preemptors[uid]
+        self._state.queue.release(uid)
+        return True
+
+    def _end_unseen(self, running: RunningPreemption, last: Pod, failed: bool) -> None:
+        """The preemption is over, and no event about its last victim will wake the preemptor: the eviction failed, or
+        the victim left before or in memory."""
+        awaiting = self._awaited.get(last.uid)
+        if awaiting is not None and running in awaiting:
+            awaiting.remove(running)
+            if not awaiting:
+                del self._awaited[last.uid]
+        if self._end(running) or failed:
+            self._state.queue.activate([running.preemptor])
 
     def _retry_delay(self, uid: str) -> float:
         """Seconds until the preemptor may try again; doubles with every failure."""
@@ -103,14 +120,21 @@ class Preemptions:
         else:
             outcome = await Evict(victim, self._condition(preemptor, victim))
             gone = isinstance(outcome, Failure) and outcome.reason == "NotFound"
-            if (outcome is None or gone) and self._stays(victim):
-                self._state.cluster.evicted.setdefault(victim.uid, [])
+            if outcome is None or gone:
+                self._evicted(victim)
             if isinstance(outcome, Failure):
                 return gone
         self._state.observer.victim_evicted(preemptor, victim, node_name)
         reporter = preemptor.template.spec.scheduler_name
         self._state.outbox.append(EmitEvent(victim, "Normal", "Preempted", "Preempting", note, reporter=reporter))
         return True
+
+    def _evicted(self, victim: Pod) -> None:
+        """The API server has deleted the victim; the watch may have shown it already."""
+        cluster = self._state.cluster
+        known = cluster.pods.get(victim.uid)
+        if known is not None and not known.terminating:
+            cluster.evicted.add(victim.uid)
 
     def _cancel_binding(self, victim: Pod) -> bool:
         """Cancel the binding of a victim that is only assumed; no API call is needed then."""

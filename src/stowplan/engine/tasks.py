@@ -18,16 +18,6 @@ def _nothing(result: Any) -> None:
     return None
 
 
-class Departure(Request):
-    """Wait until the watch shows that an evicted pod terminates. Answered with None by the event handlers."""
-
-    __slots__ = ("waiting",)
-
-    def __init__(self, waiting: list[Callable[[None], None]]) -> None:
-        self.waiting = waiting
-        """The pod's entry in `Cluster.evicted`."""
-
-
 class Task:
     """A running coroutine."""
 
@@ -84,7 +74,7 @@ class Task:
 
 
 class Tasks:
-    """Starts tasks and answers Sleep, Together, PermitVerdict and Departure; all other requests go to the outbox."""
+    """Starts tasks and answers Sleep, Together and PermitVerdict; all other requests go to the outbox."""
 
     def __init__(self, timers: Timers, send: Callable[[Request], None]) -> None:
         self._timers = timers
@@ -102,8 +92,6 @@ class Tasks:
             self._run_together(request)
         elif isinstance(request, PermitVerdict):
             request.waiting.when_settled(request.on_answer)
-        elif isinstance(request, Departure):
-            request.waiting.append(request.on_answer)
         else:
             self._send(request)
 

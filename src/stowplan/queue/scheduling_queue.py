@@ -56,10 +56,12 @@ class SchedulingQueue:
         sort_key: SortKey | None = None,
         on_enter: Callable[[QueuedPodInfo, str, str], None] | None = None,
         max_namespace_share: float = 0.0,
+        is_held: Callable[[QueuedPodInfo], bool] = lambda info: False,
     ) -> None:
         """`sort_key` takes precedence over `less`. `pre_enqueue` receives the plugin to run first; `on_enter` receives
         (pod; active, backoff or unschedulable; label of the event) whenever a pod enters a sub-queue.
-        `max_namespace_share` limits namespaces that are charged; 0 and 1 set no limit."""
+        `max_namespace_share` limits namespaces that are charged; 0 and 1 set no limit. Gated pods for which `is_held`
+        is true when they are gated are skipped by events until `release`."""
         self._clock = clock
         self._pre_enqueue = pre_enqueue
         self._hints = hints
@@ -75,7 +77,7 @@ class SchedulingQueue:
         self._throttle = NamespaceThrottle(max_namespace_share, key, tickets)
         self._charged = self._throttle.full_at
         """Not empty while a namespace may have to wait."""
-        self._unschedulable = UnschedulablePods()
+        self._unschedulable = UnschedulablePods(is_held)
         self._in_flight = InFlight()
         self._interested: dict[ClusterEvent, tuple[str, ...]] = {}
         self._next_flush = clock() + FLUSH_INTERVAL_SECONDS
@@ -171,6 +173,12 @@ class SchedulingQueue:
         return self._throttle.charge(namespace, seconds, self._clock())
 
     # Events
+
+    def release(self, uid: str) -> None:
+        """The pod is no longer held: events may wake it."""
+        info = self._infos.get(uid)
+        if info is not None and info.sub_queue is self._unschedulable:
+            self._unschedulable.put(info)
 
     def activate(self, pods: Iterable[Pod]) -> None:
         """Move pods to the active queue regardless of backoff. Pods in flight are retried if their attempt fails;

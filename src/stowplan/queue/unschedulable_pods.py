@@ -5,16 +5,18 @@ Upstream: pkg/scheduler/backend/queue/unschedulable_pods.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from math import inf
 
 from stowplan.framework import Pod, QueuedPodInfo
 
 
 class UnschedulablePods:
-    """Unschedulable and gated pods, indexed by rejecting plugin: most events concern few of them."""
+    """Unschedulable and gated pods, indexed by rejecting plugin: most events concern few of them. Held pods are not
+    indexed: the deletion of each victim would otherwise wake every preemptor."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_held: Callable[[QueuedPodInfo], bool] = lambda info: False) -> None:
+        self._is_held = is_held
         self._infos: dict[str, QueuedPodInfo] = {}
         self._rejectors: dict[str, Set[str]] = {}
         """By uid, the plugins under which the pod is indexed."""
@@ -31,7 +33,8 @@ class UnschedulablePods:
         """Add a pod, or update the rejecting plugins of one that is here."""
         uid = info.pod.uid
         self._unindex(uid)
-        rejectors = info.unschedulable_plugins | info.pending_plugins
+        held = info.gated and self._is_held(info)
+        rejectors: Set[str] = frozenset() if held else info.unschedulable_plugins | info.pending_plugins
         for name in rejectors:
             self._by_rejector.setdefault(name, {})[uid] = info
         self._rejectors[uid] = rejectors

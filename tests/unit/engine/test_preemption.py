@@ -89,7 +89,7 @@ class TestWatchEventsInDelay:
         host.schedule()
         assert host.node_of("high") == "a"
         assert len([each for each in host.done if isinstance(each, Evict)]) == 3
-        assert host.engine.cluster.evicted == {}
+        assert host.engine.cluster.evicted == set()
         assert not host.engine.preemptors
 
     def test_a_victim_is_not_evicted_for_another_preemptor_either(self) -> None:
@@ -133,7 +133,7 @@ class TestWatchEventsInDelay:
         host.undelivered = held
         host.deliver()
         assert not host.engine.preemptors
-        assert host.engine.cluster.evicted == {}
+        assert host.engine.cluster.evicted == set()
 
     def test_a_finalizer_keeps_a_deleted_pod(self) -> None:
         host = begun("one")
