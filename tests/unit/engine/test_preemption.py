@@ -8,7 +8,7 @@ from tests.builders.engine_host import Host
 from tests.builders.objects import typed
 from tests.unit.engine.recorder import Recorded
 
-from stowplan.framework import Evict, Failure, PatchStatus, wait
+from stowplan.framework import Evict, Failure, PatchStatus, Pod, Status, wait
 from stowplan.runtime.preemption.search import TERMINATING
 
 HIGH = pod("high", requests={"cpu": 3}, priority=9)
@@ -271,3 +271,31 @@ def test_victims_in_memory_and_victims_on_the_node() -> None:
     assert host.place("held") == "error_backoff"
     host.schedule()
     assert host.node_of("high") == "a"
+
+
+def test_deletions_do_not_wake_preemptors_that_wait_for_their_victims() -> None:
+    """Each runs PreEnqueue once, at the first deletion, however many pods are deleted."""
+    hosts = [f"n{i}" for i in range(8)]
+    others = [f"other-{i}" for i in range(20)]
+    host = Host(
+        *(node(name, cpu=3) for name in hosts),
+        *(pod(f"low-{name}", name, requests={"cpu": 2}) for name in hosts),
+        *(pod(name, "n0", requests={"cpu": "10m"}) for name in others),
+    )
+    calls: list[str] = []
+    run = host.state.queue._pre_enqueue
+
+    def counted(preemptor: Pod, first: str) -> Status | None:
+        calls.append(preemptor.name)
+        return run(preemptor, first)
+
+    host.state.queue._pre_enqueue = counted
+    host.put(*(pod(f"high-{name}", requests={"cpu": 3}, priority=9) for name in hosts))
+    while host.engine.schedule_one():
+        pass
+    calls.clear()
+    host.delete(*(pod(name) for name in others))
+    assert sorted(calls) == sorted(f"high-{name}" for name in hosts)
+    host.settle()
+    host.schedule()
+    assert {host.node_of(f"high-{name}") for name in hosts} == set(hosts)

@@ -64,3 +64,17 @@ def test_an_empty_pool_waits_for_nothing() -> None:
     pool.discard(a)
     assert pool.waiting_since == inf
     assert pool.flush(30.0, now=50.0) == []
+
+
+def test_held_pods_are_found_by_no_event_until_they_are_put_again() -> None:
+    held = {"a", "b"}
+    pool = UnschedulablePods(lambda info: info.pod.name in held)
+    a, b = unit("a", "X"), unit("b", "X")
+    a.gating_plugin = "X"
+    pool.put(a)
+    pool.put(b)
+    assert names(pool.rejected_by(["X"])) == ["b"], "only gated pods are held"
+    held.clear()
+    pool.put(a)
+    assert names(pool.rejected_by(["X"])) == ["b", "a"]
+    assert len(pool) == 2

@@ -275,13 +275,20 @@ class Diagnosis:
         if not self.profile.nominator.by_node:
             return
         nominated = NominatedPodsFilter(self.profile, self.state, self.pod, remember=not self.plain)
-        examined = set(self.examined.tolist())
+        mask = np.zeros(len(self.verdicts), dtype=np.bool_)
+        mask[self.examined] = True
+        examined = mask.tobytes()
+        latest: Status | None = None
+        index = -1
         for info in nominated.infos():
-            has_rivals, status = nominated.filter(info) if info.slot in examined else (False, None)
-            if has_rivals:
-                self.verdicts[info.slot] = -1
-                if status is not None:
-                    self.reject(info.slot, status)
+            slot = info.slot
+            has_rivals, status = nominated.filter(info) if examined[slot] else (False, None)
+            if not has_rivals:
+                continue
+            if status is not latest:
+                # Nearly all nodes share one status, and hashing it costs as much as all else here.
+                latest, index = status, -1 if status is None else self._index(status)
+            self.verdicts[slot] = index
 
 
 def _split(known: Mask, parts: list[Status], hit: Mask, status: Status) -> Iterator[tuple[Mask, list[Status]]]:
