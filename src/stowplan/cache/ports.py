@@ -37,6 +37,15 @@ def wanted_ports(template: PodTemplate) -> tuple[HostPort, ...]:
     return template.derive(host_ports, lambda template: host_ports(template.spec))
 
 
+def share_a_port(ours: tuple[HostPort, ...], theirs: tuple[HostPort, ...]) -> bool:
+    """Whether two pods cannot run on one node because of their host ports."""
+    return any(
+        a.protocol == b.protocol and a.port == b.port and (a.ip == b.ip or ANY_IP in (a.ip, b.ip))
+        for a in ours
+        for b in theirs
+    )
+
+
 class PortTable:
     """For each protocol and port, the slots where it is taken, and on which addresses how often."""
 

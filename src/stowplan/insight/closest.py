@@ -12,18 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from stowplan.framework import Change, NodeInfo, Pod, Refusal, Status
-from stowplan.framework.explanation import ClosestNode, LeavingPod
+from stowplan.framework.explanation import ClosestNode
 from stowplan.insight.altered import altered_node, altered_pod, status_on
 from stowplan.insight.bounds import IMPOSSIBLE, effort_bounds
+from stowplan.insight.leaving import leaving_pods
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.slices import Slices
-from stowplan.runtime.decide.filtering import run_filters
-from stowplan.runtime.decide.what_if import WhatIf
 from stowplan.runtime.profile.profile import Profile
 
 MAX_CHECKS = 64
 _MAX_ALTERNATIVES = 3
-_MAX_LEAVING = 16
 
 
 class _Candidate(NamedTuple):
@@ -87,7 +85,7 @@ def _ways(matrix: FilterMatrix, info: NodeInfo, refusals: list[Refusal]) -> list
         ways.append(tuple(_distinct([refusal.changes[0] for refusal in refusals])))
         if len(refusals) == 1:
             ways += [(change,) for change in refusals[0].changes[1:]]
-    leaving = _leaving(matrix, info)
+    leaving = leaving_pods(matrix, info)
     if leaving is not None:
         ways.append((leaving,))
     return sorted(ways, key=lambda way: sum(change.effort for change in way))
@@ -95,45 +93,6 @@ def _ways(matrix: FilterMatrix, info: NodeInfo, refusals: list[Refusal]) -> list
 
 def _distinct(changes: list[Change]) -> list[Change]:
     return list({(change.kind, change.text): change for change in changes}.values())
-
-
-def _leaving(matrix: FilterMatrix, info: NodeInfo) -> Change | None:
-    """The fewest pods that have to leave the node, those of lower priority first; None if that does not help."""
-    pod = matrix.pod
-    others = sorted(info.pods.values(), key=lambda other: (other.priority, -sum(other.template.requests.values())))
-    gone: list[Pod] = []
-    with WhatIf(matrix.profile, matrix.state, pod) as what_if:
-        fits = False
-        for other in others[:_MAX_LEAVING]:
-            what_if.remove(other, info)
-            gone.append(other)
-            if run_filters(matrix.profile.filters, what_if.state, pod, info) is None:
-                fits = True
-                break
-        if not fits:
-            return None
-    # A pod that is not needed to make room stays.
-    for other in list(gone[:-1]):
-        rest = [each for each in gone if each is not other]
-        if _fits_without(matrix, info, rest):
-            gone = rest
-    lower = all(other.priority < pod.priority for other in gone)
-    names = [f"{other.key} leaves" for other in gone]
-    return Change(
-        kind="leave",
-        on="node",
-        node=info.name,
-        text=names[0] if len(names) == 1 else f"{gone[0].key} and {len(gone) - 1} more leave",
-        effort=(5 if lower else 9) + len(gone),
-        pods=tuple(LeavingPod(other.key, other.priority) for other in gone),
-    )
-
-
-def _fits_without(matrix: FilterMatrix, info: NodeInfo, gone: list[Pod]) -> bool:
-    with WhatIf(matrix.profile, matrix.state, matrix.pod) as what_if:
-        for other in gone:
-            what_if.remove(other, info)
-        return run_filters(matrix.profile.filters, what_if.state, matrix.pod, info) is None
 
 
 def check(profile: Profile, pod: Pod, info: NodeInfo, changes: tuple[Change, ...]) -> Status | None:

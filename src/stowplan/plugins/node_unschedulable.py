@@ -40,6 +40,22 @@ class NodeUnschedulable(InTreePlugin):
         if not _tolerates_cordon(pod.template):
             yield self.nodes.unschedulable[nodes.index], CORDONED
 
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
+        change = fwk.Change(
+            kind="uncordon",
+            on="node",
+            node=node.name,
+            text=f"uncordon {node.name}",
+            effort=2,
+            patch=(fwk.PatchOperation("replace", "/spec/unschedulable", False),),
+        )
+        yield fwk.Refusal(
+            id="node.cordoned", text="is cordoned", wanted="not cordoned", there="cordoned", changes=(change,)
+        )
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement:
+        return fwk.Requirement("not cordoned", "cordoned" if node.unschedulable else "")
+
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
             fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeTaint, _after_node_event),

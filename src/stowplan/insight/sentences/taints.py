@@ -15,6 +15,14 @@ def untolerated(dominating: Dominating) -> str:
     return f"{who} that the pod does not tolerate, such as {taint}."
 
 
+@sentence_for("node.cordoned")
+def cordoned(dominating: Dominating) -> str:
+    count = dominating.nodes
+    return (
+        "The only node that would do is cordoned." if count == 1 else f"The {count:,} nodes that would do are cordoned."
+    )
+
+
 @sentence_for("taint.lifecycle")
 def lifecycle(dominating: Dominating) -> str:
     count = dominating.nodes
