@@ -114,6 +114,7 @@ def feasible_after(case: Json, change: Change) -> list[str]:
             apply_patch(node, change.patch) if node["metadata"]["name"] == change.node else node
             for node in case["nodes"]
         ]
+    case["pod"].get("status", {}).pop("nominatedNodeName", None)  # All nodes are filtered, not the nominated one alone.
     leaving = {each.pod for each in change.pods}
     case["pods"] = [pod for pod in case.get("pods", []) if _key(pod) not in leaving]
     world, pod = World.of_case(read_case(msgspec.json.encode(case)))
