@@ -1,6 +1,7 @@
 """The software bill of materials of the wheel and of the image."""
 
 import json
+import shutil
 import subprocess
 import sys
 from importlib.metadata import distributions as installed_in
@@ -18,9 +19,27 @@ from stowplan._version import __version__
 pytestmark = [pytest.mark.slow]
 
 
-def bill(wheel: Path, *options: str, folder: Path = PROJECT) -> str:
-    command = [sys.executable, "requirements/sbom.py", "requirements/runtime.txt", str(wheel), *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+LOCK = PROJECT / "requirements" / "runtime.txt"
+ELSEWHERE = f"""
+elsewhere==1.0 ; sys_platform != '{sys.platform}' \\
+    --hash=sha256:{"0" * 64}
+    # via stowplan (pyproject.toml)
+"""
+"""A package for other platforms than this one."""
+
+
+def bill(wheel: Path, *options: str, lock: Path = LOCK) -> str:
+    command = [sys.executable, str(lock.with_name("sbom.py")), str(lock), str(wheel), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def longer_lock(source: Path, tmp_path: Path) -> Path:
+    """The lock with one more package, which is for other platforms."""
+    folder = Path(shutil.copytree(source / "requirements", tmp_path / "requirements"))
+    with (folder / "runtime.txt").open("a") as lock:
+        lock.write(ELSEWHERE.lstrip())
+    return folder / "runtime.txt"
 
 
 def test_it_lists_the_locked_packages_of_the_wheel(distributions: Distributions) -> None:
@@ -39,18 +58,22 @@ def test_it_lists_the_locked_packages_of_the_wheel(distributions: Distributions)
     assert "pkg:pypi/pyyaml@6" in str(depends[root["bom-ref"]])
 
 
-def test_it_is_reproducible(distributions: Distributions, source: Path) -> None:
+def test_it_is_reproducible(distributions: Distributions, source: Path, longer_lock: Path) -> None:
     first = bill(distributions.wheel)
-    assert bill(distributions.wheel, folder=source) == first
-    assert json.loads(first)["serialNumber"] != json.loads(bill(distributions.wheel, "--here"))["serialNumber"]
+    assert bill(distributions.wheel, lock=source / "requirements" / "runtime.txt") == first
+    other = bill(distributions.wheel, lock=longer_lock)
+    assert json.loads(other)["serialNumber"] != json.loads(first)["serialNumber"]
 
 
-def test_packages_for_other_platforms_are_left_out(distributions: Distributions) -> None:
-    found = json.loads(bill(distributions.wheel, "--here"))
-    names = [each["name"] for each in found["components"]]
-    assert len(names) == len(set(names)), "Each in one version."
-    assert ("colorama" in names) == (sys.platform == "win32")
+def test_packages_for_other_platforms_are_left_out(distributions: Distributions, longer_lock: Path) -> None:
+    full, here = (json.loads(bill(distributions.wheel, *given, lock=longer_lock)) for given in ([], ["--here"]))
+    (listed,) = [each for each in full["components"] if each["name"] == "elsewhere"]
+    (marker,) = listed["properties"]
+    assert marker["value"] == f'sys_platform != "{sys.platform}"'
+    names = [each["name"] for each in here["components"]]
+    assert "elsewhere" not in names
     assert ("uvloop" in names) == (sys.platform != "win32")
+    assert len(names) == len(set(names)), "Each in one version."
 
 
 def test_the_image_has_it(image: Image) -> None:
