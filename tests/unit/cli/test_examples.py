@@ -12,14 +12,23 @@ from click.testing import CliRunner
 from stowplan.cli.main import cli
 from stowplan.scaffold import Names, files_of
 
-ENDLESS = ("extender --", "extender explain shop/web-0", "extender replay", "demo", "bench", "simulate --from-cluster")
-"""Commands that serve, call others or measure: only options and arguments are parsed."""
+ENDLESS = (
+    "extender --",
+    "extender explain shop/web-0",
+    "extender replay",
+    "demo",
+    "bench",
+    "simulate --from-cluster",
+    "explain",
+)
+"""Commands that serve, call others or measure, or have a status other than 0: only options and arguments are parsed."""
 V1 = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: '1', pods: '9'}}\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
 PLUGIN = files_of(Names.of("rack-care"))["src/rack_care/plugin.py"]
 FILES = {
-    "cases.jsonl": '{"pod": {"metadata": {"name": "p"}}, "nodes": []}\n',
+    "cases.jsonl": '{"pod": {"metadata": {"name": "p"}}, "nodes": [{"metadata": {"name": "n"}}]}\n',
+    "case.yaml": "pod: {metadata: {name: p}}\nnodes: [{metadata: {name: n}}]\n",
     "decisions.jsonl": '{"time": "now", "verb": "filter", "decision": {"pod": "shop/web-0", "nodes": 2}}\n',
     "scheduler.yaml": V1,
     "old-scheduler.yaml": V1.replace("v1\n", "v1alpha1\n", 1) + "algorithmSource: {policy: {file: {path: nowhere}}}\n",

@@ -182,7 +182,7 @@ def test_a_specification_that_leads_nowhere(specification: str, error: str) -> N
 )
 def test_a_plugin_that_fails_spoils_the_case_and_not_the_run(file: Path, name: str, error: str) -> None:
     result = evaluate(f"{file}:{name}")
-    assert result.exit_code == 0
+    assert result.exit_code == 2
     verdict = json.loads(result.stdout)
     assert verdict["id"] == "x"
     assert verdict["error"].startswith(error)
