@@ -198,6 +198,10 @@ class DomainCounts:
         """The sum in the node's own domain; 0 where it has none."""
         return self.values[self.column.values[slot]]
 
+    def by_name(self) -> dict[str, int]:
+        """The sums of the domains that have an eligible node, by label value."""
+        return {self.column.texts[each]: int(self.values[each]) for each in self._counted_domains.tolist()}
+
     def _move(self, levels: dict[int, int], before: int, after: int) -> None:
         """One domain's sum went from one level to another."""
         levels[after] = levels.get(after, 0) + 1

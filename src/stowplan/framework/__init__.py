@@ -31,6 +31,7 @@ from stowplan.framework.events import (
 )
 from stowplan.framework.explanation import (
     Change,
+    ChangeKind,
     Explanation,
     LeavingPod,
     PatchOperation,
@@ -82,6 +83,7 @@ __all__ = [
     "CancelledError",
     "CandidateRecord",
     "Change",
+    "ChangeKind",
     "ClusterEvent",
     "ClusterEventWithHint",
     "Code",

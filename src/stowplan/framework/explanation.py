@@ -49,6 +49,8 @@ class LeavingPod(Record, frozen=True):
 
     pod: str
     priority: int = 0
+    node: str = ""
+    """The node that the pod leaves; empty: the node of the change."""
 
 
 class StartingPods(Record, frozen=True, kw_only=True):
@@ -59,6 +61,8 @@ class StartingPods(Record, frozen=True, kw_only=True):
     labels: dict[str, str]
     topology_key: str
     domain: str
+    node: str
+    """A node of the domain."""
 
 
 class Change(Record, frozen=True, kw_only=True):

@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stowplan import api
+from stowplan.cache import Cluster
+from stowplan.cache.journal import Journal
 from stowplan.framework import Change, NodeInfo, Pod, Refusal, Status
 from stowplan.framework.explanation import ClosestNode
 from stowplan.insight.altered import altered_node, altered_pod, status_on
@@ -95,16 +98,30 @@ def _distinct(changes: list[Change]) -> list[Change]:
     return list({(change.kind, change.text): change for change in changes}.values())
 
 
+def _move_others(journal: Journal, cluster: Cluster, info: NodeInfo, changes: tuple[Change, ...]) -> None:
+    """Take off the pods that leave, and put the pods that start on their nodes; only their labels matter."""
+    for each in [each for change in changes for each in change.pods]:
+        where = cluster.nodes.get(each.node) if each.node else info
+        for other in [pod for pod in (() if where is None else where.pods.values()) if pod.key == each.pod]:
+            journal.remove(other, where or info)
+    for start in [each for change in changes for each in change.starts]:
+        where = cluster.nodes.get(start.node)
+        for number in range(start.number) if where is not None else ():
+            name = f"started-{number}"
+            metadata = api.ObjectMeta(
+                name=name, namespace=start.namespace, uid=f"{start.node}/{name}", labels=start.labels
+            )
+            journal.add(cluster.pod(api.Pod(metadata=metadata)), where or info)
+
+
 def check(profile: Profile, pod: Pod, info: NodeInfo, changes: tuple[Change, ...]) -> Status | None:
     """The status of the node after all changes; None if the pod fits."""
     pod_patch = tuple(operation for change in changes if change.on == "pod" for operation in change.patch)
     node_patch = tuple(operation for change in changes if change.on == "node" for operation in change.patch)
-    leaving = {each.pod for change in changes for each in change.pods}
     altered = altered_pod(profile, pod, pod_patch) if pod_patch else pod
     cluster = profile.cluster
     with cluster.what_if() as journal:
-        for other in [each for each in info.pods.values() if each.key in leaving]:
-            journal.remove(other, info)
+        _move_others(journal, cluster, info, changes)
         if not node_patch:
             return status_on(profile, altered, info)
         with altered_node(profile, info, node_patch) as changed:

@@ -7,6 +7,7 @@ modules.
 
 from stowplan.plugins.base.cpu_and_memory import BALANCED_PART, LEAST_ALLOCATED_PART, CpuAndMemory
 from stowplan.plugins.base.node_facts import EXACT_IN_FLOAT
+from stowplan.plugins.base.other_pods import leave, matching_labels, pods_in_domain
 from stowplan.plugins.base.plugin import Demand, InTreePlugin, SharedScorer
 
 __all__ = [
@@ -17,4 +18,7 @@ __all__ = [
     "Demand",
     "InTreePlugin",
     "SharedScorer",
+    "leave",
+    "matching_labels",
+    "pods_in_domain",
 ]

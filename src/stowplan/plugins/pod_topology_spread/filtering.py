@@ -55,6 +55,15 @@ class HardConstraint:
         domains = self.domains
         return self._room + (domains.least if domains.counted >= self.constraint.min_domains else 0)
 
+    @property
+    def counts_itself(self) -> bool:
+        """Whether the pod matches the selector, so that it adds to the skew."""
+        return self._room < self.constraint.max_skew
+
+    def eligible(self) -> fwk.Mask | None:
+        """By slot: the nodes that count; None for all nodes that have the topology key."""
+        return None if self._eligibility is None else self._eligibility.mask()
+
     def acceptable(self) -> fwk.Mask:
         """By domain id, whether the domain has room; the last entry, for nodes without the label, is False."""
         if self._revision != self.domains.revision:

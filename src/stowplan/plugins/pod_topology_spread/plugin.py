@@ -12,7 +12,7 @@ from stowplan.api import Node
 from stowplan.api.selectors import SelectorError
 from stowplan.config.args import PodTopologySpreadArgs
 from stowplan.plugins.base import InTreePlugin
-from stowplan.plugins.pod_topology_spread import hints
+from stowplan.plugins.pod_topology_spread import explanation, hints
 from stowplan.plugins.pod_topology_spread.constraints import ConstraintSource
 from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
 from stowplan.plugins.pod_topology_spread.filtering import SpreadFilter
@@ -21,6 +21,7 @@ from stowplan.plugins.pod_topology_spread.scoring import ConstraintWeights, Spre
 _SKIP = fwk.Status(fwk.Code.Skip)
 _FILTER = "PreFilterPodTopologySpread"
 _SCORE = "PreScorePodTopologySpread"
+_EXPLANATION = "ExplainPodTopologySpread"
 _PREFILTER_ERROR = "get constraints from pod: obtaining pod's hard topology spread constraints: {}"
 _PRESCORE_ERROR = "calculating preScoreState: obtaining pod's soft topology spread constraints: {}"
 
@@ -123,6 +124,23 @@ class PodTopologySpread(InTreePlugin):
     def normalize_nodes(self, state: fwk.CycleState, pod: fwk.Pod, scores: fwk.Scores, nodes: fwk.Nodes) -> fwk.Scores:
         rules, weighing = self._scoring(state)
         return rules.normalize_nodes(scores, nodes, weighing)
+
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterable[fwk.Refusal]:
+        rules: SpreadFilter | None = state.get(_FILTER)
+        if rules is None:
+            return ()
+        known: explanation.SpreadExplanation | None = state.get(_EXPLANATION)
+        if known is None:
+            known = explanation.SpreadExplanation(self.cluster, rules, pod)
+            state.write(_EXPLANATION, known)
+        return known.refusals(node)
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
+        rules: SpreadFilter | None = state.get(_FILTER)
+        return None if rules is None else explanation.skews(rules, node.slot)
+
+    def explain_score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> str:
+        return explanation.counts_in_words(self._scoring(state)[0], node.slot) if state.get(_SCORE) else ""
 
     def _after_pod_change(self, pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
         try:

@@ -1,0 +1,75 @@
+"""Other pods in explanations: the pods of a topology domain, and those that would have to leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from stowplan import api
+from stowplan import framework as fwk
+from stowplan.api.selectors import DOES_NOT_EXIST, NOT_IN, Selector, compile_label_selector
+from stowplan.cache import Cluster, DomainCounts
+
+_EFFORT_LOWER_PRIORITY = 5.0
+_EFFORT_PROTECTED = 3.0
+_EFFORT_OTHERS = 9.0
+
+
+def pods_in_domain(
+    cluster: Cluster,
+    domains: DomainCounts,
+    domain: int,
+    matches: Callable[[fwk.Pod], bool],
+    eligible: fwk.Mask | None = None,
+) -> Iterator[fwk.Pod]:
+    """The pods on the nodes of a domain that the sums count; `matches` says which they are."""
+    counted = (domains.column.array == domain) & (domains.counts.array > 0)
+    if eligible is not None:
+        counted &= eligible
+    for slot in np.flatnonzero(counted).tolist():
+        info = cluster.nodes.infos[slot]
+        yield from (pod for pod in (() if info is None else info.pods.values()) if matches(pod))
+
+
+def leave(cluster: Cluster, pod: fwk.Pod, others: Iterable[fwk.Pod], node_name: str) -> fwk.Change:
+    """The change that other pods leave their nodes."""
+    gone = list(others)
+    if all(other.priority < pod.priority for other in gone):
+        effort = _EFFORT_LOWER_PRIORITY + len(gone) + _EFFORT_PROTECTED * _protected(cluster, gone)
+    else:
+        effort = _EFFORT_OTHERS + len(gone)
+    more = len(gone) - 1
+    return fwk.Change(
+        kind="leave",
+        on="node",
+        node=node_name,
+        text=f"{gone[0].key} and {more:,} more leave" if more else f"{gone[0].key} leaves",
+        effort=effort,
+        pods=tuple(fwk.LeavingPod(other.key, other.priority, other.node_name) for other in gone),
+    )
+
+
+def matching_labels(selector: Selector) -> dict[str, str]:
+    """Labels that the selector matches, as few as possible."""
+    return {
+        each.key: each.values[0] if each.values else ""
+        for each in selector.requirements
+        if each.operator not in (NOT_IN, DOES_NOT_EXIST)
+    }
+
+
+def _protected(cluster: Cluster, pods: list[fwk.Pod]) -> int:
+    """How many of the pods a PodDisruptionBudget protects from eviction."""
+    budgets = list(cluster.stores.of(api.PodDisruptionBudget))
+    allowed = [budget.status.disruptions_allowed for budget in budgets]
+    found = 0
+    for pod in pods:
+        protected = False
+        for number, budget in enumerate(budgets):
+            selector = compile_label_selector(budget.spec.selector)
+            if budget.metadata.namespace == pod.namespace and not selector.empty and selector.matches(pod.labels):
+                allowed[number] -= 1
+                protected = protected or allowed[number] < 0
+        found += protected
+    return found
