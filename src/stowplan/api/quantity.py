@@ -73,6 +73,20 @@ def round_up(resource: str, amount: Exact) -> int:
     return _round(amount, _MICRO if resource == "cpu" else _NANO)
 
 
+def canonical(amount: Exact, *, binary: bool = False) -> str:
+    """An amount as Kubernetes writes it: with the largest suffix that leaves an integer, of 1024 if `binary`."""
+    if not amount:
+        return "0"
+    if binary and amount % _NANO == 0 and abs(amount) >= 1024 * _NANO:
+        whole = amount // _NANO
+        return next(
+            (f"{whole >> shift}{suffix}" for suffix, shift in reversed(_BINARY.items()) if not whole % (1 << shift)),
+            str(whole),
+        )
+    units = ((suffix, 10 ** (power + 9)) for suffix, power in reversed(_DECIMAL.items()))
+    return next(f"{amount // unit}{suffix}" for suffix, unit in units if amount % unit == 0)
+
+
 def _exponent(text: str, suffix: str) -> int:
     """The power of ten of a decimal suffix."""
     if suffix in _DECIMAL:

@@ -17,6 +17,7 @@ from stowplan.errors import InputError
 from stowplan.simulator.api_server import ApiServer
 from stowplan.simulator.custom_workload import kind_of
 from stowplan.simulator.defaults import with_claim_defaults, with_defaults, with_template_defaults
+from stowplan.simulator.limit_ranges import with_limit_range_defaults
 from stowplan.simulator.pod_status import PENDING
 
 T = TypeVar("T", bound=ApiObject)
@@ -51,12 +52,17 @@ class Admission:
         rule = self._rules.get(type(item))
         return item if rule is None else cast(T, rule(item))
 
-    def admit_spec(self, spec: api.PodSpec, path: str = "$.spec") -> api.PodSpec:
-        """The spec of a pod, or of all pods of a template."""
-        return self._with_priority(with_defaults(spec), path)
+    def admit_spec(self, spec: api.PodSpec, path: str = "$.spec", namespace: str = "") -> api.PodSpec:
+        """The spec of a pod, or of all pods of a template, with the LimitRanges of the namespace, if given."""
+        spec = with_defaults(spec)
+        if namespace and self._api_server.count(api.LimitRange):
+            ranges = (each for each in self._api_server.all(api.LimitRange) if each.metadata.namespace == namespace)
+            spec = with_limit_range_defaults(spec, ranges)
+        return self._with_priority(spec, path)
 
     def _pod(self, pod: api.Pod) -> api.Pod:
-        pod = replace(pod, spec=self.admit_spec(pod.spec))
+        is_new = not pod.metadata.resource_version
+        pod = replace(pod, spec=self.admit_spec(pod.spec, namespace=pod.metadata.namespace if is_new else ""))
         return pod if pod.status.phase else replace(pod, status=replace(pod.status, phase=PENDING.phase))
 
     def _with_priority(self, spec: api.PodSpec, path: str) -> api.PodSpec:

@@ -65,6 +65,10 @@ class ApiServer:
     def all(self, kind: type[T]) -> Iterable[T]:
         return self._stores.of(kind)
 
+    def listen(self, kind: type[T], listener: Callable[[T | None, T | None], None]) -> None:
+        """Call a listener with every change of a kind at once: (old object, new object), None for a missing one."""
+        self._stores.of(kind).listen(listener)
+
     def count(self, kind: type[T]) -> int:
         return len(self._stores.of(kind))
 

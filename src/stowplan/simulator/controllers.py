@@ -11,7 +11,7 @@ from stowplan.simulator.api_server import ApiServer, ObjectChange
 from stowplan.simulator.claim_controller import ClaimController
 from stowplan.simulator.disruption_controller import DisruptionController
 from stowplan.simulator.volume_controller import EphemeralVolumeController, VolumeController
-from stowplan.simulator.workloads import CONTROLLERS, WorkloadReconciler
+from stowplan.simulator.workloads import CONTROLLERS, NotCreated, WorkloadReconciler
 
 Handler = Callable[[ObjectChange], None]
 
@@ -55,6 +55,15 @@ class Controllers:
     def expand(self, owner: Any) -> None:
         """Create the objects that a workload lacks, without a change."""
         self._workloads.expand(owner)
+
+    def create_pod(self, pod: api.Pod) -> None:
+        """Create a pod, unless a quota forbids it."""
+        self._workloads.create_pod(pod)
+
+    @property
+    def not_created(self) -> list[NotCreated]:
+        """Pods that the API server refused to create."""
+        return list(self._workloads.not_created.values())
 
     def keep(self, standing: Container[str]) -> None:
         """Keep objects of a snapshot, by uid, as they are: their workloads only replace pods that they lose."""

@@ -16,7 +16,7 @@ from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.workloads import CONTROLLERS, find_template
 
 _GRACE_SECONDS = 30
-_CLASSES = (api.PriorityClass, api.StorageClass)
+_CLASSES = (api.PriorityClass, api.StorageClass, api.LimitRange, api.ResourceQuota)
 """Kinds that admission of other objects reads."""
 
 
@@ -51,6 +51,9 @@ def populate(
     _add_namespaces(api_server, controllers, items)
     for item in items:
         if item.metadata.uid in standing:
+            continue
+        if isinstance(item, api.Pod) and not item.metadata.resource_version and not _stands(item):
+            controllers.create_pod(item)
             continue
         stored = item if _stands(item) else api_server.put(item)
         if type(stored) in CONTROLLERS:

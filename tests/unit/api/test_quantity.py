@@ -146,3 +146,22 @@ def test_value_is_the_least_integer_not_below(number: int, suffix: str) -> None:
     text = f"{number}{suffix}"
     assert 0 <= quantity.value(text) * 10**9 - quantity.parse(text) < 10**9
     assert 0 <= quantity.milli_value(text) * 10**6 - quantity.parse(text) < 10**6
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("0", "0"),
+        ("1500m", "1500m"),
+        ("2000m", "2"),
+        ("1Gi", "1Gi"),
+        ("1536Mi", "1536Mi"),
+        ("1024Mi", "1Gi"),
+        ("1000", "1k"),
+        ("512", "512"),
+        ("1n", "1n"),
+        ("-2", "-2"),
+    ],
+)
+def test_amounts_are_written_as_kubernetes_does(text: str, canonical: str) -> None:
+    assert quantity.canonical(quantity.parse(text), binary=text.endswith("i")) == canonical

@@ -28,7 +28,7 @@ class Gap(NamedTuple):
     name: str
     assumption: str
     problem: str
-    """The line that strict mode reports."""
+    """The line that strict mode reports; empty if it reports none."""
     owner_uid: str = ""
     """The uid of a controller that is assumed to recreate its pods."""
     assumed: tuple[Any, ...] = ()

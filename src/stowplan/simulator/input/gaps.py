@@ -17,6 +17,7 @@ from stowplan.simulator.input.owner_gaps import owner_gaps
 from stowplan.simulator.input.ownership import Objects, Ownership, describe
 from stowplan.simulator.input.storage_gaps import storage_gaps
 from stowplan.simulator.pod_status import is_finished
+from stowplan.simulator.quotas import unsupported_resources, unsupported_scopes
 
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
@@ -105,6 +106,22 @@ def _snapshot_gaps(objects: Objects) -> Iterator[Gap]:
 
 def _is_stored(item: Any) -> bool:
     return bool(item.metadata.resource_version) and isinstance(item, api.Pod | api.Node)
+
+
+def limit_gaps(objects: Objects) -> Iterator[Gap]:
+    """Limits that are not enforced."""
+    for item, _ in objects:
+        name = key_of(item.metadata)
+        if isinstance(item, api.ResourceQuota):
+            ignored = [f"scope {each}" for each in unsupported_scopes(item)] or unsupported_resources(item)
+            if ignored:
+                what = "the quota" if unsupported_scopes(item) else ", ".join(ignored)
+                why = f" ({', '.join(ignored)})" if unsupported_scopes(item) else ""
+                yield Gap("ResourceQuota", name, f"{what} is not enforced{why}", "")
+        elif isinstance(item, api.LimitRange) and any(
+            each.min or each.max or each.max_limit_request_ratio for each in item.spec.limits
+        ):
+            yield Gap("LimitRange", name, "defaults are applied; minima, maxima and ratios are not enforced", "")
 
 
 def _selects_namespaces(spec: api.PodSpec) -> bool:

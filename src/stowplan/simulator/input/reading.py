@@ -18,7 +18,7 @@ from stowplan.simulator.input.apply import LiveObjects, apply, roll_out
 from stowplan.simulator.input.autoscaling import CURRENT, scale
 from stowplan.simulator.input.documents import Origin, Read, find_files
 from stowplan.simulator.input.gap import Assumption, Gap, assumptions_of
-from stowplan.simulator.input.gaps import find_gaps
+from stowplan.simulator.input.gaps import find_gaps, limit_gaps
 from stowplan.simulator.input.manifests import ManifestReader
 from stowplan.simulator.input.overlay import Json
 from stowplan.simulator.input.owner_gaps import owner_gaps
@@ -90,8 +90,9 @@ def read_input(
     is_whole = live is None and not options.fragment
     refuse([*problems, *(input_checks.daemons_without_nodes(ownership.objects) if is_whole else ())])
     gaps = [*reader.gaps, *(find_gaps(ownership) if is_whole else owner_gaps(ownership))]
+    gaps += limit_gaps(ownership.objects)
     if options.strict:
-        refuse([gap.problem for gap in gaps])
+        refuse([gap.problem for gap in gaps if gap.problem])
     assumed = _assumed(gaps)
     notes = [*applied.notes, *scaled.notes, *input_checks.notes(ownership.objects, from_cluster=live is not None)]
     return Input(

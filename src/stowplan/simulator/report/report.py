@@ -168,6 +168,7 @@ def report_of(
         unknown_kinds={kind: unknown_kinds[kind] for kind in sorted(unknown_kinds)},
         units={name: unit_of(name) for name in sorted(_resources(reports, nodes))},
         assumptions=tuple(AssumptionReport(**each._asdict()) for each in assumptions),
+        not_created=tuple(_not_created(simulation)),
     )
 
 
@@ -308,6 +309,13 @@ def _outcome(eviction: RecordedEviction, waiting: int) -> str:
     if not eviction.recreated:
         return f"not recreated: {workload} is not simulated" if workload else "not recreated: it has no controller"
     return f"recreated by {workload}, " + (f"{waiting} of its pods pending" if waiting else "all of its pods running")
+
+
+def _not_created(simulation: Simulation) -> Iterator[NotCreatedReport]:
+    for pod, pods, message in simulation.controllers.not_created:
+        workload = workload_of(simulation.api_server, pod)
+        name = f"{pod.metadata.namespace}/{workload}" if workload else ""
+        yield NotCreatedReport(workload=name, pods=pods, message=message)
 
 
 def _nodes(nodes: NodeTable) -> Iterator[NodeReport]:

@@ -7,7 +7,7 @@ controller class here, with a row in `table`. May import the simulator's
 API server and admission.
 """
 
-from stowplan.simulator.workloads.reconciler import WorkloadReconciler
+from stowplan.simulator.workloads.reconciler import NotCreated, WorkloadReconciler
 from stowplan.simulator.workloads.table import CONTROLLERS, find_template, is_recreated, pod_spec_of
 
-__all__ = ["CONTROLLERS", "WorkloadReconciler", "find_template", "is_recreated", "pod_spec_of"]
+__all__ = ["CONTROLLERS", "NotCreated", "WorkloadReconciler", "find_template", "is_recreated", "pod_spec_of"]

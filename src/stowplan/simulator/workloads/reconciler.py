@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from stowplan import api
+from stowplan.cache.stores import key_of
 from stowplan.simulator.admission import Admission
 from stowplan.simulator.api_server import ApiServer, ObjectChange, controller_of
 from stowplan.simulator.custom_workload import kind_of
 from stowplan.simulator.pod_status import is_active
+from stowplan.simulator.quotas import Quotas
 from stowplan.simulator.workloads.daemon_set import DaemonSetController
 from stowplan.simulator.workloads.pod_factory import replacement_of
 from stowplan.simulator.workloads.table import CONTROLLERS
 from stowplan.simulator.workloads.workload_controller import WorkloadController
+
+
+class NotCreated(NamedTuple):
+    """Pods that the API server refused to create."""
+
+    pod: api.Pod
+    """The first of them."""
+    pods: int
+    message: str
 
 
 class WorkloadReconciler:
@@ -22,6 +33,9 @@ class WorkloadReconciler:
     def __init__(self, api_server: ApiServer, admission: Admission) -> None:
         self._api_server = api_server
         self._admission = admission
+        self._quotas = Quotas(api_server)
+        self.not_created: dict[str, NotCreated] = {}
+        """By uid of the controller, or by key of a pod without one."""
         self.standing: Container[str] = ()
         """The uids of nodes and workloads of a snapshot. Pods that such workloads lack are not created, since the
         cluster does not have them either; pods that they lose are replaced."""
@@ -38,6 +52,11 @@ class WorkloadReconciler:
             self.expand(change.item)
 
     def on_pod(self, change: ObjectChange) -> None:
+        self._on_pod(change)
+        if change.removed and self.not_created:
+            self._retry_refused(change.item.metadata.namespace)
+
+    def _on_pod(self, change: ObjectChange) -> None:
         pod: api.Pod = change.item
         owner = self._api_server.owner_of(pod)
         controller = self._controllers.get(type(owner))
@@ -85,9 +104,44 @@ class WorkloadReconciler:
                 if owner.metadata.uid not in self.standing and (why := controller.waiting(owner)):
                     yield f"{kind_of(owner).name} {owner.metadata.namespace}/{owner.metadata.name}: {why}"
 
+    def create_pod(self, pod: api.Pod) -> None:
+        """Create a pod without a controller."""
+        self._create([pod])
+
     def _create(self, items: Iterable[Any]) -> None:
+        """Create objects of one owner; after the first pod that is forbidden, its other pods are not tried."""
+        refused: NotCreated | None = None
         for item in list(items):
-            # Admission runs once for each pod template, not for each pod.
-            created = self._api_server.put(item if isinstance(item, api.Pod) else self._admission.admit(item))
-            if type(created) in self._controllers:
-                self.expand(created)
+            if not isinstance(item, api.Pod):
+                created = self._api_server.put(self._admission.admit(item))
+                if type(created) in self._controllers:
+                    self.expand(created)
+            elif refused is not None:
+                refused = refused._replace(pods=refused.pods + 1)
+            elif message := self._quotas.forbids(item):
+                refused = NotCreated(item, 1, message)
+            else:
+                # Admission runs once for each pod template, not for each pod.
+                self._api_server.put(item)
+                self.not_created.pop(_owner_key(item), None)
+        if refused is not None:
+            self._note_refused(refused)
+
+    def _note_refused(self, refused: NotCreated) -> None:
+        key = _owner_key(refused.pod)
+        earlier = self.not_created.get(key)
+        if earlier is not None and isinstance(self._api_server.owner_of(refused.pod), api.DaemonSet):
+            refused = refused._replace(pods=refused.pods + earlier.pods)
+        self.not_created[key] = refused
+
+    def _retry_refused(self, namespace: str) -> None:
+        """A pod is gone, so that others may fit into the quotas of its namespace."""
+        for refused in [each for each in self.not_created.values() if each.pod.metadata.namespace == namespace]:
+            owner = self._api_server.owner_of(refused.pod)
+            if type(owner) in self._controllers:
+                self.expand(owner)
+
+
+def _owner_key(pod: api.Pod) -> str:
+    reference = controller_of(pod)
+    return key_of(pod.metadata) if reference is None else reference.uid

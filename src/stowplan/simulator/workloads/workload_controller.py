@@ -109,7 +109,8 @@ class WorkloadController(ABC):
         known = self._factories.get(uid)
         if known is None or known[0] is not template:
             adapted = self.adapted(owner, template)
-            admitted = replace(adapted, spec=self._admission.admit_spec(adapted.spec, "$.spec.template.spec"))
+            spec = self._admission.admit_spec(adapted.spec, "$.spec.template.spec", owner.metadata.namespace)
+            admitted = replace(adapted, spec=spec)
             known = self._factories[uid] = (template, PodFactory(self.api_server, owner, admitted))
         return known[1]
 

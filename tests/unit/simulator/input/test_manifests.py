@@ -203,3 +203,29 @@ def test_manifests_are_laid_over_a_cluster() -> None:
     assert found.standing == {"r", "n"}
     assert found.notes == ["in the cluster already, and updated by the manifests: 1 Service (team/web)"]
     assert load([], lambda _: b"", live).standing == {"r", "s", "n"}
+
+
+# Fields that Kubernetes does not know
+MISSPELT = "kind: Pod\nmetadata: {name: a%s}\nspec: {containers: [{name: c, resources: {requets: {cpu: 1}}}]}\n"
+UNKNOWN = 'strict decoding error: unknown field "spec.containers[0].resources.requets" (did you mean "requests"?)'
+
+
+def test_misspelt_fields_are_errors() -> None:
+    assert problems(MISSPELT % "") == [f"f.yaml: Pod default/a: {UNKNOWN}"]
+    listed = json.dumps({"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}, "sepc": {}}]})
+    (problem,) = problems(listed)
+    assert problem.startswith('f.yaml: $.items[0]: Pod default/a: strict decoding error: unknown field "sepc"')
+
+
+def test_objects_of_another_release_keep_fields_that_it_has() -> None:
+    (found,) = read(MISSPELT % ", uid: u, resourceVersion: '5'").assumptions[-1:]
+    assert found.kind == "Service"
+    (found,) = (each for each in read(MISSPELT % ", uid: u, resourceVersion: '5'").assumptions if each.kind == "Pod")
+    assert found.objects == ("default/a",)
+    assert "requets" in found.assumption
+
+
+def test_fields_of_unknown_versions_are_not_checked() -> None:
+    assert names(read("apiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: a}\nfoo: 1")) == [
+        "Deployment default/a"
+    ]
