@@ -86,9 +86,15 @@ def simulate(
 
     Reads everything that 'kubectl apply' reads and 'kubectl get -o yaml' prints: nodes; pods, which are running if they
     have a nodeName; Deployments, StatefulSets, DaemonSets, Jobs and other workloads, whose pods are created as their
-    controllers do; Services, volumes, claims and other objects that scheduling reads. Other kinds are listed and
-    ignored. The scheduler then runs in simulated time, with preemption, until nothing changes any more. The same input
-    and seed give the same result.
+    controllers do; Services, volumes, claims and other objects that scheduling reads. An object of any other kind with
+    spec.replicas and a pod template in spec.template is a workload too; other kinds are listed and ignored. LimitRange
+    defaults are applied, and pods over a ResourceQuota are not created. The scheduler then runs in simulated time, with
+    preemption, until nothing changes any more. The same input and seed give the same result.
+
+    Objects to which the input refers and which it lacks (controllers, claims, volumes, classes) are assumed to exist,
+    and each assumption is listed; with --strict they are errors. Fields that Kubernetes does not know are errors. An
+    object of a later FILE is merged into the object of the same kind and name of an earlier FILE, as kustomize merges
+    patches.
 
     With --from-cluster the manifests are applied to the current objects of a cluster as 'kubectl apply' does: an
     object replaces the one of the same name; if the pod template of a workload changes, all its pods are replaced at
@@ -105,7 +111,8 @@ def simulate(
     wide    also the score of the chosen node, the runner-up, the number of
             feasible nodes, and the use of each node
     json    one object: pods, each with the record of its last decision;
-            pending, preemptions, nodes, summary. With more than 100 nodes a
+            pending, preemptions, nodes, summary, assumptions, notCreated (pods
+            over quota). With more than 100 nodes a
             record has only the ten best nodes and no rejected ones, which are
             in `pending`; --all-scores includes all. Amounts are integers;
             `units` has their units: millicores, bytes or count
@@ -119,10 +126,10 @@ def simulate(
         stowplan simulate --from-cluster deployment.yaml
       Find out why pods are pending, and whether they will stay pending:
         stowplan simulate --from-cluster --context production
-      The same on objects in a file:
-        kubectl get nodes,pods,services,replicasets,statefulsets,jobs \\
-          -A -o yaml > cluster.yaml
-        stowplan simulate cluster.yaml deployment.yaml
+      The same on objects of kubectl, with assumptions about what is not there:
+        kubectl get nodes,pods -A -o yaml | stowplan simulate -
+      Check whether a Deployment fits at the maximum of its autoscaler:
+        stowplan simulate cluster.yaml deployment.yaml --hpa max
       Show scores and runners-up:
         stowplan simulate manifests/ -o wide
       List pending pods:
@@ -130,8 +137,8 @@ def simulate(
       With your own plugin:
         stowplan simulate manifests/ --plugin ./rack_care.py
 
-    Exit status: 0 all pods are placed, 3 some are pending (with --from-cluster and -f: pods of the manifests), 2 the
-    input is invalid, or the cluster cannot be read.
+    Exit status: 0 all pods are placed, 3 some are pending (with --from-cluster and -f: pods of the manifests) or were
+    not created, 2 the input is invalid, or the cluster cannot be read.
     """
     from stowplan.cli.profiles import load_config
     from stowplan.cli.simulation import ClusterLogin, SimulationQuestion, answer

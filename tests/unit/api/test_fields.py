@@ -45,7 +45,7 @@ def test_fields_that_only_kubernetes_reads_are_known() -> None:
 @pytest.mark.parametrize(
     ("kind", "document", "path"),
     [
-        ("Pod", {"spec": {"containers": [{"resources": {"requets": {}}}]}}, "spec.containers[0].resources.requets"),
+        ("Pod", {"spec": {"containers": [{"resources": {"requestz": {}}}]}}, "spec.containers[0].resources.requestz"),
         ("Pod", {"sepc": {}}, "sepc"),
         ("Pod", {"Spec": {}}, "Spec"),
         ("Node", {"status": {"nodeInfo": {"kernel": "6"}}}, "status.nodeInfo.kernel"),
@@ -61,8 +61,8 @@ def test_fields_that_only_kubernetes_reads_are_known() -> None:
         ),
         (
             "ResourceSlice",
-            {"spec": {"devices": [{"attributes": {"x": {"strng": "y"}}}]}},
-            "spec.devices[0].attributes.x.strng",
+            {"spec": {"devices": [{"attributes": {"x": {"strinx": "y"}}}]}},
+            "spec.devices[0].attributes.x.strinx",
         ),
     ],
 )

@@ -1,9 +1,13 @@
 """The objects of an input: files, folders, standard input, and the objects of a cluster.
 
-Belongs here: parsing of files (`documents`), decoding and validation of their objects (`manifests`), owner references
-(`ownership`), checks of the input as a whole (`input_checks`), and manifests applied to a cluster (`apply`, `rollout`).
-Does not belong here: the run (`simulation`, `load`), options and terminal output (`cli`). May import the simulator's
-admission and workloads, and the rooms below.
+`read_input(names, read, live, options)` returns an `Input`: objects with their origins (`Origin`: file and path),
+assumptions about objects that the input lacks, and notes for the user. `load.populate` takes its fields.
+
+Belongs here: parsing of files (`documents`), decoding and checks of their objects (`manifests`), merging of later files
+into earlier ones (`overlay`), manifests applied to a cluster (`apply`, `rollout`), autoscaled replicas (`autoscaling`),
+owner references (`ownership`), missing objects (`gaps` and its parts), and checks of the input as a whole
+(`input_checks`). Does not belong here: the run (`simulation`, `load`), options and terminal output (`cli`). May import
+the simulator's admission, quotas and workloads, and the rooms below.
 """
 
 from stowplan.simulator.input.documents import Origin, Read

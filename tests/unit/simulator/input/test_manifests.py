@@ -206,8 +206,8 @@ def test_manifests_are_laid_over_a_cluster() -> None:
 
 
 # Fields that Kubernetes does not know
-MISSPELT = "kind: Pod\nmetadata: {name: a%s}\nspec: {containers: [{name: c, resources: {requets: {cpu: 1}}}]}\n"
-UNKNOWN = 'strict decoding error: unknown field "spec.containers[0].resources.requets" (did you mean "requests"?)'
+MISSPELT = "kind: Pod\nmetadata: {name: a%s}\nspec: {containers: [{name: c, resources: {requestz: {cpu: 1}}}]}\n"
+UNKNOWN = 'strict decoding error: unknown field "spec.containers[0].resources.requestz" (did you mean "requests"?)'
 
 
 def test_misspelt_fields_are_errors() -> None:
@@ -222,7 +222,7 @@ def test_objects_of_another_release_keep_fields_that_it_has() -> None:
     assert found.kind == "Service"
     (found,) = (each for each in read(MISSPELT % ", uid: u, resourceVersion: '5'").assumptions if each.kind == "Pod")
     assert found.objects == ("default/a",)
-    assert "requets" in found.assumption
+    assert "requestz" in found.assumption
 
 
 def test_fields_of_unknown_versions_are_not_checked() -> None:
