@@ -10,6 +10,6 @@ equal names and uids.
 Does not belong here: scheduling rules, terminal or file output (`cli`), access to a real cluster (`cluster`).
 May import all rooms below it; only `cli` imports this room.
 
-Not simulated, since no or few verdicts depend on it: limits of LimitRanges, RuntimeClass admission, rolling updates and scaling
-down, adoption of pods by labels, kubelets that reject pods, and topology labels that binding copies to pods.
+Not simulated, since no or few verdicts depend on it: limits of LimitRanges, RuntimeClass admission, rolling updates and
+scaling down, adoption of pods by labels, kubelets that reject pods, and topology labels that binding copies to pods.
 """
