@@ -9,6 +9,7 @@ it, and the command line prints it without a traceback.
     ├── ClusterError    trouble with an API server (`stowplan.cluster.errors`)
     ├── InputError      a case, an object or a file that cannot be read
     └── PluginError     a plugin that cannot be found, built or registered
+        └── PluginBugError  a plugin whose code is faulty
 """
 
 import os
@@ -33,6 +34,10 @@ class InputError(StowplanError):
 
 class PluginError(StowplanError):
     """A plugin that cannot be found, built or registered."""
+
+
+class PluginBugError(PluginError):
+    """A plugin whose code is faulty: it raises an exception when it is loaded, or it would do nothing."""
 
 
 def os_error_text(error: OSError) -> str:

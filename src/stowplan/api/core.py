@@ -3,10 +3,9 @@
 Upstream: k8s.io/api/core/v1/types.go
 """
 
-from msgspec import field
-
 from stowplan.api.meta import Int32, ObjectMeta, ObjectReference, Wire
 from stowplan.api.pod import PodTemplateSpec
+from stowplan.api.read_only import EMPTY
 
 __all__ = [
     "Binding", "Event", "EventSeries", "Lease", "LeaseSpec", "Namespace", "PriorityClass", "ReplicationController",
@@ -23,7 +22,7 @@ class Namespace(Wire, frozen=True, kw_only=True):
 class ServiceSpec(Wire, frozen=True, kw_only=True):
     """The pods behind a service."""
 
-    selector: dict[str, str] = field(default_factory=dict)
+    selector: dict[str, str] = EMPTY
 
 
 class Service(Wire, frozen=True, kw_only=True):
@@ -37,7 +36,7 @@ class ReplicationControllerSpec(Wire, frozen=True, kw_only=True):
     """The pods of a replication controller, whose selector is a plain map."""
 
     replicas: Int32 | None = None
-    selector: dict[str, str] = field(default_factory=dict)
+    selector: dict[str, str] = EMPTY
     template: PodTemplateSpec | None = None
 
 

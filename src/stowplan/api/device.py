@@ -9,6 +9,7 @@ from msgspec import field
 
 from stowplan.api.affinity import NodeSelector
 from stowplan.api.meta import Int64, ObjectMeta, Quantity, Wire
+from stowplan.api.read_only import EMPTY
 
 __all__ = [
     "CELDeviceSelector", "CapacityRequestPolicy", "CapacityRequestPolicyRange", "Counter", "CounterSet", "Device",
@@ -104,14 +105,14 @@ class CounterSet(Wire, frozen=True, kw_only=True):
     """Counters that devices consume together."""
 
     name: str = ""
-    counters: dict[str, Counter] = field(default_factory=dict)
+    counters: dict[str, Counter] = EMPTY
 
 
 class DeviceCounterConsumption(Wire, frozen=True, kw_only=True):
     """The counters of a set that a device consumes."""
 
     counter_set: str = ""
-    counters: dict[str, Counter] = field(default_factory=dict)
+    counters: dict[str, Counter] = EMPTY
 
 
 class DeviceTaint(Wire, frozen=True, kw_only=True):
@@ -149,8 +150,8 @@ class Device(Wire, frozen=True, kw_only=True):
     """One device, or one way to partition it."""
 
     name: str = ""
-    attributes: dict[str, DeviceAttribute] = field(default_factory=dict)
-    capacity: dict[str, DeviceCapacity] = field(default_factory=dict)
+    attributes: dict[str, DeviceAttribute] = EMPTY
+    capacity: dict[str, DeviceCapacity] = EMPTY
     consumes_counters: tuple[DeviceCounterConsumption, ...] = ()
     node_name: str | None = None
     node_selector: NodeSelector | None = None

@@ -3,9 +3,14 @@
 Upstream: k8s.io/apimachinery/pkg/apis/meta/v1/types.go
 """
 
-from typing import Annotated, TypeAlias
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, TypeAlias
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
+from msgspec.structs import fields
+
+from stowplan.api.read_only import EMPTY
 
 __all__ = [
     "Condition", "Int32", "Int64", "LabelSelector", "LabelSelectorRequirement", "ObjectMeta", "ObjectReference",
@@ -27,6 +32,26 @@ class Wire(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     The fields are those that the scheduler reads; others are skipped. Instances are immutable trees without cycles,
     hence `gc=False`: the garbage collector does not walk the objects of a large cluster.
     """
+
+
+@cache
+def add_wire_names() -> None:
+    """Lets all API structs be read in the spelling of manifests too: `pod.spec.nodeSelector`. Called where out-of-tree
+    plugins run. Properties, since `__getattr__` would slow down every read of a field."""
+    pending: list[type[Struct]] = [Wire]
+    while pending:
+        struct = pending.pop()
+        pending += struct.__subclasses__()
+        for field in fields(struct):
+            if not hasattr(struct, field.encode_name):
+                setattr(struct, field.encode_name, property(_reader(field.name)))
+
+
+def _reader(name: str) -> Callable[[Any], Any]:
+    def read(self: Any) -> Any:
+        return getattr(self, name)
+
+    return read
 
 
 class OwnerReference(Wire, frozen=True, kw_only=True):
@@ -51,8 +76,8 @@ class ObjectMeta(Wire, frozen=True, kw_only=True):
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
     deletion_grace_period_seconds: Int64 | None = None
-    labels: dict[str, str] = field(default_factory=dict)
-    annotations: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = EMPTY
+    annotations: dict[str, str] = EMPTY
     owner_references: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
 
@@ -68,7 +93,7 @@ class LabelSelectorRequirement(Wire, frozen=True, kw_only=True):
 class LabelSelector(Wire, frozen=True, kw_only=True):
     """Labels and expressions that must all hold. An absent selector matches nothing, an empty one everything."""
 
-    match_labels: dict[str, str] = field(default_factory=dict)
+    match_labels: dict[str, str] = EMPTY
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
 

@@ -3,9 +3,8 @@
 Upstream: k8s.io/api/core/v1/types.go
 """
 
-from msgspec import field
-
 from stowplan.api.meta import Condition, Int64, ObjectMeta, ResourceList, Wire
+from stowplan.api.read_only import EMPTY
 
 __all__ = ["AttachedVolume", "ContainerImage", "Node", "NodeSpec", "NodeStatus", "Taint"]
 
@@ -42,8 +41,8 @@ class AttachedVolume(Wire, frozen=True, kw_only=True):
 class NodeStatus(Wire, frozen=True, kw_only=True):
     """Allocatable resources, images and attached volumes."""
 
-    capacity: ResourceList = field(default_factory=dict)
-    allocatable: ResourceList = field(default_factory=dict)
+    capacity: ResourceList = EMPTY
+    allocatable: ResourceList = EMPTY
     conditions: tuple[Condition, ...] = ()
     images: tuple[ContainerImage, ...] = ()
     volumes_attached: tuple[AttachedVolume, ...] = ()

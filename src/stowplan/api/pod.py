@@ -7,6 +7,7 @@ from msgspec import field
 
 from stowplan.api.affinity import Affinity, Toleration, TopologySpreadConstraint
 from stowplan.api.meta import Condition, Int32, Int64, ObjectMeta, ResourceList, Wire
+from stowplan.api.read_only import EMPTY
 from stowplan.api.volumes import Volume
 
 __all__ = [
@@ -27,8 +28,8 @@ class ContainerResourceClaim(Wire, frozen=True, kw_only=True):
 class ResourceRequirements(Wire, frozen=True, kw_only=True):
     """Requests, limits and claims of a container or of a whole pod."""
 
-    requests: ResourceList = field(default_factory=dict)
-    limits: ResourceList = field(default_factory=dict)
+    requests: ResourceList = EMPTY
+    limits: ResourceList = EMPTY
     claims: tuple[ContainerResourceClaim, ...] = ()
 
 
@@ -90,11 +91,11 @@ class PodSpec(Wire, frozen=True, kw_only=True):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     volumes: tuple[Volume, ...] = ()
-    node_selector: dict[str, str] = field(default_factory=dict)
+    node_selector: dict[str, str] = EMPTY
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
-    overhead: ResourceList = field(default_factory=dict)
+    overhead: ResourceList = EMPTY
     resources: ResourceRequirements | None = None
     resource_claims: tuple[PodResourceClaim, ...] = ()
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
@@ -110,7 +111,7 @@ class ContainerStatus(Wire, frozen=True, kw_only=True):
 
     name: str = ""
     resources: ResourceRequirements | None = None
-    allocated_resources: ResourceList = field(default_factory=dict)
+    allocated_resources: ResourceList = EMPTY
 
 
 class PodResourceClaimStatus(Wire, frozen=True, kw_only=True):
@@ -150,7 +151,7 @@ class PodStatus(Wire, frozen=True, kw_only=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     resize: str = ""
     resources: ResourceRequirements | None = None
-    allocated_resources: ResourceList = field(default_factory=dict)
+    allocated_resources: ResourceList = EMPTY
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
 

@@ -5,9 +5,8 @@ Upstream: k8s.io/api/policy/v1/types.go
 
 from typing import TypeAlias
 
-from msgspec import field
-
 from stowplan.api.meta import Int32, LabelSelector, ObjectMeta, Wire
+from stowplan.api.read_only import EMPTY
 
 __all__ = ["IntOrPercent", "PodDisruptionBudget", "PodDisruptionBudgetSpec", "PodDisruptionBudgetStatus"]
 
@@ -30,7 +29,7 @@ class PodDisruptionBudgetStatus(Wire, frozen=True, kw_only=True):
     current_healthy: Int32 = 0
     desired_healthy: Int32 = 0
     expected_pods: Int32 = 0
-    disrupted_pods: dict[str, str] = field(default_factory=dict)
+    disrupted_pods: dict[str, str] = EMPTY
 
 
 class PodDisruptionBudget(Wire, frozen=True, kw_only=True):

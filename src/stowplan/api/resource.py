@@ -8,6 +8,7 @@ from msgspec import field
 from stowplan.api.affinity import NodeSelector
 from stowplan.api.device import DeviceSelector, OpaqueDeviceConfiguration
 from stowplan.api.meta import Condition, Int64, ObjectMeta, ResourceList, Wire
+from stowplan.api.read_only import EMPTY
 
 __all__ = [
     "AllocatedDeviceStatus", "AllocationResult", "CapacityRequirements", "DeviceAllocationConfiguration",
@@ -31,7 +32,7 @@ class DeviceToleration(Wire, frozen=True, kw_only=True):
 class CapacityRequirements(Wire, frozen=True, kw_only=True):
     """The capacity that a request consumes."""
 
-    requests: ResourceList = field(default_factory=dict)
+    requests: ResourceList = EMPTY
 
 
 class ExactDeviceRequest(Wire, frozen=True, kw_only=True):
@@ -107,7 +108,7 @@ class DeviceRequestAllocationResult(Wire, frozen=True, kw_only=True):
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
     share_id: str | None = field(default=None, name="shareID")
-    consumed_capacity: ResourceList = field(default_factory=dict)
+    consumed_capacity: ResourceList = EMPTY
 
 
 class DeviceAllocationConfiguration(Wire, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ Upstream: k8s.io/api/storage/v1/types.go
 from msgspec import field
 
 from stowplan.api.meta import Int32, LabelSelector, ObjectMeta, Quantity, Wire
+from stowplan.api.read_only import EMPTY
 from stowplan.api.volumes import PersistentVolumeSpec
 
 __all__ = [
@@ -33,7 +34,7 @@ class StorageClass(Wire, frozen=True, kw_only=True):
 
     metadata: ObjectMeta = ObjectMeta()
     provisioner: str = ""
-    parameters: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, str] = EMPTY
     volume_binding_mode: str | None = None
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
 

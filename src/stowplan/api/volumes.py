@@ -9,6 +9,7 @@ from msgspec import field
 
 from stowplan.api.affinity import NodeSelector
 from stowplan.api.meta import Int32, LabelSelector, ObjectMeta, ObjectReference, ResourceList, Wire
+from stowplan.api.read_only import EMPTY
 
 __all__ = [
     "AWSElasticBlockStoreVolumeSource", "AnyVolumeSource", "AzureDiskVolumeSource", "AzureFileVolumeSource",
@@ -111,7 +112,7 @@ class CSIPersistentVolumeSource(Wire, frozen=True, kw_only=True):
     driver: str = ""
     volume_handle: str = ""
     read_only: bool = False
-    volume_attributes: dict[str, str] = field(default_factory=dict)
+    volume_attributes: dict[str, str] = EMPTY
 
 
 class ImageVolumeSource(Wire, frozen=True, kw_only=True):
@@ -130,8 +131,8 @@ class PersistentVolumeClaimVolumeSource(Wire, frozen=True, kw_only=True):
 class VolumeResourceRequirements(Wire, frozen=True, kw_only=True):
     """The requested storage of a claim."""
 
-    requests: ResourceList = field(default_factory=dict)
-    limits: ResourceList = field(default_factory=dict)
+    requests: ResourceList = EMPTY
+    limits: ResourceList = EMPTY
 
 
 class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
@@ -151,7 +152,7 @@ class PersistentVolumeClaimStatus(Wire, frozen=True, kw_only=True):
 
     phase: str = ""
     access_modes: tuple[str, ...] = ()
-    capacity: ResourceList = field(default_factory=dict)
+    capacity: ResourceList = EMPTY
 
 
 class PersistentVolumeClaim(Wire, frozen=True, kw_only=True):
@@ -203,7 +204,7 @@ class VolumeNodeAffinity(Wire, frozen=True, kw_only=True):
 class PersistentVolumeSpec(Wire, frozen=True, kw_only=True):
     """Capacity, modes, class, claim and source of a persistent volume."""
 
-    capacity: ResourceList = field(default_factory=dict)
+    capacity: ResourceList = EMPTY
     access_modes: tuple[str, ...] = ()
     claim_ref: ObjectReference | None = None
     storage_class_name: str = ""

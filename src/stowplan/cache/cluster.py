@@ -5,11 +5,12 @@ Upstream: pkg/scheduler/backend/cache/cache.go (AddPod, AssumePod, ForgetPod, Ad
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from stowplan import api
+from stowplan.api.meta import add_wire_names
 from stowplan.cache.columns import Column, ScalarColumn
 from stowplan.cache.counts import SlotCounts
 from stowplan.cache.journal import Journal
@@ -20,6 +21,7 @@ from stowplan.cache.stores import ApiObject, Stores, key_of
 from stowplan.cache.templates import Templates
 from stowplan.errors import StowplanError
 from stowplan.framework import NodeInfo, Pod, PodTemplate
+from stowplan.framework.pod import AnnotationKeys
 
 
 class CacheError(StowplanError):
@@ -72,7 +74,19 @@ class Cluster:
         self.shared: dict[str, Any] = {}
         """State that plugins of several profiles share, by name."""
         self._homeless: dict[str, dict[str, Pod]] = {}
+        self._follows_pods = False
         self.journal = Journal(self)
+
+    def serve_plugins(self, annotations: AnnotationKeys, *, follows_pods: bool) -> None:
+        """Out-of-tree plugins read this cluster: keep what only they read, and let them change nothing.
+
+        `annotations` become part of pod templates. `follows_pods`: kept answers depend on metadata and status of the
+        pods on a node. Called before pods are put.
+        """
+        add_wire_names()
+        self.templates.serve_plugins(annotations)
+        self.nodes.serve_plugins()
+        self._follows_pods |= follows_pods
 
     # Nodes
     def put_node(self, node: api.Node, source: Any = None) -> NodeInfo:
@@ -193,14 +207,16 @@ class Cluster:
             self._settle(pod, info, -1)
             self.retemplate(pod)
             self._settle(pod, info, 1)
-            info.pods.clear()
-            info.pods.update(order)
+            info.residents.clear()
+            info.residents.update(order)
         return True
 
     def retemplate(self, pod: Pod) -> None:
         """Intern the pod's template again, after the set of labels that split templates may have changed."""
         t = pod.template
-        pod.template = self.templates.template(t.namespace, dict(pod.labels), t.spec, t.controller, t.claim_statuses)
+        pod.template = self.templates.template(
+            t.namespace, dict(pod.labels), t.spec, t.controller, t.claim_statuses, t.annotations
+        )
 
     @contextmanager
     def what_if(self) -> Iterator[Journal]:
@@ -211,7 +227,7 @@ class Cluster:
         finally:
             self.journal.rollback(mark)
 
-    def deltas(self, requests: dict[str, int], non_zero: tuple[int, int]) -> tuple[Deltas, Deltas]:
+    def deltas(self, requests: Mapping[str, int], non_zero: tuple[int, int]) -> tuple[Deltas, Deltas]:
         """The columns that a pod adds to, with the amounts."""
         nodes = self.nodes
         amounts = [(nodes.resource(name)[1], amount) for name, amount in requests.items() if amount]
@@ -229,7 +245,8 @@ class Cluster:
             self._settle(pod, info, 1)
 
     def _replace(self, pod: Pod) -> None:
-        """Replace a pod by a version with equal counts; only kept victims of preemption may be stale."""
+        """Replace a pod by a version with equal counts. Only kept victims of preemption may be stale, and answers of
+        out-of-tree plugins that read the metadata or status of pods on nodes."""
         uid = pod.uid
         self.assumed.discard(uid)
         known, self.pods[uid] = self.pods[uid], pod
@@ -237,8 +254,8 @@ class Cluster:
         if info is None:
             self._homeless[pod.node_name][uid] = pod
             return
-        info.pods[uid] = pod
-        if known.start_time != pod.start_time:
+        info.residents[uid] = pod
+        if self._follows_pods or known.start_time != pod.start_time:
             self.nodes.log.append(info.slot)
 
     def _settle(self, pod: Pod, info: NodeInfo, sign: int) -> None:
@@ -281,9 +298,9 @@ class Cluster:
         for counts in footprint.terms:
             counts.add(slot, sign)
         if sign > 0:
-            info.pods[pod.uid] = pod
+            info.residents[pod.uid] = pod
         else:
-            info.pods.pop(pod.uid, None)
+            info.residents.pop(pod.uid, None)
 
 
 def _counts_alike(old: Pod, new: Pod) -> bool:

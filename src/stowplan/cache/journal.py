@@ -46,8 +46,8 @@ class Journal:
             if ports:
                 self._cluster.ports.restore(self._cluster.footprint(pod.template).ports, info.slot, ports)
             if self._orders and self._orders[-1][0] == len(self._entries):
-                info.pods.clear()
-                info.pods.update(self._orders.pop()[2])
+                info.residents.clear()
+                info.residents.update(self._orders.pop()[2])
 
     def _record(self, pod: Pod, info: NodeInfo, sign: int) -> None:
         self._cluster.shift(pod, info, sign, what_if=True)

@@ -10,10 +10,12 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from stowplan import api
 from stowplan.api.quantity import milli_value, value
+from stowplan.api.read_only import ReadOnlyDict, freeze
 from stowplan.cache.columns import ChangeLog, Column, ScalarColumns, Sheet
 from stowplan.cache.images import ImageTable
 from stowplan.cache.labels import LabelColumn, LabelColumns
@@ -64,6 +66,7 @@ class NodeTable:
         """Slots where anything changed: the node object, or the pods on it."""
         self.membership = 0
         """Grows when a node comes or goes."""
+        self._serves_plugins = False
         self._everything: Nodes | None = None
         self._derived: dict[object, Any] = {}
         self._allocatable_maps: dict[int, Mapping[str, int]] = {}
@@ -71,6 +74,12 @@ class NodeTable:
 
     def __len__(self) -> int:
         return len(self.slot_of)
+
+    def serve_plugins(self) -> None:
+        """Out-of-tree plugins read the nodes: make the dicts in API objects read-only."""
+        self._serves_plugins = True
+        for info in self:
+            self._freeze(info.node)
 
     def derive(self, make: Callable[[NodeTable], T]) -> T:
         """The value of `make(self)`, made at most once: for state about all nodes that several plugins share."""
@@ -125,6 +134,8 @@ class NodeTable:
 
     def put(self, node: api.Node, source: Any = None) -> NodeInfo:
         """Add or update a node."""
+        if self._serves_plugins:
+            self._freeze(node)
         slot = self.slot_of.get(node.metadata.name)
         if slot is None:
             slot = self._claim_slot(node.metadata.name)
@@ -169,6 +180,12 @@ class NodeTable:
         amounts = {name: column.values[slot] for name, column in self.requested.items() if column.values[slot]}
         amounts["pods"] = self.pod_count.values[slot]
         return amounts
+
+    @staticmethod
+    def _freeze(node: api.Node) -> None:
+        freeze(node.metadata)
+        for name in ("allocatable", "capacity"):
+            force_setattr(node.status, name, ReadOnlyDict(getattr(node.status, name)))
 
     def _joined_or_left(self) -> None:
         self.membership += 1

@@ -10,9 +10,11 @@ from msgspec.msgpack import Encoder
 from msgspec.structs import replace
 
 from stowplan import api
+from stowplan.api.read_only import freeze
 from stowplan.cache.interning import WeakTable
 from stowplan.cache.requests import scheduling_requests
 from stowplan.framework import Pod, PodTemplate
+from stowplan.framework.pod import AnnotationKeys
 
 PER_REPLICA_LABELS = frozenset(
     {
@@ -42,6 +44,17 @@ class Templates:
         """Grows when a selector begins to read labels that existing templates leave out."""
         self._latest: tuple[bytes, PodTemplate] = (b"", _NO_TEMPLATE)
         """The latest template: replicas come one after another."""
+        self._annotation_keys: AnnotationKeys = frozenset()
+        """Keys of the annotations that are part of templates."""
+        self._serves_plugins = False
+
+    def serve_plugins(self, annotations: AnnotationKeys) -> None:
+        """Out-of-tree plugins read the pods: keep their metadata and status, make the dicts in specs read-only, and
+        let the annotations that plugins declare split templates."""
+        self._serves_plugins = True
+        known = self._annotation_keys
+        self._annotation_keys = True if annotations is True or known is True else known | annotations
+        self._latest = (b"", _NO_TEMPLATE)
 
     def reads(self, keys: frozenset[str]) -> bool:
         """A selector reads these label keys; returns whether templates are split differently from now on."""
@@ -61,7 +74,7 @@ class Templates:
                 controller = owner
                 break
         claims = status.resource_claim_statuses if spec.resource_claims else ()
-        template = self.template(metadata.namespace, metadata.labels, spec, controller, claims)
+        template = self.template(metadata.namespace, metadata.labels, spec, controller, claims, metadata.annotations)
         # Equal numbers mean equal labels: the template has all labels, or all but those of each replica.
         shared = len(metadata.labels) == len(template.labels)
         pod = Pod(
@@ -84,6 +97,8 @@ class Templates:
             used = scheduling_requests(spec, status)
             if used != (template.requests, template.non_zero_requests):
                 pod.used = used
+        if self._serves_plugins:
+            pod.details = (metadata, status)
         return pod
 
     def template(
@@ -93,6 +108,7 @@ class Templates:
         spec: api.PodSpec,
         controller: api.OwnerReference | None,
         claims: tuple[api.PodResourceClaimStatus, ...],
+        annotations: Mapping[str, str],
     ) -> PodTemplate:
         """The template of such pods. Volumes whose source no plugin reads, such as the projected token that has a
         different name in each pod, do not split templates."""
@@ -104,7 +120,11 @@ class Templates:
         if spec.node_name or volumes is not spec.volumes:
             spec = replace(spec, node_name="", volumes=volumes)
         owner = None if controller is None else (controller.api_version, controller.kind, controller.name)
-        key = _encode((namespace, labels, spec, owner, claims))
+        if self._annotation_keys:
+            annotations = self._declared(annotations)
+            key = _encode((namespace, labels, spec, owner, claims, annotations))
+        else:
+            key = _encode((namespace, labels, spec, owner, claims))
         if key == self._latest[0]:
             return self._latest[1]
         large = len(key) > LARGE_TEMPLATE_BYTES
@@ -115,9 +135,17 @@ class Templates:
             requests, non_zero = scheduling_requests(spec)
             template = PodTemplate(namespace, labels, spec, controller, claims, requests, non_zero)
             template.large = large
+            if self._serves_plugins:
+                freeze(spec)
+            if self._annotation_keys:
+                template.annotations, template.annotation_keys = MappingProxyType(annotations), self._annotation_keys
             self._known.put(key, template)
         self._latest = (key, template)
         return template
+
+    def _declared(self, annotations: Mapping[str, str]) -> dict[str, str]:
+        keys = self._annotation_keys
+        return {key: value for key, value in annotations.items() if keys is True or key in keys}
 
 
 def _reports_resources(status: api.PodStatus) -> bool:

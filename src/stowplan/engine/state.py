@@ -61,6 +61,8 @@ def assigned_copy(pod: Pod, node_name: str) -> Pod:
     """A copy of the pod assigned to the node, for queueing hints that compare what its removal frees."""
     copy = Pod(pod.template, pod.name, pod.uid, pod.labels)
     copy.node_name = node_name
+    if hasattr(pod, "details"):
+        copy.details = pod.details
     return copy
 
 

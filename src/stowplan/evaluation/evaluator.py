@@ -88,7 +88,6 @@ class Evaluator:
         # Nominated pods are not counted, so their templates would not be split by these labels later.
         cluster.reads_labels(PER_REPLICA_LABELS)
         nominator = Nominator()
-        pod, waiting = _load(case, cluster, whole)
         config = self._config
         if case.config is not None:
             config = from_builtins(case.config, "config", self.known_plugins)
@@ -99,6 +98,7 @@ class Evaluator:
         profile = profiles.get(case.pod.spec.scheduler_name)
         if profile is None:
             raise InputError(f'no profile for schedulerName "{case.pod.spec.scheduler_name}"')
+        pod, waiting = _load(case, cluster, whole)
         for other in waiting:
             responsible = profiles.get(other.spec.scheduler_name)
             if responsible is not None and responsible.pre_enqueue(other) is None:

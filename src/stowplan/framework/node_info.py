@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from stowplan.api import Node, Taint, codec
+from stowplan.api import Node, NodeSpec, NodeStatus, ObjectMeta, Taint, codec
+from stowplan.api.read_only import ReadOnlyDict, read_only
 from stowplan.framework.pod import Pod
 
 
@@ -25,11 +26,10 @@ class NodeInfo:
     """A live view of one node: the fields of the API object that scheduling reads, the node's pods, and its resource
     sums.
 
-    The cache keeps one instance for each node and updates it in place; plugins only read, so mappings of the API object
-    are read-only here.
+    The cache keeps one instance for each node and updates it in place; plugins only read, so mappings are read-only.
     """
 
-    __slots__ = ("_resources", "labels", "name", "node", "pods", "slot", "source")
+    __slots__ = ("_resources", "labels", "name", "node", "pods", "residents", "slot", "source")
 
     def __init__(self, slot: int, node: Node, resources: ResourceReader) -> None:
         self.slot = slot
@@ -37,14 +37,33 @@ class NodeInfo:
         self.name = node.metadata.name
         self.labels: Mapping[str, str] = MappingProxyType(node.metadata.labels)
         """Labels as a read-only mapping."""
-        self.pods: dict[str, Pod] = {}
-        """Pods on this node by uid, in the order in which they were added."""
+        self.residents: dict[str, Pod] = {}
+        """The pods that `pods` shows; only the cache writes to it."""
+        self.pods: Mapping[str, Pod] = MappingProxyType(self.residents)
+        """Pods on this node by uid, in the order in which they were added, as a read-only mapping."""
         self.source: Any = None
         """The whole API object, as JSON or parsed, if it is kept; else None."""
         self._resources = resources
 
     @property
+    def metadata(self) -> ObjectMeta:
+        """Metadata of the API object."""
+        return self.node.metadata
+
+    @property
+    def spec(self) -> NodeSpec:
+        """The fields of spec that scheduling reads; others are in `object`."""
+        return self.node.spec
+
+    @property
+    def status(self) -> NodeStatus:
+        """The fields of status that scheduling reads, in snake case (`volumes_attached`) or, untyped, as in manifests
+        (`volumesAttached`); others are in `object`."""
+        return self.node.status
+
+    @property
     def annotations(self) -> Mapping[str, str]:
+        """Annotations as a read-only mapping."""
         return MappingProxyType(self.node.metadata.annotations)
 
     @property
@@ -67,12 +86,14 @@ class NodeInfo:
 
     @property
     def object(self) -> Any:
-        """The whole API object, as parsed JSON; requires `needs_objects = True` on the plugin."""
-        if self.source is None:
+        """The whole API object, as parsed JSON that is read-only; requires `needs_objects = True` on the plugin. Fields
+        are read as attributes too: `node.object.status.node_info`."""
+        source = self.source
+        if source is None:
             raise AttributeError(f"node {self.name}: whole objects are kept only for plugins with needs_objects = True")
-        if isinstance(self.source, bytes):
-            self.source = codec.whole(self.source)
-        return self.source
+        if not isinstance(source, ReadOnlyDict):
+            source = self.source = read_only(codec.whole(source) if isinstance(source, bytes) else source)
+        return source
 
     def __repr__(self) -> str:
         return f"<NodeInfo {self.name}>"

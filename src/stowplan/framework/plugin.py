@@ -60,17 +60,21 @@ class Plugin:
     """(lowest, highest) score that `score` returns; scores are mapped linearly from this range to 0..100."""
     needs_objects: ClassVar[bool] = False
     """Whether the plugin reads `pod.object` or `node.object`. The whole API objects are kept only if it does."""
+    reads_annotations: ClassVar[tuple[str, ...] | Literal[True]] = ()
+    """The keys of pod annotations that the plugin reads; True: all. They become part of the pod's template, so that a
+    plugin with a scope "node" or "node+pods" that reads them stays fast. Name the keys if you can: annotations that
+    differ for every pod leave nothing to share."""
     reads: ClassVar[tuple[str, ...]] = ()
     """The kinds, besides Pod and Node, that the plugin reads through `handle.objects`. They are watched for it."""
     parallel_pre_bind: ClassVar[bool] = False
     """Whether `pre_bind` may run in parallel with that of neighbouring plugins that allow it as well."""
     Args: ClassVar[type | None] = None
-    """A msgspec.Struct that the plugin's `pluginConfig` is decoded into; unknown fields are errors. None: `args` is a
-    plain dict."""
+    """A msgspec.Struct or a dataclass that the plugin's `pluginConfig` is decoded into; unknown fields and wrong types
+    are errors. None: `args` is a plain dict."""
 
     def __init__(self, args: Any, handle: Handle) -> None:
         self.args = args
-        """The plugin's `pluginConfig`, or None."""
+        """The plugin's `pluginConfig` as `Args`, or as a dict, which is empty if there is none."""
         self.handle = handle
         """The scheduler's services for plugins."""
 

@@ -7,13 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from stowplan.api import OwnerReference, PodResourceClaimStatus, PodSpec, codec
+from msgspec.structs import replace
+
+from stowplan.api import ObjectMeta, OwnerReference, PodResourceClaimStatus, PodSpec, PodStatus, codec
+from stowplan.api.read_only import ReadOnlyDict, freeze, read_only
 
 T = TypeVar("T")
 
 _MISSING = object()
+
+AnnotationKeys = frozenset[str] | Literal[True]
+"""Keys of annotations; True: all of them."""
+
+_NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
+_NO_KEYS: AnnotationKeys = frozenset()
+
+
+class ReadOnlyDetails(NamedTuple):
+    """Metadata and status of a pod, in which all mappings are read-only."""
+
+    metadata: ObjectMeta
+    status: PodStatus
 
 
 class PodTemplate:
@@ -26,6 +42,8 @@ class PodTemplate:
 
     __slots__ = (
         "__weakref__",
+        "annotation_keys",
+        "annotations",
         "claim_statuses",
         "controller",
         "derived",
@@ -46,17 +64,23 @@ class PodTemplate:
         spec: PodSpec,
         controller: OwnerReference | None,
         claim_statuses: tuple[PodResourceClaimStatus, ...],
-        requests: dict[str, int],
+        requests: Mapping[str, int],
         non_zero_requests: tuple[int, int],
     ) -> None:
         self.namespace = namespace
         self.labels: Mapping[str, str] = MappingProxyType(dict(labels))
         """Labels that all pods of the template share, as a read-only mapping."""
+        self.annotations = _NO_ANNOTATIONS
+        """Annotations that plugins declare in `reads_annotations`, as a read-only mapping."""
+        self.annotation_keys = _NO_KEYS
+        """The keys of annotations that are part of templates."""
         self.spec = spec
+        """The spec without `node_name`, and without volumes of kinds that scheduling does not read."""
         self.controller = controller
+        """The owner reference of the pod's controller, or None."""
         self.claim_statuses = claim_statuses
         self.priority = spec.priority or 0
-        self.requests = requests
+        self.requests: Mapping[str, int] = ReadOnlyDict(requests)
         """Requests by resource name: millicores for cpu, whole units for other resources."""
         self.non_zero_requests = non_zero_requests
         """(cpu, memory) with the defaults that scoring assumes for containers without requests."""
@@ -79,6 +103,7 @@ class Pod:
 
     __slots__ = (
         "being_preempted",
+        "details",
         "generation",
         "labels",
         "name",
@@ -93,6 +118,9 @@ class Pod:
         "used",
     )
 
+    details: tuple[ObjectMeta, PodStatus]
+    """Metadata and status, set where out-of-tree plugins run; made read-only when a plugin first reads them."""
+
     def __init__(
         self,
         template: PodTemplate,
@@ -105,6 +133,7 @@ class Pod:
         start_time: str = "",
     ) -> None:
         self.template = template
+        """What the pod shares with other pods like it."""
         self.name = name
         self.namespace = template.namespace
         self.uid = uid
@@ -118,16 +147,47 @@ class Pod:
         self.start_time = start_time
         """status.startTime, RFC 3339 in UTC; empty until the kubelet reports it."""
         self.terminating = False
+        """Whether the pod is being deleted."""
         self.being_preempted = False
         """Whether the pod is terminating because a scheduler evicted it (condition DisruptionTarget)."""
-        self.used: tuple[dict[str, int], tuple[int, int]] | None = None
+        self.used: tuple[Mapping[str, int], tuple[int, int]] | None = None
         """(requests, non-zero requests) of a running pod whose status differs from its spec (in-place resize)."""
         self.source: Any = None
         """The whole API object, as JSON or parsed, if it is kept; else None."""
 
     @property
     def spec(self) -> PodSpec:
-        return self.template.spec
+        """The fields of spec that scheduling reads, in snake case (`node_selector`) or, untyped, as in manifests
+        (`nodeSelector`); others are in `object`."""
+        spec = self.template.spec
+        return replace(spec, node_name=self.node_name) if self.node_name else spec
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Annotations as a read-only mapping. A plugin with a scope declares them: `reads_annotations`."""
+        return self.metadata.annotations
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Metadata of the API object, as the API server last sent it."""
+        return self._details().metadata
+
+    @property
+    def status(self) -> PodStatus:
+        """The fields of status that scheduling reads, as the API server last sent them."""
+        return self._details().status
+
+    def _details(self) -> ReadOnlyDetails:
+        try:
+            details = self.details
+        except AttributeError:
+            text = f"pod {self.key}: metadata and status are kept only where plugins of other authors are enabled"
+            raise AttributeError(text) from None
+        if not isinstance(details, ReadOnlyDetails):
+            for part in details:
+                freeze(part)
+            details = self.details = ReadOnlyDetails(*details)
+        return details
 
     @property
     def priority(self) -> int:
@@ -135,16 +195,19 @@ class Pod:
 
     @property
     def key(self) -> str:
+        """namespace/name."""
         return f"{self.namespace}/{self.name}"
 
     @property
     def object(self) -> Any:
-        """The whole API object, as parsed JSON; requires `needs_objects = True` on the plugin."""
-        if self.source is None:
+        """The whole API object, as parsed JSON that is read-only; requires `needs_objects = True` on the plugin. Fields
+        are read as attributes too: `pod.object.spec.service_account_name`."""
+        source = self.source
+        if source is None:
             raise AttributeError(f"pod {self.key}: whole objects are kept only for plugins with needs_objects = True")
-        if isinstance(self.source, bytes):
-            self.source = codec.whole(self.source)
-        return self.source
+        if not isinstance(source, ReadOnlyDict):
+            source = self.source = read_only(codec.whole(source) if isinstance(source, bytes) else source)
+        return source
 
     def __repr__(self) -> str:
         return f"<Pod {self.key}>"

@@ -7,8 +7,16 @@ from __future__ import annotations
 
 import signal
 import threading
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+_IMPORTLIB = str(Path("importlib", "__init__.py"))
 
 
 def shown(value: object) -> str:
@@ -17,8 +25,29 @@ def shown(value: object) -> str:
 
 
 def raised(problem: BaseException) -> str:
-    """A phrase for an exception, such as `raised ValueError: text`."""
-    return f"raised {type(problem).__name__}: {_text(str, problem, '(no text)')}"
+    """A phrase for an exception, such as `raised ValueError: text (rack_care.py:12)`."""
+    where = origin(problem)
+    return f"raised {type(problem).__name__}: {_text(str, problem, '(no text)')}{where and f' ({where})'}"
+
+
+def origin(problem: BaseException) -> str:
+    """`file:line` in the out-of-tree code that an exception comes from; empty if it comes from elsewhere.
+
+    That is the last line in the file which this package called: code of libraries below it is of less use.
+    """
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(problem.__traceback__)]
+    own = [entry for entry in frames if not entry[0].startswith((_PACKAGE, "<frozen ")) and _IMPORTLIB not in entry[0]]
+    if not own:
+        return ""
+    return place(*[entry for entry in own if entry[0] == own[0][0]][-1])
+
+
+def place(file: str, line: int) -> str:
+    """`file:line`, relative to the working directory, or with the last folder of a file elsewhere."""
+    path = Path(file)
+    with suppress(OSError, ValueError):
+        return f"{path.relative_to(Path.cwd())}:{line}"
+    return f"{'/'.join(path.parts[-2:])}:{line}"
 
 
 def is_user_interrupt(problem: BaseException) -> bool:

@@ -55,7 +55,9 @@ def test_irregular_fields_decode() -> None:
 
 
 def test_structs_do_not_share_their_maps() -> None:
-    assert ObjectMeta().labels is not ObjectMeta().labels
+    with pytest.raises(TypeError, match="read-only"):
+        ObjectMeta().labels["a"] = "b"
+    assert ObjectMeta().labels == {}
 
 
 def test_structs_cannot_be_changed() -> None:

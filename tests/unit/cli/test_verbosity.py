@@ -13,7 +13,7 @@ class Boom(Plugin):
     def filter(self, state, pod, node):
         raise RuntimeError("no idea")
 """
-WARNING = "stowplan: Plugin failed: filter raised RuntimeError: no idea (plugin=Boom)"
+WARNING = "stowplan: Plugin failed: filter raised RuntimeError: no idea ({}/boom.py:6) (plugin=Boom)"
 
 
 @pytest.fixture
@@ -29,12 +29,13 @@ def warnings(*args: str) -> list[str]:
     return [line for line in lines if "the sample is in" not in line]
 
 
-def test_a_plugin_that_raises_for_every_pod_is_reported_once(boom: str) -> None:
-    assert warnings("simulate", "--sample", boom) == [WARNING]
+def test_a_plugin_that_raises_for_every_pod_is_reported_once(boom: str, tmp_path: Path) -> None:
+    assert warnings("simulate", "--sample", boom) == [WARNING.format(tmp_path.name)]
 
 
-def test_with_a_traceback_on_demand(boom: str) -> None:
+def test_with_a_traceback_on_demand(boom: str, tmp_path: Path) -> None:
+    warning = WARNING.format(tmp_path.name)
     lines = warnings("-v", "5", "simulate", "--sample", boom)
-    assert lines[:2] == [WARNING, "stowplan: Traceback (most recent call last):"]
+    assert lines[:2] == [warning, "stowplan: Traceback (most recent call last):"]
     assert lines[-1] == "stowplan: RuntimeError: no idea"
-    assert lines.count(WARNING) == 1
+    assert lines.count(warning) == 1

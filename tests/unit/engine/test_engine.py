@@ -67,7 +67,7 @@ def test_backoff_is_configured() -> None:
 def test_whole_objects_are_kept_where_somebody_wants_them() -> None:
     host, item = Host(keep_objects=True), pod("p")
     host.engine.put(codec.convert(api.Pod, item), item)
-    assert host.engine.pending["default/p"].pod.object is item
+    assert host.engine.pending["default/p"].pod.object == item
 
 
 @pytest.mark.parametrize("keep_assigned", [True, False])

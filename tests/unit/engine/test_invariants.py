@@ -114,7 +114,7 @@ SABOTAGE: dict[str, Callable[[Host], object]] = {
     "node a holds pod default/runs, which is elsewhere": lambda host: setattr(
         host.engine.cluster.pods[uid("runs")], "node_name", "b"
     ),
-    "pod default/runs is on node a, which does not hold it": lambda host: host.engine.cluster.nodes.get("a").pods.pop(  # type: ignore[union-attr]
+    "pod default/runs is on node a, which does not hold it": lambda host: host.engine.cluster.nodes.get("a").residents.pop(  # type: ignore[union-attr]
         uid("runs")
     ),
     "users of claims are {}": lambda host: host.engine.cluster.claim_users.clear(),

@@ -254,7 +254,7 @@ def _connect(config: ExtenderServerConfiguration) -> Connection | None:
 
 
 def _with_factory(member: GroupMember, make: Any) -> GroupMember:
-    for attribute in ("Args", "name", "needs_objects", "reads"):
+    for attribute in ("Args", "name", "needs_objects", "reads", "reads_annotations"):
         if hasattr(member.factory, attribute):
             setattr(make, attribute, getattr(member.factory, attribute))
     return GroupMember(make, name=member.name, args=member.args, weight=member.weight, selector=member.selector)

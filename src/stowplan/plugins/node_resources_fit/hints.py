@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.api.quantity import milli_value, value
@@ -59,5 +61,5 @@ def _offer(node: api.Node, resource: str) -> int:
     return (milli_value if resource == "cpu" else value)(node.status.allocatable.get(resource, 0))
 
 
-def _used(pod: fwk.Pod) -> dict[str, int]:
+def _used(pod: fwk.Pod) -> Mapping[str, int]:
     return pod.template.requests if pod.used is None else pod.used[0]

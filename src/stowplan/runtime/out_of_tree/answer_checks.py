@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Final
 
@@ -23,6 +24,10 @@ FRACTIONAL_NORMALIZERS: Final[tuple[Normalizer, ...]] = ("min-max", "reverse")
 """Normalisers that keep the fractions of raw scores."""
 
 
+MAY_WAIT: Final = "permit"
+MAY_SKIP: Final = ("pre_filter", "pre_score", "pre_bind_pre_flight", "bind")
+
+
 def real(value: object) -> float | None:
     """A finite real number, NumPy's included, as an int or float; None for anything else."""
     if not isinstance(value, int | float):
@@ -39,8 +44,14 @@ def unexpected(point: str, answer: object, expected: str) -> Status:
     return error(f"{point} returned {shown(answer)}, expected {expected}")
 
 
-def checked_status(status: Status) -> Status:
-    """A status with a valid code and strings as reasons, or an error about it."""
+def not_a_status(answer: object) -> Status:
+    """The error for an answer that is neither a Status nor None."""
+    advice = ": return None to accept, reject(reason) to reject" if isinstance(answer, bool | str) else ""
+    return unexpected("it", answer, f"a Status or None{advice}")
+
+
+def checked_status(status: Status, point: str) -> Status:
+    """A status with a valid code for the point and strings as reasons, or an error about it."""
     if type(status.code) is not Code:
         try:
             status = Status(Code(status.code), *status.reasons, plugin=status.plugin, timeout=status.timeout)
@@ -50,6 +61,11 @@ def checked_status(status: Status) -> Status:
     for reason in reasons:
         if not isinstance(reason, str):
             return error(f"it gave {shown(reason)} as a reason, expected a string")
+    if status.code == Code.Wait and point != MAY_WAIT:
+        advice = "return reject(reason), or pending(reason) for a pod that waits for an event"
+        return error(f"{point} returned wait(), which only {MAY_WAIT} may return: {advice}")
+    if status.code == Code.Skip and point not in MAY_SKIP:
+        return error(f"{point} returned skip(), which only {', '.join(MAY_SKIP)} may return: return None instead")
     return status
 
 
@@ -73,15 +89,21 @@ def sort_key_types(key: object) -> tuple[type, ...] | None:
 class ScoreChecks:
     """Checks of one plugin's scores. Each raises CycleError, with the plugin's name, for an invalid value."""
 
-    def __init__(self, plugin: Plugin) -> None:
+    def __init__(self, plugin: Plugin, on_bug: Callable[[str], None]) -> None:
         self._plugin = plugin
+        self._on_bug = on_bug
         self._name = plugin.name
         self._normalize = plugin.normalize
         self._is_fractional = plugin.normalize in FRACTIONAL_NORMALIZERS
         self._normalizes_itself = any(implements(type(plugin), m) for m in ("normalize_nodes", "normalize_score"))
 
     def failure(self, step: str, status: Status) -> CycleError:
-        return failed_at(step, self._name, checked_status(status).message)
+        return failed_at(step, self._name, checked_status(status, step).message)
+
+    def bug(self, step: str, status: Status) -> CycleError:
+        """The error for an answer that no plugin may return."""
+        self._on_bug(status.message)
+        return self.failure(step, status)
 
     def score(self, answer: Any) -> float:
         """The score of one node, as a number for the normaliser."""
@@ -89,15 +111,16 @@ class ScoreChecks:
         if self._plugin.score_range is not None:
             number = self._mapped(number, self._plugin.score_range)
         if not -MAX_FLOAT <= number <= MAX_FLOAT:
-            raise self.failure("score", unexpected("score", answer, "a number"))
+            raise self.bug("score", unexpected("score", answer, "a number"))
         if not self._is_fractional:
             number = int(number)
             if 0 <= number <= 100:
                 return number
             if not self._normalizes_itself and (number < 0 or self._normalize is None):
+                self._on_bug(f"score returned {number}, expected a number from 0 to 100")
                 raise failed_at("weigh", self._name, number)
         if not -BEYOND_64_BITS <= number < BEYOND_64_BITS:
-            raise self.failure("score", unexpected("score", answer, "a number of at most 64 bits"))
+            raise self.bug("score", unexpected("score", answer, "a number of at most 64 bits"))
         return number
 
     def vector(self, answer: object, nodes: Nodes) -> list[Any]:
@@ -106,7 +129,7 @@ class ScoreChecks:
             raise self.failure("score", answer)
         given = array(answer)
         if given.shape != (len(nodes),):
-            raise self.failure("score", _not_a_vector("score_nodes", answer, nodes))
+            raise self.bug("score", _not_a_vector("score_nodes", answer, nodes))
         scores: list[Any] = given.tolist()
         return scores
 
@@ -115,7 +138,7 @@ class ScoreChecks:
         if isinstance(answer, Status):
             raise self.failure("normalize", answer)
         if not isinstance(answer, np.ndarray) or answer.shape != (len(nodes),):
-            raise self.failure("normalize", _not_a_vector("normalize_nodes", answer, nodes))
+            raise self.bug("normalize", _not_a_vector("normalize_nodes", answer, nodes))
         if answer.dtype.kind in "biuf" and bool(((answer >= 0) & (answer <= 100)).all()):
             return answer.astype(np.int64)
         values = answer.tolist()
@@ -129,15 +152,16 @@ class ScoreChecks:
         normalized: Scores = np.zeros(len(nodes), dtype=np.int64)
         for position, info in nodes.infos():
             if info.name not in scores:
-                raise self.failure("normalize", error(f"normalize_score left no score for node {info.name}"))
+                raise self.bug("normalize", error(f"normalize_score left no score for node {info.name}"))
             normalized[position] = self._percentage("normalize_score", scores[info.name])
         return normalized
 
     def _percentage(self, point: str, value: object) -> int:
         number = real(value)
         if number is None:
-            raise self.failure("normalize", unexpected(point, value, "numbers"))
+            raise self.bug("normalize", unexpected(point, value, "numbers"))
         if not 0 <= number <= 100:
+            self._on_bug(f"{point} left {number}, expected a number from 0 to 100")
             raise failed_at("weigh", self._name, number)
         return int(number)
 
@@ -146,7 +170,7 @@ class ScoreChecks:
             raise self.failure("score", answer)
         number = None if isinstance(answer, bool) else real(answer)
         if number is None:
-            raise self.failure("score", unexpected("score", answer, "a number"))
+            raise self.bug("score", unexpected("score", answer, "a number"))
         return number
 
     def _mapped(self, number: float, score_range: tuple[float, float]) -> float:
@@ -155,7 +179,7 @@ class ScoreChecks:
             return 100 * (number - low) / (high - low)
         except Exception as problem:
             text = f"score returned {shown(number)}, which cannot be mapped from score_range {shown(score_range)}"
-            raise self.failure("score", error(text)) from problem
+            raise self.bug("score", error(text)) from problem
 
 
 def _not_a_vector(point: str, answer: object, nodes: Nodes) -> Status:

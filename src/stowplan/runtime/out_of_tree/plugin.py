@@ -13,10 +13,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from stowplan import logs
+from stowplan.api import Wire
+from stowplan.cache import Cluster
 from stowplan.framework import (
     ALL_EVENTS,
     Call,
     ClusterEventWithHint,
+    Code,
     CycleState,
     Failure,
     Mask,
@@ -42,6 +45,7 @@ from stowplan.runtime.out_of_tree.answer_checks import (
     ScoreChecks,
     array,
     checked_status,
+    not_a_status,
     sort_key_types,
     unexpected,
 )
@@ -67,7 +71,9 @@ class OutOfTreePlugin(InTreePlugin):
         self.normalize = inner.normalize  # type: ignore[misc]
         self.parallel_pre_bind = inner.parallel_pre_bind  # type: ignore[misc]
         self.reads = inner.reads  # type: ignore[misc]
-        self.checks = ScoreChecks(inner)
+        self.bug = ""
+        """The first exception out of the plugin, or answer that no plugin may return."""
+        self.checks = ScoreChecks(inner, self._note_bug)
         self._on_uncacheable = on_uncacheable
         self._sort_key_types: tuple[type, ...] | None = None
         kind = type(inner)
@@ -82,9 +88,9 @@ class OutOfTreePlugin(InTreePlugin):
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | Iterable[str] | None:
         answer = self._call("pre_filter", self.inner.pre_filter, state, self._guarded(pod), nodes)
         if answer is None or isinstance(answer, Status):
-            return self._status(answer)
+            return self._status(answer, "pre_filter")
         if isinstance(answer, str) or not isinstance(answer, Iterable):
-            return unexpected("pre_filter", answer, "a Status, node names or None")
+            return self._bug(unexpected("pre_filter", answer, "a Status, node names or None"))
         # The answer may be a generator, which raises only when it is read.
         names: Status | frozenset[str] = self._call("pre_filter", lambda: frozenset(map(str, answer)))
         return names
@@ -92,7 +98,7 @@ class OutOfTreePlugin(InTreePlugin):
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         if self.has_filter_nodes and not implements(type(self.inner), "filter"):
             return self._first(self.filter_nodes(state, pod, _only(node)))
-        return self._status(self._call("filter", self.inner.filter, state, self._guarded(pod), node))
+        return self._status(self._call("filter", self.inner.filter, state, self._guarded(pod), node), "filter")
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
         if self.has_filter_nodes:
@@ -108,7 +114,7 @@ class OutOfTreePlugin(InTreePlugin):
                 answer = self._raised("filter", problem)
             if answer is None:
                 continue
-            status = self._status(answer)
+            status = self._status(answer, "filter")
             if status is not None and status.code:
                 mask = masks.get(status)
                 if mask is None:
@@ -144,8 +150,8 @@ class OutOfTreePlugin(InTreePlugin):
     ) -> Status | PostFilterResult | None:
         answer = self._call("post_filter", self.inner.post_filter, state, pod, statuses)
         if not isinstance(answer, PostFilterResult):
-            return self._status(answer)
-        status = self._status(answer.status)
+            return self._status(answer, "post_filter")
+        status = self._status(answer.status, "post_filter")
         return answer if status is answer.status else PostFilterResult(answer.nominated_node_name, status)
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> float | Status:
@@ -179,7 +185,8 @@ class OutOfTreePlugin(InTreePlugin):
     def _normalized_by_name(self, state: CycleState, pod: Pod, scores: Scores, nodes: Nodes) -> Scores:
         by_name: dict[str, Any] = {info.name: int(scores[position]) for position, info in nodes.infos()}
         guarded = self._guarded(pod)
-        status = self._status(self._call("normalize_score", self.inner.normalize_score, state, guarded, by_name))
+        answer = self._call("normalize_score", self.inner.normalize_score, state, guarded, by_name)
+        status = self._status(answer, "normalize_score")
         if status is not None and status.code:
             raise self.checks.failure("normalize", status)
         return self.checks.normalized_by_name(by_name, nodes)
@@ -205,7 +212,8 @@ class OutOfTreePlugin(InTreePlugin):
     def _raised(self, point: str, problem: BaseException) -> Status:
         if is_user_interrupt(problem):
             raise problem
-        text = f"{point} {raised(problem)}"
+        text = f"{point} {raised(problem)}{_advice(problem)}"
+        self._note_bug(text)
         trace = {"stacktrace": logs.stack_trace(problem)} if log.verbosity >= _STACK_TRACE_VERBOSITY else {}
         log.warning("Plugin failed", plugin=self.name, err=text, **trace)
         return error(text)
@@ -214,16 +222,25 @@ class OutOfTreePlugin(InTreePlugin):
         """Calls a method that may block or be a coroutine, as an instruction to the host."""
         answer = await Call(self.name, point, partial(method, *args))
         if isinstance(answer, Failure):
-            log.warning("Plugin failed", plugin=self.name, err=f"{point} {answer.message}")
-            return error(f"{point} {answer.message}")
-        return self._status(answer)
+            text = f"{point} {answer.message}"
+            log.warning("Plugin failed", plugin=self.name, err=text)
+            return self._bug(error(text))
+        return self._status(answer, point)
 
-    def _status(self, answer: object) -> Status | None:
+    def _status(self, answer: object, point: str) -> Status | None:
         if answer is None:
             return None
         if not isinstance(answer, Status):
-            return unexpected("it", answer, "a Status or None")
-        return checked_status(answer)
+            return self._bug(not_a_status(answer))
+        status = checked_status(answer, point)
+        return status if status is answer or status.code != Code.Error else self._bug(status)
+
+    def _bug(self, status: Status) -> Status:
+        self._note_bug(status.message)
+        return status
+
+    def _note_bug(self, text: str) -> None:
+        self.bug = self.bug or text
 
     def _guarded(self, pod: Pod) -> Pod:
         """The pod for every point whose result, CycleState or attributes a kept answer can depend on."""
@@ -234,11 +251,13 @@ class OutOfTreePlugin(InTreePlugin):
     def _disable_caching(self, attribute: str) -> None:
         """The plugin read a field that differs between pods of a template: its answers must not be kept from now on."""
         if self.scope != "cluster":
+            advice = {"declare": 'reads_annotations = ("<key>",)'} if attribute == "annotations" else {}
             log.warning(
                 "Plugin reads a field of the pod that is not part of its template; its results are no longer cached",
                 plugin=self.name,
                 scope=self.scope,
                 field=f"pod.{attribute}",
+                **advice,
             )
             self.scope = "cluster"  # type: ignore[misc]
             self._on_uncacheable()
@@ -258,9 +277,9 @@ class OutOfTreePlugin(InTreePlugin):
             case (given, Status() as status):
                 mask = array(given, np.bool_)
                 if mask.shape == (len(nodes),):
-                    return mask, checked_status(status)
+                    return mask, self._status(status, "filter_nodes") or status
         expected = "pairs of a mask over the nodes and a Status"
-        return np.ones(len(nodes), dtype=np.bool_), unexpected("filter_nodes", answer, expected)
+        return np.ones(len(nodes), dtype=np.bool_), self._bug(unexpected("filter_nodes", answer, expected))
 
     @staticmethod
     def _first(answers: Iterable[tuple[Mask, Status]]) -> Status | None:
@@ -276,7 +295,7 @@ def _forwarding(step: PointStep, *, guarded: bool) -> Callable[..., Any]:
     def inline(self: OutOfTreePlugin, *args: Any) -> Status | None:
         if guarded:
             args = (args[0], self._guarded(args[1]), *args[2:])
-        return self._status(self._call(method, getattr(self.inner, method), *args))
+        return self._status(self._call(method, getattr(self.inner, method), *args), method)
 
     async def outside(self: OutOfTreePlugin, *args: Any) -> Status | None:
         return await self._call_outside(method, getattr(self.inner, method), *args)
@@ -289,6 +308,23 @@ for _point in POINTS:
         if _step.forwarding:
             _method = _forwarding(_step, guarded=_point.phase in ("filtering", "scoring"))
             setattr(OutOfTreePlugin, _step.methods[0], _method)
+
+
+def serve_plugins(cluster: Cluster, plugins: Iterable[Plugin]) -> None:
+    """Prepares a cluster for the out-of-tree plugins that read it. Called before pods are put."""
+    for plugin in plugins:
+        if not isinstance(plugin, InTreePlugin):
+            keys = plugin.reads_annotations
+            follows_pods = plugin.scope == "node+pods"
+            cluster.serve_plugins(True if keys is True else frozenset(keys), follows_pods=follows_pods)
+
+
+def _advice(problem: BaseException) -> str:
+    """What to do about an exception whose text does not say it."""
+    if isinstance(problem, AttributeError) and isinstance(problem.obj, Wire):
+        kind = type(problem.obj).__name__
+        return f"; {kind} has the fields that scheduling reads, others are in `object` with needs_objects = True"
+    return ""
 
 
 def _only(node: NodeInfo) -> Nodes:

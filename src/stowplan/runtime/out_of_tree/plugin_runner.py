@@ -22,7 +22,7 @@ from stowplan.framework.status import merge_rejections
 from stowplan.runtime.decide.filtering import PreFiltered, run_pre_filters
 from stowplan.runtime.decide.normalize import Raw
 from stowplan.runtime.decide.scoring import PluginScores, normalize, run_pre_scores
-from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
+from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin, serve_plugins
 from stowplan.runtime.points.cycle_error import failed_at
 
 Pause = Callable[[], None]
@@ -50,6 +50,7 @@ class PluginRunner:
     """Out-of-tree plugins bound to a cluster. The caller chooses the plugins for each pod."""
 
     def __init__(self, cluster: Cluster, plugins: Sequence[Plugin]) -> None:
+        serve_plugins(cluster, plugins)
         self._nodes = cluster.nodes
         self.plugins = tuple(OutOfTreePlugin(plugin, self._forget) for plugin in plugins)
         self._verdicts = _KeptAnswers(self._nodes, np.int32)

@@ -15,15 +15,18 @@ from stowplan.cache import Cluster
 from stowplan.config.expansion import expand_profiles
 from stowplan.config.types import KubeSchedulerConfiguration, Plugins
 from stowplan.config.types import Plugin as ConfiguredPlugin
-from stowplan.errors import ConfigError, PluginError
+from stowplan.errors import PluginBugError, StowplanError
 from stowplan.framework import Handle, Plugin
 from stowplan.framework.extender import Extender
+from stowplan.framework.plugin_checks import check_plugin, check_plugin_class
 from stowplan.framework.points import RUN_POINTS, implements_point
+from stowplan.framework.safe_text import raised, shown
 from stowplan.plugins.base import InTreePlugin
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.sampling import Rotation, Sampler
-from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
+from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin, serve_plugins
 from stowplan.runtime.profile.handle import ProfileHandle
+from stowplan.runtime.profile.plugin_args import decode_args
 from stowplan.runtime.profile.profile import Profile
 
 Factory = Callable[[Any, Handle], Plugin]
@@ -52,6 +55,7 @@ def build_profiles(
         instances[configured.scheduler_name] = {
             name: instantiate(registry[name], name, configured.args(name), handle) for name in names
         }
+        serve_plugins(cluster, instances[configured.scheduler_name].values())
 
     def implements(name: str, point: str) -> bool:
         return any(name in plugins and implements_point(type(plugins[name]), point) for plugins in instances.values())
@@ -116,31 +120,29 @@ def _mentioned(plugins: Plugins) -> dict[str, None]:
 
 
 def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugin:
-    """Calls a plugin's factory. Exceptions become a PluginError that names the plugin."""
-    try:
-        plugin = factory(_decode_args(factory, name, args), handle)
-    except (ConfigError, PluginError):
-        raise
-    except Exception as problem:
-        raise PluginError(f'initializing plugin "{name}": {type(problem).__name__}: {problem}') from problem
+    """Calls a plugin's factory. Exceptions, and mistakes in the plugin's class, become a PluginBugError of one line."""
+    if isinstance(factory, type) and issubclass(factory, InTreePlugin):
+        in_tree: Plugin = _made(factory, name, args, handle)
+        return in_tree
+    if isinstance(factory, type) and issubclass(factory, Plugin):
+        check_plugin_class(factory)
+    plugin = _made(factory, name, decode_args(getattr(factory, "Args", None), name, args), handle)
     if not isinstance(plugin, Plugin):
-        raise PluginError(f'initializing plugin "{name}": the factory returned {plugin!r:.100}, which is not a Plugin')
+        text = f'initializing plugin "{name}": the factory returned {shown(plugin)}, which is not a Plugin'
+        raise PluginBugError(text)
+    if not isinstance(plugin, InTreePlugin):
+        check_plugin_class(type(plugin))
+        check_plugin(plugin)
     if not plugin.name:
         plugin.name = name  # type: ignore[misc]
     return plugin
 
 
-def _decode_args(factory: Factory, name: str, args: Any) -> Any:
-    """Decodes the args of an out-of-tree plugin into its `Args` struct; unknown fields are errors."""
-    struct = getattr(factory, "Args", None)
-    if struct is None or isinstance(args, struct):
-        return args
-    given = {} if args is None else dict(args)
-    known = {field.encode_name for field in msgspec.structs.fields(struct)}
-    unknown = sorted(key for key in given if key not in known)
-    if unknown:
-        raise ConfigError(f'pluginConfig of "{name}": $.{unknown[0]}: unknown field')
+def _made(factory: Callable[..., Any], name: str, args: Any, handle: Handle) -> Any:
     try:
-        return msgspec.convert(given, struct)
-    except msgspec.ValidationError as problem:
-        raise ConfigError(f'pluginConfig of "{name}": {problem}') from problem
+        return factory(args, handle)
+    except StowplanError:
+        raise
+    except Exception as problem:
+        text = raised(problem).removeprefix("raised ")
+        raise PluginBugError(f'initializing plugin "{name}": {text}') from problem

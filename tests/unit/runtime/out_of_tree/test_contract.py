@@ -161,6 +161,19 @@ def _reads() -> None:
     assert kinds(reads=("Lease",)) - kinds() == {"Lease"}
 
 
+@proof("reads_annotations")
+def _reads_annotations() -> None:
+    def calls(**members: Any) -> int:
+        seen: list[str] = []
+        first = plugin(scope="node", filter=lambda s, pod, n: seen.append(pod.annotations.get("a", "")), **members)
+        host(first, *[pod(f"p{i}", annotations={"a": "x", "b": str(i)}) for i in range(4)])
+        assert set(seen) == {"x"}
+        return len(seen)
+
+    assert calls(reads_annotations=("a",)) == 2 * len(NODES)
+    assert calls() >= 4 * len(NODES)
+
+
 @proof("parallel_pre_bind")
 def _parallel_pre_bind() -> None:
     for allowed, open_calls in ((True, 2), (False, 1)):
