@@ -13,7 +13,7 @@ from stowplan.config import read as read_config
 from stowplan.config.conversion.api_versions import POLICY
 from stowplan.config.extender_lints import lint
 from stowplan.config.types import KIND
-from stowplan.errors import ConfigError, InputError, PluginError
+from stowplan.errors import ConfigError, InputError, PluginBugError, PluginError
 
 
 @click.group(cls=Group)
@@ -91,6 +91,8 @@ def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple
             click.echo(f"{source}: valid ({_describe(checked)})")
         except ConfigError as error:
             problems += error.problems
+        except PluginBugError:
+            raise
         except (InputError, PluginError) as error:
             problems.append(str(error))
     if problems:

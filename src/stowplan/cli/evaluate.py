@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stowplan.cli.command import FileCommand
-from stowplan.cli.plugins import load_plugins, plugin_option
+from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins, plugin_option
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import STDIN, opened, shown
 from stowplan.cli.verbosity import tracebacks_wanted
@@ -52,7 +52,8 @@ def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str
       stowplan evaluate case.yaml
       stowplan evaluate --plugin ./rack_care.py:RackCare - < cases.jsonl
 
-    Exit status: 0 every case has a verdict; 2 a case has an error, or a file, the configuration or a plugin is invalid.
+    Exit status: 0 every case has a verdict; 2 a case has an error, or a file or the configuration is invalid; 4 a
+    plugin has a bug.
     """
     evaluator = _evaluator(config_file, plugins)
     unreadable: list[str] = []
@@ -70,14 +71,14 @@ def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str
         raise InputError("\n".join(unreadable))
     if not cases:
         click.echo("stowplan: the input is empty: no cases", err=True)
-    if evaluator.failures:
-        click.get_current_context().exit(EXIT_CASES_FAILED)
+    if evaluator.plugin_bugs or evaluator.failures:
+        click.get_current_context().exit(EXIT_PLUGIN_BUG if evaluator.plugin_bugs else EXIT_CASES_FAILED)
 
 
 def _evaluator(config_file: str | None, plugins: tuple[str, ...]) -> Evaluator:
     from stowplan.cli.config_files import load_file
     from stowplan.cli.profiles import try_profiles
-    from stowplan.config import IN_TREE_PLUGINS
+    from stowplan.config import IN_TREE_PLUGINS, default_configuration
     from stowplan.evaluation import Evaluator
 
     registered = load_plugins(plugins)
@@ -86,6 +87,8 @@ def _evaluator(config_file: str | None, plugins: tuple[str, ...]) -> Evaluator:
         source = shown(config_file)
         config = load_file(config_file, IN_TREE_PLUGINS.union(registered))
         try_profiles(config, registered, source)
+    elif registered:
+        try_profiles(default_configuration(), registered, "--plugin")
     return Evaluator(config, registered, _on_bug)
 
 

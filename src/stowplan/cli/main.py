@@ -13,8 +13,9 @@ import click
 from stowplan._version import KUBERNETES_VERSION, __version__
 from stowplan.cli import shell_completion
 from stowplan.cli.command import Command, CommandEntry, LazyGroup
+from stowplan.cli.plugins import EXIT_PLUGIN_BUG
 from stowplan.cli.verbosity import print_warnings_once, tracebacks_wanted, verbosity_option
-from stowplan.errors import StowplanError
+from stowplan.errors import PluginBugError, StowplanError
 
 EXIT_INTERRUPTED = 130
 
@@ -51,6 +52,12 @@ class CommandFailure(click.ClickException):
             click.echo(f"stowplan: {line}", file=file, err=True)
 
 
+class PluginBug(CommandFailure):
+    """A plugin whose code is faulty."""
+
+    exit_code = EXIT_PLUGIN_BUG
+
+
 class Program(LazyGroup):
     """All commands. Prints a StowplanError as one line."""
 
@@ -60,7 +67,7 @@ class Program(LazyGroup):
         except StowplanError as error:
             if tracebacks_wanted():
                 traceback.print_exc()
-            raise CommandFailure(str(error)) from error
+            raise (PluginBug if isinstance(error, PluginBugError) else CommandFailure)(str(error)) from error
         finally:
             # A broken pipe raises here, where click exits quietly, and not at interpreter exit.
             sys.stdout.flush()
@@ -109,6 +116,7 @@ def cli() -> None:
       1    a check failed (bench, extender replay), or the scheduler did not start or stopped unexpectedly
       2    invalid usage or input
       3    some pods are pending (simulate)
+      4    a bug in a plugin: it is faulty, or it raised an exception
       130  interrupted
     """
     print_warnings_once()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stowplan.errors import PluginError
+from stowplan.errors import PluginBugError, PluginError
 
 if TYPE_CHECKING:
     from stowplan.runtime import Factory
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GROUP = "stowplan.plugins"
+
+EXIT_PLUGIN_BUG = 4
 
 SPECIFICATION = "./file.py, ./file.py:Class if the file defines several, or package.module:Class"
 """The forms of a plugin's value, for help and messages."""
@@ -81,7 +83,7 @@ def _load(origin: str, specification: str) -> Any:
     if where.endswith(".py"):
         module = _load_file(origin, Path(where))
     else:
-        module = _attempt(origin, lambda: importlib.import_module(where))
+        module = _attempt(origin, lambda: importlib.import_module(where), where)
     if not hasattr(module, name):
         from stowplan.config.strict_decoding import suggestion
 
@@ -117,9 +119,14 @@ def _load_file(origin: str, path: Path) -> ModuleType:
     return module
 
 
-def _attempt(origin: str, run: Callable[[], T]) -> T:
-    """Runs code of a plugin. Any exception, SystemExit included, becomes a PluginError of one line."""
+def _attempt(origin: str, run: Callable[[], T], module: str = "") -> T:
+    """Runs code of a plugin. Any exception, SystemExit included, becomes a PluginBugError of one line; a PluginError if
+    there is no such `module`."""
     try:
         return run()
     except (Exception, SystemExit) as problem:
-        raise PluginError(f"{origin}: {type(problem).__name__}: {' '.join(str(problem).split())}") from problem
+        from stowplan.framework.safe_text import raised
+
+        text = f"{origin}: {' '.join(raised(problem).removeprefix('raised ').split())}"
+        is_missing = isinstance(problem, ModuleNotFoundError) and f"{module}.".startswith(f"{problem.name}.")
+        raise (PluginError if is_missing else PluginBugError)(text) from problem

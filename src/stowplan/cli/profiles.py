@@ -7,7 +7,7 @@ from stowplan.cache import Cluster
 from stowplan.cli.config_files import load_file
 from stowplan.cli.streams import shown
 from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration
-from stowplan.errors import ConfigError, PluginError
+from stowplan.errors import ConfigError, PluginBugError, PluginError
 from stowplan.framework import Plugin
 from stowplan.framework.points import RUN_POINTS
 from stowplan.plugins.registry import REGISTRY
@@ -38,6 +38,8 @@ def try_profiles(
         build_profiles(enable_everywhere(config, plugins), registry, Cluster(), Nominator(), random.Random(0))
     except ConfigError as error:
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
+    except PluginBugError:
+        raise
     except PluginError as error:
         raise PluginError(f"{source}: {error}") from error
 
@@ -48,7 +50,9 @@ def _stand_in(config: KubeSchedulerConfiguration, name: str) -> type[Plugin]:
         for point in RUN_POINTS
         if any(plugin.name == name for profile in config.profiles for plugin in profile.plugins.at(point.name).enabled)
     ]
-    return type(name, (Plugin,), {"name": name, **{point.methods[0]: _nothing for point in points}})
+    # A stand-in that is enabled at multiPoint alone implements none of them; a plugin has to override something.
+    methods = ["select_victims", *(point.methods[0] for point in points)]
+    return type(name, (Plugin,), {"name": name, **dict.fromkeys(methods, _nothing)})
 
 
 def _nothing(*args: object) -> None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 import click
 from click.shell_completion import CompletionItem
 
-from stowplan.cli.plugins import load_plugins
-from stowplan.errors import PluginError, StowplanError
+from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins
+from stowplan.errors import PluginBugError, PluginError, StowplanError
 
 if TYPE_CHECKING:
     from stowplan.runtime import Factory
@@ -83,7 +83,8 @@ def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
     except StowplanError as problem:
         if "--v=5" in arguments or "-v=5" in arguments:
             traceback.print_exc()
-        return process.print_errors(problem)
+        status = process.print_errors(problem)
+        return EXIT_PLUGIN_BUG if isinstance(problem, PluginBugError) else status
 
 
 class _Command(click.Command):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stowplan.cli.command import FileCommand, filename_option
-from stowplan.cli.plugins import load_plugins, plugin_option
+from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins, plugin_option
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import print_lines
 
@@ -138,7 +138,7 @@ def simulate(
         stowplan simulate manifests/ --plugin ./rack_care.py
 
     Exit status: 0 all pods are placed, 3 some are pending (with --from-cluster and -f: pods of the manifests) or were
-    not created, 2 the input is invalid, or the cluster cannot be read.
+    not created, 2 the input is invalid, or the cluster cannot be read, 4 a plugin has a bug.
     """
     from stowplan.cli.profiles import load_config
     from stowplan.cli.simulation import ClusterLogin, SimulationQuestion, answer
@@ -164,7 +164,7 @@ def simulate(
     notes: list[str] = []
     try:
         with Progress() as progress:
-            report = answer(question, notes, progress)
+            report, plugin_bugs = answer(question, notes, progress)
     finally:
         for note in notes:
             click.echo(f"stowplan: {note}", err=True)
@@ -174,8 +174,8 @@ def simulate(
         _print_tables(shown, wide=output == "wide", everything=everything, before=from_cluster)
     else:
         _print_serialized(report, output)
-    if news.pending or report.not_created:
-        click.get_current_context().exit(EXIT_SOME_PENDING)
+    if plugin_bugs or news.pending or report.not_created:
+        click.get_current_context().exit(EXIT_PLUGIN_BUG if plugin_bugs else EXIT_SOME_PENDING)
 
 
 def _sample() -> str:

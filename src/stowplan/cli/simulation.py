@@ -46,8 +46,11 @@ class SimulationQuestion(NamedTuple):
     """The allowed size of a file."""
 
 
-def answer(question: SimulationQuestion, notes: list[str], progress: Progress) -> SimulationReport:
-    """Runs the simulation and returns the report. Appends messages for the user to `notes`, also if it raises."""
+def answer(
+    question: SimulationQuestion, notes: list[str], progress: Progress
+) -> tuple[SimulationReport, dict[str, str]]:
+    """Runs the simulation. Returns the report, and the first bug of each plugin that has shown one. Appends messages
+    for the user to `notes`, also if it raises."""
     with asyncio.Runner() as runner:
         extenders = build_extenders(question.config.extenders)
         try:
@@ -65,7 +68,7 @@ def _answer(
     progress: Progress,
     extenders: tuple[HttpExtender, ...],
     call_extender: Callable[[CallExtender], Any],
-) -> SimulationReport:
+) -> tuple[SimulationReport, dict[str, str]]:
     needs_objects = bool(extenders) or any(getattr(each, "needs_objects", False) for each in question.plugins.values())
     found = None
     if question.cluster is not None:
@@ -99,7 +102,10 @@ def _answer(
     _run(simulation, recorder, given, progress)
     notes += _notes(simulation, given)
     before = states_before((item for item, _ in given.objects), given.standing)
-    return report_of(simulation, recorder, given.unknown, before, given.assumptions)
+    bugs: dict[str, str] = {}
+    for profile in simulation.engine.profiles.values():
+        bugs |= profile.plugin_bugs()
+    return report_of(simulation, recorder, given.unknown, before, given.assumptions), bugs
 
 
 def _run(simulation: Simulation, recorder: RunRecorder, given: Input, progress: Progress) -> None:

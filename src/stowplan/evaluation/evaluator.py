@@ -49,6 +49,8 @@ class Evaluator:
         self._on_bug = on_bug
         self.failures = 0
         """Cases without a verdict so far."""
+        self.plugin_bugs: dict[str, str] = {}
+        """The first bug of each plugin that has shown one so far, by the plugin's name."""
 
     @property
     def known_plugins(self) -> frozenset[str]:
@@ -103,7 +105,10 @@ class Evaluator:
             responsible = profiles.get(other.spec.scheduler_name)
             if responsible is not None and responsible.pre_enqueue(other) is None:
                 nominator.add(other)
-        return evaluate(profile, pod)
+        try:
+            return evaluate(profile, pod)
+        finally:
+            self.plugin_bugs = profile.plugin_bugs() | self.plugin_bugs
 
 
 def _one_line(text: str) -> str:

@@ -12,7 +12,7 @@ from tests.unit.engine.recorder import Recorded
 
 from stowplan.engine.invariants import InvariantError, check, overlooked
 from stowplan.engine.state import PendingPod
-from stowplan.framework import Bind, CycleState, reject, wait
+from stowplan.framework import Bind, CycleState, NodeInfo, reject, wait
 from stowplan.framework.extender import CallExtender, Filtered
 from stowplan.runtime import Decision
 
@@ -42,6 +42,12 @@ def uid(name: str) -> str:
 
 def slot(host: Host) -> int:
     return host.engine.cluster.nodes.slot_of["a"]
+
+
+def info(host: Host) -> NodeInfo:
+    found = host.engine.cluster.nodes.get("a")
+    assert found is not None
+    return found
 
 
 def lose_unit(host: Host) -> None:
@@ -114,9 +120,7 @@ SABOTAGE: dict[str, Callable[[Host], object]] = {
     "node a holds pod default/runs, which is elsewhere": lambda host: setattr(
         host.engine.cluster.pods[uid("runs")], "node_name", "b"
     ),
-    "pod default/runs is on node a, which does not hold it": lambda host: host.engine.cluster.nodes.get("a").residents.pop(  # type: ignore[union-attr]
-        uid("runs")
-    ),
+    "pod default/runs is on node a, which does not hold it": lambda host: info(host).residents.pop(uid("runs")),
     "users of claims are {}": lambda host: host.engine.cluster.claim_users.clear(),
     "pods that a selector or a term counts are": miscount_terms,
     "is taken, and counted as the opposite": lambda host: host.engine.cluster.ports.shift(

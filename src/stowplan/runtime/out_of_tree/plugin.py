@@ -213,18 +213,15 @@ class OutOfTreePlugin(InTreePlugin):
         if is_user_interrupt(problem):
             raise problem
         text = f"{point} {raised(problem)}{_advice(problem)}"
-        self._note_bug(text)
         trace = {"stacktrace": logs.stack_trace(problem)} if log.verbosity >= _STACK_TRACE_VERBOSITY else {}
-        log.warning("Plugin failed", plugin=self.name, err=text, **trace)
+        self._note_bug(text, **trace)
         return error(text)
 
     async def _call_outside(self, point: str, method: Callable[..., Any], *args: Any) -> Status | None:
         """Calls a method that may block or be a coroutine, as an instruction to the host."""
         answer = await Call(self.name, point, partial(method, *args))
         if isinstance(answer, Failure):
-            text = f"{point} {answer.message}"
-            log.warning("Plugin failed", plugin=self.name, err=text)
-            return self._bug(error(text))
+            return self._bug(error(f"{point} {answer.message}"))
         return self._status(answer, point)
 
     def _status(self, answer: object, point: str) -> Status | None:
@@ -239,8 +236,9 @@ class OutOfTreePlugin(InTreePlugin):
         self._note_bug(status.message)
         return status
 
-    def _note_bug(self, text: str) -> None:
+    def _note_bug(self, text: str, **trace: Any) -> None:
         self.bug = self.bug or text
+        log.warning("Plugin failed", plugin=self.name, err=text, **trace)
 
     def _guarded(self, pod: Pod) -> Pod:
         """The pod for every point whose result, CycleState or attributes a kept answer can depend on."""
@@ -317,6 +315,11 @@ def serve_plugins(cluster: Cluster, plugins: Iterable[Plugin]) -> None:
             keys = plugin.reads_annotations
             follows_pods = plugin.scope == "node+pods"
             cluster.serve_plugins(True if keys is True else frozenset(keys), follows_pods=follows_pods)
+
+
+def plugin_bugs(plugins: Iterable[Plugin]) -> dict[str, str]:
+    """The first bug of each out-of-tree plugin that has shown one, by the plugin's name."""
+    return {plugin.name: plugin.bug for plugin in plugins if isinstance(plugin, OutOfTreePlugin) and plugin.bug}
 
 
 def _advice(problem: BaseException) -> str:

@@ -21,6 +21,7 @@ from stowplan.runtime.decide.shared_answers import SharedNodeAnswers
 from stowplan.runtime.decide.sources import Afresh, AnswerSource, Planned, Shared
 from stowplan.runtime.decide.ties import Ties, rank_type
 from stowplan.runtime.decide.what_if import has_extensions
+from stowplan.runtime.out_of_tree.plugin import plugin_bugs
 from stowplan.runtime.points.binding_points import BindingPoints
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption.victims import Budgets
@@ -74,6 +75,10 @@ class Profile:
         self._binding_points_key, self._enqueue_key = (self, "binding"), (self, "pre_enqueue")
         self._epoch = 0
         """Incremented when all plans are dropped. `template.derived[profile]` is (epoch of the last decision, plan)."""
+
+    def plugin_bugs(self) -> dict[str, str]:
+        """The first bug of each out-of-tree plugin that has shown one, by the plugin's name."""
+        return plugin_bugs(plugin for plugins in self.points.values() for plugin in plugins)
 
     def pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
         """The status that keeps the pod out of the queue, or None. The plugin named `first` runs before all others."""
