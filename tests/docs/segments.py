@@ -18,6 +18,7 @@ MAKERS: Mapping[str, Callable[..., str]] = {
     "metrics": metrics.described,
     "plugin-class": plugin_api.plugin_class,
     "class": plugin_api.describe_class,
+    "fields": plugin_api.struct_fields,
     "functions": plugin_api.functions,
     "default-plugins": plugins.overview,
     "plugin": plugins.facts,

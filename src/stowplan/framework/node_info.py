@@ -38,11 +38,11 @@ class NodeInfo:
         self.labels: Mapping[str, str] = MappingProxyType(node.metadata.labels)
         """Labels as a read-only mapping."""
         self.residents: dict[str, Pod] = {}
-        """The pods that `pods` shows; only the cache writes to it."""
+        """Internal: the pods that `pods` shows; only the cache writes to it."""
         self.pods: Mapping[str, Pod] = MappingProxyType(self.residents)
         """Pods on this node by uid, in the order in which they were added, as a read-only mapping."""
         self.source: Any = None
-        """The whole API object, as JSON or parsed, if it is kept; else None."""
+        """Internal: the whole API object, as JSON or parsed, if it is kept; else None."""
         self._resources = resources
 
     @property

@@ -73,7 +73,7 @@ class PodTemplate:
         self.annotations = _NO_ANNOTATIONS
         """Annotations that plugins declare in `reads_annotations`, as a read-only mapping."""
         self.annotation_keys = _NO_KEYS
-        """The keys of annotations that are part of templates."""
+        """Internal: the keys of annotations that are part of templates."""
         self.spec = spec
         """The spec without `node_name`, and without volumes of kinds that scheduling does not read."""
         self.controller = controller
@@ -85,10 +85,10 @@ class PodTemplate:
         self.non_zero_requests = non_zero_requests
         """(cpu, memory) with the defaults that scoring assumes for containers without requests."""
         self.large = False
-        """Whether the spec is so large that nothing made for it may outlive the pods of the template."""
+        """Internal: whether the spec is so large that nothing made for it may outlive the pods of the template."""
         self.derived: dict[Hashable, Any] = {}
         self.footprint: Any = None
-        """The amounts that the cache adds to its columns for each such pod; private to the cache."""
+        """Internal: the amounts that the cache adds to its columns for each such pod."""
 
     def derive(self, key: Hashable, make: Callable[[PodTemplate], T]) -> T:
         """The value of `make(self)`, computed once for each key."""
@@ -119,7 +119,7 @@ class Pod:
     )
 
     details: tuple[ObjectMeta, PodStatus]
-    """Metadata and status, set where out-of-tree plugins run; made read-only when a plugin first reads them."""
+    """Internal: metadata and status, set where out-of-tree plugins run; frozen when a plugin first reads them."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class Pod:
         self.used: tuple[Mapping[str, int], tuple[int, int]] | None = None
         """(requests, non-zero requests) of a running pod whose status differs from its spec (in-place resize)."""
         self.source: Any = None
-        """The whole API object, as JSON or parsed, if it is kept; else None."""
+        """Internal: the whole API object, as JSON or parsed, if it is kept; else None."""
 
     @property
     def spec(self) -> PodSpec:

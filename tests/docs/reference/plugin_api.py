@@ -2,12 +2,15 @@
 
 import inspect
 import re
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
+import msgspec
 from tests.docs.reference.docstrings import members, text_of
 from tests.docs.reference.tables import code, table
 
 import stowplan
+from stowplan import api
 from stowplan.framework.points import POINTS, Point
 
 _WORDS = ("accept", "reject", "reject_forever", "pending", "error", "wait", "skip")
@@ -25,7 +28,7 @@ def functions(*names: str) -> str:
 def describe_class(name: str, *wanted: str) -> str:
     """A class: what it is, its attributes, its methods; or only those that are named."""
     cls = getattr(stowplan, name)
-    known = wanted or tuple(n for n in members(cls) if not n.startswith("_"))
+    known = wanted or tuple(n for n, text in members(cls).items() if n[0] != "_" and not text.startswith("Internal: "))
     rows, methods = [], []
     for member in known:
         value = inspect.getattr_static(cls, member, None)
@@ -41,6 +44,28 @@ def describe_class(name: str, *wanted: str) -> str:
     parts += [f"{'Also' if with_text else 'Attributes'}: {', '.join(plain)}."] if plain else []
     parts += ["\n".join(methods)] if methods else []
     return "\n\n".join(parts)
+
+
+def struct_fields(*names: str) -> str:
+    """The fields of API structs, with their types."""
+    parts = []
+    for name in names:
+        struct: type[msgspec.Struct] = getattr(api, name)
+        fields = [f"`{field.name}: {_type(field.type)}`" for field in msgspec.structs.fields(struct)]
+        parts.append(f"- `{name}`: {', '.join(fields)}")
+    return "\n".join(parts)
+
+
+def _type(hint: Any) -> str:
+    """A type as authors write it."""
+    if get_origin(hint) is Annotated:
+        return _type(get_args(hint)[0])
+    parts = [_type(part) for part in get_args(hint) if part is not Ellipsis]
+    if get_origin(hint) in (Union, UnionType):
+        return " | ".join(parts)
+    if parts:
+        return f"{get_origin(hint).__name__}[{', '.join(parts)}{', ...' if ... in get_args(hint) else ''}]"
+    return "None" if hint is type(None) else str(hint.__name__)
 
 
 _SECTIONS = {"queue": "Queue", "filtering": "Filtering", "scoring": "Scoring", "binding": "Binding"}
