@@ -3,9 +3,8 @@
 Upstream: k8s.io/api/core/v1/types.go, k8s.io/api/autoscaling/v2/types.go
 """
 
-from msgspec import field
-
 from stowplan.api.meta import Int32, ObjectMeta, ResourceList, Wire
+from stowplan.api.read_only import EMPTY
 
 __all__ = [
     "CrossVersionObjectReference", "HorizontalPodAutoscaler", "HorizontalPodAutoscalerSpec", "LimitRange",
@@ -18,11 +17,11 @@ class LimitRangeItem(Wire, frozen=True, kw_only=True):
     """Limits and defaults of each pod, container or claim."""
 
     type: str = ""
-    max: ResourceList = field(default_factory=dict)
-    min: ResourceList = field(default_factory=dict)
-    default: ResourceList = field(default_factory=dict)
-    default_request: ResourceList = field(default_factory=dict)
-    max_limit_request_ratio: ResourceList = field(default_factory=dict)
+    max: ResourceList = EMPTY
+    min: ResourceList = EMPTY
+    default: ResourceList = EMPTY
+    default_request: ResourceList = EMPTY
+    max_limit_request_ratio: ResourceList = EMPTY
 
 
 class LimitRangeSpec(Wire, frozen=True, kw_only=True):
@@ -55,7 +54,7 @@ class ScopeSelector(Wire, frozen=True, kw_only=True):
 class ResourceQuotaSpec(Wire, frozen=True, kw_only=True):
     """Hard limits of a namespace, and the objects that they count."""
 
-    hard: ResourceList = field(default_factory=dict)
+    hard: ResourceList = EMPTY
     scopes: tuple[str, ...] = ()
     scope_selector: ScopeSelector | None = None
 

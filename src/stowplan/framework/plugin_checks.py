@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
 from types import FunctionType
@@ -26,7 +27,9 @@ HOOKS: Final = tuple(name for name, value in vars(Plugin).items() if inspect.isf
 DECLARATIONS: Final = tuple(name for name in Plugin.__annotations__ if name != "name")
 
 _MAY_BE_ASYNC = tuple(step.methods[0] for step in STEPS if step.forwarding == "outside")
-_MAY_YIELD = ("pre_filter", "filter_nodes", "events_to_register")
+_MAY_YIELD = tuple(
+    hook for hook in HOOKS if re.search(r"(^|\| )Itera(ble|tor)\[", getattr(Plugin, hook).__annotations__["return"])
+)
 _GO_METHODS = {"prefilterextensions": "add_pod and remove_pod", "scoreextensions": "normalize_score"}
 """Methods of Go plugins, without case, whose counterparts have other names."""
 _checked: WeakSet[type[Plugin]] = WeakSet()
@@ -53,10 +56,14 @@ def check_plugin_class(cls: type[Plugin]) -> None:
     check_declarations(cls, cls)
     if not any(implements_point(cls, point) for point in RUN_POINTS) and not implements(cls, "select_victims"):
         _fail(cls, "it implements no extension point; override at least one method, for example filter or score")
+    _checked.add(cls)
+
+
+def check_constructor(cls: type[Plugin]) -> None:
+    """Raises PluginBugError for a class that cannot be instantiated with args and handle."""
     constructor = inspect.getattr_static(cls, "__init__")
     if isinstance(constructor, FunctionType) and not _accepts(constructor, 2):
         _fail(cls, "__init__ must take (self, args, handle) and call super().__init__(args, handle)", constructor)
-    _checked.add(cls)
 
 
 def check_plugin(plugin: Plugin) -> None:
@@ -207,7 +214,7 @@ _VALUES: dict[str, tuple[Callable[[Any], bool], str, tuple[str, ...]]] = {
     "reads_annotations": (lambda value: value is True or _are_texts(value), "a tuple of annotation keys, or True", ()),
     "reads": (
         lambda value: _are_texts(value) and all(kind in KINDS for kind in value),
-        "a tuple of kinds",
+        "a tuple of kinds that the scheduler knows",
         tuple(KINDS),
     ),
     "Args": (_is_args, "a msgspec.Struct or a dataclass", ()),

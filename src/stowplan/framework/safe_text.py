@@ -6,6 +6,7 @@ Such code may raise any exception, also one that usually ends a program or a tas
 from __future__ import annotations
 
 import signal
+import sysconfig
 import threading
 import traceback
 from collections.abc import Callable
@@ -14,9 +15,7 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGE = str(Path(__file__).parents[1])
-
-
-_IMPORTLIB = str(Path("importlib", "__init__.py"))
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
 def shown(value: object) -> str:
@@ -36,10 +35,17 @@ def origin(problem: BaseException) -> str:
     That is the last line in the file which this package called: code of libraries below it is of less use.
     """
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(problem.__traceback__)]
-    own = [entry for entry in frames if not entry[0].startswith((_PACKAGE, "<frozen ")) and _IMPORTLIB not in entry[0]]
+    own = [entry for entry in frames if not _is_known(entry[0])]
     if not own:
         return ""
     return place(*[entry for entry in own if entry[0] == own[0][0]][-1])
+
+
+def _is_known(file: str) -> bool:
+    """Whether a file belongs to this package or to the standard library, whose folder also has installed packages."""
+    return file.startswith((_PACKAGE, "<frozen ")) or (
+        file.startswith(_STANDARD_LIBRARY) and "-packages" not in file[len(_STANDARD_LIBRARY) :]
+    )
 
 
 def place(file: str, line: int) -> str:

@@ -70,7 +70,7 @@ def test_what_kube_scheduler_would_not_start_with(profile: str, error: str) -> N
         ("pluginConfig: [{name: Mine, args: {bound: 2}}]", 'pluginConfig of "Mine": $.bound: unknown field'),
         (
             "pluginConfig: [{name: Mine, args: {limit: two}}]",
-            'pluginConfig of "Mine": Expected `int`, got `str` - at `$.limit`',
+            'pluginConfig of "Mine": $.limit: Expected `int`, got `str`',
         ),
     ],
 )

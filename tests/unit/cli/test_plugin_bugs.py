@@ -24,7 +24,7 @@ AT_LOAD = {
 }
 LATER = {
     f"{FILTER}return 1 / 0": "filter raised ZeroDivisionError: division by zero ({}/mine.py:5)",
-    f"{FILTER}return wait(5)": "filter returned wait(), which only permit may return: return reject(reason), or",
+    f"{FILTER}return wait(5)": "filter returned wait(), which only permit may return: return reject(reason) instead",
     f"{FILTER}return skip()": "filter returned skip(), which only pre_filter,",
     f"{FILTER}return True": "it returned True, expected a Status or None: return None to accept",
     f"{FILTER}return pod.spec.service_account": "others are in `object` with needs_objects = True",

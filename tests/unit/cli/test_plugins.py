@@ -146,7 +146,7 @@ def test_a_file_that_cannot_be_loaded(text: bytes, error: str, tmp_path: Path) -
     file = tmp_path / "mine.py"
     file.write_bytes(text)
     result = evaluate(f"{file}:Mine")
-    assert (result.exit_code, result.stdout) == (2, "")
+    assert (result.exit_code, result.stdout) == (4, "")
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"stowplan: --plugin {file}:Mine: {error}")
 
@@ -170,19 +170,31 @@ def test_a_specification_that_leads_nowhere(specification: str, error: str) -> N
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("Unwilling", 'initializing plugin "never-ever": RuntimeError: not today'),
+        ("Unwilling", 'initializing plugin "never-ever": RuntimeError: not today ('),
         ("liar", "initializing plugin \"liar\": the factory returned 'a plugin', which is not a Plugin"),
-        (
-            "Careless",
-            'running "never-ever" filter plugin: '
-            "filter raised AttributeError: 'NodeInfo' object has no attribute 'no_such_thing'",
-        ),
-        ("Unspeakable", "internal error: UnicodeEncodeError: "),
     ],
 )
-def test_a_plugin_that_fails_spoils_the_case_and_not_the_run(file: Path, name: str, error: str) -> None:
+def test_a_plugin_that_cannot_be_made_ends_the_run(file: Path, name: str, error: str) -> None:
     result = evaluate(f"{file}:{name}")
-    assert result.exit_code == 2
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert " ".join(result.stderr.split()).startswith(f"stowplan: {error}")
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "error"),
+    [
+        (
+            "Careless",
+            4,
+            'running "never-ever" filter plugin: '
+            "filter raised AttributeError: 'NodeInfo' object has no attribute 'no_such_thing' (",
+        ),
+        ("Unspeakable", 2, "internal error: UnicodeEncodeError: "),
+    ],
+)
+def test_a_plugin_that_fails_spoils_the_case_and_not_the_run(file: Path, name: str, status: int, error: str) -> None:
+    result = evaluate(f"{file}:{name}")
+    assert result.exit_code == status
     verdict = json.loads(result.stdout)
     assert verdict["id"] == "x"
     assert verdict["error"].startswith(error)

@@ -29,6 +29,8 @@ from stowplan.framework import (
 BOUND = ["bind a", "post_bind a"]
 TO_THE_END = ["pre_bind_pre_flight a", "pre_bind a", *BOUND]
 
+NO_WAIT = "returned wait(), which only permit may return: return reject(reason) instead"
+
 
 def patches(host: Host, name: str) -> list[tuple[str, str | None]]:
     """(message of the condition, nominated node) of the status patches of a pod."""
@@ -224,7 +226,7 @@ class TestReserve:
         [
             (reject("taken"), "Unschedulable", "0/1 nodes are available: 1 taken.", "unschedulable"),
             (error("broken"), "SchedulerError", 'running Reserve plugin "Recorder": broken', "error_backoff"),
-            (wait(3), "SchedulerError", 'running Reserve plugin "Recorder": ', "error_backoff"),
+            (wait(3), "SchedulerError", f'running Reserve plugin "Recorder": reserve {NO_WAIT}', "error_backoff"),
         ],
     )
     def test_failures(self, answer: Status, reason: str, text: str, place: str) -> None:

@@ -10,7 +10,7 @@ from tests.builders.engine_host import NOW, Host
 from tests.builders.objects import typed
 
 from stowplan.cache import Cluster
-from stowplan.framework import EmitEvent, Handle, Plugin, Pod, Sleep
+from stowplan.framework import CycleState, EmitEvent, Handle, Plugin, Pod, Sleep
 
 
 class Eager(Plugin):
@@ -24,6 +24,9 @@ class Eager(Plugin):
         self.waiting = list(handle.waiting_pods())
         handle.emit(EmitEvent(unknown_pod(), "Normal", "Created", "Creating", "created"))
         handle.start(self.sleep())
+
+    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        return None
 
     async def sleep(self) -> None:
         await Sleep(5.0)

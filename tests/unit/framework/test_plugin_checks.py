@@ -13,7 +13,7 @@ import pytest
 
 from stowplan.errors import PluginBugError
 from stowplan.framework import Plugin
-from stowplan.framework.plugin_checks import DECLARATIONS, HOOKS, check_plugin, check_plugin_class
+from stowplan.framework.plugin_checks import DECLARATIONS, HOOKS, check_constructor, check_plugin, check_plugin_class
 from stowplan.plugins.registry import REGISTRY
 
 FILTER = "def filter(self, state, pod, node): pass"
@@ -61,7 +61,6 @@ FAULTS: list[tuple[str, str]] = [
     ("def score(self, state, pod, node): yield 1", "score yields and would never run"),
     ("def filter(self, pod, node): pass", "filter must take (self, state, pod, node)"),
     ("def less(self, a): pass", "less must take (self, a, b)"),
-    (f"def __init__(self): pass\n{FILTER}", "__init__ must take (self, args, handle)"),
 ]  # fmt: skip
 
 
@@ -141,6 +140,13 @@ def test_a_forgotten_super_is_named(tmp_path: Path) -> None:
         f"{tmp_path.name}/mine.py:4: class P: __init__ does not initialise Plugin: "
         "call super().__init__(args, handle) in it"
     )
+
+
+def test_a_class_is_made_with_args_and_handle(tmp_path: Path) -> None:
+    kind = plugin_class(tmp_path, f"def __init__(self): pass\n{FILTER}")
+    check_plugin_class(kind)  # A factory function may make it.
+    with pytest.raises(PluginBugError, match=r"mine.py:4: class P: __init__ must take \(self, args, handle\)"):
+        check_constructor(kind)
 
 
 def test_declarations_of_the_instance_are_checked() -> None:

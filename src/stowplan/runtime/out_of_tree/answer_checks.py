@@ -61,10 +61,9 @@ def checked_status(status: Status, point: str) -> Status:
     for reason in reasons:
         if not isinstance(reason, str):
             return error(f"it gave {shown(reason)} as a reason, expected a string")
-    if status.code == Code.Wait and point != MAY_WAIT:
-        advice = "return reject(reason), or pending(reason) for a pod that waits for an event"
-        return error(f"{point} returned wait(), which only {MAY_WAIT} may return: {advice}")
-    if status.code == Code.Skip and point not in MAY_SKIP:
+    if status.code == Code.Wait and point != MAY_WAIT and not reasons:
+        return error(f"{point} returned wait(), which only {MAY_WAIT} may return: return reject(reason) instead")
+    if status.code == Code.Skip and point not in MAY_SKIP and not reasons:
         return error(f"{point} returned skip(), which only {', '.join(MAY_SKIP)} may return: return None instead")
     return status
 

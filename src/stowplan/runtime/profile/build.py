@@ -18,7 +18,7 @@ from stowplan.config.types import Plugin as ConfiguredPlugin
 from stowplan.errors import PluginBugError, StowplanError
 from stowplan.framework import Handle, Plugin
 from stowplan.framework.extender import Extender
-from stowplan.framework.plugin_checks import check_plugin, check_plugin_class
+from stowplan.framework.plugin_checks import check_constructor, check_plugin, check_plugin_class
 from stowplan.framework.points import RUN_POINTS, implements_point
 from stowplan.framework.safe_text import raised, shown
 from stowplan.plugins.base import InTreePlugin
@@ -126,6 +126,7 @@ def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugi
         return in_tree
     if isinstance(factory, type) and issubclass(factory, Plugin):
         check_plugin_class(factory)
+        check_constructor(factory)
     plugin = _made(factory, name, decode_args(getattr(factory, "Args", None), name, args), handle)
     if not isinstance(plugin, Plugin):
         text = f'initializing plugin "{name}": the factory returned {shown(plugin)}, which is not a Plugin'
@@ -144,5 +145,5 @@ def _made(factory: Callable[..., Any], name: str, args: Any, handle: Handle) -> 
     except StowplanError:
         raise
     except Exception as problem:
-        text = raised(problem).removeprefix("raised ")
+        text = " ".join(raised(problem).removeprefix("raised ").split())
         raise PluginBugError(f'initializing plugin "{name}": {text}') from problem

@@ -185,10 +185,10 @@ class Declares(Tiers):
 
 
 class Looks(Tiers):
-    reads = ("ConfigMap",)
+    reads = ("Lease",)
 
 
-@pytest.mark.parametrize(("kind", "why"), [(ReadsPods, ".pods"), (Declares, "node+pods"), (Looks, "ConfigMap")])
+@pytest.mark.parametrize(("kind", "why"), [(ReadsPods, ".pods"), (Declares, "node+pods"), (Looks, "Lease")])
 def test_plugins_that_need_the_cluster_say_so_at_the_start(kind: type[Plugin], why: str) -> None:
     with pytest.raises(PluginError, match="kubeconfig") as caught:
         Handlers([GroupMember(kind)])
@@ -199,6 +199,9 @@ def test_plugins_that_need_the_cluster_say_so_at_the_start(kind: type[Plugin], w
 def test_what_cannot_be_served_at_all() -> None:
     class Idle(Plugin):
         name = "idle"
+
+        def pre_enqueue(self, pod: Pod) -> None:
+            return None
 
     with pytest.raises(PluginError, match='"idle" has nothing for an extender to serve'):
         Handlers([GroupMember(Idle)])

@@ -68,7 +68,11 @@ POST = " no new claims to deallocate, preemption: 0/3 nodes are available: 3 Pre
         ((skip(), skip()), "fits"),
         ((reject_forever("never"), reject("not now")), "never." + POST),
         ((["b"], reject_forever("never")), "never." + POST),
-        ((wait(1),), 'running PreFilter plugin "p0": '),
+        (
+            (wait(1),),
+            'running PreFilter plugin "p0": '
+            "pre_filter returned wait(), which only permit may return: return reject(reason) instead",
+        ),
         ((pending("later"),), 'running PreFilter plugin "p0": later'),
         ((error("broken"),), 'running PreFilter plugin "p0": broken'),
         ((reject("not now"), error("broken")), 'running PreFilter plugin "p1": broken'),
