@@ -70,13 +70,13 @@ def test_args_may_be_a_dataclass() -> None:
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        ({"lable": "x"}, '$.lable: unknown field (did you mean "label"?)'),
+        ({"labell": "x"}, '$.labell: unknown field (did you mean "label"?)'),
         ({"byZone": {}}, '$.byZone: unknown field (did you mean "by_zone"?)'),
         ({"label": 3}, "$.label: Expected `str`, got `int`"),
-        ({"pools": [{"name": "a"}, {"nam": "b"}]}, '$.pools[1].nam: unknown field (did you mean "name"?)'),
+        ({"pools": [{"name": "a"}, {"nme": "b"}]}, '$.pools[1].nme: unknown field (did you mean "name"?)'),
         ({"pools": [{"size": 3}]}, "$.pools[0]: Object missing required field `name`"),
         ({"by_zone": {"z": {"name": "a", "size": "big"}}}, "$.by_zone.z.size: Expected `int`, got `str`"),
-        ({"by_zone": {"z": {"name": "a", "sise": 1}}}, '$.by_zone.z.sise: unknown field (did you mean "size"?)'),
+        ({"by_zone": {"z": {"name": "a", "sizee": 1}}}, '$.by_zone.z.sizee: unknown field (did you mean "size"?)'),
         ({"default": {"name": "a", "colour": 1}}, "$.default.colour: unknown field"),
     ],
 )
