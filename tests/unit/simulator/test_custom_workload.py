@@ -89,6 +89,16 @@ def test_evicted_pods_come_back() -> None:
     assert eviction.outcome == "recreated by Rollout/web, 1 of its pods pending"
 
 
+def test_it_is_validated() -> None:
+    containers = [{"name": "c", "resources": {"requests": {"cpu": "-1"}}}]
+    with pytest.raises(InputError) as caught:
+        read(rollout(replicas=-1, template={"spec": {"containers": containers}}))
+    assert str(caught.value).splitlines() == [
+        "<stdin>: $.spec.replicas: must be greater than or equal to 0: -1",
+        '<stdin>: $.spec.template.spec.containers[0].resources.requests.cpu: must not be negative: "-1"',
+    ]
+
+
 def test_equal_names_of_two_kinds_are_refused() -> None:
     with pytest.raises(InputError, match=r"CloneSet default/web and Rollout default/web cannot be simulated together"):
         read(rollout(), rollout("CloneSet"))

@@ -134,9 +134,11 @@ class ManifestReader:
             document = merged(_whole(earlier.document), patch, known)
             item = self._decoded(kind, document)
             self.overlaid.append((earlier.item, item))
-        self.problems += [origin.locate(problem) for problem in validate(kind.name, item)]
+        checked_as = kind.name
         if isinstance(item, CustomWorkload):
             self._check_clash(item)
+            checked_as = "ReplicationController"  # Replicas and a pod template are all that it has.
+        self.problems += [origin.locate(problem) for problem in validate(checked_as, item)]
         self._entries[key] = _Entry(item, origin, self._layer, document if self._keep_documents else None)
 
     def _decoded(self, kind: api.Kind, document: Any) -> Any:
