@@ -33,6 +33,8 @@ ChangeKind = Literal[
     "add",
 ]
 EXPLANATION_VERSION = 1
+EXPLANATION_FAILED = "explanation.failed"
+"""The id of a refusal whose text is the error of a plugin that could not explain itself."""
 Verdict = Literal["fits", "never", "not-now", "waiting"]
 
 

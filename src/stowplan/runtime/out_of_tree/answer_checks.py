@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.framework import Code, Nodes, Normalizer, Plugin, Scores, Status, error, implements
+from stowplan.framework import Code, Nodes, Normalizer, Plugin, Refusal, Scores, Status, error, implements
 from stowplan.framework.safe_text import shown
 from stowplan.runtime.points.cycle_error import CycleError, failed_at
 
@@ -22,6 +24,9 @@ BEYOND_64_BITS: Final = 2.0**63
 
 FRACTIONAL_NORMALIZERS: Final[tuple[Normalizer, ...]] = ("min-max", "reverse")
 """Normalisers that keep the fractions of raw scores."""
+
+MAX_REFUSALS: Final = 16
+"""Refusals of one node that are taken from one plugin."""
 
 
 MAY_WAIT: Final = "permit"
@@ -66,6 +71,13 @@ def checked_status(status: Status, point: str) -> Status:
     if status.code == Code.Skip and point not in MAY_SKIP and not reasons:
         return error(f"{point} returned skip(), which only {', '.join(MAY_SKIP)} may return: return None instead")
     return status
+
+
+def checked_refusals(answer: Any) -> list[Refusal]:
+    """The refusals that a plugin returns, with fields of the right types. Raises if they have others."""
+    if answer is None:
+        return []
+    return [msgspec.convert(msgspec.to_builtins(each), Refusal) for each in islice(answer, MAX_REFUSALS)]
 
 
 def array(given: object, dtype: type[np.generic] | None = None) -> NDArray[Any]:

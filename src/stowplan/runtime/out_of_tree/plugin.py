@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from stowplan import logs
@@ -30,11 +31,14 @@ from stowplan.framework import (
     PodTemplate,
     PostFilterResult,
     QueuedPodInfo,
+    Refusal,
+    Requirement,
     Scores,
     Status,
     error,
     implements,
 )
+from stowplan.framework.explanation import EXPLANATION_FAILED
 from stowplan.framework.points import FILTER, POINTS, SCORE, PointStep, implements_point
 from stowplan.framework.safe_text import is_user_interrupt, raised, shown
 from stowplan.framework.status import merge_rejections
@@ -44,6 +48,7 @@ from stowplan.runtime.out_of_tree.answer_checks import (
     FRACTIONAL_NORMALIZERS,
     ScoreChecks,
     array,
+    checked_refusals,
     checked_status,
     not_a_status,
     sort_key_types,
@@ -190,6 +195,37 @@ class OutOfTreePlugin(InTreePlugin):
         if status is not None and status.code:
             raise self.checks.failure("normalize", status)
         return self.checks.normalized_by_name(by_name, nodes)
+
+    def explain(self, state: CycleState, pod: Pod, node: NodeInfo) -> list[Refusal]:
+        return self._refusals("explain", state, pod, node)
+
+    def explain_pod(self, state: CycleState, pod: Pod, status: Status) -> list[Refusal]:
+        return self._refusals("explain_pod", state, pod, status)
+
+    def requirement(self, state: CycleState, pod: Pod, node: NodeInfo) -> Requirement | None:
+        try:
+            answer: object = self.inner.requirement(state, pod, node)
+            return None if answer is None else msgspec.convert(msgspec.to_builtins(answer), Requirement)
+        except BaseException as problem:
+            return Requirement("", self._explanation_error("requirement", problem))
+
+    def explain_score(self, state: CycleState, pod: Pod, node: NodeInfo) -> str:
+        try:
+            return msgspec.convert(self.inner.explain_score(state, pod, node), str)
+        except BaseException as problem:
+            return self._explanation_error("explain_score", problem)
+
+    def _refusals(self, method: str, *args: Any) -> list[Refusal]:
+        """The plugin's explanation; a failure of the plugin is a refusal of its own."""
+        try:
+            return checked_refusals(getattr(self.inner, method)(*args))
+        except BaseException as problem:
+            return [Refusal(id=EXPLANATION_FAILED, text=self._explanation_error(method, problem))]
+
+    def _explanation_error(self, method: str, problem: BaseException) -> str:
+        if is_user_interrupt(problem):
+            raise problem
+        return f"{method} of plugin {self.name} {raised(problem)}"
 
     def signature(self, template: PodTemplate) -> Hashable:
         answer: Hashable = self._call("signature", _hashable, self.inner.signature, template)

@@ -21,14 +21,19 @@ from stowplan.errors import ConfigError
 from stowplan.extender.handlers import GroupMember, Handlers
 from stowplan.framework import (
     Action,
+    CycleState,
     EventResource,
+    Explanation,
     Plugin,
     PostFilterResult,
+    Refusal,
+    Requirement,
     on,
     reject,
     skip,
     wait,
 )
+from stowplan.insight.explain import explain, run
 from stowplan.scheduler.scheduler import kinds_read
 
 PROOFS: dict[str, Callable[[], None]] = {}
@@ -394,6 +399,62 @@ def _post_bind() -> None:
     seen: list[tuple[str, str]] = []
     made = host(plugin(post_bind=lambda state, pod, node_name: seen.append((pod.name, node_name))))
     assert seen == [("a", made.node_of("a"))]
+
+
+# Explanations
+
+
+def explained(**members: Any) -> Explanation:
+    """Why a pod is pending that the plugin keeps off every node."""
+    made = World([node(name) for name in NODES], plugins={"p": plugin(**members)})
+    return run(explain(made.profile, made.pod(pod("a"))))
+
+
+@proof("explain")
+def _explain() -> None:
+    refusal = Refusal(id="quota", text="has no quota left", wanted="quota", lasting=True)
+    answer = explained(filter=lambda *_: reject("no"), explain=lambda *_: [refusal])
+    assert answer.because is not None
+    assert (answer.because.id, answer.verdict) == ("quota", "never")
+    assert answer.sentence == "p rejects all 4 nodes: has no quota left."
+
+    failed = explained(filter=lambda *_: reject("no"), explain=lambda *_: 1 / 0)
+    assert failed.sentence == "p rejects all 4 nodes: no."
+    assert "explain of plugin p raised ZeroDivisionError: division by zero" in failed.more
+
+
+@proof("explain_pod")
+def _explain_pod() -> None:
+    refusal = Refusal(id="quota", text="namespace default has no quota left")
+    answer = explained(pre_filter=lambda *_: reject("no"), explain_pod=lambda *_: iter([refusal]))
+    assert answer.sentence == "Namespace default has no quota left."
+
+    failed = explained(pre_filter=lambda *_: reject("no"), explain_pod=lambda *_: [Refusal(id="x", text=7)])  # type: ignore[arg-type]
+    assert failed.sentence == "No."
+    assert failed.more[0].startswith("explain_pod of plugin p raised ValidationError: Expected `str`, got `int`")
+
+
+def about_node(method: str, function: Callable[..., Any]) -> Any:
+    """The answer of the wrapped plugin about one node."""
+    made = World([node("n0")], plugins={"p": plugin(filter=lambda *_: None, **{method: function})})
+    info = made.cluster.nodes.get("n0")
+    return getattr(made.plugin("p"), method)(CycleState(), made.pod(pod("a")), info)
+
+
+@proof("requirement")
+def _requirement() -> None:
+    assert about_node("requirement", lambda *_: Requirement("quota", "none")) == Requirement("quota", "none")
+    assert about_node("requirement", lambda *_: None) is None
+    assert about_node("requirement", lambda *_: 1 / 0).there == (
+        "requirement of plugin p raised ZeroDivisionError: division by zero"
+    )
+    assert about_node("requirement", lambda *_: 7).there.startswith("requirement of plugin p raised ValidationError")
+
+
+@proof("explain_score")
+def _explain_score() -> None:
+    assert about_node("explain_score", lambda *_: "12 pods") == "12 pods"
+    assert about_node("explain_score", lambda *_: 7).startswith("explain_score of plugin p raised ValidationError")
 
 
 # Extender
