@@ -420,7 +420,7 @@ def _explain() -> None:
 
     failed = explained(filter=lambda *_: reject("no"), explain=lambda *_: 1 / 0)
     assert failed.sentence == "p rejects all 4 nodes: no."
-    assert "explain of plugin p raised ZeroDivisionError: division by zero" in failed.more
+    assert failed.more[0].startswith("explain of plugin p raised ZeroDivisionError: division by zero")
 
 
 @proof("explain_pod")
@@ -445,9 +445,8 @@ def about_node(method: str, function: Callable[..., Any]) -> Any:
 def _requirement() -> None:
     assert about_node("requirement", lambda *_: Requirement("quota", "none")) == Requirement("quota", "none")
     assert about_node("requirement", lambda *_: None) is None
-    assert about_node("requirement", lambda *_: 1 / 0).there == (
-        "requirement of plugin p raised ZeroDivisionError: division by zero"
-    )
+    failed = about_node("requirement", lambda *_: 1 / 0).there
+    assert failed.startswith("requirement of plugin p raised ZeroDivisionError: division by zero")
     assert about_node("requirement", lambda *_: 7).there.startswith("requirement of plugin p raised ValidationError")
 
 
