@@ -74,6 +74,7 @@ def joined(changes: tuple[Change, ...]) -> Change:
         if len({change.on for change in changes}) == 1
         else (),
         pods=tuple(pod for change in changes for pod in change.pods),
+        starts=tuple(start for change in changes for start in change.starts),
     )
 
 

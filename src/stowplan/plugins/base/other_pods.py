@@ -32,18 +32,18 @@ def pods_in_domain(
         yield from (pod for pod in (() if info is None else info.pods.values()) if matches(pod))
 
 
-def leave(cluster: Cluster, pod: fwk.Pod, others: Iterable[fwk.Pod], node_name: str) -> fwk.Change:
+def leave(cluster: Cluster, pod: fwk.Pod, others: Iterable[fwk.Pod]) -> fwk.Change:
     """The change that other pods leave their nodes."""
     gone = list(others)
     if all(other.priority < pod.priority for other in gone):
         effort = _EFFORT_LOWER_PRIORITY + len(gone) + _EFFORT_PROTECTED * _protected(cluster, gone)
     else:
         effort = _EFFORT_OTHERS + len(gone)
-    more = len(gone) - 1
+    more, names = len(gone) - 1, {other.node_name for other in gone}
     return fwk.Change(
         kind="leave",
-        on="node",
-        node=node_name,
+        on="node" if len(names) == 1 else "cluster",
+        node=names.pop() if len(names) == 1 else "",
         text=f"{gone[0].key} and {more:,} more leave" if more else f"{gone[0].key} leaves",
         effort=effort,
         pods=tuple(fwk.LeavingPod(other.key, other.priority, other.node_name) for other in gone),

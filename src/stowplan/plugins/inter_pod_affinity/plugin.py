@@ -13,13 +13,14 @@ from stowplan.cache import Cluster
 from stowplan.cache.selection import pod_terms
 from stowplan.config.args import InterPodAffinityArgs
 from stowplan.plugins.base import InTreePlugin
-from stowplan.plugins.inter_pod_affinity import hints, scoring
+from stowplan.plugins.inter_pod_affinity import explanation, hints, scoring
 from stowplan.plugins.inter_pod_affinity.filtering import AffinityFilter
 from stowplan.plugins.inter_pod_affinity.scoring import AffinityScorer
 
 _SKIP = fwk.Status(fwk.Code.Skip)
 _FILTER = "PreFilterInterPodAffinity"
 _SCORE = "PreScoreInterPodAffinity"
+_EXPLANATION = "ExplainInterPodAffinity"
 
 
 class InterPodAffinity(InTreePlugin):
@@ -104,6 +105,28 @@ class InterPodAffinity(InTreePlugin):
 
     def normalize_nodes(self, state: fwk.CycleState, pod: fwk.Pod, scores: fwk.Scores, nodes: fwk.Nodes) -> fwk.Scores:
         return scoring.normalize_nodes(scores, nodes)
+
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterable[fwk.Refusal]:
+        rules: AffinityFilter | None = state.get(_FILTER)
+        if rules is None:
+            return ()
+        known: explanation.AffinityExplanation | None = state.get(_EXPLANATION)
+        if known is None:
+            known = explanation.AffinityExplanation(self.cluster, rules, pod)
+            state.write(_EXPLANATION, known)
+        return known.refusals(node)
+
+    def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterable[fwk.Refusal]:
+        text = f"Its pod affinity cannot be read: {'; '.join(pod_terms(pod.template).errors)}"
+        return (fwk.Refusal(id="pod-affinity.malformed", text=text, lasting=True),)
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
+        rules: AffinityFilter | None = state.get(_FILTER)
+        return None if rules is None else explanation.relations(rules, node.slot)
+
+    def explain_score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> str:
+        rules = self._score_rules(pod.template) if state.get(_SCORE) else None
+        return "" if rules is None else explanation.counts_in_words(rules, node.slot)
 
     def _filter_rules(self, template: fwk.PodTemplate) -> AffinityFilter | None:
         """The required terms for a template; None, with little work, if there are none."""

@@ -57,7 +57,7 @@ class SpreadExplanation:
             elif words.part.domains.values[domain] > words.part.bound:
                 known = self._known.get((number, domain))
                 if known is None:
-                    known = self._known[number, domain] = words.skewed(domain, node)
+                    known = self._known[number, domain] = words.skewed(domain)
                 yield known
 
 
@@ -102,7 +102,7 @@ class _ConstraintWords:
             changes=tuple(changes),
         )
 
-    def skewed(self, domain: int, node: fwk.NodeInfo) -> fwk.Refusal:
+    def skewed(self, domain: int) -> fwk.Refusal:
         count = int(self.part.domains.values[domain])
         skew = count + self._itself - self._least
         name = self.part.domains.column.texts[domain]
@@ -115,7 +115,7 @@ class _ConstraintWords:
             there=_skew_in_figures(count, self._itself, self._least),
             rule=f"{self._word} may take one more {self._selector}",
             facts=self._facts(name, count, domain),
-            changes=self._changes(domain, count, skew, node),
+            changes=self._changes(domain, count, skew),
             notes=tuple(self._notes(domain, name, count)),
         )
 
@@ -174,14 +174,14 @@ class _ConstraintWords:
                 "the others are on nodes that it may not use."
             )
 
-    def _changes(self, domain: int, count: int, skew: int, node: fwk.NodeInfo) -> tuple[fwk.Change, ...]:
+    def _changes(self, domain: int, count: int, skew: int) -> tuple[fwk.Change, ...]:
         changes = [*self._on_pod(skew), *self._soften()]
         if self._position is not None and self._of_other_replica_sets(domain):
             keys = [*self._own().match_label_keys, TEMPLATE_HASH]
             changes.append(self._set("matchLabelKeys", keys, f"matchLabelKeys: [{', '.join(keys)}]"))
         changes += self._start(count)
-        leaving = self._leaving(domain, skew - self._constraint.max_skew, node)
-        changes += [leave(self._cluster, self._pod, leaving, node.name)] if leaving else []
+        leaving = self._leaving(domain, skew - self._constraint.max_skew)
+        changes += [leave(self._cluster, self._pod, leaving)] if leaving else []
         return tuple(sorted(changes, key=lambda change: (change.effort, change.text)))
 
     def _on_pod(self, skew: int) -> Iterator[fwk.Change]:
@@ -232,11 +232,11 @@ class _ConstraintWords:
             )
         ]
 
-    def _leaving(self, domain: int, number: int, node: fwk.NodeInfo) -> list[fwk.Pod]:
-        """So many of the domain's pods, those of the node and of lower priority first."""
+    def _leaving(self, domain: int, number: int) -> list[fwk.Pod]:
+        """So many of the domain's pods, those of lower priority first."""
         if number > _MAX_LEAVING:
             return []
-        pods = sorted(self._counted(domain), key=lambda pod: (pod.node_name != node.name, pod.priority, pod.key))
+        pods = sorted(self._counted(domain), key=lambda pod: (pod.priority, pod.key))
         return pods[:number]
 
     def _counted(self, domain: int) -> Iterator[fwk.Pod]:

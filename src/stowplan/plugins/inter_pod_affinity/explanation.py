@@ -1,0 +1,348 @@
+"""Rejections by pod affinity and anti-affinity in words: which pods, in which domain, whose rule, and the smallest
+changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from stowplan import framework as fwk
+from stowplan.api import PodAffinityTerm, WeightedPodAffinityTerm, codec
+from stowplan.api.selector_words import listed, pods_in_words, selector_in_words, topology_in_words
+from stowplan.cache import ABSENT, AffinityTerm, Clause, Cluster, DomainCounts, PodSelector
+from stowplan.cache.selection import TermKind, carried_terms
+from stowplan.plugins.base import leave, matching_labels, pods_in_domain
+from stowplan.plugins.inter_pod_affinity.filtering import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    EXISTING_ANTI_AFFINITY,
+    AffinityFilter,
+)
+from stowplan.plugins.inter_pod_affinity.scoring import AffinityScorer
+
+_EFFORT = 5.0
+_EFFORT_START = 6.0
+_MAX_NAMED = 3
+_MAX_LEAVING = 20
+_MAX_DOMAINS_IN_FACTS = 20
+_PREFERRED_WEIGHT = 100
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+class AffinityExplanation:
+    """The refusals of one pod, made once for each domain."""
+
+    def __init__(self, cluster: Cluster, rules: AffinityFilter, pod: fwk.Pod) -> None:
+        self._cluster = cluster
+        self._rules = rules
+        self._pod = pod
+        self._far_from: dict[tuple[int, int], fwk.Refusal] = {}
+        self._pods: dict[tuple[DomainCounts, int], list[fwk.Pod]] = {}
+        self._notes: tuple[str, ...] | None = None
+
+    def refusals(self, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
+        """All rules that reject the node, in the order of the filter."""
+        self._rules.refresh_others()
+        yield from self._unmet(node)
+        for term, domains in zip(self._rules.terms.required_anti, self._rules.anti, strict=True):
+            if domains.of(node.slot):
+                yield self._own(term, domains, node)
+        for kind, domains in self._carried():
+            if domains.of(node.slot):
+                yield self._others(kind, domains, node)
+
+    # Required affinity
+    def _unmet(self, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
+        rules = self._rules
+        for number, domains in enumerate(rules.affinity):
+            domain = domains.column.values[node.slot]
+            if domain == ABSENT:
+                yield self._unlabelled(domains)
+            elif not domains.values[domain] and not rules.first_of_its_kind:
+                known = self._far_from.get((number, domain))
+                if known is None:
+                    known = self._far_from[number, domain] = self._far(domains, domain, node)
+                yield known
+
+    def _unlabelled(self, domains: DomainCounts) -> fwk.Refusal:
+        key = domains.column.key
+        return fwk.Refusal(
+            id="pod-affinity.unmet",
+            reasons=AFFINITY.reasons,
+            text=f"has no label {key}, by which it would have to be near {self._selector()}",
+            wanted=f"near {self._selector()}",
+            there=f"no label {key}",
+            rule=self._near_rule(key),
+            facts={"topologyKey": key, "selector": self._selector(), "matching": domains.counts.total},
+            changes=tuple(self._prefer("podAffinity", range(len(self._rules.terms.required)))),
+        )
+
+    def _far(self, domains: DomainCounts, domain: int, node: fwk.NodeInfo) -> fwk.Refusal:
+        key, word = domains.column.key, topology_in_words(domains.column.key)
+        name = domains.column.texts[domain]
+        elsewhere = {text: count for text, count in domains.by_name().items() if count}
+        first = sorted(elsewhere, key=lambda each: (-elsewhere[each], each))
+        where = f" ({', '.join(f'{each} {elsewhere[each]:,}' for each in first[:_MAX_NAMED])})" if first else ""
+        more = f" and {len(first) - _MAX_NAMED:,} more {word}s)" if len(first) > _MAX_NAMED else ""
+        if more:
+            where = where[:-1] + more
+        place = "on the node" if word == "node" else f"in its {word}"
+        facts: dict[str, Any] = {
+            "topologyKey": key,
+            "selector": self._selector(),
+            "namespaces": self._namespaces(),
+            "domain": name,
+            "matching": domains.counts.total,
+            "domains": {each: elsewhere[each] for each in first[:_MAX_DOMAINS_IN_FACTS]},
+        }
+        return fwk.Refusal(
+            id="pod-affinity.unmet",
+            reasons=AFFINITY.reasons,
+            text=f"wants a pod with {self._selector()} {place}; {name} has none{where}",
+            wanted=f"near {self._selector()}",
+            there=f"none in {name}",
+            rule=self._near_rule(key),
+            facts=facts,
+            changes=tuple(self._attract(domains, name, node)),
+            notes=self._traps(domains),
+        )
+
+    def _near_rule(self, key: str) -> str:
+        word = topology_in_words(key)
+        return f"{self._selector()} is {'there' if word == 'node' else f'in the {word}'}"
+
+    def _selector(self) -> str:
+        """The pods that all required terms select together."""
+        return " and ".join(dict.fromkeys(selector_in_words(term.selector) for term in self._rules.terms.required))
+
+    def _namespaces(self) -> list[str]:
+        found = [self._rules.clause(term).namespaces for term in self._rules.terms.required]
+        known = [names for names in found if names is not None]
+        return sorted(frozenset.intersection(*known)) if known else ["*"]
+
+    def _attract(self, domains: DomainCounts, name: str, node: fwk.NodeInfo) -> Iterator[fwk.Change]:
+        terms = self._rules.terms.required
+        numbers = range(len(terms))
+        if not domains.counts.total:
+            yield from self._from_namespaces()
+        for number in numbers if len(numbers) > 1 else ():
+            yield from self._prefer("podAffinity", [number])
+        yield from self._prefer("podAffinity", numbers)
+        labels = {key: value for term in terms for key, value in matching_labels(term.selector).items()}
+        namespaces = self._namespaces()
+        namespace = self._pod.namespace if {self._pod.namespace, "*"} & set(namespaces) else [*namespaces, ""][0]
+        key = domains.column.key
+        yield fwk.Change(
+            kind="start",
+            on="cluster",
+            text=f"1 pod with {self._selector()} in {name}",
+            effort=_EFFORT_START + 1,
+            starts=(
+                fwk.StartingPods(
+                    number=1, namespace=namespace, labels=labels, topology_key=key, domain=name, node=node.name
+                ),
+            ),
+        )
+
+    def _from_namespaces(self) -> Iterator[fwk.Change]:
+        """The term about the namespace that has most matching pods."""
+        for number, term in enumerate(self._rules.terms.required):
+            if others := self._in_other_namespaces(term):
+                best = max(sorted(others), key=lambda name: others[name])
+                path = f"/spec/affinity/podAffinity/{_REQUIRED}/{number}/namespaces"
+                patch = (fwk.PatchOperation("add", path, [best]),)
+                yield fwk.Change(kind="affinity", on="pod", text=f"namespaces: [{best}]", effort=_EFFORT, patch=patch)
+
+    def _in_other_namespaces(self, term: AffinityTerm) -> Counter[str]:
+        wanted = self._rules.clause(term).namespaces
+        if wanted is None:
+            return Counter()
+        return Counter(
+            pod.namespace
+            for pod in self._cluster.pods.values()
+            if pod.namespace not in wanted and term.selector.matches(pod.labels)
+        )
+
+    def _traps(self, domains: DomainCounts) -> tuple[str, ...]:
+        if self._notes is None:
+            self._notes = tuple(self._find_traps(domains))
+        return self._notes
+
+    def _find_traps(self, domains: DomainCounts) -> Iterator[str]:
+        terms = self._rules.terms.required
+        total = domains.counts.total
+        if total > domains.total:
+            key = domains.column.key
+            number = total - domains.total
+            yield f"{pods_in_words(number)} with {self._selector()} {_is(number)} on nodes without the label {key}."
+        if total:
+            return
+        if len(terms) > 1:
+            parts = [f"{self._count(term):,} with {selector_in_words(term.selector)}" for term in terms]
+            if any(self._count(term) for term in terms):
+                yield f"One pod must match all {len(terms)} terms; there are {listed(parts)}, none with all of them."
+        for term in terms:
+            for name, number in sorted(self._in_other_namespaces(term).items(), key=lambda each: (-each[1], each[0])):
+                match = "matches" if number == 1 else "match"
+                yield f"{pods_in_words(number)} {match} {selector_in_words(term.selector)} in namespace {name}."
+                break
+
+    def _count(self, term: AffinityTerm) -> int:
+        selector = PodSelector((self._rules.clause(term),), terminating=True)
+        return self._cluster.counts_for(selector).total
+
+    # Anti-affinity
+    def _own(self, term: AffinityTerm, domains: DomainCounts, node: fwk.NodeInfo) -> fwk.Refusal:
+        clause = self._rules.clause(term)
+        pods = self._pods_near(domains, node, lambda pod: _matches(clause, pod))
+        selector, word = selector_in_words(term.selector), topology_in_words(term.topology_key)
+        name = domains.column.texts[domains.column.values[node.slot]]
+        there = f"{pods[0].key} is there" if len(pods) == 1 else f"{len(pods):,} are there, such as {pods[0].key}"
+        if word != "node":
+            there = there.replace("there", f"in {name}", 1)
+        changes = self._prefer("podAntiAffinity", [self._rules.terms.required_anti.index(term)])
+        return fwk.Refusal(
+            id="anti-affinity.own",
+            reasons=ANTI_AFFINITY.reasons,
+            text=f"must not share a {word} with {selector}, and {there}",
+            wanted=f"no {selector} {'there' if word == 'node' else f'in the {word}'}",
+            there=f"{pods[0].key}" + (f" and {len(pods) - 1:,} more" if len(pods) > 1 else ""),
+            facts={
+                "topologyKey": term.topology_key,
+                "selector": selector,
+                "domain": name,
+                "count": len(pods),
+                "pods": [pod.key for pod in pods[:_MAX_NAMED]],
+            },
+            changes=(*changes, *self._leaving(pods)),
+        )
+
+    def _carried(self) -> Iterator[tuple[TermKind, DomainCounts]]:
+        """The anti-affinity terms of existing pods that match the pod, with the sums of the pods that have them."""
+        for kind, live in self._rules.pod_class.repelled_by:
+            counts = live()
+            if counts is not None:
+                domains = counts.by_domain(self._cluster.nodes.label(kind.term.topology_key))
+                yield kind, domains
+
+    def _pods_near(
+        self, domains: DomainCounts, node: fwk.NodeInfo, matches: Callable[[fwk.Pod], bool]
+    ) -> list[fwk.Pod]:
+        """The counted pods of the node's domain, those on the node first."""
+        domain = domains.column.values[node.slot]
+        pods = self._pods.get((domains, domain))
+        if pods is None:
+            pods = self._pods[domains, domain] = list(pods_in_domain(self._cluster, domains, domain, matches))
+        return sorted(pods, key=lambda pod: (pod.node_name != node.name, pod.key))
+
+    def _others(self, kind: TermKind, domains: DomainCounts, node: fwk.NodeInfo) -> fwk.Refusal:
+        pods = self._pods_near(domains, node, lambda pod: kind in carried_terms(pod.template))
+        carrier, word = pods[0], topology_in_words(kind.term.topology_key)
+        owner = carrier.template.controller
+        workload = "" if owner is None else f"{owner.kind}/{owner.name}"
+        selector = selector_in_words(kind.term.selector)
+        name = domains.column.texts[domains.column.values[node.slot]]
+        who = f"{carrier.key} ({workload})" if workload else carrier.key
+        where = "on the node" if carrier.node_name == node.name else f"in the same {word}"
+        more = f" (and {len(pods) - 1:,} more)" if len(pods) > 1 else ""
+        return fwk.Refusal(
+            id="anti-affinity.others",
+            reasons=EXISTING_ANTI_AFFINITY.reasons,
+            text=f"{who}, {where}{more}, must not share a {word} with {selector}: its rule, not this pod's",
+            wanted=f"no pod that keeps {selector} away",
+            there=carrier.key + more,
+            facts={
+                "topologyKey": kind.term.topology_key,
+                "selector": selector,
+                "domain": name,
+                "carrier": carrier.key,
+                "workload": workload,
+                "node": carrier.node_name,
+                "count": len(pods),
+            },
+            changes=tuple(self._leaving(pods)),
+        )
+
+    def _leaving(self, pods: list[fwk.Pod]) -> list[fwk.Change]:
+        return [leave(self._cluster, self._pod, pods)] if len(pods) <= _MAX_LEAVING else []
+
+    def _prefer(self, field: str, numbers: range | list[int]) -> Iterator[fwk.Change]:
+        """Required terms made preferred ones."""
+        affinity = self._pod.spec.affinity
+        of = affinity and (affinity.pod_affinity if field == "podAffinity" else affinity.pod_anti_affinity)
+        if not of:
+            return
+        required: tuple[PodAffinityTerm, ...] = of.required_during_scheduling_ignored_during_execution
+        chosen = [required[number] for number in numbers]
+        weighted = [WeightedPodAffinityTerm(weight=_PREFERRED_WEIGHT, pod_affinity_term=term) for term in chosen]
+        preferred = [*of.preferred_during_scheduling_ignored_during_execution, *weighted]
+        rest = [term for number, term in enumerate(required) if number not in numbers]
+        terms = self._rules.terms.required if field == "podAffinity" else self._rules.terms.required_anti
+        names = " and ".join(dict.fromkeys(selector_in_words(terms[number].selector) for number in numbers))
+        base = f"/spec/affinity/{field}"
+        verb = "being near" if field == "podAffinity" else "being away from"
+        yield fwk.Change(
+            kind="affinity",
+            on="pod",
+            text=f"prefer {verb} {names} instead of requiring it",
+            effort=_EFFORT * len(chosen),
+            patch=(
+                fwk.PatchOperation("add", f"{base}/{_REQUIRED}", codec.builtins(rest)),
+                fwk.PatchOperation("add", f"{base}/{_PREFERRED}", codec.builtins(preferred)),
+            ),
+        )
+
+
+def relations(rules: AffinityFilter, slot: int) -> fwk.Requirement:
+    """The required terms, and the matching pods in the node's domains."""
+    wanted, there = [], []
+    near = " and ".join(dict.fromkeys(selector_in_words(term.selector) for term in rules.terms.required))
+    for domains in rules.affinity:
+        wanted.append(f"near {near}")
+        there.append(_count_there(domains, slot))
+    for term, domains in zip(rules.terms.required_anti, rules.anti, strict=True):
+        wanted.append(f"away from {selector_in_words(term.selector)}")
+        there.append(_count_there(domains, slot))
+    if any(domains.total for domains in rules.existing):
+        wanted.append("no pod that keeps it away")
+        there.append(f"{sum(int(domains.of(slot)) for domains in rules.existing):,} there")
+    return fwk.Requirement("; ".join(wanted), "; ".join(there))
+
+
+def counts_in_words(scorer: AffinityScorer, slot: int) -> str:
+    """The pods that the score counts: `7 pods with app=cache in the zone`."""
+    found = []
+    terms = [term for _, term in (*scorer.terms.preferred, *scorer.terms.preferred_anti)]
+    for (weight, domains), term in zip(scorer.own, terms, strict=True):
+        count = int(domains.of(slot))
+        if domains.total:
+            away = ", to keep away from" if weight < 0 else ""
+            found.append(f"{pods_in_words(count)} with {selector_in_words(term.selector)} {_where(domains)}{away}")
+    near = sum(int(domains.of(slot)) for weight, domains in scorer.others if weight > 0)
+    far = sum(int(domains.of(slot)) for weight, domains in scorer.others if weight < 0)
+    if near:
+        found.append(f"{pods_in_words(near)} that {'wants' if near == 1 else 'want'} to be near it")
+    if far:
+        found.append(f"{pods_in_words(far)} that {'wants' if far == 1 else 'want'} to be away from it")
+    return ", ".join(found)
+
+
+def _count_there(domains: DomainCounts, slot: int) -> str:
+    if domains.column.values[slot] == ABSENT:
+        return f"no label {domains.column.key}"
+    return f"{int(domains.of(slot)):,} {_where(domains)}"
+
+
+def _where(domains: DomainCounts) -> str:
+    word = topology_in_words(domains.column.key)
+    return "on the node" if word == "node" else f"in the {word}"
+
+
+def _matches(clause: Clause, pod: fwk.Pod) -> bool:
+    return (clause.namespaces is None or pod.namespace in clause.namespaces) and clause.selector.matches(pod.labels)
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
