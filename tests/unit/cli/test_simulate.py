@@ -403,3 +403,40 @@ def test_the_same_input_gives_the_same_output(output: str, tmp_path: Path) -> No
     assert results[0].returncode == results[1].returncode == 3
     assert results[0].stdout == results[1].stdout
     assert results[0].stderr == results[1].stderr
+
+
+# What changes the pods of workloads
+def test_pods_over_quota_are_listed_and_the_status_is_three() -> None:
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "1", "services": "2"}}}
+    found = simulate(*NODES, quota, workload(replicas=3), status=3)
+    (refused,) = found["notCreated"]
+    assert (refused["workload"], refused["pods"]) == ("default/Deployment/web", 2)
+    assert refused["message"].endswith("exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1")
+    table = run("-f", "-", given=text(*NODES, quota, workload(replicas=3))).stdout
+    assert "Not created\n2 pods of default/Deployment/web:\n  pods " in table
+    assert "Assumed\n  ResourceQuota default/q: services is not enforced\n" in table
+
+
+@pytest.mark.parametrize(("mode", "placed"), [("min", 2), ("current", 3), ("max", 5)])
+def test_autoscalers(mode: str, placed: int) -> None:
+    target = {"kind": "Deployment", "name": "web"}
+    bounds = {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 5}
+    autoscaler = {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"}, "spec": bounds}
+    found = simulate(*NODES, autoscaler, workload(replicas=3), options=("--hpa", mode))
+    assert found["summary"]["placed"] == placed
+
+
+def test_overlays(tmp_path: Path) -> None:
+    for name, documents in {"base": (*NODES, workload(replicas=2)), "more": (workload(replicas=4),)}.items():
+        (tmp_path / f"{name}.yaml").write_text(text(*documents))
+    result = run("-f", str(tmp_path / "base.yaml"), "-f", str(tmp_path / "more.yaml"), "-o", "json")
+    assert json.loads(result.stdout)["summary"]["placed"] == 4
+
+
+def test_a_file_may_be_too_large(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(" " * (2**20 + 1))
+    result = run("-f", str(tmp_path / "f.yaml"), "--max-input-size", "1")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"stowplan: {tmp_path / 'f.yaml'}: larger than the allowed 1,048,576 bytes\n",
+    )
