@@ -170,6 +170,8 @@ class Proposal(Record, frozen=True, kw_only=True):
     opens: int
     best: str = ""
     """The node that the scheduler would choose."""
+    pods: int = 0
+    """Of a workload's pending pods: how many get a node after the change."""
     for_all: int = 0
     """For added nodes: how many it takes for all pending pods of the workload."""
 
@@ -229,6 +231,8 @@ class AsOf(Record, frozen=True, kw_only=True):
     revision: int = 0
     by: str = ""
     source: str = ""
+    recomputed: bool = False
+    """Whether a placement is computed again from the present state, rather than read from a recorded decision."""
 
 
 class Took(Record, frozen=True, kw_only=True):
@@ -263,3 +267,182 @@ class Explanation(Record, frozen=True, kw_only=True):
     """kube-scheduler's message, word for word."""
     decision: DecisionRecord | None = None
     took: Took = Took()
+
+
+class NodePoints(Record, frozen=True, kw_only=True):
+    """The points that one plugin gives to one node."""
+
+    raw: float
+    normalized: int
+    weighted: int
+    text: str = ""
+    """The plugin's words: `12 pods in the zone`."""
+
+
+class PluginPoints(Record, frozen=True, kw_only=True):
+    """The points of one plugin for the winner and for the node that it is compared with."""
+
+    plugin: str
+    weight: int
+    winner: NodePoints
+    second: NodePoints | None = None
+    difference: int = 0
+    """Weighted points of the winner minus those of the other node."""
+
+
+class RankedNode(Record, frozen=True, kw_only=True):
+    """A feasible node with its total."""
+
+    node: str
+    points: int
+    rank: int
+    """Nodes with equal totals have the same rank."""
+
+
+class WeightThreshold(Record, frozen=True, kw_only=True):
+    """The weight of a plugin from which, or up to which, another node wins; other weights as they are."""
+
+    plugin: str
+    weight: int
+    """The configured weight."""
+    wins: str
+    at_least: int = 0
+    """The smallest such weight above the configured one; 0 if the threshold is below it."""
+    at_most: int = 0
+    """The largest such weight below the configured one; for a range, its upper end; 0 if there is no upper end."""
+    draws: bool = False
+    """Whether the nodes have equal totals at the threshold itself."""
+
+
+class WithoutPlugin(Record, frozen=True, kw_only=True):
+    """The winner if one plugin gave no points."""
+
+    plugin: str
+    wins: str
+    by: int = 0
+    """Points ahead of the next node; 0 if nodes are equal."""
+
+
+class PlacedAgain(Record, frozen=True, kw_only=True):
+    """The result if the pod were placed again now."""
+
+    node: str = ""
+    """Empty if no node would do."""
+    by: int = 0
+    """Points ahead of the pod's node, or of the next node if the pod's node wins."""
+
+
+class PlacedExplanation(Record, frozen=True, kw_only=True):
+    """The answer to `explain` for a pod on a node."""
+
+    version: int
+    as_of: AsOf = AsOf()
+    pod: ExplainedPod
+    state: str = "placed"
+    verdict: Verdict = "fits"
+    node: str
+    """The node of the pod."""
+    winner: str = ""
+    """The node with the most points; the pod's node unless the state has changed since."""
+    second: str = ""
+    """The node that the winner is compared with: the runner-up, or the pod's node where another node wins."""
+    sentence: str
+    more: tuple[str, ...] = ()
+    nodes: int = 0
+    feasible: int = 0
+    evaluated: int = 0
+    tied: tuple[str, ...] = ()
+    """All nodes with the most points, if there is more than one."""
+    ranking: tuple[RankedNode, ...] = ()
+    points: tuple[PluginPoints, ...] = ()
+    thresholds: tuple[WeightThreshold, ...] = ()
+    without: tuple[WithoutPlugin, ...] = ()
+    again: PlacedAgain | None = None
+    """Present if the explanation is of a recorded decision."""
+    decision: DecisionRecord | None = None
+
+
+class Rule(Record, frozen=True, kw_only=True):
+    """One plugin's rule about one node."""
+
+    plugin: str
+    ok: bool
+    id: str = ""
+    wanted: str = ""
+    there: str = ""
+    text: str = ""
+    """The sentence of a rule that rejects the node."""
+    facts: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Standing(Record, frozen=True, kw_only=True):
+    """The rank of a node among the feasible nodes."""
+
+    rank: int
+    of: int
+    points: int = 0
+    behind: int = 0
+    """Points behind the first node; negative: ahead of the second."""
+    first: str = ""
+    """The best other node."""
+
+
+class CheckedChange(Record, frozen=True, kw_only=True):
+    """A checked change that makes a node feasible, and the rank of the node after it."""
+
+    change: Change
+    then: Standing | None = None
+
+
+class WhyNot(Record, frozen=True, kw_only=True):
+    """The answer to `why-not`: the rules of all plugins about one node."""
+
+    version: int
+    as_of: AsOf = AsOf()
+    pod: ExplainedPod
+    node: str
+    fits: bool
+    sentence: str
+    more: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    silent: tuple[str, ...] = ()
+    """Plugins that require nothing of the node for this pod."""
+    not_run: tuple[str, ...] = ()
+    """Out-of-tree plugins, which run only on nodes that all plugins before them let pass."""
+    changes: tuple[CheckedChange, ...] = ()
+    standing: Standing | None = None
+    """Present if the node would do."""
+    points: tuple[PluginPoints, ...] = ()
+    """`winner` is the best other node, `second` this one."""
+    thresholds: tuple[WeightThreshold, ...] = ()
+    """Weights at which this node wins."""
+
+
+class PendingGroup(Record, frozen=True, kw_only=True):
+    """Pending pods with the same sentence."""
+
+    sentence: str
+    verdict: Verdict
+    state: str = "pending"
+    because: str = ""
+    """The id of the dominating reason."""
+    pods: int
+    workloads: dict[str, int] = msgspec.field(default_factory=dict)
+    """Number of pods by `namespace/Kind/name`; pods without a controller by `namespace/name`."""
+    sample: tuple[str, ...] = ()
+    since: str = ""
+    """When the oldest pod of the group was created."""
+    explanation: Explanation | None = None
+    """Of one pod of the group; present for a workload."""
+
+
+class PendingPods(Record, frozen=True, kw_only=True):
+    """The answer to `explain` without a pod, or of a workload: pending pods grouped by sentence."""
+
+    version: int
+    as_of: AsOf = AsOf()
+    workload: str = ""
+    pods: int = 0
+    placed: int = 0
+    """Of a workload: pods that have a node."""
+    groups: tuple[PendingGroup, ...] = ()

@@ -6,6 +6,8 @@ for the new refusal as well, up to three changes; after that it is given up.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from heapq import heapify, heappop
 from typing import NamedTuple
 
@@ -47,7 +49,7 @@ def closest_nodes(matrix: FilterMatrix, top: int) -> Slices[tuple[list[ClosestNo
         info = _info(matrix, heappop(heap).slot)
         assert info is not None
         refusals = matrix.refusals_of(info)
-        ways = _ways(matrix, info, refusals)
+        ways = ways_of(matrix, info, refusals)
         passed = []
         for way in ways[:_MAX_ALTERNATIVES]:
             checks += 1
@@ -82,7 +84,7 @@ def _info(matrix: FilterMatrix, slot: int) -> NodeInfo | None:
     return matrix.table.infos[slot]
 
 
-def _ways(matrix: FilterMatrix, info: NodeInfo, refusals: list[Refusal]) -> list[tuple[Change, ...]]:
+def ways_of(matrix: FilterMatrix, info: NodeInfo, refusals: list[Refusal]) -> list[tuple[Change, ...]]:
     """Sets of changes that could make the node feasible: one change for each refusal; or pods that leave."""
     ways = []
     if all(refusal.changes for refusal in refusals):
@@ -117,6 +119,13 @@ def _move_others(journal: Journal, cluster: Cluster, info: NodeInfo, changes: tu
 
 def check(profile: Profile, pod: Pod, info: NodeInfo, changes: tuple[Change, ...]) -> Status | None:
     """The status of the node after all changes; None if the pod fits."""
+    with applied(profile, pod, info, changes) as (altered, changed):
+        return status_on(profile, altered, changed)
+
+
+@contextmanager
+def applied(profile: Profile, pod: Pod, info: NodeInfo, changes: tuple[Change, ...]) -> Iterator[tuple[Pod, NodeInfo]]:
+    """(the pod, the node) after all changes, for the time of the block."""
     pod_patch = tuple(operation for change in changes if change.on == "pod" for operation in change.patch)
     node_patch = tuple(operation for change in changes if change.on == "node" for operation in change.patch)
     altered = altered_pod(profile, pod, pod_patch) if pod_patch else pod
@@ -124,6 +133,7 @@ def check(profile: Profile, pod: Pod, info: NodeInfo, changes: tuple[Change, ...
     with cluster.what_if() as journal:
         _move_others(journal, cluster, info, changes)
         if not node_patch:
-            return status_on(profile, altered, info)
+            yield altered, info
+            return
         with altered_node(profile, info, node_patch) as changed:
-            return status_on(profile, altered, changed)
+            yield altered, changed
