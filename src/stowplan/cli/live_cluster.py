@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -23,6 +24,10 @@ class LiveCluster(NamedTuple):
     documents: dict[tuple[type, str], dict[str, Any]]
     """The complete objects, if `keep_objects` was set."""
     notes: list[str]
+    taken_at: float
+    """When it was read, in seconds since 1970."""
+    name: str
+    """Of the cluster, for people."""
 
 
 def read_cluster(
@@ -42,7 +47,7 @@ def read_cluster(
     documents = {
         (type(item), key_of(item.metadata)): document for item, document in snapshot.items if document is not None
     }
-    return LiveCluster(live, documents, _notes(snapshot))
+    return LiveCluster(live, documents, _notes(snapshot), time.time(), f"cluster {connection.url}")
 
 
 def _notes(snapshot: Snapshot) -> list[str]:

@@ -10,9 +10,10 @@ import click
 from stowplan.cli.command import FileCommand, filename_option
 from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins, plugin_option
 from stowplan.cli.progress import Progress
-from stowplan.cli.streams import print_lines
+from stowplan.cli.streams import print_lines, print_notes
 
 if TYPE_CHECKING:
+    from stowplan.cli.state import State
     from stowplan.simulator.report.recorder import Examine
     from stowplan.simulator.report.report import SimulationReport
 
@@ -141,7 +142,7 @@ def simulate(
     not created, 2 the input is invalid, or the cluster cannot be read, 4 a plugin has a bug.
     """
     from stowplan.cli.profiles import load_config
-    from stowplan.cli.simulation import ClusterLogin, SimulationQuestion, answer
+    from stowplan.cli.state import ClusterLogin, RunOptions, StateSource, open_state
     from stowplan.simulator.input import InputOptions
     from stowplan.simulator.report.changed_since_snapshot import changed_pods
 
@@ -151,23 +152,14 @@ def simulate(
     registered = load_plugins(plugins)
     config = load_config(config_file, registered)
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
-    question = SimulationQuestion(
-        names,
-        cluster,
-        config,
-        registered,
-        seed,
-        _examine(output, all_scores),
-        InputOptions(namespace, strict, hpa),
-        max_input_size * 2**20,
-    )
-    notes: list[str] = []
-    try:
-        with Progress() as progress:
-            report, plugin_bugs = answer(question, notes, progress)
-    finally:
-        for note in notes:
-            click.echo(f"stowplan: {note}", err=True)
+    source = StateSource(names, cluster, InputOptions(namespace, strict, hpa), max_input_size * 2**20)
+    options = RunOptions(seed, _examine(output, all_scores), always=True)
+    with (
+        print_notes() as notes,
+        Progress() as progress,
+        open_state(source, config, registered, notes=notes, progress=progress, options=options) as state,
+    ):
+        report, plugin_bugs = _report(state), state.plugin_bugs()
     news = changed_pods(report, include_still_pending=not names)
     if output in ("table", "wide"):
         shown = report if everything else news
@@ -176,6 +168,15 @@ def simulate(
         _print_serialized(report, output)
     if plugin_bugs or news.pending or report.not_created:
         click.get_current_context().exit(EXIT_PLUGIN_BUG if plugin_bugs else EXIT_SOME_PENDING)
+
+
+def _report(state: State) -> SimulationReport:
+    from stowplan.simulator.report import report_of
+    from stowplan.simulator.report.changed_since_snapshot import states_before
+
+    given = state.given
+    before = states_before(state.objects, given.standing)
+    return report_of(state.simulation, state.recorder, given.unknown, before, given.assumptions)
 
 
 def _sample() -> str:

@@ -67,3 +67,14 @@ def print_lines(console: Console, lines: Iterable[Text]) -> None:
             console.print(line, soft_wrap=True)
     else:
         click.echo("\n".join(line.plain for line in lines))
+
+
+@contextmanager
+def print_notes() -> Iterator[list[str]]:
+    """Collects messages for the user, and prints them to standard error at the end, also if the command fails."""
+    notes: list[str] = []
+    try:
+        yield notes
+    finally:
+        for note in notes:
+            click.echo(f"stowplan: {note}", err=True)

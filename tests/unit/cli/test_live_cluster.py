@@ -12,7 +12,6 @@ from tests.builders import Json
 
 from stowplan.api import KINDS, Kind, codec
 from stowplan.cli import live_cluster as module
-from stowplan.cli import simulation
 from stowplan.cli.main import cli
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.kubeconfig.credentials import StoredCredentials
@@ -123,7 +122,7 @@ def test_what_a_pod_needs_may_be_missing(cluster: Cluster, run: FromCluster) -> 
 
 def test_time_begins_now(run: FromCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Or pods to come would pass for older than those that run, and be the last to be evicted."""
-    monkeypatch.setattr(simulation, "time", SimpleNamespace(time=lambda: 2_000_000_000.0))
+    monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: 2_000_000_000.0))
     template = {"spec": {"template": {"spec": asking("1")}}}
     result = run({"kind": "CronJob", "metadata": {"name": "c"}, "spec": {"jobTemplate": template}})
     assert result.stdout.splitlines()[1].split()[1].startswith("c-33333333-")

@@ -1,0 +1,209 @@
+"""The state that a command answers about: manifests, a cluster, a snapshot, or a running scheduler.
+
+`open_state` is the one way to it. Manifests are simulated until nothing changes any more; a cluster and a snapshot
+without manifests are taken as they are, with their pending pods in the queue and not tried.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from stowplan._version import __version__
+from stowplan.cli.live_cluster import LiveCluster, read_cluster
+from stowplan.cli.progress import Progress
+from stowplan.cli.streams import MAX_INPUT_BYTES, read
+from stowplan.config import KubeSchedulerConfiguration
+from stowplan.extender.client import HttpExtender, build_extenders
+from stowplan.framework.explanation import AsOf
+from stowplan.insight.insight import Insight
+from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime import Factory
+from stowplan.simulator.admission import DEFAULT_NAMESPACE
+from stowplan.simulator.identity import timestamp
+from stowplan.simulator.input import Input, InputOptions, read_input
+from stowplan.simulator.load import populate
+from stowplan.simulator.report.recorder import Examine, RunRecorder
+from stowplan.simulator.simulation import EPOCH, Simulation
+from stowplan.simulator.source_manifests import SourceManifests
+
+
+class ClusterLogin(NamedTuple):
+    """Kubeconfig and context of the cluster to read; empty values are resolved as kubectl does."""
+
+    kubeconfig: str
+    context: str
+
+
+class StateSource(NamedTuple):
+    """Where the state comes from. Manifests are applied to a cluster or snapshot if there is one."""
+
+    names: tuple[str, ...] = ()
+    """Manifests: files, folders, and `-` for standard input; later ones are overlays of earlier ones."""
+    cluster: ClusterLogin | None = None
+    input_options: InputOptions = InputOptions()
+    max_input_bytes: int = MAX_INPUT_BYTES
+    """The allowed size of a file."""
+    default_config: bool = True
+    """Whether the configuration is the default one, for `AsOf.by`."""
+
+
+@dataclass
+class State:
+    """A state with everything that answers about it need."""
+
+    insight: Insight
+    simulation: Simulation
+    """At rest: of manifests, nothing changes any more; of a cluster or snapshot, nothing has been tried."""
+    recorder: RunRecorder
+    """The attempts of the simulation."""
+    given: Input
+    """The objects that the simulation was populated with, before it ran."""
+    namespace: str
+    """Of references without one: that of --namespace, else of the kubeconfig's context, else `default`."""
+    config: KubeSchedulerConfiguration
+    plugins: Mapping[str, Factory]
+    as_of: AsOf
+    notes: list[str]
+    """Messages for the user, one line each."""
+
+    @property
+    def objects(self) -> list[Any]:
+        """The objects that the simulation was populated with."""
+        return [item for item, _ in self.given.objects]
+
+    def plugin_bugs(self) -> dict[str, str]:
+        """The first bug of each plugin that has shown one."""
+        bugs: dict[str, str] = {}
+        for profile in self.simulation.engine.profiles.values():
+            bugs |= profile.plugin_bugs()
+        return bugs
+
+
+class RunOptions(NamedTuple):
+    """How the simulation of a state runs."""
+
+    seed: int = 0
+    examine: Examine | None = None
+    """Examines each decision for the recorder."""
+    always: bool = False
+    """Also try the pending pods of a cluster or snapshot without manifests."""
+
+
+@contextmanager
+def open_state(
+    source: StateSource,
+    config: KubeSchedulerConfiguration,
+    plugins: Mapping[str, Factory],
+    *,
+    notes: list[str] | None = None,
+    progress: Progress | None = None,
+    options: RunOptions | None = None,
+) -> Iterator[State]:
+    """The state of a source. Appends messages for the user to `notes`, also if it raises.
+
+    Extenders of the configuration are called over HTTP until the context ends, except for bind.
+    """
+    notes = [] if notes is None else notes
+    with asyncio.Runner() as runner:
+        extenders = build_extenders(config.extenders)
+        try:
+            loader = _Loader(source, config, plugins, notes, progress or Progress(), options or RunOptions())
+            yield loader.load(extenders, runner)
+        finally:
+            for extender in extenders:
+                runner.run(extender.close())
+
+
+class _Loader:
+    """Reads a source and runs its simulation."""
+
+    def __init__(
+        self,
+        source: StateSource,
+        config: KubeSchedulerConfiguration,
+        plugins: Mapping[str, Factory],
+        notes: list[str],
+        progress: Progress,
+        options: RunOptions,
+    ) -> None:
+        self._source = source
+        self._config = config
+        self._plugins = plugins
+        self._notes = notes
+        self._progress = progress
+        self._options = options
+
+    def load(self, extenders: tuple[HttpExtender, ...], runner: asyncio.Runner) -> State:
+        source, recorder = self._source, RunRecorder(self._options.examine)
+        keep = bool(extenders) or any(getattr(each, "needs_objects", False) for each in self._plugins.values())
+        found = self._live(keep)
+        self._progress.start("reading manifests")
+        given = read_input(
+            source.names,
+            partial(read, max_bytes=source.max_input_bytes),
+            None if found is None else found.live,
+            source.input_options._replace(keep_documents=keep),
+        )
+        simulation = Simulation(
+            self._config,
+            {**REGISTRY, **self._plugins},
+            seed=self._options.seed,
+            observer=recorder,
+            keep_objects=keep,
+            start=EPOCH if found is None else found.taken_at,
+            extenders=extenders,
+            call_extender=lambda request: runner.run(request.extender.call(request)),
+        )
+        if keep:
+            documents = {**({} if found is None else found.documents), **given.documents}
+            simulation.whole = SourceManifests(simulation.api_server, documents).whole
+        recorder.attach(simulation.api_server)
+        self._run(simulation, recorder, given)
+        self._notes += _notes(simulation, given)
+        return State(
+            Insight(simulation.engine, simulation.clock),
+            simulation,
+            recorder,
+            given,
+            source.input_options.namespace or (DEFAULT_NAMESPACE if found is None else found.live.namespace),
+            self._config,
+            self._plugins,
+            self._as_of(found),
+            self._notes,
+        )
+
+    def _live(self, keep_objects: bool) -> LiveCluster | None:
+        """The objects of the cluster or snapshot, if the source has one."""
+        if self._source.cluster is None:
+            return None
+        schedulers = [profile.scheduler_name for profile in self._config.profiles]
+        found = read_cluster(
+            *self._source.cluster, schedulers=schedulers, keep_objects=keep_objects, progress=self._progress
+        )
+        self._notes += found.notes
+        return found
+
+    def _run(self, simulation: Simulation, recorder: RunRecorder, given: Input) -> None:
+        populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
+        simulation.settle()
+        if self._source.names or self._options.always:
+            self._progress.start("placing pods", total=len(simulation.engine.pending))
+            simulation.run(lambda: self._progress.reach(recorder.bindings))
+
+    def _as_of(self, found: LiveCluster | None) -> AsOf:
+        configuration = "default configuration" if self._source.default_config else "configuration of --config"
+        return AsOf(
+            time="" if found is None else timestamp(int(found.taken_at)),
+            by=f"stowplan {__version__}, {configuration}",
+            source="manifests" if found is None else found.name,
+        )
+
+
+def _notes(simulation: Simulation, given: Input) -> list[str]:
+    unknown = ", ".join(f"{count} {kind}" for kind, count in sorted(given.unknown.items()))
+    return [*given.notes, *simulation.controllers.notes(), *([f"not simulated: {unknown}"] if unknown else [])]
