@@ -91,7 +91,7 @@ class Run:
         self.exits.update(self._around.keep_running())
         pods = self._around.api.list("Pod", NAMESPACE)
         homes = {f"{NAMESPACE}/{pod['metadata']['name']}": pod["spec"].get("nodeName") for pod in pods}
-        bound = {key: node for key, node in self._around.audit.bound.items() if key.startswith(f"{NAMESPACE}/")}
+        bound = {key: node for key, node in self._around.audit.bound.copy().items() if key.startswith(f"{NAMESPACE}/")}
         return homes == bound
 
     def _unbound(self) -> list[str]:

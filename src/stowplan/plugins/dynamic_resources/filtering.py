@@ -6,7 +6,6 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -65,7 +64,10 @@ class NodeSearch(Mapping[str, NodeAllocation]):
 
     def deadline(self) -> float:
         """The time limit of a pass over many nodes that begins now: as long as for one node (filterTimeout)."""
-        return time.monotonic() + (self._offers_by_claims.allocator.timeout or math.inf)
+        return self.now() + (self._offers_by_claims.allocator.timeout or math.inf)
+
+    def now(self) -> float:
+        return self._offers_by_claims.allocator.clock()
 
     def on(self, node: fwk.NodeInfo, needed: tuple[str, ...] = ()) -> Solution | AllocationFailure | None:
         demand = self.demand(needed)
@@ -134,7 +136,7 @@ def judge_nodes(claims: PodClaims, nodes: fwk.Nodes) -> list[tuple[fwk.Mask, fwk
     for position, node in demand.offers.unanswered(nodes):
         # Long searches on every node would delay other pods, so the pass has a time limit. Results are kept; the
         # next attempt continues with the remaining nodes.
-        if timed_out is None and time.monotonic() > deadline:
+        if timed_out is None and claims.allocations.now() > deadline:
             timed_out = failure(TIMED_OUT.format(node=node.name))
         found = None if timed_out is not None else demand.offers.on(node, demand.wanted)
         if isinstance(found, AllocationFailure):

@@ -175,7 +175,7 @@ def test_one_search_that_takes_too_long_is_enough(monkeypatch: pytest.MonkeyPatc
 def test_a_pass_over_all_nodes_may_take_no_longer_than_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
     cycle = Cycle(claim(exactly()))
     now = iter((0.0, 5.0, 11.0))
-    monkeypatch.setattr("stowplan.plugins.dynamic_resources.filtering.time.monotonic", lambda: next(now, 11.0))
+    cycle.plugin._offers_by_claims.allocator.clock = lambda: next(now, 11.0)
     monkeypatch.setattr(Allocator, "solve", lambda *_: None)
     told = {
         status.message: mask.tolist() for mask, status in cycle.plugin.filter_nodes(cycle.state, cycle.pod, cycle.nodes)

@@ -6,7 +6,7 @@ Upstream: k8s.io/dynamic-resource-allocation/structured/allocator.go
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from stowplan import api
@@ -58,12 +58,14 @@ class Allocator:
         classes: Store[api.DeviceClass],
         slices: Store[api.ResourceSlice],
         timeout: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.allocated = allocated
         self.inventory = Inventory(slices)
         self._classes = classes
         self.timeout = timeout
         """Time limit of the search on a node in seconds (filterTimeout); zero means no limit."""
+        self.clock = clock
 
     def prepare(self, claims: Sequence[api.ResourceClaim]) -> tuple[WantedClaim, ...] | AllocationFailure:
         """Prepare the claims, once for all nodes."""
@@ -77,8 +79,8 @@ class Allocator:
         pools = self.inventory.pools(node)
         if isinstance(pools, str):
             return AllocationFailure(pools)
-        deadline = time.monotonic() + self.timeout if self.timeout else None
-        search = Search(claims, pools, node, self.allocated, deadline)
+        deadline = self.clock() + self.timeout if self.timeout else None
+        search = Search(claims, pools, node, self.allocated, deadline, self.clock)
         try:
             found = search.run()
         except AllocationError as error:

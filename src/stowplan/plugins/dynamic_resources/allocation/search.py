@@ -9,8 +9,7 @@ Upstream: k8s.io/dynamic-resource-allocation/structured/internal/incubating/allo
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from stowplan import framework as fwk
@@ -61,11 +60,13 @@ class Search:
         node: fwk.NodeInfo,
         allocated: AllocatedState,
         deadline: float | None,
+        clock: Callable[[], float],
     ) -> None:
         self._node = node
         self._pools = pools
         self._claims = claims
         self._deadline = deadline
+        self._clock = clock
         self._picking = AllocationState(claims, allocated)
         self.picked = self._picking.picked
         """The picked devices of each claim."""
@@ -99,7 +100,7 @@ class Search:
             sys.setrecursionlimit(deepest)
 
     def _check_time(self) -> None:
-        if self._deadline is not None and time.monotonic() > self._deadline:
+        if self._deadline is not None and self._clock() > self._deadline:
             raise SearchTimeoutError
 
     def _selects(self, wanted: RequestedDevices, device: PublishedDevice) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from tests.builders import Json, node, typed
@@ -57,14 +58,14 @@ def node_info(name: str = "n", **labels: str) -> NodeInfo:
 class Supply:
     """Stores and an allocator that reads them."""
 
-    def __init__(self, *slices: Json, **classes: Json) -> None:
+    def __init__(self, *slices: Json, clock: Callable[[], float] = time.monotonic, **classes: Json) -> None:
         self.classes: Store[api.DeviceClass] = Store()
         self.slices: Store[api.ResourceSlice] = Store()
         for name, spec in {"any": {}, **classes}.items():
             self.classes.put(codec.convert(api.DeviceClass, {"metadata": {"name": name}, "spec": spec}))
         self.publish(*slices)
         self.allocated = AllocatedState()
-        self.allocator = Allocator(self.allocated, self.classes, self.slices, timeout=10)
+        self.allocator = Allocator(self.allocated, self.classes, self.slices, timeout=10, clock=clock)
 
     def publish(self, *slices: Json) -> None:
         for item in slices:

@@ -1,7 +1,10 @@
+from functools import partial
+from itertools import count
+
 import pytest
 from tests.unit.plugins.dynamic_resources.allocation.supply import Json, Supply, claim, device, exactly, slice_
 
-from stowplan.plugins.dynamic_resources.allocation import AllocationFailure, search
+from stowplan.plugins.dynamic_resources.allocation import AllocationFailure
 
 FOUR = slice_("s", *(device(name, size=size) for name, size in zip("abcd", (1, 2, 1, 2), strict=True)))
 SMALL, LARGE = 'device.attributes["d"].size == 1', 'device.attributes["d"].size == 2'
@@ -97,14 +100,13 @@ def test_taints_keep_devices_for_those_who_tolerate_them() -> None:
         assert supply.devices(claim(exactly(tolerations=[toleration]))) == [f"r0:{found}"]
 
 
-def test_a_search_that_takes_too_long_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = iter(range(10**6))
-    monkeypatch.setattr(search.time, "monotonic", lambda: next(now))
-    answer = Supply(FOUR).allocate(claim(exactly(4), exactly(1)))
+def test_a_search_that_takes_too_long_is_broken_off() -> None:
+    clock = partial(next, count())
+    answer = Supply(FOUR, clock=clock).allocate(claim(exactly(4), exactly(1)))
     assert answer is None or isinstance(answer, AllocationFailure)
     many = slice_("s", *(device(f"d{i}", size=i % 3) for i in range(20)))
     hard = claim(*(exactly(3) for _ in range(6)), exactly(4, "device.attributes['d'].size == 0"), name="x")
-    assert Supply(many).allocate(hard) == AllocationFailure(
+    assert Supply(many, clock=clock).allocate(hard) == AllocationFailure(
         "node n: timed out trying to allocate devices", timed_out=True
     )
 
@@ -117,19 +119,17 @@ def test_many_claims_do_not_exhaust_the_stack() -> None:
     assert len(found) == 640
 
 
-def test_selectors_that_take_their_time_are_broken_off_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = iter(range(10**6))
-    monkeypatch.setattr(search.time, "monotonic", lambda: next(now))
+def test_selectors_that_take_their_time_are_broken_off_as_well() -> None:
+    clock = partial(next, count())
     many = slice_("s", *(device(f"d{i}", size=2) for i in range(20)))
     timed_out = AllocationFailure("node n: timed out trying to allocate devices", timed_out=True)
-    assert Supply(many).allocate(claim(exactly(1, SMALL))) == timed_out
-    assert Supply(many).allocate(claim(exactly("All", SMALL))) == timed_out
+    assert Supply(many, clock=clock).allocate(claim(exactly(1, SMALL))) == timed_out
+    assert Supply(many, clock=clock).allocate(claim(exactly("All", SMALL))) == timed_out
 
 
-def test_time_is_checked_between_the_selectors_of_one_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = iter(range(10**6))
-    monkeypatch.setattr(search.time, "monotonic", lambda: next(now))
+def test_time_is_checked_between_the_selectors_of_one_device() -> None:
+    clock = partial(next, count())
     one = slice_("s", device("d0", size=2))
     timed_out = AllocationFailure("node n: timed out trying to allocate devices", timed_out=True)
     selectors = [f"device.attributes['d'].size > -{number}" for number in range(1, 20)]
-    assert Supply(one).allocate(claim(exactly(1, *selectors))) == timed_out
+    assert Supply(one, clock=clock).allocate(claim(exactly(1, *selectors))) == timed_out
