@@ -128,6 +128,7 @@ class BindingCycles:
         # NaN would never be due, and would block the timers behind it in the heap.
         seconds = {plugin: 0.0 if isnan(wait.seconds) else wait.seconds for plugin, wait in waits.items()}
         waiting = state.waiting_pods.add(pod, waits)
+        waiting.deadline = state.clock() + min(seconds.values())
         timers = [
             state.timers.after(most, partial(_time_out, waiting, plugin, most)) for plugin, most in seconds.items()
         ]

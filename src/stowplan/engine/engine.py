@@ -24,7 +24,7 @@ from stowplan.engine.preemption import Preemptions
 from stowplan.engine.requeue import FailureHandler
 from stowplan.engine.scheduling_cycle import SchedulingCycles
 from stowplan.engine.state import SUB_QUEUES, Attempt, EngineState, PendingPod
-from stowplan.framework import ALL_EVENTS, Instruction, Pod, QueuedPodInfo, Request, Status
+from stowplan.framework import ALL_EVENTS, ClusterEvent, Instruction, Pod, QueuedPodInfo, Request, Status
 from stowplan.framework.extender import CallExtender, Extender
 from stowplan.framework.points import POINTS
 from stowplan.queue import EXPENSIVE_ATTEMPT_SECONDS, Nominator, QueueingHintMap, SchedulingQueue, sort_key_of
@@ -212,6 +212,18 @@ class Engine:
     def queued_pods(self, *sub_queues: str) -> Iterator[QueuedPodInfo]:
         """Pods in the named sub-queues, by default in all."""
         return chain.from_iterable(getattr(self._state.queue, name) for name in sub_queues or SUB_QUEUES)
+
+    def queue_place(self, uid: str) -> tuple[str, QueuedPodInfo] | None:
+        """(the name of the sub-queue, or `in_flight`; the pod)."""
+        return self._state.queue.place_of(uid)
+
+    def retry_deadline(self, info: QueuedPodInfo) -> float:
+        """When the unschedulable timeout requeues a pod of the sub-queue `unschedulable`."""
+        return self._state.queue.retry_deadline(info)
+
+    def waking_events(self, info: QueuedPodInfo, plugin: str) -> list[ClusterEvent]:
+        """The events for which a plugin of the pod's profile registered."""
+        return self._state.queue.waking_events(info, plugin)
 
     @property
     def in_flight(self) -> Iterator[QueuedPodInfo]:

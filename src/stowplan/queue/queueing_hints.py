@@ -70,6 +70,10 @@ class QueueingHintMap:
             )
         return found
 
+    def events_of(self, plugin: str) -> list[ClusterEvent]:
+        """The events that a plugin registered."""
+        return [registered.event for name, registered in self._registrations if name == plugin]
+
     def is_registered(self, plugin: str, event: ClusterEvent) -> bool:
         """Whether a plugin registered for an event."""
         return any(name == plugin for name, _ in self.registered_for(event))

@@ -284,6 +284,28 @@ class SchedulingQueue:
     def gated(self) -> Iterator[QueuedPodInfo]:
         return (info for info in self._unschedulable if info.gated)
 
+    def place_of(self, uid: str) -> tuple[str, QueuedPodInfo] | None:
+        """(the view that holds the pod, or `in_flight`; the pod); None for an unknown pod."""
+        info = self._infos.get(uid)
+        if info is None:
+            found = next((info for info in self._in_flight if info.pod.uid == uid), None)
+            return None if found is None else ("in_flight", found)
+        if info.sub_queue is self._unschedulable:
+            return "gated" if info.gated else "unschedulable", info
+        places = {id(self._active): "active", id(self._backoff.rejected): "backoff"}
+        places[id(self._backoff.failed)] = "error_backoff"
+        return places.get(id(info.sub_queue), "throttled"), info
+
+    def retry_deadline(self, info: QueuedPodInfo) -> float:
+        """When the unschedulable timeout requeues an unschedulable pod."""
+        late = info.waiting_since + self._unschedulable_timeout - self._next_flush
+        return self._next_flush + FLUSH_INTERVAL_SECONDS * max(floor(late / FLUSH_INTERVAL_SECONDS) + 1, 0)
+
+    def waking_events(self, info: QueuedPodInfo, plugin: str) -> list[ClusterEvent]:
+        """The events that a plugin of the pod's profile registered."""
+        table = self._hints.get(info.pod.spec.scheduler_name)
+        return [] if table is None else table.events_of(plugin)
+
     def counts(self) -> dict[str, int]:
         """Number of pods by sub-queue; throttled pods count as backing off."""
         gated = sum(1 for _ in self.gated)

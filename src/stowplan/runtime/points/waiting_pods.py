@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
+from math import inf
 from threading import Lock
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ class WaitingPodEntry:
     Plugins may call `allow` and `reject` from any thread; callbacks run where `defer` runs them.
     """
 
-    __slots__ = ("_defer", "_lock", "_on_verdict", "_pending", "_verdict", "pod", "reasons")
+    __slots__ = ("_defer", "_lock", "_on_verdict", "_pending", "_verdict", "deadline", "pod", "reasons")
 
     def __init__(
         self, pod: Pod, plugins: Collection[str], defer: Defer = at_once, reasons: Mapping[str, str] = {}
@@ -60,6 +61,8 @@ class WaitingPodEntry:
         self.pod = pod
         self.reasons = reasons
         """What the pod waits for, by plugin."""
+        self.deadline = inf
+        """When the first plugin's wait is over and the pod is rejected, by the scheduler's clock."""
         self._defer = defer
         self._lock = Lock()
         self._pending = dict.fromkeys(plugins)
