@@ -12,7 +12,7 @@ import numpy as np
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.cache.volumes import claim_names, not_found
-from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.base import InTreePlugin, explain_claims
 
 NAME = "VolumeRestrictions"
 STATE = "PreFilter" + NAME
@@ -98,6 +98,9 @@ class VolumeRestrictions(InTreePlugin):
             yield taken, DISK_CONFLICT
         if state.read(STATE).count > 0:
             yield ~taken, CLAIM_CONFLICT
+
+    def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterable[fwk.Refusal]:
+        return explain_claims(self.cluster, pod, self.handle.now())
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (

@@ -12,6 +12,7 @@ import numpy as np
 
 from stowplan import api
 from stowplan import framework as fwk
+from stowplan.api.selector_words import requirement_in_words, topology_in_words
 from stowplan.api.selectors import IN, requirement
 from stowplan.cache import ABSENT
 from stowplan.cache.node_matching import match_requirements
@@ -26,7 +27,7 @@ from stowplan.cache.volumes import (
     not_found,
     storage_class_of,
 )
-from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.base import InTreePlugin, explain_claims, location_refusal
 
 NAME = "VolumeZone"
 STATE = "PreFilter" + NAME
@@ -75,10 +76,7 @@ class VolumeZone(InTreePlugin):
         labels = node.labels
         if not any(key in labels for key in TOPOLOGY_LABELS):
             return None  # Nodes of a single-zone cluster may have no labels.
-        for key, values in required:
-            if labels.get(key, labels.get(TOPOLOGY_LABELS[key])) not in values:
-                return ZONE_CONFLICT
-        return None
+        return None if all(_is_in(node, topology) for topology in required) else ZONE_CONFLICT
 
     def filter_nodes(
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
@@ -108,6 +106,29 @@ class VolumeZone(InTreePlugin):
             ),
             fwk.on(fwk.EventResource.PersistentVolume, fwk.Action.Add | fwk.Action.Update, self._after_volume_event),
         )
+
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
+        for name in claim_names(pod):
+            claim = self.claims.get(name, pod.namespace)
+            volume = None if claim is None else self.volumes.get(claim.spec.volume_name)
+            for topology in () if volume is None else topologies_of(volume):
+                if not _is_in(node, topology):
+                    assert volume is not None
+                    key, values = topology
+                    reachable = requirement_in_words(requirement(topology_in_words(key), IN, values))
+                    there = key if key in node.labels else TOPOLOGY_LABELS[key]
+                    yield location_refusal(volume.metadata.name, name, reachable, [there], node, ZONE_CONFLICT.reasons)
+
+    def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterable[fwk.Refusal]:
+        return explain_claims(self.cluster, pod, self.handle.now())
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
+        required: list[Topology] | None = state.get(STATE)
+        if not required:
+            return None
+        wanted = [requirement_in_words(requirement(topology_in_words(key), IN, values)) for key, values in required]
+        there = [node.labels.get(key, node.labels.get(TOPOLOGY_LABELS[key], "no label")) for key, _ in required]
+        return fwk.Requirement(", ".join(wanted), ", ".join(there))
 
     def _required(self, state: fwk.CycleState, pod: fwk.Pod) -> list[Topology] | fwk.Status:
         """The result of PreFilter; computed here in a profile without PreFilter."""
@@ -162,6 +183,11 @@ class VolumeZone(InTreePlugin):
     ) -> fwk.QueueingHint:
         changed = old is None or topologies_of(old) != topologies_of(new)
         return fwk.QueueingHint.Queue if changed else fwk.QueueingHint.QueueSkip
+
+
+def _is_in(node: fwk.NodeInfo, topology: Topology) -> bool:
+    labels = node.labels
+    return labels.get(topology.key, labels.get(TOPOLOGY_LABELS[topology.key])) in topology.values
 
 
 def topologies_of(volume: api.PersistentVolume) -> list[Topology]:

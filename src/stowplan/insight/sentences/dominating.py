@@ -54,7 +54,7 @@ def sentence_for(*ids: str) -> Callable[[Sentence], Sentence]:
 
 def dominating_sentence(dominating: Dominating) -> str:
     """The sentence for the reason at which no node is left."""
-    from stowplan.insight.sentences import pod_affinity, resources, spread, taints  # noqa: F401 (they register)
+    from stowplan.insight.sentences import pod_affinity, resources, spread, taints, volumes  # noqa: F401 (they register)
 
     function = _SENTENCES.get(dominating.refusal.id)
     if function is not None:

@@ -5,6 +5,7 @@ belong here: rules of a single plugin. May import: what `plugins` may. Plugins i
 modules.
 """
 
+from stowplan.plugins.base.claims_in_words import explain_claims, location_refusal
 from stowplan.plugins.base.cpu_and_memory import BALANCED_PART, LEAST_ALLOCATED_PART, CpuAndMemory
 from stowplan.plugins.base.node_facts import EXACT_IN_FLOAT
 from stowplan.plugins.base.other_pods import leave, matching_labels, pods_in_domain
@@ -18,7 +19,9 @@ __all__ = [
     "Demand",
     "InTreePlugin",
     "SharedScorer",
+    "explain_claims",
     "leave",
+    "location_refusal",
     "matching_labels",
     "pods_in_domain",
 ]

@@ -13,9 +13,10 @@ import numpy as np
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.cache.volumes import TranslationError, csi_handle, migration_of, uses_claim
-from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.base import InTreePlugin, explain_claims
 from stowplan.plugins.node_volume_limits.attach_limits import AttachLimits, limits_of
 from stowplan.plugins.node_volume_limits.attachable import NAME, Attachable, AttachableVolumes, attachable_volumes
+from stowplan.plugins.node_volume_limits.explanation import explain_limits, limits_in_words
 
 STATE = "PreFilter" + NAME
 
@@ -93,19 +94,47 @@ class NodeVolumeLimits(InTreePlugin):
         return ((int(positions[i]), node) for i, node in self.nodes.subset(slots[positions]).infos())
 
     def _check(self, wanted: set[Attachable], limits: Mapping[str, int], node: fwk.NodeInfo) -> fwk.Status | None:
-        """Whether the limits hold. Volumes that pods on the node already use do not count again."""
+        counts = self.count(wanted, limits, node)
+        if isinstance(counts, fwk.Status):
+            return counts
+        new, current = counts
+        return TOO_MANY if any(current[driver] + count > limits[driver] for driver, count in new.items()) else None
+
+    def count(
+        self,
+        wanted: set[Attachable],
+        limits: Mapping[str, int],
+        node: fwk.NodeInfo,
+        without: frozenset[str] = frozenset(),
+    ) -> tuple[Counter[str], Counter[str]] | fwk.Status:
+        """By driver: the volumes that the pod adds, and those that count already, without the pods of some uids.
+
+        Volumes that pods on the node already use do not count again.
+        """
         used: set[Attachable] = set()
         for other in node.pods.values():
-            if other.template.spec.volumes:
+            if other.template.spec.volumes and other.uid not in without:
                 theirs = self.attachable.of_pod(other, migrated=True)
                 if isinstance(theirs, fwk.Status):
                     return theirs
                 used |= theirs
         new = Counter(driver for driver, _ in wanted - used if driver in limits)
         if not new:
-            return None
-        current = Counter(driver for driver, _ in used | self.attachable.at_node(node.name))
-        return TOO_MANY if any(current[driver] + count > limits[driver] for driver, count in new.items()) else None
+            return new, new
+        return new, Counter(driver for driver, _ in used | self.attachable.at_node(node.name))
+
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterable[fwk.Refusal]:
+        limits = self.bounds.limits().get(node.name)
+        wanted = self._wanted(state, pod)[limits is not None]
+        return () if not limits or isinstance(wanted, fwk.Status) else explain_limits(self, wanted, limits, pod, node)
+
+    def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterable[fwk.Refusal]:
+        return explain_claims(self.cluster, pod, self.handle.now())
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
+        limits = self.bounds.limits().get(node.name)
+        wanted = self._wanted(state, pod)[limits is not None]
+        return None if not limits or isinstance(wanted, fwk.Status) else limits_in_words(self, wanted, limits, node)
 
     def _after_csi_node_update(self, pod: fwk.Pod, old: api.CSINode, new: api.CSINode) -> fwk.QueueingHint:
         """Queue if a limit was raised. A driver that had no limit counts as limit 0."""

@@ -45,7 +45,7 @@ class Binder(Lookup):
             return rejection(conflict, BIND_CONFLICT)
         if wanted.problem:
             return failure(wanted.problem)
-        bindings, unmatched = _match(wanted, node)
+        bindings, unmatched = match_claims(wanted, node)
         to_provision = [*wanted.provisioned, *unmatched]
         refusal = next((r for delayed in to_provision if (r := delayed.refusal(node.labels))), None)
         if conflict or refusal:
@@ -126,7 +126,7 @@ def _reference(claim: api.PersistentVolumeClaim) -> api.ObjectReference:
     )
 
 
-def _match(
+def match_claims(
     wanted: PodVolumes, node: fwk.NodeInfo
 ) -> tuple[list[tuple[api.PersistentVolumeClaim, api.PersistentVolume]], list[DelayedClaim]]:
     """(claims with their volumes, claims without one); no volume is used twice."""

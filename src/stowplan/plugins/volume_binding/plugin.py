@@ -12,8 +12,9 @@ import numpy as np
 from stowplan import framework as fwk
 from stowplan.cache.node_matching import match_nodes
 from stowplan.config.args import VolumeBindingArgs
-from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.base import InTreePlugin, explain_claims
 from stowplan.plugins.volume_binding.binder import Binder, VolumeDecision
+from stowplan.plugins.volume_binding.explanation import VolumeExplanation
 from stowplan.plugins.volume_binding.hints import EVENTS
 from stowplan.plugins.volume_binding.migration import migrated_plugins
 from stowplan.plugins.volume_binding.pod_volumes import PodVolumes
@@ -21,6 +22,7 @@ from stowplan.plugins.volume_binding.pre_bind import VolumeWriter
 from stowplan.plugins.volume_binding.reasons import NAME, NODE_CONFLICT, VOLUME_MISSING, rejection
 
 STATE = NAME
+_EXPLANATION = f"Explain{NAME}"
 
 
 class Bookings:
@@ -117,6 +119,30 @@ class VolumeBinding(InTreePlugin):
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return EVENTS
+
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterable[fwk.Refusal]:
+        known = self._explanation(state, pod)
+        return () if known is None else known.refusals(node)
+
+    def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterable[fwk.Refusal]:
+        return explain_claims(self.cluster, pod, self.handle.now())
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
+        known = self._explanation(state, pod)
+        if known is None:
+            return None
+        there = "; ".join(refusal.there or refusal.text for refusal in known.refusals(node))
+        return fwk.Requirement(f"volumes of claims {known.volumes()}", there or "reachable")
+
+    def _explanation(self, state: fwk.CycleState, pod: fwk.Pod) -> VolumeExplanation | None:
+        bookings: Bookings | None = state.get(STATE)
+        if bookings is None:
+            return None
+        known: VolumeExplanation | None = state.get(_EXPLANATION)
+        if known is None:
+            known = VolumeExplanation(self.binder, bookings.wanted, pod)
+            state.write(_EXPLANATION, known)
+        return known
 
     def _filter_alike(
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes

@@ -100,7 +100,7 @@ class Lookup:
             return fwk.Status(fwk.Code.UnschedulableAndUnresolvable, problem, plugin=NAME)
         found = PodVolumes()
         immediate = False
-        for claim in self._claims_of(pod):
+        for claim in self.claims_of(pod):
             if is_bound(claim):
                 self._add_bound(found, claim)
                 continue
@@ -117,11 +117,26 @@ class Lookup:
         found.unmatched.sort(key=lambda delayed: requested_size(delayed.claim))
         return found
 
-    def _claims_of(self, pod: fwk.Pod) -> Iterator[api.PersistentVolumeClaim]:
+    def claims_of(self, pod: fwk.Pod) -> Iterator[api.PersistentVolumeClaim]:
+        """The claims of a pod that exist, in the order of its volumes."""
         for volume in pod.spec.volumes:
             name = claim_name(pod, volume)
             if name is not None and (claim := self.claims.get(name, pod.namespace)) is not None:
                 yield claim
+
+    def storage_class(self, name: str) -> api.StorageClass | None:
+        return self._classes.get(name) if name else None
+
+    def free_volumes(self, class_name: str) -> list[api.PersistentVolume]:
+        """The volumes of a class that are not bound to a claim."""
+        return [
+            volume
+            for volume in self.volumes.all_latest(self._stored_volumes)
+            if storage_class_of(volume) == class_name and volume.spec.claim_ref is None
+        ]
+
+    def capacities(self, class_name: str) -> list[api.CSIStorageCapacity]:
+        return [each for each in self._capacities if each.storage_class_name == class_name]
 
     def _add_bound(self, found: PodVolumes, claim: api.PersistentVolumeClaim) -> None:
         volume = None if found.missing else self.volumes.get(claim.spec.volume_name)
