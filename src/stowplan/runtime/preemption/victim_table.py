@@ -89,9 +89,9 @@ class VictimTable(KeptOnDemand):
         """Make the rows of some nodes, where they are not known."""
         self.refresh(None)
         missing = self.unknown(slots)
-        for slot in missing.tolist():
-            self._fill(slot)
-        self.settle(missing)
+        if len(missing):
+            self._fill(missing)
+            self.settle(missing)
 
     def make_row(self, slot: int) -> VictimRow:
         """A row without its facts, which only vector dry runs need."""
@@ -112,23 +112,30 @@ class VictimTable(KeptOnDemand):
         self.dry_runs: LruMap[tuple[Demand, ...], KeptDryRuns] = LruMap(_MAX_DEMANDS)
         """Dry runs made with these rows, by what was demanded."""
 
-    def _fill(self, slot: int) -> None:
-        pods, protected = self.make_row(slot)[1:]
-        count, width = len(pods), self.facts.shape[1]
-        if count > width:
-            self.facts = np.pad(self.facts, ((0, 0), (0, max(count, 2 * width) - width), (0, 0)))
-        facts = [
-            [pod.template.priority + PRIORITY_OFFSET for pod in pods],
-            [started(pod.start_time) for pod in pods],
-            [1] * protected + [0] * (count - protected),
-        ]
+    def _fill(self, slots: Slots) -> None:
+        rows = [self.make_row(slot) for slot in slots.tolist()]
+        counts = np.array([len(row.pods) for row in rows])
+        most, width = int(counts.max()), self.facts.shape[1]
+        if most > width:
+            self.facts = np.pad(self.facts, ((0, 0), (0, max(most, 2 * width) - width), (0, 0)))
+        pods = [pod for row in rows for pod in row.pods]
+        ends = counts.cumsum()
+        places = np.arange(len(pods)) - np.repeat(ends - counts, counts)
+        taken_by = np.repeat(slots, counts)
+        self.facts[:, :, slots] = 0
+        self.facts[WEIGHT, places, taken_by] = [pod.template.priority + PRIORITY_OFFSET for pod in pods]
+        self.facts[START, places, taken_by] = [started(pod.start_time) for pod in pods]
+        self.facts[PROTECTED, places, taken_by] = places < np.repeat([row.protected for row in rows], counts)
         for i, (name, (offered, taken)) in enumerate(self.columns.items()):
             amounts = requested(pods, name)
-            facts.append(amounts)
-            self.free[i, slot] = max(offered.values[slot] - taken.values[slot] + sum(amounts), _MIN_FREE)
-        self.facts[:, :count, slot] = facts
-        self.facts[:, count:, slot] = 0
-        self.count[slot] = count
+            self.facts[AMOUNTS + i, places, taken_by] = amounts
+            # Sums of plain ints, which do not overflow.
+            begin = 0
+            for slot, end in zip(slots.tolist(), ends.tolist(), strict=True):
+                free = offered.values[slot] - taken.values[slot] + sum(amounts[begin:end])
+                self.free[i, slot] = max(free, _MIN_FREE)
+                begin = end
+        self.count[slots] = counts
 
 
 def requested(pods: list[Pod], resource: str) -> list[int]:
