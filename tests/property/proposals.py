@@ -81,6 +81,9 @@ def check(case: Json, most: int = 100) -> Checked:
     failures: list[str] = []
     for proposal in explanation.proposals[:most]:
         kinds.append(f"proposal {proposal.change.kind}")
+        if proposal.change.kind in ("priority", "add"):
+            failures += [f"{proposal.change.text}: does not help"] * (not helps(case, proposal.change))
+            continue
         feasible = feasible_after(case, proposal.change)
         if len(feasible) != proposal.opens or proposal.best not in feasible:
             failures.append(f"{proposal.change.text}: {proposal.opens} nodes with {proposal.best}, found {feasible}")
@@ -102,6 +105,25 @@ def feasible_in_empty_cluster(case: Json) -> bool:
         node.get("spec", {}).pop("unschedulable", None)
     world, pod = World.of_case(read_case(msgspec.json.encode(case)))
     return len(Diagnosis(world.profile, pod, plain=True).run().feasible) > 0
+
+
+def helps(case: Json, change: Change) -> bool:
+    """Whether a higher priority finds victims, or a further node has room."""
+    case = msgspec.json.decode(msgspec.json.encode(case))
+    case["pod"].get("status", {}).pop("nominatedNodeName", None)
+    if change.kind == "priority":
+        case["pod"] = apply_patch(case["pod"], change.patch)
+        world, pod = World.of_case(read_case(msgspec.json.encode(case)))
+        return world.profile.decide_afresh(pod).preemption is not None
+    like = next(node for node in case["nodes"] if node["metadata"]["name"] == change.node)
+    node = msgspec.json.decode(msgspec.json.encode(like))
+    node["metadata"] |= {"name": "further", "uid": "further"}
+    if "kubernetes.io/hostname" in node["metadata"].get("labels", {}):
+        node["metadata"]["labels"]["kubernetes.io/hostname"] = "further"
+    case["nodes"].append(node)
+    world, pod = World.of_case(read_case(msgspec.json.encode(case)))
+    diagnosis = Diagnosis(world.profile, pod, plain=True).run()
+    return world.cluster.nodes.slot_of["further"] in diagnosis.feasible.tolist()
 
 
 def feasible_after(case: Json, change: Change) -> list[str]:

@@ -37,7 +37,7 @@ _TOO_MANY_PODS = 6.0
 
 def effort_bounds(matrix: FilterMatrix) -> Efforts:
     """By slot: the least effort that could make the node feasible."""
-    total = np.zeros(matrix.table.high)
+    total = np.zeros(matrix.high)
     for plugin, nodes in matrix.by_plugin().items():
         total += np.where(nodes, bound_of(matrix, plugin, nodes), 0.0)
     return total
@@ -53,7 +53,7 @@ def bound_of(matrix: FilterMatrix, plugin: str, nodes: Mask) -> Efforts | float:
 
 
 def _shortages(matrix: FilterMatrix) -> Efforts:
-    table, high = matrix.table, matrix.table.high
+    table, high = matrix.table, matrix.high
     found = np.where(table.pod_count.array[:high] >= table.allowed_pods.array[:high], _TOO_MANY_PODS, 0.0)
     for resource, amount in matrix.pod.template.requests.items():
         if amount:
@@ -65,7 +65,7 @@ def _shortages(matrix: FilterMatrix) -> Efforts:
 
 
 def _taints(matrix: FilterMatrix) -> Efforts:
-    table, high = matrix.table, matrix.table.high
+    table, high = matrix.table, matrix.high
     counts = np.zeros(len(table.taint_sets))
     for number in np.unique(table.taint_set[:high]).tolist():
         slots = np.flatnonzero((table.taint_set[:high] == number) & matrix.alive)

@@ -92,7 +92,7 @@ def _lower_requests(matrix: FilterMatrix, nodes: Mask) -> Iterator[Change]:
 
 
 def _short_of(matrix: FilterMatrix, nodes: Mask) -> dict[str, Mask]:
-    high, table = matrix.table.high, matrix.table
+    high, table = matrix.high, matrix.table
     room = nodes & (table.pod_count.array[:high] < table.allowed_pods.array[:high])
     found = {}
     for resource, amount in matrix.pod.template.requests.items():
@@ -124,8 +124,8 @@ def _steps_of(matrix: FilterMatrix, resource: str, mask: Mask) -> Iterator[Chang
 def _lower_together(matrix: FilterMatrix, short: dict[str, Mask], nodes: Mask) -> Change | None:
     """The smallest reduction of several requests that opens one node."""
     requests = matrix.pod.template.requests
-    share = np.zeros(matrix.table.high)
-    lowest = np.full(matrix.table.high, np.inf)
+    share = np.zeros(matrix.high)
+    lowest = np.full(matrix.high, np.inf)
     for resource in short:
         free = _free(matrix, resource)
         share += np.maximum(requests[resource] - free, 0) / requests[resource]
@@ -159,6 +159,6 @@ def lowered(matrix: FilterMatrix, resource: str, target: int) -> Change | None:
 
 def _free(matrix: FilterMatrix, resource: str) -> np.ndarray:
     allocatable, requested = matrix.table.resource(resource)
-    high = matrix.table.high
+    high = matrix.high
     free: np.ndarray = allocatable.array[:high] - requested.array[:high]
     return free

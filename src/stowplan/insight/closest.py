@@ -16,16 +16,18 @@ import numpy as np
 from stowplan import api
 from stowplan.cache import Cluster
 from stowplan.cache.journal import Journal
-from stowplan.framework import Change, NodeInfo, Pod, Refusal, Status
+from stowplan.framework import Change, Code, NodeInfo, Pod, Refusal, Status
 from stowplan.framework.explanation import ClosestNode
 from stowplan.insight.altered import altered_node, altered_pod, status_on
 from stowplan.insight.bounds import IMPOSSIBLE, effort_bounds
+from stowplan.insight.json_patch import PatchError
 from stowplan.insight.leaving import leaving_pods
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.slices import Slices
 from stowplan.runtime.profile.profile import Profile
 
 MAX_CHECKS = 64
+CONTRADICTION = Status(Code.UnschedulableAndUnresolvable, "changes exclude each other")
 _MAX_ALTERNATIVES = 3
 
 
@@ -119,8 +121,11 @@ def _move_others(journal: Journal, cluster: Cluster, info: NodeInfo, changes: tu
 
 def check(profile: Profile, pod: Pod, info: NodeInfo, changes: tuple[Change, ...]) -> Status | None:
     """The status of the node after all changes; None if the pod fits."""
-    with applied(profile, pod, info, changes) as (altered, changed):
-        return status_on(profile, altered, changed)
+    try:
+        with applied(profile, pod, info, changes) as (altered, changed):
+            return status_on(profile, altered, changed)
+    except PatchError:  # Changes that exclude each other.
+        return CONTRADICTION
 
 
 @contextmanager

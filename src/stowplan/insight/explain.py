@@ -26,11 +26,11 @@ from stowplan.insight.closest import closest_nodes
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.plugin_words import pod_refusals
 from stowplan.insight.preemption import preemption_answer
-from stowplan.insight.proposals import pod_proposals
+from stowplan.insight.proposals import node_proposal, pod_proposals, priority_proposal
 from stowplan.insight.sentences import Dominating, dominating_sentence
 from stowplan.insight.sentences.forced import Forced, forced, way_around
 from stowplan.insight.slices import Slices, run
-from stowplan.insight.steps import Elimination, count, eliminate, left_before
+from stowplan.insight.steps import Elimination, StepKind, count, eliminate, left_before
 from stowplan.insight.verdict import OnTheWay, fits_after_deletions, verdict_of
 from stowplan.runtime.profile.profile import Profile
 
@@ -68,6 +68,12 @@ def explain(profile: Profile, pod: Pod, *, top: int = 5, message: str | None = N
     verdict = verdict_of(matrix, on_the_way)
     yield
     proposals = yield from pod_proposals(matrix)
+    yield
+    if decision is not None and decision.preemption is None:
+        proposals += [proposal for proposal in (priority_proposal(matrix),) if proposal is not None]
+        yield
+    if eliminations[-1].rank.kind is StepKind.AMOUNT:
+        proposals += [proposal for proposal in (node_proposal(matrix, dominating.best),) if proposal is not None]
     closest, checks = yield from closest_nodes(matrix, top)
     preemption = preemption_answer(profile, pod, decision, message or "")
     yield
@@ -141,9 +147,9 @@ def _dominating(matrix: FilterMatrix, eliminations: list[Elimination]) -> Domina
 
 def _best_of(matrix: FilterMatrix, plugin: str, slots: Slots) -> tuple[NodeInfo, Refusal]:
     """Of the nodes that a plugin rejects, the one whose refusal needs the smallest change."""
-    mask = np.zeros(matrix.table.high, dtype=np.bool_)
+    mask = np.zeros(matrix.high, dtype=np.bool_)
     mask[slots] = True
-    bounds = np.broadcast_to(np.asarray(bound_of(matrix, plugin, mask)), (matrix.table.high,))[slots]
+    bounds = np.broadcast_to(np.asarray(bound_of(matrix, plugin, mask)), (matrix.high,))[slots]
     nearest = slots[np.argsort(bounds, kind="stable")][:_MAX_EXAMINED_FOR_BEST]
     found: list[tuple[float, str, NodeInfo, Refusal]] = []
     for slot in nearest.tolist():

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
+from stowplan.errors import StowplanError
 from stowplan.framework import PatchOperation
+
+
+class PatchError(StowplanError):
+    """A patch does not fit the document."""
 
 
 def apply_patch(document: Any, patch: Sequence[PatchOperation]) -> Any:
@@ -15,9 +20,12 @@ def apply_patch(document: Any, patch: Sequence[PatchOperation]) -> Any:
     for operation in patch:
         *parents, last = [unescaped(part) for part in operation.path.removeprefix("/").split("/")]
         target = document
-        for part in parents:
-            target = target[int(part)] if isinstance(target, list) else target.setdefault(part, {})
-        _apply(target, last, operation)
+        try:
+            for part in parents:
+                target = target[int(part)] if isinstance(target, list) else target.setdefault(part, {})
+            _apply(target, last, operation)
+        except (IndexError, ValueError, AttributeError) as error:
+            raise PatchError(f"{operation.op} {operation.path}: the document has no such place") from error
     return document
 
 

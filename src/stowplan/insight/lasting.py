@@ -16,7 +16,7 @@ TAINTS = "TaintToleration"
 
 def lasting_nodes(matrix: FilterMatrix) -> Mask:
     """By slot: whether a lasting refusal keeps the node infeasible."""
-    found = np.zeros(matrix.table.high, dtype=np.bool_)
+    found = np.zeros(matrix.high, dtype=np.bool_)
     for rejected in matrix.rejected:
         for nodes in alike(matrix, rejected):
             info = matrix.table.infos[int(np.flatnonzero(nodes)[0])]
@@ -31,7 +31,7 @@ def alike(matrix: FilterMatrix, rejected: Rejected) -> list[Mask]:
     """The rejected nodes in groups whose refusals have the same ids."""
     if rejected.plugin != TAINTS:
         return [rejected.nodes]
-    taint_sets = matrix.table.taint_set[: matrix.table.high]
+    taint_sets = matrix.table.taint_set[: matrix.high]
     numbers = np.unique(taint_sets[rejected.nodes])
     return [rejected.nodes & (taint_sets == number) for number in numbers]
 

@@ -34,9 +34,11 @@ class FilterMatrix:
         self.pod = pod
         self.state = CycleState()
         self.table = profile.cluster.nodes
-        self.alive: Mask = self.table.alive[: self.table.high].copy()
+        self.high = self.table.high
+        """Slots that the matrix covers; nodes that join later are left out."""
+        self.alive: Mask = self.table.alive[: self.high].copy()
         self.rejected: list[Rejected] = []
-        self.rivals: Mask = np.zeros(self.table.high, dtype=np.bool_)
+        self.rivals: Mask = np.zeros(self.high, dtype=np.bool_)
         """Nodes that are rejected only because of pods nominated to them."""
         self.pre_filtered: PreFiltered = run_pre_filters(profile.pre_filters, self.state, pod, self.table.everything())
         if self.pre_filtered.names is not None:
@@ -51,7 +53,7 @@ class FilterMatrix:
 
     def refused(self) -> Mask:
         """By slot: whether any plugin rejects the node."""
-        found = np.zeros(self.table.high, dtype=np.bool_)
+        found = np.zeros(self.high, dtype=np.bool_)
         for _, _, nodes in self.rejected:
             found |= nodes
         return found
@@ -71,7 +73,7 @@ class FilterMatrix:
     def alone(self, plugin: str) -> Mask:
         """The nodes that this plugin rejects and no other does."""
         masks = self.by_plugin()
-        found: Mask = masks.pop(plugin, np.zeros(self.table.high, dtype=np.bool_)).copy()
+        found: Mask = masks.pop(plugin, np.zeros(self.high, dtype=np.bool_)).copy()
         for other in masks.values():
             found &= ~other
         return found
@@ -99,7 +101,7 @@ class FilterMatrix:
         return next((plugin for plugin in self.profile.filters if plugin.name == name), None)
 
     def _restrict(self, names: frozenset[str]) -> None:
-        allowed = np.zeros(self.table.high, dtype=np.bool_)
+        allowed = np.zeros(self.high, dtype=np.bool_)
         allowed[[self.table.slot_of[name] for name in names if name in self.table.slot_of]] = True
         left_out = self.alive & ~allowed
         for plugin in sorted(self.pre_filtered.restricting):
@@ -113,7 +115,7 @@ class FilterMatrix:
             everything = self.table.everything()
             nodes = self.table.subset(np.flatnonzero(open_)) if isinstance(plugin, OutOfTreePlugin) else everything
             for mask, status in plugin.filter_nodes(self.state, self.pod, nodes):
-                rejected = np.zeros(self.table.high, dtype=np.bool_)
+                rejected = np.zeros(self.high, dtype=np.bool_)
                 rejected[nodes.slots_at(np.flatnonzero(mask))] = True
                 rejected &= self.alive
                 if rejected.any():
@@ -130,6 +132,6 @@ class FilterMatrix:
             if open_[info.slot]:
                 has_rivals, status = nominated.filter(info)
                 if has_rivals and status is not None:
-                    only = np.zeros(self.table.high, dtype=np.bool_)
+                    only = np.zeros(self.high, dtype=np.bool_)
                     only[info.slot] = self.rivals[info.slot] = True
                     self.rejected.append(Rejected(status.plugin, status, only))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stowplan.framework import Change
+from stowplan.framework import Change, NodeInfo, PatchOperation
 from stowplan.framework.explanation import Proposal
-from stowplan.insight.altered import best_node, diagnose_altered
+from stowplan.insight.altered import altered_pod, best_node, diagnose_altered, further_node, status_on
 from stowplan.insight.candidates import pod_changes
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.slices import Slices
@@ -25,6 +25,30 @@ def pod_proposals(matrix: FilterMatrix) -> Slices[list[Proposal]]:
             found.append(proposal)
         yield
     return found
+
+
+def node_proposal(matrix: FilterMatrix, like: NodeInfo) -> Proposal | None:
+    """One more node like another, if the pod fits there while it is empty."""
+    with further_node(matrix.profile, like, f"{like.name}-like") as info:
+        if status_on(matrix.profile, matrix.pod, info) is not None:
+            return None
+    change = Change(kind="add", on="cluster", text=f"one more node like {like.name}", effort=10, node=like.name)
+    return Proposal(change=change, opens=1)
+
+
+def priority_proposal(matrix: FilterMatrix) -> Proposal | None:
+    """The priority above that of all pods, if evictions would then make room."""
+    profile, pod = matrix.profile, matrix.pod
+    highest = max(profile.cluster.priorities, default=pod.priority)
+    if pod.spec.preemption_policy == "Never" or highest < pod.priority:
+        return None
+    patch = (PatchOperation("add", "/spec/priority", highest + 1),)
+    found = profile.explain_decision(altered_pod(profile, pod, patch)).preemption
+    if found is None or found.chosen is None:
+        return None
+    text = f"priority {highest + 1:,} or more, which evicts {len(found.victims)} pods of {found.node_name}"
+    change = Change(kind="priority", on="pod", text=text.replace("1 pods", "1 pod"), effort=6, patch=patch)
+    return Proposal(change=change, opens=len(found.candidates), best=found.node_name)
 
 
 def _check(matrix: FilterMatrix, change: Change) -> Proposal | None:
