@@ -1,4 +1,4 @@
-"""Reads the objects of a cluster for a simulation."""
+"""The objects of a cluster for a simulation, from its API server or from a snapshot file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 from stowplan.api.kinds import Kind
 from stowplan.cache.stores import key_of
 from stowplan.cli.progress import Progress
+from stowplan.cli.streams import read, shown
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.cluster.snapshot import Snapshot, take_snapshot
+from stowplan.errors import InputError
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 from stowplan.simulator.input import SIMULATED
 from stowplan.simulator.input.apply import LiveObjects
+from stowplan.simulator.input.snapshot_file import decode_snapshot
 
 
 class LiveCluster(NamedTuple):
@@ -48,6 +51,18 @@ def read_cluster(
         (type(item), key_of(item.metadata)): document for item, document in snapshot.items if document is not None
     }
     return LiveCluster(live, documents, _notes(snapshot), time.time(), f"cluster {connection.url}")
+
+
+def read_snapshot(file: str, *, schedulers: Collection[str], max_bytes: int, progress: Progress) -> LiveCluster:
+    """Reads the objects of a snapshot file. Raises InputError of one line."""
+    progress.start("reading the snapshot")
+    try:
+        header, items = decode_snapshot(read(file, max_bytes), max_bytes)
+    except InputError as problem:
+        name = shown(file)
+        raise problem if str(problem).startswith(f"{name}:") else InputError(f"{name}: {problem}") from problem
+    live = LiveObjects(items, schedulers, header.namespace or DEFAULT_NAMESPACE)
+    return LiveCluster(live, {}, [], header.taken_at_seconds, f"snapshot {shown(file)}")
 
 
 def _notes(snapshot: Snapshot) -> list[str]:

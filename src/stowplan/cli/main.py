@@ -27,6 +27,9 @@ COMMANDS = {
     "extender": CommandEntry("stowplan.cli.extender", "extender", "Serve plugins to kube-scheduler as an extender."),
     "simulate": CommandEntry("stowplan.cli.simulate", "simulate", "Simulate scheduling: manifests in, placements out."),
     "explain": CommandEntry("stowplan.cli.explain", "explain", "Explain why a pod is pending."),
+    "snapshot": CommandEntry(
+        "stowplan.cli.snapshot", "snapshot", "Write everything that scheduling reads into one file."
+    ),
     "demo": CommandEntry("stowplan.cli.demo", "demo", "Watch a scheduler fill a simulated cluster."),
     "evaluate": CommandEntry(
         "stowplan.cli.evaluate", "evaluate", "Evaluate single decisions: JSON cases in, verdicts out."

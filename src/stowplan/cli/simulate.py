@@ -24,6 +24,7 @@ EXIT_SOME_PENDING = 3
 @click.argument("names", nargs=-1, metavar="[FILE...|-]")
 @filename_option("Manifests: a file, a folder (its .yaml, .yml and .json files), or '-'; '-f' may be left out.")
 @click.option("--sample", is_flag=True, help="Use the nodes and workloads that come with Stowplan.")
+@click.option("--from", "snapshot", default="", metavar="FILE", help="Start from a snapshot, see 'stowplan snapshot'.")
 @click.option("--from-cluster", is_flag=True, help="Start from the objects of a cluster, which is only read.")
 @click.option(
     "--kubeconfig", default="", metavar="FILE", help="With --from-cluster: kubeconfig file; default as for kubectl."
@@ -69,6 +70,7 @@ EXIT_SOME_PENDING = 3
 def simulate(
     names: tuple[str, ...],
     sample: bool,
+    snapshot: str,
     from_cluster: bool,
     kubeconfig: str,
     context: str,
@@ -103,6 +105,7 @@ def simulate(
     cluster keep their pods, and evicted pods are recreated. Pods of schedulers that are not in the configuration are
     listed and ignored, and so are kinds without read permission, except nodes and pods, which are required. Tables
     list new pods and pods that were pending and are now placed; --all lists the others too. Only GET requests are sent.
+    With --from, and if the first FILE is a snapshot, the same is done with the objects of the snapshot.
 
     Extenders of the configuration are called over HTTP, except for bind, which is simulated.
 
@@ -148,11 +151,11 @@ def simulate(
 
     if sample:
         names = (*names, _sample())
-    _check_usage(names, from_cluster, kubeconfig or context)
+    _check_usage(names, snapshot, from_cluster, kubeconfig or context)
     registered = load_plugins(plugins)
     config = load_config(config_file, registered)
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
-    source = StateSource(names, cluster, InputOptions(namespace, strict, hpa), max_input_size * 2**20)
+    source = StateSource(names, cluster, snapshot, InputOptions(namespace, strict, hpa), max_input_size * 2**20)
     options = RunOptions(seed, _examine(output, all_scores), always=True)
     with (
         print_notes() as notes,
@@ -160,10 +163,10 @@ def simulate(
         open_state(source, config, registered, notes=notes, progress=progress, options=options) as state,
     ):
         report, plugin_bugs = _report(state), state.plugin_bugs()
-    news = changed_pods(report, include_still_pending=not names)
+    news = changed_pods(report, include_still_pending=not state.source.names)
     if output in ("table", "wide"):
         shown = report if everything else news
-        _print_tables(shown, wide=output == "wide", everything=everything, before=from_cluster)
+        _print_tables(shown, wide=output == "wide", everything=everything, before=state.live is not None)
     else:
         _print_serialized(report, output)
     if plugin_bugs or news.pending or report.not_created:
@@ -188,9 +191,11 @@ def _sample() -> str:
     return folder
 
 
-def _check_usage(names: tuple[str, ...], from_cluster: bool, only_with_cluster: str) -> None:
-    if not names and not from_cluster:
+def _check_usage(names: tuple[str, ...], snapshot: str, from_cluster: bool, only_with_cluster: str) -> None:
+    if not names and not from_cluster and not snapshot:
         raise click.UsageError("Missing manifests (FILE), --from-cluster or --sample.")
+    if snapshot and from_cluster:
+        raise click.UsageError("--from and --from-cluster exclude each other.")
     if only_with_cluster and not from_cluster:
         raise click.UsageError("--kubeconfig and --context need --from-cluster.")
 

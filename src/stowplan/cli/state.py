@@ -7,6 +7,7 @@ without manifests are taken as they are, with their pending pods in the queue an
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,9 +15,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from stowplan._version import __version__
-from stowplan.cli.live_cluster import LiveCluster, read_cluster
+from stowplan.cli.live_cluster import LiveCluster, read_cluster, read_snapshot
 from stowplan.cli.progress import Progress
-from stowplan.cli.streams import MAX_INPUT_BYTES, read
+from stowplan.cli.streams import MAX_INPUT_BYTES, STDIN, opened, read
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.framework.explanation import AsOf
@@ -24,12 +25,16 @@ from stowplan.insight.insight import Insight
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
+from stowplan.simulator.custom_workload import CustomWorkload
 from stowplan.simulator.identity import timestamp
-from stowplan.simulator.input import Input, InputOptions, read_input
+from stowplan.simulator.input import SIMULATED, Input, InputOptions, read_input
+from stowplan.simulator.input.snapshot_file import is_snapshot
 from stowplan.simulator.load import populate
 from stowplan.simulator.report.recorder import Examine, RunRecorder
 from stowplan.simulator.simulation import EPOCH, Simulation
 from stowplan.simulator.source_manifests import SourceManifests
+
+_SNIFFED_BYTES = 64
 
 
 class ClusterLogin(NamedTuple):
@@ -45,6 +50,8 @@ class StateSource(NamedTuple):
     names: tuple[str, ...] = ()
     """Manifests: files, folders, and `-` for standard input; later ones are overlays of earlier ones."""
     cluster: ClusterLogin | None = None
+    snapshot: str = ""
+    """A snapshot file; the first of `names` may be one as well."""
     input_options: InputOptions = InputOptions()
     max_input_bytes: int = MAX_INPUT_BYTES
     """The allowed size of a file."""
@@ -56,6 +63,7 @@ class StateSource(NamedTuple):
 class State:
     """A state with everything that answers about it need."""
 
+    source: StateSource
     insight: Insight
     simulation: Simulation
     """At rest: of manifests, nothing changes any more; of a cluster or snapshot, nothing has been tried."""
@@ -63,10 +71,14 @@ class State:
     """The attempts of the simulation."""
     given: Input
     """The objects that the simulation was populated with, before it ran."""
+    live: LiveCluster | None
+    """The cluster or snapshot, if the source has one."""
     namespace: str
     """Of references without one: that of --namespace, else of the kubeconfig's context, else `default`."""
     config: KubeSchedulerConfiguration
     plugins: Mapping[str, Factory]
+    ran: bool
+    """Whether pods were tried."""
     as_of: AsOf
     notes: list[str]
     """Messages for the user, one line each."""
@@ -75,6 +87,15 @@ class State:
     def objects(self) -> list[Any]:
         """The objects that the simulation was populated with."""
         return [item for item, _ in self.given.objects]
+
+    def current_objects(self) -> list[Any]:
+        """The objects as they are: of a cluster or snapshot without manifests all that was read, else those of the
+        simulated API server."""
+        if self.live is not None and not self.ran:
+            return self.live.live.items
+        server = self.simulation.api_server
+        structs: list[type[Any]] = [*(kind.struct for kind in SIMULATED.values()), CustomWorkload]
+        return [item for struct in structs for item in server.all(struct)]
 
     def plugin_bugs(self) -> dict[str, str]:
         """The first bug of each plugin that has shown one."""
@@ -112,7 +133,9 @@ def open_state(
     with asyncio.Runner() as runner:
         extenders = build_extenders(config.extenders)
         try:
-            loader = _Loader(source, config, plugins, notes, progress or Progress(), options or RunOptions())
+            loader = _Loader(
+                _with_snapshot(source), config, plugins, notes, progress or Progress(), options or RunOptions()
+            )
             yield loader.load(extenders, runner)
         finally:
             for extender in extenders:
@@ -166,34 +189,45 @@ class _Loader:
         self._run(simulation, recorder, given)
         self._notes += _notes(simulation, given)
         return State(
+            source,
             Insight(simulation.engine, simulation.clock),
             simulation,
             recorder,
             given,
+            found,
             source.input_options.namespace or (DEFAULT_NAMESPACE if found is None else found.live.namespace),
             self._config,
             self._plugins,
+            self._runs,
             self._as_of(found),
             self._notes,
         )
 
     def _live(self, keep_objects: bool) -> LiveCluster | None:
         """The objects of the cluster or snapshot, if the source has one."""
-        if self._source.cluster is None:
-            return None
+        source, progress = self._source, self._progress
         schedulers = [profile.scheduler_name for profile in self._config.profiles]
-        found = read_cluster(
-            *self._source.cluster, schedulers=schedulers, keep_objects=keep_objects, progress=self._progress
-        )
+        if source.cluster is not None:
+            found = read_cluster(*source.cluster, schedulers=schedulers, keep_objects=keep_objects, progress=progress)
+        elif source.snapshot:
+            found = read_snapshot(
+                source.snapshot, schedulers=schedulers, max_bytes=source.max_input_bytes, progress=progress
+            )
+        else:
+            return None
         self._notes += found.notes
         return found
 
     def _run(self, simulation: Simulation, recorder: RunRecorder, given: Input) -> None:
         populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
         simulation.settle()
-        if self._source.names or self._options.always:
+        if self._runs:
             self._progress.start("placing pods", total=len(simulation.engine.pending))
             simulation.run(lambda: self._progress.reach(recorder.bindings))
+
+    @property
+    def _runs(self) -> bool:
+        return bool(self._source.names) or self._options.always
 
     def _as_of(self, found: LiveCluster | None) -> AsOf:
         configuration = "default configuration" if self._source.default_config else "configuration of --config"
@@ -202,6 +236,16 @@ class _Loader:
             by=f"stowplan {__version__}, {configuration}",
             source="manifests" if found is None else found.name,
         )
+
+
+def _with_snapshot(source: StateSource) -> StateSource:
+    """The source, with a snapshot that is the first of its manifests as its snapshot."""
+    first = source.names[0] if source.names else STDIN
+    if source.cluster is not None or source.snapshot or first == STDIN or not os.path.isfile(first):
+        return source
+    with opened(first) as stream:
+        found = is_snapshot(stream.read(_SNIFFED_BYTES))
+    return source._replace(names=source.names[1:], snapshot=first) if found else source
 
 
 def _notes(simulation: Simulation, given: Input) -> list[str]:

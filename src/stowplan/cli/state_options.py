@@ -22,6 +22,7 @@ class StateRequest(NamedTuple):
 
     names: tuple[str, ...]
     base: str
+    origin: str
     from_cluster: bool
     kubeconfig: str
     context: str
@@ -42,6 +43,7 @@ class StateRequest(NamedTuple):
         source = StateSource(
             (self.base, *self.names) if self.base else self.names,
             ClusterLogin(self.kubeconfig, self.context) if self.from_cluster else None,
+            self.origin,
             InputOptions(self.namespace),
             default_config=self.config_file is None,
         )
@@ -53,10 +55,12 @@ class StateRequest(NamedTuple):
             yield state
 
     def _check_usage(self) -> None:
-        if self.base and self.from_cluster:
-            raise click.UsageError("--base and --from-cluster exclude each other.")
-        if not self.names and not self.base and not self.from_cluster:
-            raise click.UsageError("Missing the state: -f FILE, --base FILE, or --from-cluster.")
+        given = {"--base": self.base, "--from": self.origin, "--from-cluster": self.from_cluster}
+        used = [name for name, value in given.items() if value]
+        if len(used) > 1:
+            raise click.UsageError(f"{' and '.join(used)} exclude each other.")
+        if not used and not self.names:
+            raise click.UsageError("Missing the state: -f FILE, --base FILE, --from FILE, or --from-cluster.")
         if (self.kubeconfig or self.context) and not self.from_cluster:
             raise click.UsageError("--kubeconfig and --context need --from-cluster.")
 
@@ -71,7 +75,10 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Manifests: a file, a folder (its .yaml, .yml and .json files), or '-'. They are simulated until nothing "
         "changes; with --base or --from-cluster they are applied to that first.",
     ),
-    click.option("--base", default="", metavar="FILE", help="Manifests to which those of -f are applied."),
+    click.option(
+        "--base", default="", metavar="FILE", help="Manifests or a snapshot to which the manifests of -f are applied."
+    ),
+    click.option("--from", "origin", default="", metavar="FILE", help="Use a snapshot, see 'stowplan snapshot'."),
     click.option("--from-cluster", is_flag=True, help="Use the objects of a cluster, which is only read."),
     click.option("--kubeconfig", default="", metavar="FILE", help="Kubeconfig file; default as for kubectl."),
     click.option("--context", default="", metavar="NAME", help="Context of the kubeconfig."),

@@ -84,7 +84,7 @@ def test_commands_are_completed() -> None:
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("stowplan simulate --from", ["plain,--from-cluster"]),
+        ("stowplan simulate --from-", ["plain,--from-cluster"]),
         ("stowplan simulate -o w", ["plain,wide"]),
         ("stowplan simulate --output=w", ["plain,--output=wide"]),
         ("stowplan simulate -f ", ["file,"]),

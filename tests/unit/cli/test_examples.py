@@ -20,11 +20,16 @@ ENDLESS = (
     "bench",
     "simulate --from-cluster",
     "explain",
+    "snapshot",
 )
 """Commands that serve, call others or measure, or have a status other than 0: only options and arguments are parsed."""
 V1 = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: '1', pods: '9'}}\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
+SNAPSHOT = (
+    '{"kind":"StowplanSnapshot","version":1,"takenAt":"2026-01-01T00:00:00Z","objects":{"Node":[{"metadata":'
+    '{"name":"n","uid":"n"},"status":{"allocatable":{"cpu":"1","pods":"9"}}}]}}'
+)
 PLUGIN = files_of(Names.of("rack-care"))["src/rack_care/plugin.py"]
 FILES = {
     "cases.jsonl": '{"pod": {"metadata": {"name": "p"}}, "nodes": [{"metadata": {"name": "n"}}]}\n',
@@ -36,6 +41,7 @@ FILES = {
     "scheduler-policy.json": '{"kind": "Policy", "apiVersion": "v1"}',
     "policy.yaml": "kind: Policy\napiVersion: v1\n",
     "cluster.yaml": NODE,
+    "cluster.json.gz": SNAPSHOT,
     "deployment.yaml": POD,
     "manifests/all.yaml": f"{NODE}---\n{POD}",
     "my.py": PLUGIN.replace("RackCare", "MyPlugin"),
