@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+from msgspec.structs import replace
 
-from stowplan.framework import Code, Explanation, NodeInfo, Pod, Refusal, Slots
+from stowplan.framework import Code, DecisionRecord, Explanation, FunnelStage, NodeInfo, Pod, Refusal, Slots
 from stowplan.framework.explanation import (
     EXPLANATION_VERSION,
     Because,
@@ -32,6 +33,8 @@ from stowplan.insight.sentences.forced import Forced, forced, way_around
 from stowplan.insight.slices import Slices, run
 from stowplan.insight.steps import Elimination, StepKind, count, eliminate, left_before
 from stowplan.insight.verdict import OnTheWay, fits_after_deletions, verdict_of
+from stowplan.insight.workloads import workload_of
+from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.profile.profile import Profile
 
 __all__ = ["explain", "run"]
@@ -40,11 +43,13 @@ _MAX_EXAMINED_FOR_BEST = 16
 _MAX_SAMPLE = 5
 
 
-def explain(profile: Profile, pod: Pod, *, top: int = 5, message: str | None = None) -> Slices[Explanation]:
+def explain(
+    profile: Profile, pod: Pod, *, top: int = 5, message: str | None = None, details: bool = False
+) -> Slices[Explanation]:
     """Why the pod has no node, as the cluster is now.
 
     `message` is kube-scheduler's message of the last attempt; without it the attempt is made again, with the search for
-    victims, which can take longer than a slice should.
+    victims, which can take longer than a slice should. `details` embeds the whole decision record, with every node.
     """
     if not len(profile.cluster.nodes):
         return _short(pod, "not-now", "There are no nodes.", Because(id="no-nodes", plugin=""))
@@ -52,12 +57,15 @@ def explain(profile: Profile, pod: Pod, *, top: int = 5, message: str | None = N
     yield
     decision = profile.explain_decision(pod) if message is None else None
     message = message if decision is None else decision.message
+    record = None if decision is None else decision_record(decision, details=details)
     yield
     if matrix.pod_status is not None:
-        return _refused_pod(matrix, message or "")
+        return replace(_refused_pod(matrix, message or ""), decision=record)
     feasible = matrix.feasible()
     if len(feasible):
-        return _short(pod, "fits", f"Fits on {_nodes(len(feasible))} now.", None, message or "")
+        return replace(
+            _short(pod, "fits", f"Fits on {_nodes(len(feasible))} now.", None, message or ""), decision=record
+        )
     eliminations = eliminate(matrix)
     dominating = _dominating(matrix, eliminations)
     start = forced(dominating)
@@ -91,16 +99,35 @@ def explain(profile: Profile, pod: Pod, *, top: int = 5, message: str | None = N
         proposals=tuple(proposals),
         preemption=preemption,
         message=message or "",
+        decision=record,
         took=Took(checks=checks),
     )
 
 
+def decision_record(decision: Decision, *, details: bool) -> DecisionRecord:
+    """The record of a decision; without details, the counts of nodes only."""
+    if details or decision.error is not None:
+        return decision.record()
+    diagnosis = decision.diagnosis
+    return DecisionRecord(
+        pod=decision.pod.key,
+        uid=decision.pod.uid,
+        scheduler_name=decision.profile.name,
+        node=decision.node_name,
+        nodes=len(decision.profile.cluster.nodes),
+        message=decision.message,
+        funnel=()
+        if diagnosis is None
+        else tuple(FunnelStage(stage.plugin, stage.remaining) for stage in diagnosis.funnel()),
+    )
+
+
 def explained_pod(pod: Pod) -> ExplainedPod:
-    owner = pod.template.controller
+    workload = workload_of(pod)
     return ExplainedPod(
         namespace=pod.namespace,
         name=pod.name,
-        workload="" if owner is None else f"{owner.kind}/{owner.name}",
+        workload="" if workload is None else str(workload),
         scheduler=pod.spec.scheduler_name,
         priority=pod.priority,
         requests=dict(pod.template.requests),

@@ -5,18 +5,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
+from msgspec.structs import replace
+
+from stowplan import api
 from stowplan.cache import Cluster
-from stowplan.errors import StowplanError
-from stowplan.framework import Explanation, Pod, QueuedPodInfo
+from stowplan.framework import DecisionRecord, Explanation, NodeInfo, Pod
+from stowplan.framework.explanation import (
+    EXPLANATION_VERSION,
+    PendingGroup,
+    PendingPods,
+    PlacedExplanation,
+    WhyNot,
+)
 from stowplan.insight.explain import explain
+from stowplan.insight.finding import FoundPod, PodFinder, find_node
+from stowplan.insight.groups import counted_in_pods, grouped
+from stowplan.insight.placed import explain_placed
+from stowplan.insight.queue_words import Clocks, QueueView, permit_sentence, queue_state
 from stowplan.insight.slices import Slices
+from stowplan.insight.waiting import explain_gated, explain_permit, explain_preemptor, victims_under_way
+from stowplan.insight.why_not import why_not
+from stowplan.insight.workloads import WorkloadReference, belongs_to
 from stowplan.runtime.profile.profile import Profile
 
+_PODS_PER_SLICE = 5000
 
-class SchedulerView(Protocol):
+
+class SchedulerView(QueueView, Protocol):
     """The state of a scheduler that answers read; the engine has it."""
 
     @property
@@ -33,53 +51,134 @@ class SchedulerView(Protocol):
     @property
     def preemptors(self) -> Collection[str]: ...
 
-    def queued_pods(self, *sub_queues: str) -> Iterator[QueuedPodInfo]: ...
-
-
-class PodNotFoundError(StowplanError):
-    """No pod, or more than one, has the name."""
-
-
-class FoundPod(NamedTuple):
-    """A pod that a question is about."""
-
-    pod: Pod
-    placed: bool
-
 
 class Insight:
     """Answers about pods: why they are pending, why they are on their node."""
 
-    def __init__(self, view: SchedulerView, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        view: SchedulerView,
+        clock: Callable[[], float],
+        wall_clock: Callable[[], float] | None = None,
+        other_pods: Callable[[], Iterable[api.Pod]] = tuple,
+    ) -> None:
+        """`clock` is that of the scheduler; `wall_clock`, by default the same, gives the time of day. `other_pods` are
+        pods that the scheduler does not keep: finished ones, and pending ones of other schedulers."""
         self.view = view
         self.clock = clock
+        self.clocks = Clocks(clock, wall_clock or clock)
+        self.other_pods = other_pods
 
     def find(self, reference: str, namespace: str = "default") -> FoundPod:
         """The pod named `namespace/name`, `name` in the namespace, or by its uid."""
-        space, _, name = reference.rpartition("/")
-        space = space or namespace
-        for uid, pending in self.view.pending.items():
-            pod: Pod = pending.pod
-            if uid == reference or (pod.name == name and pod.namespace == space):
-                return FoundPod(pod, placed=bool(pod.node_name))
-        for pod in self.view.cluster.pods.values():
-            if pod.uid == reference or (pod.name == name and pod.namespace == space):
-                return FoundPod(pod, placed=True)
-        raise PodNotFoundError(self._not_found(reference, space, name))
+        pending = (entry.pod for entry in self.view.pending.values())
+        found = PodFinder(self.view.cluster, pending, self.other_pods()).find(reference, namespace)
+        return found._replace(placed=found.placed and self.view.waiting_pods.get(found.pod.uid) is None)
 
-    def explain(self, pod: Pod, *, top: int = 5) -> Slices[Explanation]:
-        """Why a pending pod has no node."""
-        return (yield from explain(self.profile_of(pod), pod, top=top))
+    def node(self, name: str) -> NodeInfo:
+        """The node; raises an error with near names."""
+        return find_node(self.view.cluster, name)
 
-    def profile_of(self, pod: Pod) -> Profile:
-        """The profile of the pod's schedulerName; the first profile for a pod of another scheduler."""
+    def profile_of(self, pod: Pod, name: str = "") -> Profile:
+        """The profile of the pod's schedulerName, or the named one; the first profile for a pod of another
+        scheduler."""
         profiles = self.view.profiles
-        return profiles.get(pod.spec.scheduler_name) or next(iter(profiles.values()))
+        return profiles.get(name or pod.template.spec.scheduler_name) or next(iter(profiles.values()))
 
-    def _not_found(self, reference: str, namespace: str, name: str) -> str:
-        """The error, with the namespaces that have a pod of this name."""
-        pods = [pending.pod for pending in self.view.pending.values()] + list(self.view.cluster.pods.values())
-        others = sorted({pod.namespace for pod in pods if pod.name == name})
-        if others:
-            return f"pod {namespace}/{name} is not known; there is one in namespace {', '.join(others)}"
-        return f"pod {reference if '/' in reference else f'{namespace}/{name}'} is not known"
+    def explain(self, pod: Pod, *, top: int = 5, profile: str = "", details: bool = False) -> Slices[Explanation]:
+        """Why a pending pod has no node. `profile` names the profile for a pod of another scheduler."""
+        chosen = self.profile_of(pod, profile)
+        found = yield from self._explain_pending(chosen, pod, top, details)
+        queue = queue_state(self.view, self.clocks, pod)
+        place = self.view.queue_place(pod.uid)
+        first = None if place is None else place[1].initial_attempt_timestamp
+        since = "" if first is None else self.clocks.timestamp(first)
+        return replace(
+            found,
+            queue=queue,
+            pod=replace(found.pod, since=since),
+            more=(*self._of_other_scheduler(pod, chosen), *found.more),
+        )
+
+    def explain_placed(
+        self, pod: Pod, *, top: int = 5, profile: str = "", decision: DecisionRecord | None = None
+    ) -> Slices[PlacedExplanation]:
+        """Why a pod is on its node: by the recorded decision, or as if it were placed again now."""
+        chosen = self.profile_of(pod, profile)
+        found = yield from explain_placed(chosen, pod, top=top, decision=decision)
+        return replace(found, more=(*found.more, *self._of_other_scheduler(pod, chosen)))
+
+    def why_not(self, pod: Pod, node: NodeInfo, *, profile: str = "") -> Slices[WhyNot]:
+        """The rules of all plugins about one node."""
+        chosen = self.profile_of(pod, profile)
+        found = yield from why_not(chosen, pod, node)
+        return replace(found, more=(*found.more, *self._of_other_scheduler(pod, chosen)))
+
+    def pending(self, namespace: str = "") -> Slices[PendingPods]:
+        """All pending pods, or those of a namespace, grouped by sentence."""
+        pods = [pod for pod in self._pending_pods() if namespace in ("", pod.namespace)]
+        groups = yield from grouped(((self._key(pod), pod) for pod in pods), self.explain)
+        return PendingPods(version=EXPLANATION_VERSION, pods=len(pods), groups=groups)
+
+    def workload(self, reference: WorkloadReference, *, top: int = 5) -> Slices[PendingPods]:
+        """The pods of a workload: those pending grouped by sentence, each group with an explanation whose proposals
+        are counted in pods as well."""
+        pods = [pod for pod in self._pending_pods() if belongs_to(pod, reference)]
+        placed = 0
+        others = list(self.view.cluster.pods.values())
+        for start in range(0, len(others), _PODS_PER_SLICE):
+            placed += sum(belongs_to(pod, reference) for pod in others[start : start + _PODS_PER_SLICE])
+            yield
+        keyed = ((self._key(pod), pod) for pod in pods)
+        groups = yield from grouped(keyed, lambda pod: self.explain(pod, top=top), keep_explanations=True)
+        counted: list[PendingGroup] = []
+        by_key = {pod.key: pod for pod in pods}
+        for group in groups:
+            pod = by_key[group.sample[0]]
+            counted.append((yield from counted_in_pods(self.profile_of(pod), pod, group)))
+        return PendingPods(
+            version=EXPLANATION_VERSION,
+            workload=f"{reference.namespace}/{reference.workload}",
+            pods=len(pods),
+            placed=placed,
+            groups=tuple(counted),
+        )
+
+    def _explain_pending(self, profile: Profile, pod: Pod, top: int, details: bool) -> Slices[Explanation]:
+        waiting = self.view.waiting_pods.get(pod.uid)
+        if waiting is not None:
+            sentence = permit_sentence(self.view, self.clocks, pod) or ""
+            return explain_permit(pod, sentence, ", ".join(waiting.pending_plugins))
+        victims = victims_under_way(profile.cluster, pod)
+        if victims or pod.uid in self.view.preemptors:
+            return explain_preemptor(pod, victims)
+        status = profile.pre_enqueue(pod)
+        if status is not None:
+            return (yield from explain_gated(profile, pod, status, top=top))
+        return (yield from explain(profile, pod, top=top, details=details))
+
+    def _pending_pods(self) -> Iterator[Pod]:
+        """Pods without a node, and pods that wait at Permit; pods that are being bound have a node."""
+        for uid, entry in self.view.pending.items():
+            assumed = self.view.cluster.pods.get(uid)
+            if assumed is None or self.view.waiting_pods.get(uid) is not None:
+                yield assumed or entry.pod
+
+    def _key(self, pod: Pod) -> Hashable:
+        """Pods with equal keys have equal explanations, but for their names."""
+        place = self.view.queue_place(pod.uid)
+        if pod.uid in self.view.preemptors or self.view.waiting_pods.get(pod.uid) is not None or place is None:
+            return pod.uid
+        info = place[1]
+        plugins = frozenset(info.unschedulable_plugins | info.pending_plugins)
+        return pod.template, pod.nominated_node_name, info.gating_plugin, plugins
+
+    def _of_other_scheduler(self, pod: Pod, profile: Profile) -> tuple[str, ...]:
+        name = pod.template.spec.scheduler_name
+        if name in self.view.profiles:
+            return ()
+        verb = "It was placed by" if pod.node_name else "It waits for"
+        return (
+            f"{verb} scheduler {name} (spec.schedulerName), which is not among this configuration's profiles; "
+            f"explained as if it were a pod of {profile.name}.",
+        )

@@ -14,7 +14,7 @@ _POD_RESOURCES = (EventResource.Pod, EventResource.AssignedPod)
 _NODE_ACTIONS = {
     Action.Add: "joins",
     Action.UpdateNodeAllocatable: "grows",
-    Action.UpdateNodeTaint: "loses a taint or is uncordoned",
+    Action.UpdateNodeTaint: "loses a taint",
     Action.UpdateNodeLabel: "changes labels",
     Action.UpdateNodeCondition: "changes its conditions",
     Action.UpdateNodeAnnotation: "changes annotations",
@@ -45,6 +45,9 @@ _OTHERS = {
     EventResource.DeviceClass: "a device class comes or changes",
     EventResource.Wildcard: "anything changes",
 }
+_UNCORDONED = "is uncordoned"
+"""Cordoning a node changes its taints, as far as the queue is concerned."""
+_RESOURCES = "NodeResourcesFit"
 _SPREAD = "PodTopologySpread"
 """The plugin for which only pods with certain labels matter."""
 
@@ -63,6 +66,8 @@ class WakeWords:
         for event in events:
             if event.resource == EventResource.Node:
                 self._add_clauses(event, _NODE, _NODE_ACTIONS)
+            elif plugin == _RESOURCES and event.resource == EventResource.DeviceClass and not _extended(self._pod):
+                continue
             elif event.resource in (*_POD_RESOURCES, EventResource.UnschedulablePod):
                 if event.resource in _POD_RESOURCES:
                     self._add_clauses(event, self._pods_of(plugin), _POD_ACTIONS)
@@ -87,6 +92,8 @@ class WakeWords:
         for action, text in words.items():
             if action & event.action:
                 self._clauses.setdefault(subject, {})[text] = None
+                if action == Action.UpdateNodeTaint:
+                    self._clauses[subject][_UNCORDONED] = None
                 label = ClusterEvent(event.resource, action).label
                 self.wakes[label] = Wake(label, f"{subject} {text}")
 
@@ -98,6 +105,11 @@ class WakeWords:
 
 def _known(event: ClusterEvent) -> bool:
     return event.resource in set(EventResource)
+
+
+def _extended(pod: Pod) -> bool:
+    """Whether the pod requests extended resources, which device classes can provide."""
+    return any("/" in resource for resource in pod.template.requests)
 
 
 def _selectors(pod: Pod) -> list[str]:

@@ -1,0 +1,110 @@
+"""Finds the pod or node that a question is about; errors name near matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from stowplan import api
+from stowplan.api.selector_words import listed
+from stowplan.cache import Cluster
+from stowplan.errors import StowplanError
+from stowplan.framework import NodeInfo, Pod
+from stowplan.insight.workloads import workload_of
+
+_FINISHED = ("Succeeded", "Failed")
+_MAX_NEAR_NAMES = 3
+
+
+class PodNotFoundError(StowplanError):
+    """No pod that can be explained has the name."""
+
+
+class NodeNotFoundError(StowplanError):
+    """No node has the name."""
+
+
+class FoundPod(NamedTuple):
+    """A pod that a question is about."""
+
+    pod: Pod
+    placed: bool
+
+
+def find_node(cluster: Cluster, name: str) -> NodeInfo:
+    """The node; the error names near matches, and pods that still refer to a node that is gone."""
+    info = cluster.nodes.get(name)
+    if info is not None:
+        return info
+    names = list(cluster.nodes.slot_of)
+    if not names:
+        raise NodeNotFoundError(f"node {name} is not known: there are no nodes")
+    pods = [pod.key for pod in cluster.pods.values() if pod.node_name == name]
+    if pods:
+        raise NodeNotFoundError(f"node {name} is gone; {pods[0]} still refers to it")
+    raise NodeNotFoundError(f"node {name} is not known{_near(name, names)}")
+
+
+class PodFinder:
+    """Pods by namespace and name, or by uid."""
+
+    def __init__(self, cluster: Cluster, pending: Iterable[Pod], others: Iterable[api.Pod]) -> None:
+        self._cluster = cluster
+        self._pods = {pod.uid: pod for pod in (*pending, *cluster.pods.values())}
+        self._others = others
+
+    def find(self, reference: str, namespace: str) -> FoundPod:
+        """The pod named `namespace/name`, `name` in the namespace, or by its uid."""
+        space, _, name = reference.removeprefix("pod/").removeprefix("Pod/").rpartition("/")
+        space = space or namespace
+        found = self._pods.get(reference)
+        if found is None:
+            found = next((pod for pod in self._pods.values() if pod.name == name and pod.namespace == space), None)
+        if found is not None:
+            return self._known(found)
+        others = list(self._others)
+        for other in others:
+            metadata = other.metadata
+            if metadata.uid == reference or (metadata.name == name and metadata.namespace == space):
+                return self._other(other)
+        raise PodNotFoundError(self._not_found(space, name, [other.metadata for other in others]))
+
+    def _known(self, pod: Pod) -> FoundPod:
+        if pod.node_name and self._cluster.nodes.get(pod.node_name) is None:
+            raise PodNotFoundError(f"pod {pod.key} is on node {pod.node_name}, which is gone")
+        return FoundPod(pod, placed=bool(pod.node_name))
+
+    def _other(self, pod: api.Pod) -> FoundPod:
+        """A pod that the scheduler does not keep."""
+        key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        if pod.status.phase in _FINISHED:
+            where = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
+            raise PodNotFoundError(f"pod {key} has finished{where} ({pod.status.phase}); it needs no node any more")
+        if pod.spec.node_name:
+            return self._known(self._cluster.pod(pod))
+        return FoundPod(self._cluster.pod(pod), placed=False)
+
+    def _not_found(self, namespace: str, name: str, others: list[api.ObjectMeta]) -> str:
+        """The error, with other namespaces that have the name, a workload of the name, or near names."""
+        what = f"pod {namespace}/{name} is not known"
+        pods = self._pods.values()
+        known = [(pod.namespace, pod.name) for pod in pods] + [(each.namespace, each.name) for each in others]
+        spaces = sorted({space for space, each in known if each == name})
+        if len(spaces) == 1:
+            return f"{what}; there is one in namespace {spaces[0]}: {spaces[0]}/{name}"
+        if spaces:
+            return f"{what}; namespaces {listed(spaces)} have one: name the namespace with -n"
+        workloads = {workload_of(pod) for pod in pods if pod.namespace == namespace}
+        same = next((each for each in workloads if each is not None and each.name == name), None)
+        if same is not None:
+            return f"{what}; {same} has this name"
+        names = [each for space, each in known if space == namespace]
+        if not names:
+            return f"{what}; namespace {namespace} has no pods" if known else f"{what}: there are no pods"
+        return what + _near(name, names)
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    near = get_close_matches(name, list(names), n=_MAX_NEAR_NAMES, cutoff=0.75)
+    return f"; near names: {', '.join(near)}" if near else ""

@@ -1,0 +1,68 @@
+"""The workload that a pod belongs to, and references to workloads: `Deployment/web`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stowplan.framework import Pod
+
+_HASH_LABEL = "pod-template-hash"
+_KINDS = {
+    "deployment": "Deployment",
+    "deploy": "Deployment",
+    "statefulset": "StatefulSet",
+    "sts": "StatefulSet",
+    "daemonset": "DaemonSet",
+    "ds": "DaemonSet",
+    "replicaset": "ReplicaSet",
+    "rs": "ReplicaSet",
+    "job": "Job",
+}
+"""kubectl's names of kinds, without the plural s."""
+
+
+class Workload(NamedTuple):
+    """A controller of pods."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+class WorkloadReference(NamedTuple):
+    """A workload in a namespace."""
+
+    namespace: str
+    workload: Workload
+
+
+def workload_of(pod: Pod) -> Workload | None:
+    """The pod's controller; for the ReplicaSet of a Deployment, the Deployment."""
+    owner = pod.template.controller
+    if owner is None:
+        return None
+    suffix = f"-{pod.labels.get(_HASH_LABEL, '')}"
+    if owner.kind == "ReplicaSet" and len(suffix) > 1 and owner.name.endswith(suffix):
+        return Workload("Deployment", owner.name.removesuffix(suffix))
+    return Workload(owner.kind, owner.name)
+
+
+def belongs_to(pod: Pod, reference: WorkloadReference) -> bool:
+    """Whether the pod is of the workload, by its controller or the Deployment above it."""
+    if pod.namespace != reference.namespace:
+        return False
+    owner = pod.template.controller
+    return workload_of(pod) == reference.workload or (
+        owner is not None and (owner.kind, owner.name) == reference.workload
+    )
+
+
+def workload_reference(reference: str, namespace: str) -> WorkloadReference | None:
+    """`Deployment/web`, `deploy/web`, `shop/Deployment/web`; None for other references."""
+    *space, kind, name = ["", *reference.split("/")][-3:] if reference.count("/") <= 2 else ["", "", ""]
+    known = _KINDS.get(kind.lower().removesuffix("s") if kind.lower() not in _KINDS else kind.lower())
+    if known is None and not kind[:1].isupper():
+        return None
+    return WorkloadReference((space[0] if space else "") or namespace, Workload(known or kind, name))
