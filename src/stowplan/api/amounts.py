@@ -31,13 +31,18 @@ def bare(resource: str, value: int) -> str:
     return bytes_in_words(value) if is_bytes(resource) else f"{value:,}"
 
 
+def unit(resource: str) -> str:
+    """What follows a figure of `compared`: ` CPU`, ` nvidia.com/gpu`, nothing for memory."""
+    return " CPU" if resource == "cpu" else "" if resource == "memory" else f" {resource}"
+
+
 def compared(resource: str, *values: int) -> list[str]:
     """Amounts without their resource, with as many digits as make different amounts look different."""
     if resource == "cpu":
-        return _distinct([value / 1000 for value in values], values, "")
+        return [cores(value) for value in values]
     if is_bytes(resource):
-        unit, bits = _unit(max(abs(value) for value in values))
-        return _distinct([value / 2**bits for value in values], values, unit)
+        suffix, bits = _unit(max(abs(value) for value in values))
+        return _distinct([value / 2**bits for value in values], values, suffix)
     return [f"{value:,}" for value in values]
 
 
@@ -46,8 +51,8 @@ def cores(milli: int) -> str:
 
 
 def bytes_in_words(value: int) -> str:
-    unit, bits = _unit(abs(value))
-    return f"{value / 2**bits:,.2f}".rstrip("0").rstrip(".") + unit
+    suffix, bits = _unit(abs(value))
+    return f"{value / 2**bits:,.2f}".rstrip("0").rstrip(".") + suffix
 
 
 def request(resource: str, value: int) -> str:
@@ -55,9 +60,9 @@ def request(resource: str, value: int) -> str:
     if resource == "cpu":
         return str(value // 1000) if value % 1000 == 0 else f"{value}m"
     if is_bytes(resource):
-        for unit, bits in _UNITS:
+        for suffix, bits in _UNITS:
             if value and value % 2**bits == 0:
-                return f"{value >> bits}{unit}"
+                return f"{value >> bits}{suffix}"
     return str(value)
 
 
@@ -68,13 +73,13 @@ def listed(requests: dict[str, int]) -> str:
 
 
 def _unit(value: int) -> tuple[str, int]:
-    return next(((unit, bits) for unit, bits in _UNITS[1:] if value >= 2**bits), ("", 0))
+    return next(((suffix, bits) for suffix, bits in _UNITS[1:] if value >= 2**bits), ("", 0))
 
 
-def _distinct(numbers: list[float], values: tuple[int, ...], unit: str) -> list[str]:
+def _distinct(numbers: list[float], values: tuple[int, ...], suffix: str) -> list[str]:
     texts: list[str] = []
-    for digits in range(1, _MAX_DIGITS + 7):
-        texts = [f"{number:,.{digits}f}".rstrip("0").rstrip(".") + unit for number in numbers]
+    for digits in range(2, _MAX_DIGITS + 7):
+        texts = [f"{number:,.{digits}f}".rstrip("0").rstrip(".") + suffix for number in numbers]
         if len(set(texts)) == len(set(values)):
             break
     return texts

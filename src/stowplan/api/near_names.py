@@ -1,4 +1,4 @@
-"""Near spellings of a name: a typing error, or another case or separator."""
+"""Near spellings of a name: a typing error, or another case, separator or prefix (before `/`)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ def near_names(name: str, known: Iterable[str]) -> list[str]:
     return [other for _, other in sorted(found)]
 
 
+def is_near(name: str, other: str) -> bool:
+    """Whether two different names look alike."""
+    return bool(near_names(name, (other,)))
+
+
 def edit_distance(a: str, b: str) -> int:
     """The Levenshtein distance; `MAX_DISTANCE` + 1 stands for everything above."""
     if abs(len(a) - len(b)) > MAX_DISTANCE:
@@ -38,4 +43,4 @@ def edit_distance(a: str, b: str) -> int:
 
 
 def _plain(name: str) -> str:
-    return name.lower().translate(_SEPARATORS)
+    return name.rpartition("/")[2].lower().translate(_SEPARATORS)

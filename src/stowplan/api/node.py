@@ -38,6 +38,12 @@ class AttachedVolume(Wire, frozen=True, kw_only=True):
     device_path: str = ""
 
 
+class NodeSystemInfo(Wire, frozen=True, kw_only=True):
+    """Versions that the kubelet reports; explanations name them."""
+
+    kubelet_version: str = ""
+
+
 class NodeStatus(Wire, frozen=True, kw_only=True):
     """Allocatable resources, images and attached volumes."""
 
@@ -47,6 +53,7 @@ class NodeStatus(Wire, frozen=True, kw_only=True):
     images: tuple[ContainerImage, ...] = ()
     volumes_attached: tuple[AttachedVolume, ...] = ()
     declared_features: tuple[str, ...] = ()
+    node_info: NodeSystemInfo = NodeSystemInfo()
 
 
 class Node(Wire, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stowplan.api.node_selectors import CompiledNodeSelector
+from stowplan.api.node_selectors import CompiledNodeSelector, CompiledTerm
 from stowplan.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, Requirement, Selector
 
 _TOPOLOGY_WORDS = {
@@ -39,11 +39,13 @@ def selector_in_words(selector: Selector) -> str:
 
 def node_selector_in_words(selector: CompiledNodeSelector) -> str:
     """The alternatives of a node selector, with the short words for topology keys: `zone=eu-west-1b`."""
-    terms = []
-    for term in selector.terms:
-        labels = [each._replace(key=topology_in_words(each.key)) for each in term.labels]
-        terms.append(",".join(requirement_in_words(each) for each in (*labels, *term.fields)))
-    return " or ".join(terms) or "no node"
+    return " or ".join(term_in_words(term) for term in selector.terms) or "no node"
+
+
+def term_in_words(term: CompiledTerm) -> str:
+    """The requirements of a term, with the short words for topology keys."""
+    labels = [each._replace(key=topology_in_words(each.key)) for each in term.labels]
+    return ",".join(requirement_in_words(each) for each in (*labels, *term.fields))
 
 
 def topology_in_words(key: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from stowplan import framework as fwk
+from stowplan.api import amounts
 from stowplan.cache.columns import Floats
 from stowplan.plugins.base import InTreePlugin
 
@@ -79,6 +80,14 @@ class ImageLocality(InTreePlugin):
         total *= 100.0
         total /= wanted.max_bytes - MIN_BYTES
         return total.astype(np.int64)
+
+    def explain_score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> str:
+        names = list(dict.fromkeys(self._wanted(pod.template).images))
+        images = [image for name in names if (image := self.nodes.images.get(name)) and node.slot in image.slots]
+        if not images:
+            return "has none of its images" if len(names) > 1 else "does not have its image"
+        size = amounts.bytes_in_words(sum(image.size for image in images))
+        return f"has its image ({size})" if len(names) == 1 else f"has {len(images)} of {len(names)} images ({size})"
 
     def _wanted(self, template: fwk.PodTemplate) -> PodImages:
         return template.derive(ImageLocality, PodImages)

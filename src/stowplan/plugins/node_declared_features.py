@@ -63,6 +63,28 @@ class NodeDeclaredFeatures(InTreePlugin):
             lacking[position] = not required <= _recognised(info.node.status.declared_features)
         yield lacking, MISSING
 
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
+        declared = node.node.status.declared_features
+        missing = sorted(_required(pod.template) - _recognised(declared))
+        version = node.node.status.node_info.kubelet_version
+        whose = f"the node's ({version})" if version else "the node's"
+        unsorted = [name for name in missing if name in declared]
+        notes = [f"{name} is in the node's list, but out of order, and is not found there." for name in unsorted]
+        yield fwk.Refusal(
+            id="features.missing",
+            text=f"needs a kubelet that declares {' and '.join(missing)}; {whose} does not",
+            wanted=f"declares {' and '.join(sorted(_required(pod.template)))}",
+            there=version,
+            lasting=True,
+            facts={"missing": missing, "kubeletVersion": version},
+            notes=tuple(notes),
+        )
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
+        required = _required(pod.template)
+        declared = sorted(required & _recognised(node.node.status.declared_features))
+        return fwk.Requirement(f"declares {' and '.join(sorted(required))}", ", ".join(declared)) if required else None
+
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
             fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeDeclaredFeature, _after_node_event),

@@ -74,6 +74,23 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
         after += 50
         return after
 
+    def explain_score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> str:
+        before, after = {}, {}
+        for name, part in zip(self._scored(pod.template), self._parts(pod.template), strict=True):
+            capacity, used = part.allocatable.values[node.slot], part.requested.values[node.slot]
+            if capacity:
+                before[name] = min(used / capacity, 1.0)
+                after[name] = min((used + part.request) / capacity, 1.0)
+        shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in after.items())
+        if len(after) != 2:
+            return f"{shares} requested with the pod"
+        apart = [f"{100 * abs(one - other):.0f}" for one, other in (tuple(before.values()), tuple(after.values()))]
+        return f"{shares} requested with the pod: {apart[1]} points apart, {apart[0]} before"
+
+    def _scored(self, template: fwk.PodTemplate) -> list[str]:
+        names = dict.fromkeys(self._resources)
+        return [name for name in names if template.requests.get(name, 0) or not is_scalar_resource(name)]
+
     def _parts(self, template: fwk.PodTemplate) -> tuple[ResourceFraction, ...]:
         return template.derive(self, self._make_parts)
 

@@ -10,12 +10,12 @@ from collections.abc import Hashable, Iterable, Iterator
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.api.tolerations import NO_SCHEDULE
-from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.base import UNSCHEDULABLE_TAINT, InTreePlugin, cordoned
 
 NAME = "NodeUnschedulable"
 CORDONED = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "node(s) were unschedulable", plugin=NAME)
 
-_UNSCHEDULABLE_TAINT = api.Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
+_UNSCHEDULABLE_TAINT = api.Taint(key=UNSCHEDULABLE_TAINT, effect=NO_SCHEDULE)
 """The taint for spec.unschedulable, whether or not the node has it."""
 
 
@@ -41,17 +41,7 @@ class NodeUnschedulable(InTreePlugin):
             yield self.nodes.unschedulable[nodes.index], CORDONED
 
     def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
-        change = fwk.Change(
-            kind="uncordon",
-            on="node",
-            node=node.name,
-            text=f"uncordon {node.name}",
-            effort=2,
-            patch=(fwk.PatchOperation("replace", "/spec/unschedulable", False),),
-        )
-        yield fwk.Refusal(
-            id="node.cordoned", text="is cordoned", wanted="not cordoned", there="cordoned", changes=(change,)
-        )
+        yield cordoned(node)
 
     def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement:
         return fwk.Requirement("not cordoned", "cordoned" if node.unschedulable else "")

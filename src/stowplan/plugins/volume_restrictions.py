@@ -12,10 +12,11 @@ import numpy as np
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.cache.volumes import claim_names, not_found
-from stowplan.plugins.base import InTreePlugin, explain_claims
+from stowplan.plugins.base import InTreePlugin, explain_claims, in_words_with_owner, leave
 
 NAME = "VolumeRestrictions"
 STATE = "PreFilter" + NAME
+USERS = "Explain" + NAME
 
 DISK_CONFLICT = fwk.Status(fwk.Code.Unschedulable, "node(s) had no available disk", plugin=NAME)
 CLAIM_CONFLICT = fwk.Status(
@@ -102,6 +103,67 @@ class VolumeRestrictions(InTreePlugin):
     def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterable[fwk.Refusal]:
         return explain_claims(self.cluster, pod, self.handle.now())
 
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
+        disks = exclusive_disks(pod.template)
+        for disk in disks:
+            others = [other for other in node.pods.values() if disks_conflict((disk,), other)]
+            if others:
+                yield self._disk_in_use(disk, others, pod)
+                return
+        for name in sorted(state.read(STATE).claims):
+            users = self._users_of(state, pod, name)
+            if users:
+                yield self._claim_in_use(name, users, pod)
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
+        disks = exclusive_disks(pod.template)
+        if not disks:
+            return None
+        taken = [_disk_in_words(disk) for disk in disks if any(disks_conflict((disk,), p) for p in node.pods.values())]
+        return fwk.Requirement(", ".join(map(_disk_in_words, disks)), f"{', '.join(taken)} in use" if taken else "free")
+
+    def _disk_in_use(self, disk: api.Volume, others: list[fwk.Pod], pod: fwk.Pod) -> fwk.Refusal:
+        name = _disk_in_words(disk)
+        writing = any(not _read_only(each) for other in others for each in _same_disk(disk, other))
+        who = ", ".join(in_words_with_owner(other) for other in others)
+        use = "mounted for writing" if writing else "mounted"
+        return fwk.Refusal(
+            id="disk.in-use",
+            reasons=DISK_CONFLICT.reasons,
+            text=f"{name} is {use} by {who}",
+            wanted=name,
+            there=f"in use by {', '.join(other.key for other in others)}",
+            rule=f"{name} free",
+            facts={"disk": name, "pods": [other.key for other in others]},
+            changes=(leave(self.cluster, pod, others),),
+        )
+
+    def _claim_in_use(self, name: str, users: list[fwk.Pod], pod: fwk.Pod) -> fwk.Refusal:
+        who = ", ".join(f"{in_words_with_owner(user)} on {user.node_name}" for user in users)
+        return fwk.Refusal(
+            id="claim.exclusive",
+            reasons=CLAIM_CONFLICT.reasons,
+            text=f"claim {name} may be used by one pod at a time ({READ_WRITE_ONCE_POD}), and {who} uses it",
+            wanted=f"claim {name} alone",
+            there=f"used by {', '.join(user.key for user in users)}",
+            rule=f"claim {name} free",
+            facts={"claim": name, "pods": [user.key for user in users], "nodes": [user.node_name for user in users]},
+            changes=(leave(self.cluster, pod, users),),
+        )
+
+    def _users_of(self, state: fwk.CycleState, pod: fwk.Pod, claim: str) -> list[fwk.Pod]:
+        """The pods on nodes that use a claim of the pod, searched for once in a cycle."""
+        found: dict[str, list[fwk.Pod]] | None = state.get(USERS)
+        if found is None:
+            found = {name: [] for name in state.read(STATE).claims}
+            for info in self.nodes:
+                users = [user for user in info.pods.values() if user.namespace == pod.namespace]
+                for user in users:
+                    for name in found.keys() & set(claim_names(user)) if user.spec.volumes else ():
+                        found[name].append(user)
+            state.write(USERS, found)
+        return found.get(claim, [])
+
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
             fwk.on(fwk.EventResource.Pod, fwk.Action.Delete, self._after_pod_delete),
@@ -158,3 +220,22 @@ def _conflict(a: api.Volume, b: api.Volume) -> bool:
         shared = not set(a.rbd.monitors).isdisjoint(b.rbd.monitors)
         return same_image and shared and not (a.rbd.read_only and b.rbd.read_only)
     return False
+
+
+def _disk_in_words(volume: api.Volume) -> str:
+    if volume.gce_persistent_disk is not None:
+        return f"GCE disk {volume.gce_persistent_disk.pd_name}"
+    if volume.aws_elastic_block_store is not None:
+        return f"EBS volume {volume.aws_elastic_block_store.volume_id}"
+    if volume.iscsi is not None:
+        return f"iSCSI disk {volume.iscsi.iqn}"
+    return f"RBD image {volume.rbd.pool}/{volume.rbd.image}" if volume.rbd is not None else volume.name
+
+
+def _same_disk(disk: api.Volume, other: fwk.Pod) -> list[api.Volume]:
+    return [theirs for theirs in exclusive_disks(other.template) if _conflict(disk, theirs)]
+
+
+def _read_only(volume: api.Volume) -> bool:
+    disk = volume.gce_persistent_disk or volume.aws_elastic_block_store or volume.iscsi or volume.rbd
+    return disk is not None and disk.read_only

@@ -6,20 +6,24 @@ modules.
 """
 
 from stowplan.plugins.base.claims_in_words import explain_claims, location_refusal
+from stowplan.plugins.base.cordon import UNSCHEDULABLE_TAINT, cordoned
 from stowplan.plugins.base.cpu_and_memory import BALANCED_PART, LEAST_ALLOCATED_PART, CpuAndMemory
 from stowplan.plugins.base.node_facts import EXACT_IN_FLOAT
-from stowplan.plugins.base.other_pods import leave, matching_labels, pods_in_domain
+from stowplan.plugins.base.other_pods import in_words_with_owner, leave, matching_labels, pods_in_domain
 from stowplan.plugins.base.plugin import Demand, InTreePlugin, SharedScorer
 
 __all__ = [
     "BALANCED_PART",
     "EXACT_IN_FLOAT",
     "LEAST_ALLOCATED_PART",
+    "UNSCHEDULABLE_TAINT",
     "CpuAndMemory",
     "Demand",
     "InTreePlugin",
     "SharedScorer",
+    "cordoned",
     "explain_claims",
+    "in_words_with_owner",
     "leave",
     "location_refusal",
     "matching_labels",

@@ -50,6 +50,12 @@ def leave(cluster: Cluster, pod: fwk.Pod, others: Iterable[fwk.Pod]) -> fwk.Chan
     )
 
 
+def in_words_with_owner(pod: fwk.Pod) -> str:
+    """`shop/web-1`; a pod that its DaemonSet would start again on the same node is marked."""
+    owner = pod.template.controller
+    return f"{pod.key} (DaemonSet: it comes back)" if owner is not None and owner.kind == "DaemonSet" else pod.key
+
+
 def matching_labels(selector: Selector) -> dict[str, str]:
     """Labels that the selector matches, as few as possible."""
     return {

@@ -3,7 +3,7 @@
 Upstream: pkg/scheduler/framework/plugins/noderesources
 """
 
-from stowplan.plugins.node_resources_fit.explanation import lower_request
+from stowplan.plugins.node_resources_fit.lowering import lower_request
 from stowplan.plugins.node_resources_fit.plugin import NodeResourcesFit
 
 __all__ = ["NodeResourcesFit", "lower_request"]

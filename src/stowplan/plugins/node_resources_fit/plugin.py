@@ -88,10 +88,14 @@ class NodeResourcesFit(InTreePlugin):
             yield unresolvable, _status(fwk.Code.UnschedulableAndUnresolvable, f"Insufficient {check.resource}")
 
     def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> list[fwk.Refusal]:
-        return explain_shortages(self._checks(pod.template), self.nodes, pod, node)
+        checks = [check for check in self._checks(pod.template) if not self._is_delegated(check, node.slot)]
+        return explain_shortages(checks, self.nodes, pod, node)
 
     def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
         return explain_amounts(self._checks(pod.template), node)
+
+    def explain_score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> str:
+        return self._strategy.in_words(pod.template, node.slot)
 
     def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> None:
         return None
@@ -167,7 +171,7 @@ class NodeResourcesFit(InTreePlugin):
             allocatable = check.allocatable.values[slot]
             if check.amount <= allocatable - check.requested.values[slot]:
                 continue
-            if check.delegable and not allocatable and backing_device_class(self.cluster, check.resource) is not None:
+            if self._is_delegated(check, slot):
                 continue
             reasons.append(f"Insufficient {check.resource}")
             if check.amount > allocatable:
@@ -175,3 +179,9 @@ class NodeResourcesFit(InTreePlugin):
         if len(reasons) > _MAX_KEPT_REASONS:
             return fwk.Status(code, *reasons, plugin=NAME)
         return _status(code, *reasons) if reasons else None
+
+    def _is_delegated(self, check: FitCheck, slot: int) -> bool:
+        """Whether DynamicResources checks the resource on the node."""
+        if not check.delegable or check.allocatable.values[slot]:
+            return False
+        return backing_device_class(self.cluster, check.resource) is not None

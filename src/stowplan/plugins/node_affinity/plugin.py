@@ -18,9 +18,12 @@ from stowplan.api.node_selectors import (
     compile_node_selector,
     compile_preferred_terms,
 )
+from stowplan.api.selector_words import term_in_words
 from stowplan.cache.node_matching import match_nodes, match_term, required_nodes
 from stowplan.config.args import NodeAffinityArgs
 from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.node_affinity.demands import NodeDemands, alternatives_of, demands_of
+from stowplan.plugins.node_affinity.explanation import explain_added, explain_own, labels_in_words
 
 NAME = "NodeAffinity"
 ENFORCED = fwk.Status(
@@ -45,6 +48,7 @@ class NodeAffinity(InTreePlugin):
         added = args.added_affinity or api.NodeAffinity()
         required = added.required_during_scheduling_ignored_during_execution
         self._added: CompiledNodeSelector | None = None if required is None else compile_node_selector(required)
+        self._added_demands = NodeDemands((), None if required is None else alternatives_of(required))
         self._added_preferred = compile_preferred_terms(added.preferred_during_scheduling_ignored_during_execution)
 
     def concerns(self, template: fwk.PodTemplate) -> bool:
@@ -81,6 +85,27 @@ class NodeAffinity(InTreePlugin):
         if required is not None:
             own = ~required.match_nodes(self.nodes, nodes.index)
             yield own if enforced is None else own & ~enforced, OWN
+
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
+        if self._added is not None and not self._added.matches(node.labels, node.name):
+            yield explain_added(self._added_demands, node)
+        else:
+            yield explain_own(demands_of(pod.spec), pod, node, self.nodes.slot_of)
+
+    def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterator[fwk.Refusal]:
+        text = "its terms name nodes that exclude each other"
+        yield fwk.Refusal(id="affinity.names", text=text, wanted=demands_of(pod.spec).words, lasting=True)
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
+        demands = demands_of(pod.spec)
+        return labels_in_words(demands, node) if demands.words else None
+
+    def explain_score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> str:
+        weighted = (*self._added_preferred.terms, *_preferred(pod.template).terms)
+        met = [each for each in weighted if each.term.matches(node.labels, node.name)]
+        if not met:
+            return f"none of {len(weighted)} preferred terms"
+        return "prefers " + ", ".join(f"{term_in_words(each.term)} ({each.weight})" for each in met)
 
     def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         affinity = _node_affinity(pod.template)

@@ -13,6 +13,7 @@ from stowplan import api
 from stowplan import framework as fwk
 from stowplan.api.tolerations import PREFER_NO_SCHEDULE, find_untolerated, tolerated
 from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.taint_toleration.explanation import explain_taints, taint_text, taints_in_words
 
 NAME = "TaintToleration"
 UNTOLERATED = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "node(s) had untolerated taint(s)", plugin=NAME)
@@ -89,14 +90,15 @@ class TaintToleration(InTreePlugin):
         return counts
 
     def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
-        tolerations = pod.spec.tolerations
-        for taint in node.taints:
-            if taint.effect != PREFER_NO_SCHEDULE and not tolerated(taint, tolerations):
-                yield untolerated(taint, len(tolerations))
+        return explain_taints(pod, node)
 
     def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement:
-        taints = [taint_text(taint) for taint in node.taints]
-        return fwk.Requirement("tolerates all taints", ", ".join(taints) or "no taints")
+        return taints_in_words(node)
+
+    def explain_score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> str:
+        soft = [each for each in node.taints if each.effect == PREFER_NO_SCHEDULE]
+        avoided = [taint_text(each) for each in soft if not tolerated(each, pod.spec.tolerations)]
+        return f"to be avoided: {', '.join(avoided)}" if avoided else "no taint to avoid"
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
@@ -121,56 +123,3 @@ class TaintToleration(InTreePlugin):
     @staticmethod
     def _tolerates(pod: fwk.Pod, node: api.Node) -> bool:
         return find_untolerated(node.spec.taints, pod.spec.tolerations) is None
-
-
-_LIFECYCLE_PREFIX = "node.kubernetes.io/"
-_LIFECYCLE_TAINTS = {
-    "node.kubernetes.io/not-ready": "is not ready",
-    "node.kubernetes.io/unreachable": "is unreachable",
-    "node.kubernetes.io/memory-pressure": "has memory pressure",
-    "node.kubernetes.io/disk-pressure": "has disk pressure",
-    "node.kubernetes.io/pid-pressure": "has too many processes",
-    "node.kubernetes.io/network-unavailable": "has no network",
-    "node.kubernetes.io/unschedulable": "is cordoned",
-    "node.kubernetes.io/out-of-service": "is out of service",
-    "node.cloudprovider.kubernetes.io/uninitialized": "is not initialised by its cloud provider yet",
-    "node.cloudprovider.kubernetes.io/shutdown": "is shut down",
-}
-"""Taints that the control plane adds and removes with the state of a node."""
-
-
-def taint_text(taint: api.Taint) -> str:
-    """As kubectl writes it: `key=value:effect`."""
-    return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
-
-
-def untolerated(taint: api.Taint, tolerations: int) -> fwk.Refusal:
-    """The refusal of a node because of one taint; `tolerations` is the number that the pod has."""
-    text = taint_text(taint)
-    facts = {"key": taint.key, "value": taint.value, "effect": taint.effect}
-    if taint.key in _LIFECYCLE_TAINTS or taint.key.startswith(_LIFECYCLE_PREFIX):
-        state = _LIFECYCLE_TAINTS.get(taint.key, f"has the taint {text}")
-        return fwk.Refusal(
-            id="taint.lifecycle", text=state, wanted="tolerates all taints", there=text, rule="ready", facts=facts
-        )
-    value = {"key": taint.key, "effect": taint.effect} | (
-        {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
-    )
-    path, item = ("/spec/tolerations/-", value) if tolerations else ("/spec/tolerations", [value])
-    change = fwk.Change(
-        kind="toleration",
-        on="pod",
-        text=f"tolerate {text}",
-        effort=2,
-        patch=(fwk.PatchOperation("add", path, item),),
-    )
-    return fwk.Refusal(
-        id="taint.untolerated",
-        text=f"has the taint {text}, which the pod does not tolerate",
-        wanted="tolerates all taints",
-        there=text,
-        rule="taints tolerated",
-        lasting=True,
-        facts=facts,
-        changes=(change,),
-    )
