@@ -55,8 +55,9 @@ class Ordinary:
     def _watch(self) -> None:
         while len(self._bound) < ORDINARY_PODS:
             for event in self._api.watch("Pod", self._namespace, timeoutSeconds=60):
-                if event["object"]["spec"].get("nodeName"):
-                    self._bound.add(event["object"]["metadata"]["name"])
+                name = event["object"]["metadata"]["name"]
+                if event["object"]["spec"].get("nodeName") and name.startswith("o-"):
+                    self._bound.add(name)
                     self._last = time.monotonic()
                 if len(self._bound) == ORDINARY_PODS:
                     return
@@ -120,6 +121,8 @@ def test_ordinary_pods_keep_half_of_their_rate_beside_pending_hostile_pods(
     """The hostile pods have been tried and are tried again."""
     seconds = []
     start_stowplan()
+    api.create(pod("warm-up", "ordinary"))
+    api.wait_for_pods_bound("ordinary", 1)
     for hostile in (False, True):
         if hostile:
             create_hostile_pods(api)
