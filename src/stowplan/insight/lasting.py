@@ -1,7 +1,8 @@
 """Lasting refusals: nodes that stay infeasible as long as the pod and the nodes are as they are.
 
 A refusal is lasting if it does not depend on other pods, nor on the passing state of a node (ready, cordoned). Nodes
-that a plugin rejects with the same status are alike in this, except that taints differ by taint set.
+that a plugin rejects with the same status are alike in this, except that taints differ by taint set, and devices by
+node.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from stowplan.framework import Mask
 from stowplan.insight.matrix import FilterMatrix, Rejected
 
 TAINTS = "TaintToleration"
+DEVICES = "DynamicResources"
+_MAX_EXAMINED_NODES = 256
+"""The devices of more nodes than this are not examined one by one: their refusals are taken to be passing."""
 
 
 def lasting_nodes(matrix: FilterMatrix) -> Mask:
@@ -29,6 +33,10 @@ def lasting_nodes(matrix: FilterMatrix) -> Mask:
 
 def alike(matrix: FilterMatrix, rejected: Rejected) -> list[Mask]:
     """The rejected nodes in groups whose refusals have the same ids."""
+    if rejected.plugin == DEVICES:
+        slots = np.flatnonzero(rejected.nodes).tolist()
+        all_slots = np.arange(len(rejected.nodes))
+        return [all_slots == slot for slot in slots] if len(slots) <= _MAX_EXAMINED_NODES else []
     if rejected.plugin != TAINTS:
         return [rejected.nodes]
     taint_sets = matrix.table.taint_set[: matrix.high]

@@ -54,7 +54,14 @@ def sentence_for(*ids: str) -> Callable[[Sentence], Sentence]:
 
 def dominating_sentence(dominating: Dominating) -> str:
     """The sentence for the reason at which no node is left."""
-    from stowplan.insight.sentences import pod_affinity, resources, spread, taints, volumes  # noqa: F401 (they register)
+    from stowplan.insight.sentences import (  # noqa: F401 (they register)
+        devices,
+        pod_affinity,
+        resources,
+        spread,
+        taints,
+        volumes,
+    )
 
     function = _SENTENCES.get(dominating.refusal.id)
     if function is not None:

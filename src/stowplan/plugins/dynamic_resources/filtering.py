@@ -16,7 +16,7 @@ from stowplan import api
 from stowplan import framework as fwk
 from stowplan.cache import Cluster
 from stowplan.cache.device_classes import backing_device_class
-from stowplan.plugins.dynamic_resources.allocation import TIMED_OUT, AllocationFailure, Solution, WantedClaim
+from stowplan.plugins.dynamic_resources.allocation import TIMED_OUT, AllocationFailure, Allocator, Solution, WantedClaim
 from stowplan.plugins.dynamic_resources.claims import NodeAllocation, PodClaims
 from stowplan.plugins.dynamic_resources.extended_requests import requests_for
 from stowplan.plugins.dynamic_resources.extended_resources import needed_devices
@@ -46,6 +46,10 @@ class NodeSearch(Mapping[str, NodeAllocation]):
         self._outline = claims
         self._demands: dict[tuple[str, ...], _Demand] = {}
         self._settled_score = sum(_settled_score(item.claim) for item in claims)
+
+    @property
+    def allocator(self) -> Allocator:
+        return self._offers_by_claims.allocator
 
     def demand(self, needed: tuple[str, ...] = ()) -> _Demand:
         """The claims, with the extended resources that devices must serve."""

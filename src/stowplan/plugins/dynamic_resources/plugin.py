@@ -15,9 +15,17 @@ from stowplan import framework as fwk
 from stowplan.config.args import DynamicResourcesArgs
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.dynamic_resources import extended_resources
+from stowplan.plugins.dynamic_resources.allocation import DeviceID, Solution
 from stowplan.plugins.dynamic_resources.assume_cache import tracker_of
 from stowplan.plugins.dynamic_resources.binding_conditions import readiness, timed_out
 from stowplan.plugins.dynamic_resources.claims import PodClaim, PodClaims, check_requests, key, resolve
+from stowplan.plugins.dynamic_resources.device_inventory import Stage
+from stowplan.plugins.dynamic_resources.explanation import (
+    DeviceExplanation,
+    alternatives_in_words,
+    explain_pod_claims,
+    requests_in_words,
+)
 from stowplan.plugins.dynamic_resources.filtering import NodeSearch, judge, judge_nodes
 from stowplan.plugins.dynamic_resources.hints import Hints
 from stowplan.plugins.dynamic_resources.node_offers import OffersByClaims
@@ -37,6 +45,7 @@ from stowplan.plugins.dynamic_resources.reserve import ClaimReservation
 
 STATE = f"PreFilter{NAME}"
 RESERVATION = f"Reserve{NAME}"
+_EXPLANATION = f"Explain{NAME}"
 
 _NONE = PodClaims()
 
@@ -160,6 +169,46 @@ class DynamicResources(InTreePlugin):
         if reservation is None:
             return NO_STATE if self._claims(state, pod) is None else None
         return await self._writer.carry_out(reservation, pod, node_name)
+
+    def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterable[fwk.Refusal]:
+        known = self._explanation(state)
+        return () if known is None else known.refusals(node)
+
+    def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterable[fwk.Refusal]:
+        return explain_pod_claims(pod, self._tracker, self._classes)
+
+    def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
+        known = self._explanation(state)
+        return None if known is None else requests_in_words(known.inventory(node))
+
+    def explain_score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> str:
+        claims = self._claims(state, pod)
+        needed = () if not claims else extended_resources.needed_devices(claims, node)
+        if not claims or isinstance(needed, fwk.Status) or not isinstance(claims.allocations, NodeSearch):
+            return ""
+        found = claims.allocations.on(node, needed)
+        return alternatives_in_words(found) if isinstance(found, Solution) else ""
+
+    def free_devices(self, state: fwk.CycleState, node: fwk.NodeInfo, class_name: str) -> set[DeviceID]:
+        """The free devices of a class that the pod could have on the node; for explanations."""
+        known = self._explanation(state)
+        return {
+            device.id
+            for alternatives in ([] if known is None else known.inventory(node))
+            for each in alternatives
+            if each.wanted.device_class.metadata.name == class_name
+            for device in each.devices[Stage.FREE]
+        }
+
+    def _explanation(self, state: fwk.CycleState) -> DeviceExplanation | None:
+        claims: PodClaims | None = state.get(STATE)
+        if not claims:
+            return None
+        known: DeviceExplanation | None = state.get(_EXPLANATION)
+        if known is None:
+            known = DeviceExplanation(claims, self._tracker)
+            state.write(_EXPLANATION, known)
+        return known
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return self._hints.events()

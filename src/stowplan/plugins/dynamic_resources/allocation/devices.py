@@ -74,6 +74,10 @@ class PublishedDevice:
             known = self._verdicts[selector] = selector.matches(self._cel)
         return known
 
+    def known_verdict(self, selector: DeviceSelectorProgram) -> bool | str | None:
+        """The result of a selector if it was evaluated already; else None."""
+        return self._verdicts.get(selector)
+
     def attribute(self, name: str) -> Attribute | None:
         """An attribute by its qualified name; the driver's domain may be left out in the slice."""
         found = self.spec.attributes.get(name)
