@@ -1,7 +1,8 @@
 """Stowplan: a Kubernetes scheduler in Python.
 
-This package exports the plugin API (`stowplan.framework`) and the entry points of a scheduler with plugins of your own.
-The names are imported on first use, so programs that use none of them do not load NumPy.
+This package exports the plugin API (`stowplan.framework`), the library (`stowplan.library`: `Cluster` and `Run`), and
+the entry points of a scheduler with plugins of your own. The names are imported on first use, so programs that use none
+of them do not load NumPy.
 """
 
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         skip,
         wait,
     )
+    from stowplan.library import Cluster, Records, Run, RunDiff
 else:
 
     def __getattr__(name: str) -> object:
@@ -57,11 +59,15 @@ else:
         return sorted({*globals(), *__all__})
 
 
-_ELSEWHERE = dict.fromkeys(("scheduler_command", "with_plugin"), "stowplan.cli.scheduler")
+_ELSEWHERE = {
+    **dict.fromkeys(("scheduler_command", "with_plugin"), "stowplan.cli.scheduler"),
+    **dict.fromkeys(("Cluster", "Records", "Run", "RunDiff"), "stowplan.library"),
+}
 
 __all__ = [
     "PODS_TO_ACTIVATE",
     "Action",
+    "Cluster",
     "ClusterEvent",
     "ClusterEventWithHint",
     "Code",
@@ -78,6 +84,9 @@ __all__ = [
     "PostFilterResult",
     "QueuedPodInfo",
     "QueueingHint",
+    "Records",
+    "Run",
+    "RunDiff",
     "Scope",
     "Scores",
     "StateNotFoundError",

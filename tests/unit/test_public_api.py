@@ -6,13 +6,14 @@ import sys
 import pytest
 
 import stowplan
-from stowplan import framework
+from stowplan import framework, library
 from stowplan.cli import scheduler
 
 COMMAND = {"scheduler_command", "with_plugin"}
+LIBRARY = {"Cluster", "Records", "Run", "RunDiff"}
 
 
-@pytest.mark.parametrize("name", sorted(set(stowplan.__all__) - {"__version__"} - COMMAND))
+@pytest.mark.parametrize("name", sorted(set(stowplan.__all__) - {"__version__"} - COMMAND - LIBRARY))
 def test_names_are_those_of_the_framework(name: str) -> None:
     assert getattr(stowplan, name) is getattr(framework, name)
     assert name in dir(stowplan)
@@ -21,6 +22,12 @@ def test_names_are_those_of_the_framework(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(COMMAND))
 def test_a_scheduler_of_ones_own_is_built_with_these(name: str) -> None:
     assert getattr(stowplan, name) is getattr(scheduler, name)
+    assert name in dir(stowplan)
+
+
+@pytest.mark.parametrize("name", sorted(LIBRARY))
+def test_the_library_is_exported(name: str) -> None:
+    assert getattr(stowplan, name) is getattr(library, name)
     assert name in dir(stowplan)
 
 

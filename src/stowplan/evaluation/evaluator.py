@@ -15,6 +15,7 @@ from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtin
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.errors import ConfigError, InputError, StowplanError
 from stowplan.evaluation.case import Case, read_case
+from stowplan.evaluation.documents import cases_of
 from stowplan.evaluation.fields import id_of
 from stowplan.evaluation.verdict import verdict_of
 from stowplan.framework import DecisionRecord, Pod
@@ -55,6 +56,19 @@ class Evaluator:
     @property
     def known_plugins(self) -> frozenset[str]:
         return frozenset(IN_TREE_PLUGINS) | frozenset(self._plugins)
+
+    def verdict(self, case: bytes | str | Mapping[str, Any]) -> dict[str, Any]:
+        """The verdict on one case: a dict, JSON, or YAML; `error` if there is none."""
+        if isinstance(case, Mapping):
+            return self.line(msgspec.json.encode(case))
+        text = case.encode() if isinstance(case, str) else case
+        try:
+            cases = list(cases_of(iter(text.splitlines(keepends=True))))
+            if len(cases) != 1:
+                raise InputError(f"expected one case, got {len(cases)}")
+        except StowplanError as problem:
+            return self._failure(b"", problem)
+        return self.line(cases[0])
 
     def answer(self, line: bytes) -> bytes:
         """The verdict on one line of input, as one line of output."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 from tests.builders import HOSTNAME, Json, away, node, only, pod, profile_config, selector
 
 from stowplan.config import from_builtins
@@ -122,3 +123,23 @@ def test_labels_that_nobody_but_the_pending_pod_reads() -> None:
     assert ask(evaluator, pod=newcomer, nodes=nodes, pods=running)["feasible"] == ["a", "c"]
     waiting = [replica("0", nominated="a"), replica("1", nominated="b")]
     assert ask(evaluator, pod=newcomer, nodes=nodes, nominatedPods=waiting)["feasible"] == ["a", "c"]
+
+
+def test_cases_may_be_dicts_json_and_yaml() -> None:
+    case = {"id": 1, "pod": pod("p"), "nodes": [node("n")]}
+    evaluator = Evaluator()
+    expected = evaluator.line(msgspec.json.encode(case))
+    assert expected["feasible"] == ("n",)
+    assert evaluator.verdict(case) == expected
+    assert evaluator.verdict(msgspec.json.encode(case)) == expected
+    assert evaluator.verdict(msgspec.json.format(msgspec.json.encode(case)).decode()) == expected
+    assert evaluator.verdict(yaml.safe_dump(case)) == expected
+    assert evaluator.failures == 0
+
+
+def test_a_verdict_is_about_one_case() -> None:
+    evaluator = Evaluator()
+    assert evaluator.verdict("")["error"] == "expected one case, got 0"
+    assert evaluator.verdict("- {pod: {}}\n- {pod: {}}\n")["error"] == "expected one case, got 2"
+    assert "YAML" in evaluator.verdict("pod: {")["error"]
+    assert evaluator.failures == 3

@@ -1,0 +1,319 @@
+"""A run of the scheduler on a cluster: placements, pending pods, evictions, attempts, and answers about its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from stowplan import api
+from stowplan.extender.client import build_extenders
+from stowplan.framework import Explanation, QueuedPodInfo, Status
+from stowplan.framework.decision_record import Record
+from stowplan.framework.explanation import PendingPods, PlacedExplanation, WhyNot
+from stowplan.insight.insight import Insight
+from stowplan.insight.slices import run as run_slices
+from stowplan.library import html
+from stowplan.library.answers import shown
+from stowplan.library.changes import UnknownObjectError
+from stowplan.library.records import Records
+from stowplan.library.settings import Settings
+from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime import Decision
+from stowplan.simulator.custom_workload import CustomWorkload
+from stowplan.simulator.input import SIMULATED, Input, Origin
+from stowplan.simulator.load import populate
+from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
+from stowplan.simulator.report.changed_since_snapshot import states_before
+from stowplan.simulator.report.report import NodeReport, PendingReport, PodReport, PreemptionReport, RunSummary
+from stowplan.simulator.simulation import Simulation
+from stowplan.simulator.source_manifests import SourceManifests
+
+if TYPE_CHECKING:
+    from stowplan.library.cluster import Cluster
+
+_RESULT = Origin("run")
+_MAX_SHOWN_GROUPS = 5
+
+
+class RecordedAttempt(Record, frozen=True, kw_only=True):
+    """One scheduling attempt."""
+
+    seconds: float
+    """Simulated time since the start of the run."""
+    pod: str
+    attempt: int
+    node: str = ""
+    """The chosen node; empty if none fits."""
+    message: str = ""
+    nominated: str = ""
+    """The node on which pods are evicted for the pod."""
+
+
+class MovedPod(Record, frozen=True, kw_only=True):
+    """A pod that differs between two runs."""
+
+    pod: str
+    workload: str = ""
+    before: str = ""
+    """The node, `pending`, or empty if the pod does not exist."""
+    after: str = ""
+
+
+class _AttemptRecorder(RunRecorder):
+    """Records every attempt, besides the last one of each pod."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attempts: list[RecordedAttempt] = []
+        self.seconds: Callable[[], float] = lambda: 0.0
+
+    def decided(self, queued: QueuedPodInfo, decision: Decision) -> None:
+        super().decided(queued, decision)
+        self.attempts.append(
+            RecordedAttempt(
+                seconds=round(self.seconds(), 3),
+                pod=queued.pod.key,
+                attempt=queued.attempts,
+                node=decision.node_name,
+                message=decision.message,
+                nominated="" if decision.preemption is None else decision.preemption.node_name,
+            )
+        )
+
+    def attempt_failed(self, queued: QueuedPodInfo, status: Status) -> None:
+        super().attempt_failed(queued, status)
+        for number in range(len(self.attempts) - 1, -1, -1):
+            last = self.attempts[number]
+            if last.pod == queued.pod.key:
+                if last.node:
+                    self.attempts[number] = msgspec.structs.replace(last, message=status.message)
+                return
+
+
+class Run:
+    """The result of `Cluster.simulate`. Its parts are sequences of records, which convert to data frames."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        report: SimulationReport,
+        attempts: Records[RecordedAttempt],
+        namespace: str,
+        result: Callable[[], Cluster],
+    ) -> None:
+        self.report = report
+        """The record that `stowplan simulate -o json` prints."""
+        self.attempts = attempts
+        self._simulation = simulation
+        self._namespace = namespace
+        self._result = result
+        self._insight = Insight(simulation.engine, simulation.clock)
+
+    @property
+    def pods(self) -> Records[PodReport]:
+        return Records(self.report.pods)
+
+    @property
+    def nodes(self) -> Records[NodeReport]:
+        return Records(self.report.nodes)
+
+    @property
+    def pending(self) -> Records[PendingReport]:
+        """Pending pods, grouped by workload and message."""
+        return Records(self.report.pending)
+
+    @property
+    def preemptions(self) -> Records[PreemptionReport]:
+        return Records(self.report.preemptions)
+
+    @property
+    def summary(self) -> RunSummary:
+        return self.report.summary
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Pods that wait at Permit."""
+        return tuple(sorted(entry.pod.key for entry in self._simulation.engine.waiting_pods))
+
+    @property
+    def queue(self) -> dict[str, tuple[str, ...]]:
+        """Pods by sub-queue: active, backoff, unschedulable, gated."""
+        engine = self._simulation.engine
+        return {name: tuple(queued.pod.key for queued in engine.queued_pods(name)) for name in engine.queue_counts()}
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster at the end of the run."""
+        return self._result()
+
+    def pod(self, name: str) -> PodReport:
+        """One pod, by `namespace/name` or by its name."""
+        key = name if "/" in name else f"{self._namespace}/{name}"
+        for pod in self.report.pods:
+            if pod.pod == key:
+                return pod
+        raise UnknownObjectError(f"pod {key} is not known")
+
+    def explain(self, pod: str, *, top: int = 5) -> Explanation | PlacedExplanation:
+        """Why a pod is pending, or why it is on its node, at the end of the run."""
+        insight = self._insight
+        found = insight.find(pod, self._namespace)
+        if found.placed:
+            return shown(run_slices(insight.explain_placed(found.pod, top=top)))
+        return shown(run_slices(insight.explain(found.pod, top=top)))
+
+    def explain_pending(self, namespace: str = "") -> PendingPods:
+        """All pending pods, or those of a namespace, grouped by sentence."""
+        return shown(run_slices(self._insight.pending(namespace)))
+
+    def why_not(self, pod: str, node: str) -> WhyNot:
+        """What keeps a pod off a node at the end of the run."""
+        insight = self._insight
+        return shown(run_slices(insight.why_not(insight.find(pod, self._namespace).pod, insight.node(node))))
+
+    def diff(self, other: Run) -> RunDiff:
+        """What differs in another run: pods on other nodes, pods that wait now, the use of nodes."""
+        return RunDiff(self, other)
+
+    def __repr__(self) -> str:
+        summary = self.summary
+        return f"<Run: {summary.placed} placed, {summary.running} running, {summary.pending} pending>"
+
+    def _repr_html_(self) -> str:
+        summary = self.summary
+        counts = {
+            "placed": summary.placed,
+            "running before": summary.running,
+            "pending": summary.pending,
+            "evicted": summary.evicted,
+            "nodes": summary.nodes,
+        }
+        parts = [html.table(("run", "pods"), counts.items())]
+        parts += [
+            html.paragraph(f"{len(group.pods)} pending ({group.workload or group.pods[0]}): {group.message}")
+            for group in self.report.pending[:_MAX_SHOWN_GROUPS]
+        ]
+        return "".join(parts)
+
+
+class RunDiff:
+    """The difference between two runs. Iterates over the pods that differ."""
+
+    def __init__(self, before: Run, after: Run) -> None:
+        self.before = before
+        self.after = after
+        self.pods: Records[MovedPod] = Records(_moved(before.report, after.report))
+
+    def __iter__(self) -> Iterator[MovedPod]:
+        return iter(self.pods)
+
+    def __len__(self) -> int:
+        return len(self.pods)
+
+    def __bool__(self) -> bool:
+        return bool(self.pods)
+
+    @property
+    def pending(self) -> Records[MovedPod]:
+        """Pods that are pending after, and were not before."""
+        return Records(pod for pod in self.pods if pod.after == "pending")
+
+    @property
+    def placed(self) -> Records[MovedPod]:
+        """Pods that have a node after, and had none before."""
+        return Records(pod for pod in self.pods if pod.after not in ("", "pending") and pod.before in ("", "pending"))
+
+    @property
+    def sentence(self) -> str:
+        """The difference in one sentence."""
+        moved = sum(pod.before not in ("", "pending") and pod.after not in ("", "pending") for pod in self.pods)
+        gone = sum(not pod.after for pod in self.pods)
+        counts = {
+            "placed anew": len(self.placed),
+            "on another node": moved,
+            "gone": gone,
+            "pending that was not": len(self.pending),
+        }
+        parts = [f"{number:,} {what}" for what, number in counts.items() if number]
+        return f"Pods: {', '.join(parts) or 'no difference'}; {self.after.summary.pending:,} pending in all."
+
+    def __repr__(self) -> str:
+        return f"<RunDiff: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        return html.paragraph(self.sentence) + (self.pods._repr_html_() if self.pods else "")
+
+
+def _moved(before: SimulationReport, after: SimulationReport) -> Iterator[MovedPod]:
+    old, new = ({pod.pod: pod for pod in report.pods} for report in (before, after))
+    for name in sorted({*old, *new}):
+        one, other = old.get(name), new.get(name)
+        places = [("" if pod is None else pod.node or "pending") for pod in (one, other)]
+        if places[0] != places[1]:
+            workloads = [pod.workload for pod in (one, other) if pod is not None]
+            yield MovedPod(pod=name, workload=workloads[0], before=places[0], after=places[1])
+
+
+def start_run(
+    given: Input,
+    deleted: tuple[Any, ...],
+    settings: Settings,
+    *,
+    start: float,
+    namespace: str,
+    schedule: bool,
+    as_cluster: Callable[[Input, float], Cluster],
+) -> Run:
+    """Populate a simulation and, with `schedule`, run it. Extenders are called over HTTP, except for bind."""
+    recorder = _AttemptRecorder()
+    with asyncio.Runner() as runner:
+        extenders = build_extenders(settings.config.extenders)
+        keep = bool(extenders) or any(getattr(each, "needs_objects", False) for each in settings.plugins.values())
+        simulation = Simulation(
+            settings.config,
+            {**REGISTRY, **settings.plugins},
+            seed=settings.seed,
+            observer=recorder,
+            keep_objects=keep,
+            start=start,
+            extenders=extenders,
+            call_extender=lambda request: runner.run(request.extender.call(request)),
+        )
+        if keep:
+            simulation.whole = SourceManifests(simulation.api_server, given.documents).whole
+        recorder.attach(simulation.api_server)
+        recorder.seconds = lambda: simulation.clock.now - start
+        try:
+            populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
+            simulation.settle()
+            for item in deleted:
+                simulation.api_server.delete(item)
+            simulation.settle()
+            if schedule:
+                simulation.run()
+        finally:
+            for extender in extenders:
+                runner.run(extender.close())
+    before = states_before((item for item, _ in given.objects), given.standing)
+    report = report_of(simulation, recorder, given.unknown, before, given.assumptions)
+    return Run(
+        simulation,
+        report,
+        Records(recorder.attempts),
+        namespace,
+        lambda: as_cluster(_result(simulation, given), simulation.clock.now),
+    )
+
+
+def _result(simulation: Simulation, given: Input) -> Input:
+    """The objects at the end of a run, as those of a cluster that is taken as it is."""
+    structs: list[type[Any]] = [*(kind.struct for kind in SIMULATED.values()), CustomWorkload]
+    items = [item for struct in structs for item in simulation.api_server.all(struct)]
+    items.sort(key=lambda item: (True, item.metadata.creation_timestamp) if isinstance(item, api.Pod) else (False, ""))
+    return given._replace(
+        objects=[(item, _RESULT) for item in items],
+        standing=frozenset(item.metadata.uid for item in items),
+    )
