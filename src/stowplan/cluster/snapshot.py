@@ -75,8 +75,9 @@ async def _list(
 ) -> None:
     """Append all objects of a kind to `found`."""
     before = len(found)
+    decoder = Decoder(kind, keep_objects=keep_objects)
     pages = list_pages(
-        client, kind, Decoder(kind, keep_objects=keep_objects), field_selector=_SELECTORS.get(kind.name, "")
+        client, kind, lambda body, starts: decoder.page(body), field_selector=_SELECTORS.get(kind.name, "")
     )
     async with aclosing(pages):
         async for _, starts, items in pages:

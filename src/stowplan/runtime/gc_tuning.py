@@ -1,7 +1,8 @@
-"""Garbage collector settings for a process that schedules."""
+"""Settings of the garbage collector and the heap for a process that schedules."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 
 GC_THRESHOLDS = (50_000, 20, 100)
@@ -17,3 +18,13 @@ def settle_heap() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
+
+
+def trim_heap() -> None:
+    """Return free pages to the system. Call after a list of large objects, of which glibc would keep most.
+
+    Without glibc nothing happens.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

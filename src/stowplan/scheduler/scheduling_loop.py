@@ -17,6 +17,7 @@ from stowplan.engine import Engine
 from stowplan.framework import Call, Failure, Instruction, Request
 from stowplan.framework.extender import CallExtender
 from stowplan.queue import EXPENSIVE_ATTEMPT_SECONDS
+from stowplan.runtime.gc_tuning import trim_heap
 from stowplan.scheduler.plugin_calls import PluginCaller
 
 log = logs.get(__name__)
@@ -112,6 +113,8 @@ class SchedulingLoop:
             self._unsynced.discard(kind.name)
             if not self._unsynced:
                 self._on_ready()
+        else:
+            trim_heap()
         self._wake.set()
 
     def missing(self, kind: Kind) -> None:

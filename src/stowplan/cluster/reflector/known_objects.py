@@ -1,10 +1,10 @@
-"""The objects that a reflector has delivered, by name, to find those that vanished between watches.
+"""The objects that a reflector has delivered, by name, to find those that vanished or changed between watches.
 
 Upstream: k8s.io/client-go/tools/cache/delta_fifo.go (Replace)
 """
 
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 from stowplan.api.kinds import Kind
 from stowplan.api.meta import ObjectMeta
@@ -12,32 +12,48 @@ from stowplan.api.meta import ObjectMeta
 _Key = tuple[str, str]
 
 
+class KnownVersion(NamedTuple):
+    """The version of an object that the sink has."""
+
+    uid: str
+    resource_version: str
+
+
 class KnownObjects:
-    """Namespaces, names and uids of the objects that the sink has."""
+    """Names and versions of the objects that the sink has."""
 
     def __init__(self, kind: Kind) -> None:
         self._struct: Any = kind.struct
-        self._known: dict[_Key, str] = {}
-        self._unconfirmed: dict[_Key, str] = {}
+        self._known: dict[_Key, KnownVersion] = {}
+        self.unconfirmed: dict[_Key, KnownVersion] = {}
         """Objects known before the current list and not yet found in it."""
 
     def start_list(self) -> None:
         """Start a list, which delivers all objects again; a list under way is discarded."""
-        self._unconfirmed |= self._known
+        self.unconfirmed |= self._known
         self._known = {}
 
     def end_list(self) -> list[Any]:
         """The known objects that the list did not contain."""
-        vanished = [self._stub(key, uid) for key, uid in self._unconfirmed.items()]
-        self._unconfirmed = {}
+        vanished = [self._stub(key, version.uid) for key, version in self.unconfirmed.items()]
+        self.unconfirmed = {}
         return vanished
 
     def note(self, meta: ObjectMeta) -> Any | None:
         """Record an object. Returns an object of the same name and another uid that it replaces."""
         key = (intern(meta.namespace), meta.name)
-        old = self._known.get(key) or self._unconfirmed.pop(key, None)
-        self._known[key] = meta.uid
-        return self._stub(key, old) if old is not None and old != meta.uid else None
+        old = self._known.get(key) or self.unconfirmed.pop(key, None)
+        self._known[key] = KnownVersion(meta.uid, meta.resource_version)
+        return self._stub(key, old.uid) if old is not None and old.uid != meta.uid else None
+
+    def confirm(self, meta: ObjectMeta) -> bool:
+        """Whether a list contains an object as the sink has it, so that it need not be delivered again."""
+        key = (meta.namespace, meta.name)
+        old = self.unconfirmed.get(key)
+        if old is None or not meta.resource_version or old != (meta.uid, meta.resource_version):
+            return False
+        self._known[key] = self.unconfirmed.pop(key)
+        return True
 
     def forget(self, meta: ObjectMeta) -> None:
         self._known.pop((meta.namespace, meta.name), None)

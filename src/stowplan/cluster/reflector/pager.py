@@ -4,12 +4,12 @@ Upstream: k8s.io/client-go/tools/pager/pager.go
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from stowplan.api.kinds import Kind
 from stowplan.cluster.client import Client
 from stowplan.cluster.errors import ApiError
-from stowplan.cluster.reflector.watch_frames import Decoder, Item
+from stowplan.cluster.reflector.watch_frames import Item, ListMeta
 from stowplan.cluster.wire import collection_path
 
 PAGE_SIZE = 500
@@ -21,9 +21,15 @@ def is_expired(error: ApiError) -> bool:
 
 
 async def list_pages(
-    client: Client, kind: Kind, decoder: Decoder, *, field_selector: str = "", page: int = PAGE_SIZE
+    client: Client,
+    kind: Kind,
+    decode: Callable[[bytes, bool], tuple[ListMeta, list[Item]]],
+    *,
+    field_selector: str = "",
+    page: int = PAGE_SIZE,
 ) -> AsyncGenerator[tuple[str, bool, list[Item]], None]:
     """All objects of a kind: for each page the list's resourceVersion, whether a list starts here, and the objects.
+    `decode` takes a page and whether a list starts with it.
 
     If the continue token expires, the list starts again, in one page. No resourceVersion is requested, so the server
     returns the latest: a relist does not go back behind the watch, and a starting scheduler does not see nodes emptier
@@ -35,7 +41,7 @@ async def list_pages(
     try:
         while True:
             try:
-                meta, items = decoder.page(await reply)
+                meta, items = decode(await reply, not token)
             except ApiError as error:
                 if not token or not is_expired(error):
                     raise

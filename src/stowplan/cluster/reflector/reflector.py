@@ -21,7 +21,14 @@ from stowplan.cluster.client import Client
 from stowplan.cluster.errors import ApiError, ClusterError, ConnectionFailedError, UntrustedServerError
 from stowplan.cluster.reflector.known_objects import KnownObjects
 from stowplan.cluster.reflector.pager import PAGE_SIZE, is_expired, list_pages
-from stowplan.cluster.reflector.watch_frames import Decoder, FrameSplitter, Item, MalformedReplyError, WatchEvent
+from stowplan.cluster.reflector.watch_frames import (
+    Decoder,
+    FrameSplitter,
+    Item,
+    ListMeta,
+    MalformedReplyError,
+    WatchEvent,
+)
 from stowplan.cluster.retry import FailureLog, RetryBackoff
 from stowplan.cluster.wire import collection_path
 
@@ -113,12 +120,10 @@ class Reflector:
 
     # Listing
     async def _list(self) -> None:
-        pages = list_pages(self._client, self.kind, self._decoder, field_selector=self._field_selector, page=self._page)
+        pages = list_pages(self._client, self.kind, self._decode, field_selector=self._field_selector, page=self._page)
         listed = ""
         async with aclosing(pages):
-            async for version, starts, items in pages:
-                if starts:
-                    self._known.start_list()
+            async for version, _, items in pages:
                 self._deliver(WatchEvent("ADDED", item) for item in items)
                 listed = version
         self._deliver_vanished()
@@ -126,6 +131,12 @@ class Reflector:
         self._failure_log.works("list")
         self._unavailable = ""
         self._sink.synced(self.kind)
+
+    def _decode(self, body: bytes, starts: bool) -> tuple[ListMeta, list[Item]]:
+        """A page of a list; of a later list only the objects that changed since."""
+        if starts:
+            self._known.start_list()
+        return self._decoder.page(body, self._known.confirm if self._known.unconfirmed else None)
 
     def _deliver_vanished(self) -> None:
         if vanished := self._known.end_list():

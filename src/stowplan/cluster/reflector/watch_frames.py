@@ -6,7 +6,7 @@ the bad one is logged and ignored.
 Upstream: k8s.io/apimachinery/pkg/watch/streamwatcher.go, k8s.io/client-go/rest/watch/decoder.go
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from stowplan import logs
 from stowplan.api import codec
 from stowplan.api.kinds import Kind
-from stowplan.api.meta import Wire
+from stowplan.api.meta import ObjectMeta, Wire
 from stowplan.cluster.errors import ApiError, ApiStatus, ConnectionFailedError
 
 T = TypeVar("T")
@@ -59,6 +59,19 @@ class MalformedReplyError(ConnectionFailedError):
     """A reply that is not JSON of the API."""
 
 
+class Head(Wire, frozen=True, kw_only=True):
+    """The part of an object that identifies its version."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+def _metadata_of(data: msgspec.Raw) -> ObjectMeta:
+    try:
+        return codec.decode(Head, bytes(data)).metadata
+    except codec.DecodeError:
+        return ObjectMeta()  # Known to nobody, so it is decoded, and the problem reported.
+
+
 class Decoder:
     """Decodes lists and frames of one kind."""
 
@@ -69,15 +82,16 @@ class Decoder:
         frames: Any = FrameOf
         self._list, self._frame = lists[kind.struct], frames[kind.struct]
 
-    def page(self, body: bytes) -> tuple[ListMeta, list[Item]]:
-        """A page of a list. Raises MalformedReplyError."""
-        meta, items = self._page(body)
+    def page(self, body: bytes, is_known: Callable[[ObjectMeta], bool] | None = None) -> tuple[ListMeta, list[Item]]:
+        """A page of a list, without the objects for which `is_known` returns True. Those are not decoded: replacing
+        objects by equal ones fragments the heap. Raises MalformedReplyError."""
+        meta, items = self._page(body, is_known)
         if not meta.resource_version:
             raise MalformedReplyError(f"malformed list of {self._kind.resource}: it has no resourceVersion")
         return meta, items
 
-    def _page(self, body: bytes) -> tuple[ListMeta, list[Item]]:
-        if not self._keep_objects:
+    def _page(self, body: bytes, is_known: Callable[[ObjectMeta], bool] | None) -> tuple[ListMeta, list[Item]]:
+        if not self._keep_objects and is_known is None:
             try:
                 page = codec.decode(self._list, body)
                 return page.metadata, [(item, None) for item in page.items]
@@ -87,7 +101,8 @@ class Decoder:
             raw = codec.decode(ListOf[msgspec.Raw], body)
         except codec.DecodeError as error:
             raise MalformedReplyError(f"malformed list of {self._kind.resource}: {error}") from error
-        return raw.metadata, [item for data in raw.items if (item := self._item(bytes(data))) is not None]
+        items = (data for data in raw.items if is_known is None or not is_known(_metadata_of(data)))
+        return raw.metadata, [item for data in items if (item := self._item(bytes(data))) is not None]
 
     def frames(self, lines: list[bytes]) -> Iterator[WatchEvent]:
         """The events in frames. Raises ApiError for an error event, and MalformedReplyError."""
