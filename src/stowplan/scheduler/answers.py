@@ -1,0 +1,174 @@
+"""Answers about pods from the state of a running scheduler, computed between its scheduling cycles.
+
+An answer is a generator (`insight.slices`). The scheduling loop runs one at a time, in slices of 2 ms; while pods are
+scheduled, at most a tenth of the loop's time. If a node or the pod in question changes, the answer starts again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from time import monotonic
+from typing import Any, NamedTuple, Protocol
+
+from stowplan import logs
+from stowplan.engine import Engine
+from stowplan.errors import StowplanError
+from stowplan.framework.safe_text import raised
+from stowplan.insight.slices import Slices
+
+log = logs.get(__name__)
+
+ANSWER_SLICE_SECONDS = 0.002
+"""Time after which an answer pauses."""
+MAX_ANSWER_SHARE = 0.1
+"""Share of the loop's time for answers while pods are scheduled."""
+MAX_QUEUED_QUESTIONS = 16
+MAX_RESTARTS = 3
+
+
+class Question(Protocol):
+    """A question about the state of the scheduler. All methods run on the engine's thread."""
+
+    def begin(self) -> Slices[Any]:
+        """Starts the answer; called again if the state has changed."""
+
+    def revision(self) -> Hashable:
+        """Changes if the answer has to start again."""
+
+
+class Answer(NamedTuple):
+    """The result of a question, and what it cost."""
+
+    result: Any
+    revision: int
+    """Position in the log of the cache's changes."""
+    seconds: float
+    """CPU time of the engine's thread, with abandoned starts."""
+    longest_slice_seconds: float
+    restarts: int
+
+
+class TooManyQuestionsError(StowplanError):
+    """The queue of questions is full."""
+
+
+class AnswerFailedError(StowplanError):
+    """A bug in a plugin or in the explanation."""
+
+
+class _Job:
+    """A question that is being answered."""
+
+    __slots__ = ("future", "longest", "question", "restarts", "revision", "seconds", "slices")
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.future: Future[Answer] = Future()
+        self.slices: Slices[Any] | None = None
+        self.revision: Hashable = None
+        self.restarts = 0
+        self.seconds = 0.0
+        self.longest = 0.0
+
+
+class Answers:
+    """Questions in the order of their arrival. `ask` is called on any thread, `run_slice` on the engine's."""
+
+    def __init__(self, engine: Engine, wake: Callable[[], None], clock: Callable[[], float] = monotonic) -> None:
+        """`wake` makes the scheduling loop call `run_slice`, from any thread."""
+        self._engine = engine
+        self._wake = wake
+        self._clock = clock
+        self._jobs: deque[_Job] = deque()
+        self._lock = threading.Lock()
+        self._due = 0.0
+
+    def ask(self, question: Question) -> Future[Answer]:
+        """Queues a question. Raises TooManyQuestionsError. Cancel the future to give up."""
+        job = _Job(question)
+        with self._lock:
+            if len(self._jobs) >= MAX_QUEUED_QUESTIONS:
+                raise TooManyQuestionsError(f"{MAX_QUEUED_QUESTIONS} questions are waiting for an answer")
+            self._jobs.append(job)
+        self._wake()
+        return job.future
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are questions."""
+        return bool(self._jobs)
+
+    def run_slice(self, *, busy: bool) -> bool:
+        """Runs the first question for one slice, if its turn has come; whether questions are left. `busy` if pods wait
+        to be scheduled."""
+        began = self._clock()
+        if not self._jobs:
+            return False
+        if self._engine.suspended or (busy and began < self._due):
+            return not self._engine.suspended
+        job = self._jobs[0]
+        finished = job.future.cancelled() or self._engine.examine(lambda: self._advance(job, began))
+        spent = self._clock() - began
+        self._due = began + spent / MAX_ANSWER_SHARE
+        if finished:
+            with self._lock:
+                self._jobs.popleft()
+        return bool(self._jobs)
+
+    def close(self) -> None:
+        """Cancels all questions."""
+        with self._lock:
+            jobs, self._jobs = self._jobs, deque()
+        for job in jobs:
+            job.future.cancel()
+
+    def _advance(self, job: _Job, began: float) -> bool:
+        """Runs pieces of the answer until the slice is over; whether the question is done."""
+        try:
+            while True:
+                self._start_if_changed(job)
+                assert job.slices is not None
+                next(job.slices)
+                if self._clock() - began >= ANSWER_SLICE_SECONDS:
+                    self._count(job, began)
+                    return False
+        except StopIteration as end:
+            self._count(job, began)
+            position = self._engine.cluster.nodes.log.position
+            _resolve(job, Answer(end.value, position, job.seconds, job.longest, job.restarts))
+        except StowplanError as error:
+            _fail(job, error)
+        except Exception as bug:
+            if job.revision != job.question.revision() and job.restarts < MAX_RESTARTS:
+                return False  # The state changed under the answer, which starts again in the next slice.
+            log.exception(bug, "Failed to answer a question")
+            _fail(job, AnswerFailedError(raised(bug)))
+        return True
+
+    def _start_if_changed(self, job: _Job) -> None:
+        revision = job.question.revision()
+        if job.slices is None:
+            job.slices = job.question.begin()
+        elif revision != job.revision and job.restarts < MAX_RESTARTS:
+            job.restarts += 1
+            job.slices.close()
+            job.slices = job.question.begin()
+        job.revision = job.question.revision()
+
+    def _count(self, job: _Job, began: float) -> None:
+        spent = self._clock() - began
+        job.seconds += spent
+        job.longest = max(job.longest, spent)
+
+
+def _resolve(job: _Job, answer: Answer) -> None:
+    if job.future.set_running_or_notify_cancel():
+        job.future.set_result(answer)
+
+
+def _fail(job: _Job, error: StowplanError) -> None:
+    if job.future.set_running_or_notify_cancel():
+        job.future.set_exception(error)
