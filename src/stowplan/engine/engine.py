@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from itertools import chain, count
-from typing import Any
+from typing import Any, TypeVar
 
 from stowplan.cache import Cluster
 from stowplan.config.options import Options
@@ -31,6 +31,8 @@ from stowplan.queue import EXPENSIVE_ATTEMPT_SECONDS, Nominator, QueueingHintMap
 from stowplan.runtime import Profile, Registry, build_profiles
 from stowplan.runtime.decide.diagnosis import EXTENDER
 from stowplan.runtime.points.waiting_pods import Defer, WaitingPods
+
+T = TypeVar("T")
 
 _TIMED_FIRST_CALLS, _TIMED_EVERY_NTH = 100, 10
 """PreEnqueue is timed for the first 100 calls and for one in ten after that, as in kube-scheduler."""
@@ -148,6 +150,17 @@ class Engine:
         if seconds >= EXPENSIVE_ATTEMPT_SECONDS and queued is not None:
             waits = self._state.queue.charge(queued.pod.namespace, seconds)
             self._state.observer.attempt_expensive(queued, seconds, waits)
+
+    def examine(self, run: Callable[[], T]) -> T:
+        """Runs plugins outside a scheduling cycle, for an explanation; actions that they request run afterwards."""
+        state = self._state
+        state.deciding = True
+        try:
+            return run()
+        finally:
+            state.deciding = False
+            if state.deferred:
+                state.run_deferred()
 
     def take(self) -> list[Instruction]:
         """The instructions issued since the last call, in order."""

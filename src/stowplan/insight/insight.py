@@ -61,13 +61,16 @@ class Insight:
         clock: Callable[[], float],
         wall_clock: Callable[[], float] | None = None,
         other_pods: Callable[[], Iterable[api.Pod]] = tuple,
+        last_message: Callable[[Pod], str | None] = lambda pod: None,
     ) -> None:
         """`clock` is that of the scheduler; `wall_clock`, by default the same, gives the time of day. `other_pods` are
-        pods that the scheduler does not keep: finished ones, and pending ones of other schedulers."""
+        pods that the scheduler does not keep: finished ones, and pending ones of other schedulers. `last_message` is
+        kube-scheduler's message of a pod's last attempt; without one the attempt is made again."""
         self.view = view
         self.clock = clock
         self.clocks = Clocks(clock, wall_clock or clock)
         self.other_pods = other_pods
+        self.last_message = last_message
 
     def find(self, reference: str, namespace: str = "default") -> FoundPod:
         """The pod named `namespace/name`, `name` in the namespace, or by its uid."""
@@ -154,8 +157,8 @@ class Insight:
             return explain_preemptor(pod, victims)
         status = profile.pre_enqueue(pod)
         if status is not None:
-            return (yield from explain_gated(profile, pod, status, top=top))
-        return (yield from explain(profile, pod, top=top, details=details))
+            return (yield from explain_gated(profile, pod, status, top=top, message=self.last_message(pod)))
+        return (yield from explain(profile, pod, top=top, details=details, message=self.last_message(pod)))
 
     def _pending_pods(self) -> Iterator[Pod]:
         """Pods without a node, and pods that wait at Permit; pods that are being bound have a node."""

@@ -38,7 +38,9 @@ def explain_preemptor(pod: Pod, victims: list[Pod]) -> Explanation:
     return _short(pod, "pending", "waiting", preempting_sentence(pod, victims), because)
 
 
-def explain_gated(profile: Profile, pod: Pod, status: Status, *, top: int) -> Slices[Explanation]:
+def explain_gated(
+    profile: Profile, pod: Pod, status: Status, *, top: int, message: str | None = None
+) -> Slices[Explanation]:
     """A pod that PreEnqueue keeps out of the queue, and what would be without that."""
     gates = [gate.name for gate in pod.spec.scheduling_gates]
     because = Because(id="gate", plugin=status.plugin, facts={"gates": gates})
@@ -55,7 +57,7 @@ def explain_gated(profile: Profile, pod: Pod, status: Status, *, top: int) -> Sl
         best = best_node(diagnosis)
         which = best if count == 1 else f"{nodes} now; {best} is the best"
         return replace(found, more=(f"{without} it would fit on {which}.",))
-    rest = yield from explain(profile, pod, top=top)
+    rest = yield from explain(profile, pod, top=top, message=message)
     return replace(
         rest,
         state="gated",

@@ -18,6 +18,7 @@ from stowplan.engine import Engine
 from stowplan.errors import StowplanError
 from stowplan.framework.safe_text import raised
 from stowplan.insight.slices import Slices
+from stowplan.serving.insight_pages import NotReadyError, TooManyQuestionsError
 
 log = logs.get(__name__)
 
@@ -51,10 +52,6 @@ class Answer(NamedTuple):
     restarts: int
 
 
-class TooManyQuestionsError(StowplanError):
-    """The queue of questions is full."""
-
-
 class AnswerFailedError(StowplanError):
     """A bug in a plugin or in the explanation."""
 
@@ -62,11 +59,12 @@ class AnswerFailedError(StowplanError):
 class _Job:
     """A question that is being answered."""
 
-    __slots__ = ("future", "longest", "question", "restarts", "revision", "seconds", "slices")
+    __slots__ = ("finish", "future", "longest", "question", "restarts", "revision", "seconds", "slices")
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, finish: Callable[[Answer], Any]) -> None:
         self.question = question
-        self.future: Future[Answer] = Future()
+        self.finish = finish
+        self.future: Future[Any] = Future()
         self.slices: Slices[Any] | None = None
         self.revision: Hashable = None
         self.restarts = 0
@@ -86,9 +84,10 @@ class Answers:
         self._lock = threading.Lock()
         self._due = 0.0
 
-    def ask(self, question: Question) -> Future[Answer]:
-        """Queues a question. Raises TooManyQuestionsError. Cancel the future to give up."""
-        job = _Job(question)
+    def ask(self, question: Question, finish: Callable[[Answer], Any] = lambda answer: answer) -> Future[Any]:
+        """Queues a question; the future gets the result of `finish`. Raises TooManyQuestionsError. Cancel the future to
+        give up."""
+        job = _Job(question, finish)
         with self._lock:
             if len(self._jobs) >= MAX_QUEUED_QUESTIONS:
                 raise TooManyQuestionsError(f"{MAX_QUEUED_QUESTIONS} questions are waiting for an answer")
@@ -119,44 +118,49 @@ class Answers:
         return bool(self._jobs)
 
     def close(self) -> None:
-        """Cancels all questions."""
+        """Fails all questions: the scheduler stops."""
         with self._lock:
             jobs, self._jobs = self._jobs, deque()
         for job in jobs:
-            job.future.cancel()
+            _fail(job, NotReadyError("the scheduler is shutting down"))
 
     def _advance(self, job: _Job, began: float) -> bool:
         """Runs pieces of the answer until the slice is over; whether the question is done."""
         try:
-            while True:
-                self._start_if_changed(job)
-                assert job.slices is not None
-                next(job.slices)
-                if self._clock() - began >= ANSWER_SLICE_SECONDS:
-                    self._count(job, began)
-                    return False
-        except StopIteration as end:
-            self._count(job, began)
-            position = self._engine.cluster.nodes.log.position
-            _resolve(job, Answer(end.value, position, job.seconds, job.longest, job.restarts))
+            if not self._run_pieces(job, began):
+                return False
         except StowplanError as error:
             _fail(job, error)
         except Exception as bug:
-            if job.revision != job.question.revision() and job.restarts < MAX_RESTARTS:
-                return False  # The state changed under the answer, which starts again in the next slice.
             log.exception(bug, "Failed to answer a question")
             _fail(job, AnswerFailedError(raised(bug)))
         return True
 
-    def _start_if_changed(self, job: _Job) -> None:
-        revision = job.question.revision()
+    def _run_pieces(self, job: _Job, began: float) -> bool:
+        slices = self._started(job)
+        while True:
+            try:
+                next(slices)
+            except StopIteration as end:
+                self._count(job, began)
+                position = self._engine.cluster.nodes.log.position
+                _resolve(job, Answer(end.value, position, job.seconds, job.longest, job.restarts))
+                return True
+            if self._clock() - began >= ANSWER_SLICE_SECONDS:
+                # Checks alter nodes and put them back, so the revision after the slice is the one to compare with.
+                job.revision = job.question.revision()
+                self._count(job, began)
+                return False
+
+    def _started(self, job: _Job) -> Slices[Any]:
+        """The answer under way, or a new one if the state has changed since its last slice."""
         if job.slices is None:
             job.slices = job.question.begin()
-        elif revision != job.revision and job.restarts < MAX_RESTARTS:
+        elif job.restarts < MAX_RESTARTS and job.revision != job.question.revision():
             job.restarts += 1
             job.slices.close()
             job.slices = job.question.begin()
-        job.revision = job.question.revision()
+        return job.slices
 
     def _count(self, job: _Job, began: float) -> None:
         spent = self._clock() - began
@@ -165,8 +169,9 @@ class Answers:
 
 
 def _resolve(job: _Job, answer: Answer) -> None:
+    result = job.finish(answer)
     if job.future.set_running_or_notify_cancel():
-        job.future.set_result(answer)
+        job.future.set_result(result)
 
 
 def _fail(job: _Job, error: StowplanError) -> None:

@@ -31,6 +31,7 @@ from stowplan.observe.metrics_observer import MetricsObserver
 from stowplan.observe.registry import MetricRegistry
 from stowplan.observe.rest_client_metrics import RequestMetrics
 from stowplan.serving import Clients, ComponentPages, InsecureServer, SecureServer, Sources, listen_insecurely
+from stowplan.serving.insight_pages import InsightSource
 
 log = logs.get(__name__)
 
@@ -43,6 +44,9 @@ class Subject(Protocol):
 
     @property
     def engine(self) -> Engine: ...
+
+    @property
+    def insight(self) -> InsightSource: ...
 
     @property
     def ready(self) -> bool:
@@ -128,6 +132,7 @@ class Monitor:
             resources=RetriedRead(self._resources, b""),
             profiling=options.config.enable_profiling,
             gates=options.gates,
+            insight=None if self._subject is None else self._subject.insight,
         )
 
     @property

@@ -24,9 +24,12 @@ from stowplan.config.feature_gates import TAINT_RULES
 from stowplan.config.options import Options
 from stowplan.engine import CheckedEngine, Engine, Observer
 from stowplan.extender.client import HttpExtender, kinds_kept, needs_victims
+from stowplan.insight.insight import Insight
 from stowplan.runtime import Profile, Registry
 from stowplan.runtime.gc_tuning import settle_heap
+from stowplan.scheduler.answers import Answers
 from stowplan.scheduler.device_taints import RULES, TaintedSlices
+from stowplan.scheduler.live_insight import LiveInsight, last_message
 from stowplan.scheduler.plugin_calls import PluginCaller
 from stowplan.scheduler.scheduling_loop import SchedulingLoop
 
@@ -94,6 +97,10 @@ class Scheduler:
             extenders=settings.extenders,
             connection=settings.connection,
         )
+        self.answers = Answers(self.engine, self._wake_from_thread)
+        insight = Insight(self.engine, now, time.time, last_message=last_message(self.engine))
+        self.insight = LiveInsight(insight, self.engine, self.answers, lambda: self.ready)
+        """Answers about pods, for other threads."""
         self.kinds = kinds_read(self.engine.profiles.values(), settings.taint_rules)
         self._limiter = self._make_limiter()
         self._elector: ElectorThread | None = None
@@ -137,6 +144,7 @@ class Scheduler:
             may_schedule=self.is_leader,
             on_ready=settle_heap,
             on_batch=self._on_batch,
+            answers=self.answers,
         )
         self._start_election()
         sink: EventSink = TaintedSlices(scheduling_loop) if settings.taint_rules else scheduling_loop
@@ -146,6 +154,7 @@ class Scheduler:
         try:
             await scheduling_loop.run()
         finally:
+            self.answers.close()
             deadline = loop.time() + DRAIN_SECONDS
             await scheduling_loop.finish(DRAIN_SECONDS)
             for task in reflectors:
@@ -195,9 +204,9 @@ class Scheduler:
             )
             self._elector.start()
 
-    # Callbacks on the elector's thread
+    # Callbacks on other threads
     def _wake_from_thread(self) -> None:
-        """The lease is held: the loop may schedule now."""
+        """The lease is held, so that the loop may schedule now, or a question has come."""
         if self._scheduling_loop is not None:
             self._scheduling_loop.wake_from_thread()
 

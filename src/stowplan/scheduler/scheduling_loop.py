@@ -18,6 +18,7 @@ from stowplan.framework import Call, Failure, Instruction, Request
 from stowplan.framework.extender import CallExtender
 from stowplan.queue import EXPENSIVE_ATTEMPT_SECONDS
 from stowplan.runtime.gc_tuning import trim_heap
+from stowplan.scheduler.answers import Answers
 from stowplan.scheduler.plugin_calls import PluginCaller
 
 log = logs.get(__name__)
@@ -59,6 +60,7 @@ class SchedulingLoop:
         may_schedule: Callable[[], bool] = lambda: True,
         on_ready: Callable[[], None] = lambda: None,
         on_batch: Callable[[float], None] | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self._engine = engine
         self._executor = executor
@@ -70,6 +72,8 @@ class SchedulingLoop:
         """Called once, when all kinds are synced."""
         self._on_batch = on_batch
         """Receives the seconds that a batch of watch events took."""
+        self._answers = answers
+        """Questions, answered between scheduling cycles."""
         self._unsynced = set(kinds)
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -131,7 +135,10 @@ class SchedulingLoop:
         """Schedule until `stop`. An exception is a bug, after which the process must be restarted."""
         while not self._stopping:
             self._wake.clear()
-            if self._work():
+            more = self._work()
+            if self._answers is not None and self._answers.waiting and not self._unsynced:
+                more |= self._answers.run_slice(busy=more)
+            if more:
                 await asyncio.sleep(0)
             else:
                 await self._wait()

@@ -19,6 +19,7 @@ from stowplan.observe.component_metrics import process_start_time
 from stowplan.observe.health import HealthMetrics, HealthPage
 from stowplan.observe.registry import CONTENT_TYPE, MetricRegistry
 from stowplan.serving.content_negotiation import NotAcceptableError, choose, encode
+from stowplan.serving.insight_pages import InsightSource, add_insight_pages
 from stowplan.serving.pages import JSON, NO_SNIFFING, Page, PageRequest, Pages, status_page
 
 COMPONENT = "kube-scheduler"
@@ -44,6 +45,8 @@ class Sources:
     """The content of /metrics/resources; empty on a replica that does not lead."""
     profiling: bool = True
     gates: Mapping[str, bool] = field(default_factory=dict)
+    insight: InsightSource | None = None
+    """Explanations of decisions."""
 
 
 class ComponentPages(Pages):
@@ -66,6 +69,8 @@ class ComponentPages(Pages):
             self.add("/statusz", self._statusz)
         if sources.gates.get("ComponentFlagz", True):
             self.add("/flagz", self._flagz)
+        if sources.insight is not None:
+            add_insight_pages(self, sources.insight)
         if sources.profiling:
             self.add("/debug/flags/v", _set_verbosity)
 

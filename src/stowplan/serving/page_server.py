@@ -50,6 +50,9 @@ async def read_page(pages: Pages, request: web.BaseRequest) -> Page:
             return _TOO_LARGE
     query = parse_qs(request.query_string, keep_blank_values=True)
     wanted = PageRequest(request.method, request.path, query, request.headers.get("Accept", ""), body)
+    waiting = pages.find_async(wanted.path)
+    if waiting is not None:
+        return await waiting(wanted)
     handler = pages.find(wanted.path)
     if handler is None:
         return pages.not_found(wanted)

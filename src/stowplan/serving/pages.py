@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -35,6 +35,7 @@ class Page(NamedTuple):
 
 
 PageHandler: TypeAlias = Callable[[PageRequest], Page]
+AsyncPageHandler: TypeAlias = Callable[[PageRequest], Awaitable[Page]]
 
 NOT_FOUND = Page(404, b"404 page not found\n", headers=NO_SNIFFING)
 
@@ -69,6 +70,7 @@ class Pages:
         self._handlers: dict[str, PageHandler] = {}
         self._prefixes: dict[str, PageHandler] = {}
         self._blocking: set[PageHandler] = set()
+        self._async: dict[str, AsyncPageHandler] = {}
 
     @property
     def paths(self) -> list[str]:
@@ -80,6 +82,18 @@ class Pages:
         (self._prefixes if path.endswith("/") else self._handlers)[path] = handler
         if blocking:
             self._blocking.add(handler)
+
+    def add_async(self, path: str, handler: AsyncPageHandler) -> None:
+        """Serve a path, and with a trailing slash every path below it, by a coroutine on the server's event loop."""
+        self._async[path] = handler
+
+    def find_async(self, path: str) -> AsyncPageHandler | None:
+        """The coroutine function that serves a path, None if there is none."""
+        matches = (
+            prefix for prefix in self._async if path == prefix or (prefix[-1] == "/" and path.startswith(prefix))
+        )
+        found = next(matches, None)
+        return None if found is None else self._async[found]
 
     def add_health(self, page: HealthPage) -> None:
         """Serve a health page with its query parameters `verbose` and `exclude`, and each check at a path below."""

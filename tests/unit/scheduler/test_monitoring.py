@@ -12,6 +12,9 @@ from tests.builders.engine_host import NOW, Host
 from stowplan.config.flags.parsing import parse
 from stowplan.config.options import ServingOptions
 from stowplan.engine import Engine
+from stowplan.insight.insight import Insight
+from stowplan.scheduler.answers import Answers
+from stowplan.scheduler.live_insight import LiveInsight
 from stowplan.scheduler.monitoring import Monitor
 from stowplan.serving import ComponentPages, secure_server
 from stowplan.serving.listening import listen
@@ -28,6 +31,8 @@ class Subject:
         self.ready = False
         self.leads = True
         self.problem: str | None = None
+        answers = Answers(engine, lambda: None)
+        self.insight = LiveInsight(Insight(engine, lambda: NOW), engine, answers, lambda: self.ready)
 
     def is_leader(self) -> bool:
         return self.leads

@@ -24,21 +24,25 @@ from stowplan.errors import ConfigError
 
 
 def load_connection(
-    kubeconfig: str = "", master: str = "", context: str = "", env: Mapping[str, str] = os.environ
+    kubeconfig: str = "",
+    master: str = "",
+    context: str = "",
+    env: Mapping[str, str] = os.environ,
+    trust: Trust | None = None,
 ) -> Connection:
     """The connection of a file, of the environment or of the pod. Raises ConfigError.
 
     The first that exists is used: the given file, the files in $KUBECONFIG, the service account volume, ~/.kube/config.
-    `master` overrides the server's URL, `context` the current context.
+    `master` overrides the server's URL, `context` the current context, `trust` the authorities of the server.
     """
     files = _files(kubeconfig, env)
     if not files and is_in_cluster(env) and not master:
         return in_cluster(env)
     files = files or _usual_file(env)
     if files:
-        return _connect(read_files(files), master, context, env)
+        return _connect(read_files(files), master, context, env, trust)
     if master:
-        return _checked(Connection(_server(master, "--master"), StoredCredentials()))
+        return _checked(Connection(_server(master, "--master"), StoredCredentials(), trust=trust))
     raise ConfigError("no kubeconfig: none given, none in $KUBECONFIG, no ~/.kube/config, and this is no pod")
 
 
@@ -62,7 +66,7 @@ def _existing(files: list[Path]) -> list[Path]:
     return [file for file in files if file.exists()]
 
 
-def _connect(config: Kubeconfig, master: str, context: str, env: Mapping[str, str]) -> Connection:
+def _connect(config: Kubeconfig, master: str, context: str, env: Mapping[str, str], trust: Trust | None) -> Connection:
     chosen = _context(config, context)
     cluster = config.clusters.get(chosen.value.cluster)
     if cluster is None:
@@ -79,8 +83,8 @@ def _connect(config: Kubeconfig, master: str, context: str, env: Mapping[str, st
     connection = Connection(
         server,
         _credentials(user, cluster, server, env),
-        trust=_trust(cluster),
-        server_name=cluster.value.tls_server_name or None,
+        trust=trust or _trust(cluster),
+        server_name=None if trust is not None else cluster.value.tls_server_name or None,
         proxy=_proxy(cluster) or proxy_for(scheme, host, parts.port or 443, env),
         namespace=chosen.value.namespace,
     )

@@ -1,0 +1,137 @@
+"""Insight into a running scheduler: explain, why-not, and the list of pending pods, as structs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import Any
+
+from msgspec.structs import replace
+
+from stowplan._version import __version__
+from stowplan.engine import Engine
+from stowplan.framework import Pod
+from stowplan.framework.explanation import AsOf, Explanation, PendingPods, PlacedExplanation, WhyNot
+from stowplan.insight.finding import FoundPod, PodNotFoundError
+from stowplan.insight.insight import Insight
+from stowplan.insight.slices import Slices
+from stowplan.scheduler.answers import Answer, Answers
+from stowplan.serving.insight_pages import NotReadyError
+
+_PODS_PER_SLICE = 4000
+_find_message = re.compile(r"\d+/\d+ nodes are available").search
+
+
+class LiveInsight:
+    """Answers from the state of a running scheduler. The methods are called on any thread."""
+
+    def __init__(self, insight: Insight, engine: Engine, answers: Answers, is_ready: Callable[[], bool]) -> None:
+        self._insight = insight
+        self._engine = engine
+        self._answers = answers
+        self._is_ready = is_ready
+
+    def explain(self, namespace: str, pod: str, top: int) -> Future[Any]:
+        def answer(found: FoundPod) -> Slices[Explanation] | Slices[PlacedExplanation]:
+            insight = self._insight
+            return insight.explain_placed(found.pod, top=top) if found.placed else insight.explain(found.pod, top=top)
+
+        return self._ask(_AboutPod(self._engine, namespace, pod, answer))
+
+    def why_not(self, namespace: str, pod: str, node: str) -> Future[Any]:
+        def answer(found: FoundPod) -> Slices[WhyNot]:
+            return self._insight.why_not(found.pod, self._insight.node(node))
+
+        return self._ask(_AboutPod(self._engine, namespace, pod, answer))
+
+    def pending(self, namespace: str) -> Future[Any]:
+        return self._ask(_AboutPending(self._engine, self._insight, namespace))
+
+    def _ask(self, question: _AboutPod | _AboutPending) -> Future[Any]:
+        if not self._is_ready():
+            raise NotReadyError("the caches are not synced yet")
+        return self._answers.ask(question, self._with_origin)
+
+    def _with_origin(self, answer: Answer) -> Any:
+        insight, result = self._insight, answer.result
+        as_of = AsOf(
+            time=insight.clocks.timestamp(insight.clock()),
+            revision=answer.revision,
+            by=f"stowplan {__version__}",
+            source="scheduler",
+        )
+        result = replace(result, as_of=as_of)
+        if not isinstance(result, Explanation):
+            return result
+        return replace(result, took=replace(result.took, ms=round(answer.seconds * 1000, 3)))
+
+
+def last_message(engine: Engine) -> Callable[[Pod], str]:
+    """kube-scheduler's message of a pod's last attempt, from the pod's PodScheduled condition; empty before that.
+
+    With it an explanation does not search for victims, which would take too long for a scheduler that runs.
+    """
+
+    def message(pod: Pod) -> str:
+        pending = engine.pending.get(pod.uid)
+        condition = None if pending is None else pending.condition("PodScheduled")
+        found = None if condition is None else _find_message(condition.message)
+        return "" if condition is None or found is None else condition.message[found.start() :]
+
+    return message
+
+
+class _AboutPod:
+    """A question about one pod. Starts again if a node changed, or the pod itself."""
+
+    def __init__(self, engine: Engine, namespace: str, name: str, answer: Callable[[FoundPod], Slices[Any]]) -> None:
+        self._engine = engine
+        self._namespace = namespace
+        self._name = name
+        self._answer = answer
+        self._uid = ""
+
+    def begin(self) -> Slices[Any]:
+        self._uid = ""
+        found = yield from self._find()
+        self._uid = found.pod.uid
+        return (yield from self._answer(found))
+
+    def revision(self) -> Hashable:
+        engine = self._engine
+        position = engine.cluster.nodes.node_log.position
+        pod = self._pod()
+        return position, None if pod is None else (pod.template, pod.node_name, pod.nominated_node_name)
+
+    def _pod(self) -> Pod | None:
+        """The pod as it is now."""
+        placed = self._engine.cluster.pods.get(self._uid)
+        pending = self._engine.pending.get(self._uid)
+        return placed or (None if pending is None else pending.pod)
+
+    def _find(self) -> Slices[FoundPod]:
+        engine = self._engine
+        pods = [*engine.cluster.pods.values(), *(pending.pod for pending in engine.pending.values())]
+        for start in range(0, len(pods), _PODS_PER_SLICE):
+            for pod in pods[start : start + _PODS_PER_SLICE]:
+                if pod.name == self._name and pod.namespace == self._namespace:
+                    waits = engine.waiting_pods.get(pod.uid) is not None
+                    return FoundPod(pod, placed=bool(pod.node_name) and not waits)
+            yield
+        raise PodNotFoundError(f"pod {self._namespace}/{self._name} is not known to the scheduler")
+
+
+class _AboutPending:
+    """The list of pending pods. Starts again if a node came or went."""
+
+    def __init__(self, engine: Engine, insight: Insight, namespace: str) -> None:
+        self._engine = engine
+        self._insight = insight
+        self._namespace = namespace
+
+    def begin(self) -> Slices[PendingPods]:
+        return self._insight.pending(self._namespace)
+
+    def revision(self) -> Hashable:
+        return self._engine.cluster.nodes.membership

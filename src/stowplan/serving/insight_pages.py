@@ -1,0 +1,91 @@
+"""Pages that explain decisions: /insight/v1/explain, /insight/v1/why-not and /insight/v1/pending.
+
+The scheduling loop computes the answers, so a page waits for it without blocking a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+from stowplan.api import codec
+from stowplan.errors import StowplanError
+from stowplan.insight.finding import NodeNotFoundError, PodNotFoundError
+from stowplan.serving.pages import JSON, NO_SNIFFING, Page, PageRequest, Pages, status_page
+
+INSIGHT_PREFIX = "/insight/v1/"
+ANSWER_TIMEOUT_SECONDS = 30.0
+_DEFAULT_TOP, _MAX_TOP = 5, 100
+_RETRY = {**NO_SNIFFING, "Retry-After": "1"}
+
+
+class TooManyQuestionsError(StowplanError):
+    """The queue of questions is full."""
+
+
+class NotReadyError(StowplanError):
+    """The caches are not synced yet, or the scheduler stops."""
+
+
+class InsightSource(Protocol):
+    """Answers as structs. The methods return at once; they raise TooManyQuestionsError or NotReadyError."""
+
+    def explain(self, namespace: str, pod: str, top: int) -> Future[Any]: ...
+
+    def why_not(self, namespace: str, pod: str, node: str) -> Future[Any]: ...
+
+    def pending(self, namespace: str) -> Future[Any]: ...
+
+
+def add_insight_pages(pages: Pages, source: InsightSource) -> None:
+    """Serves the answers of a source."""
+
+    async def explain(request: PageRequest) -> Page:
+        names = _names(request.path)
+        if len(names) != 3 or not all(names):
+            return _bad("the path is /insight/v1/explain/NAMESPACE/POD")
+        top = request.query.get("nodes", [str(_DEFAULT_TOP)])[0]
+        if not top.isdecimal() or int(top) > _MAX_TOP:
+            return _bad(f"nodes: a number up to {_MAX_TOP} is expected")
+        return await _answered(request, lambda: source.explain(names[1], names[2], int(top)))
+
+    async def why_not(request: PageRequest) -> Page:
+        names = _names(request.path)
+        if len(names) != 4 or not all(names):
+            return _bad("the path is /insight/v1/why-not/NAMESPACE/POD/NODE")
+        return await _answered(request, lambda: source.why_not(names[1], names[2], names[3]))
+
+    async def pending(request: PageRequest) -> Page:
+        return await _answered(request, lambda: source.pending(request.query.get("namespace", [""])[0]))
+
+    pages.add_async(f"{INSIGHT_PREFIX}explain/", explain)
+    pages.add_async(f"{INSIGHT_PREFIX}why-not/", why_not)
+    pages.add_async(f"{INSIGHT_PREFIX}pending", pending)
+
+
+def _names(path: str) -> list[str]:
+    return [unquote(part) for part in path.removeprefix(INSIGHT_PREFIX).split("/")]
+
+
+def _bad(message: str) -> Page:
+    return status_page(400, "BadRequest", message)
+
+
+async def _answered(request: PageRequest, ask: Callable[[], Future[Any]]) -> Page:
+    if request.method not in ("GET", "HEAD"):
+        return status_page(405, "MethodNotAllowed", "the method is not allowed; use GET")
+    try:
+        answer = await asyncio.wait_for(asyncio.wrap_future(ask()), ANSWER_TIMEOUT_SECONDS)
+    except (TooManyQuestionsError, NotReadyError) as error:
+        return status_page(503, "ServiceUnavailable", str(error))._replace(headers=_RETRY)
+    except (PodNotFoundError, NodeNotFoundError) as error:
+        return status_page(404, "NotFound", str(error))
+    except TimeoutError:
+        message = f"no answer within {ANSWER_TIMEOUT_SECONDS:.0f} seconds"
+        return status_page(503, "ServiceUnavailable", message)._replace(headers=_RETRY)
+    except StowplanError as error:
+        return status_page(500, "InternalError", str(error))
+    return Page(200, codec.encode(answer), JSON, NO_SNIFFING)

@@ -1,0 +1,204 @@
+"""Answers of a running scheduler, in slices between its scheduling cycles."""
+
+from typing import Any
+
+import pytest
+from tests.builders import Clock, container, node, pod
+from tests.builders.engine_host import Host
+
+from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation, WhyNot
+from stowplan.insight.finding import NodeNotFoundError, PodNotFoundError
+from stowplan.insight.insight import Insight
+from stowplan.scheduler.answers import (
+    ANSWER_SLICE_SECONDS,
+    MAX_ANSWER_SHARE,
+    MAX_QUEUED_QUESTIONS,
+    MAX_RESTARTS,
+    AnswerFailedError,
+    Answers,
+)
+from stowplan.scheduler.live_insight import LiveInsight, last_message
+from stowplan.serving.insight_pages import NotReadyError, TooManyQuestionsError
+
+
+class Counting:
+    """Takes a number of pieces of some time each."""
+
+    def __init__(self, clock: Clock, pieces: int, seconds: float = 0.001) -> None:
+        self.clock = clock
+        self.pieces = pieces
+        self.seconds = seconds
+        self.begun = 0
+        self.state = 0
+
+    def begin(self) -> Any:
+        self.begun += 1
+        return self._run()
+
+    def _run(self) -> Any:
+        for _ in range(self.pieces):
+            self.clock.now += self.seconds
+            yield
+        return "done"
+
+    def revision(self) -> int:
+        return self.state
+
+
+class Rig:
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.host = Host()
+        self.woken = 0
+        self.answers = Answers(self.host.engine, self.wake, self.clock)
+
+    def wake(self) -> None:
+        self.woken += 1
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def test_a_slice_ends_after_two_milliseconds(rig: Rig) -> None:
+    future = rig.answers.ask(Counting(rig.clock, 5))
+    assert rig.woken == 1
+    began = rig.clock.now
+    assert rig.answers.run_slice(busy=False)
+    assert rig.clock.now - began == pytest.approx(ANSWER_SLICE_SECONDS)
+    assert rig.answers.run_slice(busy=False)
+    assert not rig.answers.run_slice(busy=False)
+    answer = future.result(0)
+    assert answer.result == "done"
+    assert answer.seconds == pytest.approx(0.005)
+    assert answer.longest_slice_seconds == pytest.approx(ANSWER_SLICE_SECONDS)
+    assert not rig.answers.waiting
+
+
+def test_answers_take_a_tenth_of_the_time_of_a_busy_loop(rig: Rig) -> None:
+    question = Counting(rig.clock, 500)
+    rig.answers.ask(question)
+    began, spent = rig.clock.now, 0.0
+    for _ in range(1000):
+        before = rig.clock.now
+        rig.answers.run_slice(busy=True)
+        spent += rig.clock.now - before
+        rig.clock.now += 0.001  # A scheduling cycle.
+    assert spent / (rig.clock.now - began) == pytest.approx(MAX_ANSWER_SHARE, rel=0.05)
+
+
+def test_questions_are_answered_one_after_the_other(rig: Rig) -> None:
+    first, second = (rig.answers.ask(Counting(rig.clock, 3)) for _ in range(2))
+    while not first.done():
+        rig.answers.run_slice(busy=False)
+        assert not second.done() or first.done()
+    while rig.answers.run_slice(busy=False):
+        pass
+    assert second.done()
+
+
+def test_a_full_queue_refuses_questions(rig: Rig) -> None:
+    for _ in range(MAX_QUEUED_QUESTIONS):
+        rig.answers.ask(Counting(rig.clock, 1))
+    with pytest.raises(TooManyQuestionsError, match="16 questions"):
+        rig.answers.ask(Counting(rig.clock, 1))
+
+
+def test_a_change_starts_the_answer_again_three_times_at_most(rig: Rig) -> None:
+    question = Counting(rig.clock, 5)
+    future = rig.answers.ask(question)
+    while rig.answers.run_slice(busy=False):
+        question.state += 1
+    assert question.begun == 1 + MAX_RESTARTS
+    assert future.result(0).restarts == MAX_RESTARTS
+
+
+def test_a_question_that_nobody_waits_for_any_more_is_dropped(rig: Rig) -> None:
+    question = Counting(rig.clock, 5)
+    future = rig.answers.ask(question)
+    future.cancel()
+    assert not rig.answers.run_slice(busy=False)
+    assert question.begun == 0
+
+
+def test_a_bug_fails_the_question_and_not_the_scheduler(rig: Rig) -> None:
+    class Broken(Counting):
+        def _run(self) -> Any:
+            yield
+            raise KeyError("oops")
+
+    future = rig.answers.ask(Broken(rig.clock, 1))
+    assert not rig.answers.run_slice(busy=False)
+    with pytest.raises(AnswerFailedError, match="KeyError"):
+        future.result(0)
+
+
+def test_questions_fail_when_the_scheduler_stops(rig: Rig) -> None:
+    future = rig.answers.ask(Counting(rig.clock, 1))
+    rig.answers.close()
+    with pytest.raises(NotReadyError, match="shutting down"):
+        future.result(0)
+    assert not rig.answers.waiting
+
+
+class Live:
+    """A scheduler with a node and a pod that is too large for it."""
+
+    def __init__(self) -> None:
+        self.host = Host(node("n", cpu="4"), pod("large", containers=[container(cpu="9")]), pod("small"))
+        self.host.schedule()
+        engine = self.host.engine
+        self.answers = Answers(engine, lambda: None)
+        insight = Insight(engine, self.host.clock, last_message=last_message(engine))
+        self.ready = True
+        self.insight = LiveInsight(insight, engine, self.answers, lambda: self.ready)
+
+    def answer(self, future: Any) -> Any:
+        while self.answers.run_slice(busy=False):
+            pass
+        return future.result(0)
+
+
+@pytest.fixture
+def live() -> Live:
+    return Live()
+
+
+def test_a_pending_pod_is_explained_with_the_message_of_its_last_attempt(live: Live) -> None:
+    found = live.answer(live.insight.explain("default", "large", 5))
+    assert isinstance(found, Explanation)
+    assert found.message.startswith("0/1 nodes are available: 1 Insufficient cpu")
+    assert "9 CPU" in found.sentence
+    assert found.as_of.source == "scheduler"
+    assert found.as_of.revision > 0
+    assert found.took.ms > 0
+
+
+def test_no_victims_are_searched_for(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = next(iter(live.host.engine.profiles.values()))
+    monkeypatch.setattr(profile, "explain_decision", lambda pod: pytest.fail("the attempt is made again"))
+    live.answer(live.insight.explain("default", "large", 5))
+
+
+def test_placed_pods_nodes_and_the_list_of_pending_pods(live: Live) -> None:
+    assert isinstance(live.answer(live.insight.explain("default", "small", 5)), PlacedExplanation)
+    refused = live.answer(live.insight.why_not("default", "large", "n"))
+    assert isinstance(refused, WhyNot)
+    assert not refused.fits
+    listed = live.answer(live.insight.pending(""))
+    assert isinstance(listed, PendingPods)
+    assert listed.pods == 1
+
+
+def test_unknown_names(live: Live) -> None:
+    with pytest.raises(PodNotFoundError, match="pod default/none is not known to the scheduler"):
+        live.answer(live.insight.explain("default", "none", 5))
+    with pytest.raises(NodeNotFoundError, match="node m is not known"):
+        live.answer(live.insight.why_not("default", "large", "m"))
+
+
+def test_before_the_caches_are_synced_there_is_no_answer(live: Live) -> None:
+    live.ready = False
+    with pytest.raises(NotReadyError, match="not synced"):
+        live.insight.explain("default", "large", 5)
