@@ -30,6 +30,7 @@ COMMANDS = {
     "snapshot": CommandEntry(
         "stowplan.cli.snapshot", "snapshot", "Write everything that scheduling reads into one file."
     ),
+    "mcp": CommandEntry("stowplan.cli.mcp", "mcp", "Serve explain, why-not, what-if and simulate to agents over MCP."),
     "demo": CommandEntry("stowplan.cli.demo", "demo", "Watch a scheduler fill a simulated cluster."),
     "evaluate": CommandEntry(
         "stowplan.cli.evaluate", "evaluate", "Evaluate single decisions: JSON cases in, verdicts out."

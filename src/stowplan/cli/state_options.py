@@ -37,7 +37,7 @@ class StateRequest(NamedTuple):
         from stowplan.cli.state import ClusterLogin, StateSource, open_state
         from stowplan.simulator.input import InputOptions
 
-        self._check_usage()
+        self.check_usage()
         registered = load_plugins(self.plugins)
         config = load_config(self.config_file, registered)
         source = StateSource(
@@ -54,7 +54,8 @@ class StateRequest(NamedTuple):
                 )
             yield state
 
-    def _check_usage(self) -> None:
+    def check_usage(self) -> None:
+        """Raises UsageError unless the options name one source."""
         given = {"--base": self.base, "--from": self.origin, "--from-cluster": self.from_cluster}
         used = [name for name, value in given.items() if value]
         if len(used) > 1:

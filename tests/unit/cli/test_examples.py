@@ -20,6 +20,7 @@ ENDLESS = (
     "bench",
     "simulate --from-cluster",
     "explain",
+    "mcp",
     "snapshot",
 )
 """Commands that serve, call others or measure, or have a status other than 0: only options and arguments are parsed."""

@@ -1,0 +1,196 @@
+"""`stowplan mcp`: explain, why-not, what-if and simulate as tools of an MCP server on standard input and output."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stowplan.cli.command import Command
+from stowplan.cli.state_options import StateRequest, state_options
+from stowplan.errors import StowplanError
+
+if TYPE_CHECKING:
+    from stowplan.library import Cluster, Run
+
+_MAX_STATE_AGE_SECONDS = 30.0
+"""The objects of a cluster are read again when they are older."""
+_MAX_LISTED_PODS = 200
+
+_INSTRUCTIONS = """Answers about scheduling in Kubernetes: why pods are pending or on their nodes, what would change it.
+All tools are read-only: they compute on a copy of the cluster's objects. `sentence` is the answer in words; reason ids
+(`because.id`, `rules[].id`) are stable. Amounts are integers: millicores for cpu, bytes for memory, counts otherwise.
+A pod is named namespace/name; other objects are node-1, zone=a (nodes with the label), namespace/Deployment/web."""
+
+
+class MissingMcpError(StowplanError):
+    """The package `mcp` is not installed."""
+
+
+@click.command(cls=Command)
+@state_options
+def mcp(request: StateRequest) -> None:
+    """Serve explain, why-not, what-if and simulate to agents over MCP, on standard input and output.
+
+    The tools answer about the state that the options name, and are read-only: nothing is written to a cluster. The
+    objects of --from-cluster are read again when they are older than 30 seconds. Needs the package mcp:
+    pip install 'stowplan[mcp]'.
+
+    \b
+    Examples:
+      stowplan mcp --from-cluster --context production
+      stowplan mcp --from snapshot.json.gz
+
+    Exit status: 0 the client disconnected, 2 the input is invalid.
+    """
+    request.check_usage()
+    server = make_server(Answers(request))
+    server.run("stdio")
+
+
+class Answers:
+    """The tools. Each returns plain data; a StowplanError becomes an error of the tool."""
+
+    def __init__(self, request: StateRequest, clock: Callable[[], float] = time.monotonic) -> None:
+        from stowplan.cli.plugins import load_plugins
+        from stowplan.cli.profiles import load_config
+
+        self._request = request
+        self._clock = clock
+        self._plugins = load_plugins(request.plugins)
+        self._config = load_config(request.config_file, self._plugins)
+        self._cluster = read_state(request)
+        self._read_at = clock()
+
+    def explain(self, pod: str = "") -> dict[str, Any]:
+        """Why a pod is pending (the dominating reason, closest nodes, checked changes), or why it is on its node.
+        Without a pod: all pending pods, grouped by the sentence that explains them."""
+        cluster = self._current()
+        if not pod:
+            return _plain(cluster.explain_pending(plugins=self._plugins, config=self._config))
+        return _plain(cluster.explain(pod, plugins=self._plugins, config=self._config))
+
+    def why_not(self, pod: str, node: str) -> dict[str, Any]:
+        """What keeps a pod off one node: every rule with what it wants and what the node has. If the node would do: its
+        rank and the points behind the best."""
+        return _plain(self._current().why_not(pod, node, plugins=self._plugins, config=self._config))
+
+    def what_if(
+        self,
+        without: list[str] | None = None,
+        add_nodes: int = 0,
+        like: str = "",
+        scale: dict[str, int] | None = None,
+        apply: str = "",
+    ) -> dict[str, Any]:
+        """What changes if nodes or other objects are gone (`without`), if `add_nodes` nodes like the node `like` are
+        added, if workloads are scaled (name to replicas), or if manifests (YAML) are applied: the pods that differ, and
+        the pods that are pending afterwards."""
+        difference = self._current().what_if(
+            without=without or (),
+            add_nodes=add_nodes,
+            like=like,
+            scale=scale,
+            apply=[apply] if apply else (),
+            plugins=self._plugins,
+            config=self._config,
+        )
+        return {
+            "sentence": difference.sentence,
+            "pods": [_plain(pod) for pod in difference.pods[:_MAX_LISTED_PODS]],
+            "differing": len(difference.pods),
+            "pending": [_plain(group) for group in difference.after.pending],
+            "summary": _plain(difference.after.summary),
+        }
+
+    def simulate(self, manifests: str = "") -> dict[str, Any]:
+        """Where the pending pods, and the pods of `manifests` (YAML) if they were applied, would be scheduled."""
+        cluster = self._current()
+        before = {pod.metadata.uid for pod in cluster.pods if pod.spec.node_name}
+        changed = cluster.apply(manifests) if manifests else cluster
+        return _result(changed.simulate(plugins=self._plugins, config=self._config), len(before))
+
+    def _current(self) -> Cluster:
+        if self._request.from_cluster and self._clock() - self._read_at > _MAX_STATE_AGE_SECONDS:
+            self._cluster = read_state(self._request)
+            self._read_at = self._clock()
+        return self._cluster
+
+
+def _result(run: Run, running: int) -> dict[str, Any]:
+    new = [pod for pod in run.pods if pod.status != "Running"]
+    return {
+        "summary": _plain(run.summary),
+        "pods": [{"pod": pod.pod, "status": pod.status, "node": pod.node} for pod in new[:_MAX_LISTED_PODS]],
+        "scheduled": len(new),
+        "runningBefore": running,
+        "pending": [_plain(group) for group in run.pending],
+        "preemptions": [_plain(each) for each in run.preemptions],
+    }
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    import msgspec
+
+    result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(record))
+    return result
+
+
+def read_state(request: StateRequest) -> Cluster:
+    """The cluster that the options name, as a value of the library."""
+    from stowplan.library import Cluster
+
+    files = [Path(name) for name in request.names]
+    namespace = request.namespace
+    if request.from_cluster:
+        cluster = Cluster.from_cluster(kubeconfig=request.kubeconfig, context=request.context, namespace=namespace)
+        return cluster.apply(*files) if files else cluster
+    if request.origin or (request.base and _is_snapshot(request.base)):
+        cluster = Cluster.from_snapshot(request.origin or request.base, namespace=namespace)
+        return cluster.apply(*files) if files else cluster
+    names = [*([request.base] if request.base else []), *request.names]
+    return Cluster.from_files(*names, namespace=namespace or "default")
+
+
+def _is_snapshot(name: str) -> bool:
+    from stowplan.cli.streams import opened
+    from stowplan.simulator.input.snapshot_file import is_snapshot
+
+    with opened(name) as stream:
+        return is_snapshot(stream.read(64))
+
+
+def _reporting(tool: Callable[..., Any], error: type[Exception]) -> Callable[..., Any]:
+    """The tool with errors that are meant for the user as errors that the client shows."""
+
+    @wraps(tool)
+    def reporting(*args: Any, **arguments: Any) -> Any:
+        try:
+            return tool(*args, **arguments)
+        except StowplanError as problem:
+            raise error(str(problem)) from problem
+
+    return reporting
+
+
+def make_server(answers: Answers) -> Any:
+    """The MCP server with its tools. The package is imported by name, since it is optional."""
+    from stowplan._version import __version__
+
+    try:
+        server = importlib.import_module("mcp.server.mcpserver")
+        exceptions = importlib.import_module("mcp.server.mcpserver.exceptions")
+        types = importlib.import_module("mcp.types")
+    except ImportError as error:
+        raise MissingMcpError("this command needs the package mcp: pip install 'stowplan[mcp]'") from error
+    made = server.MCPServer("stowplan", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
+    hints = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    for tool in (answers.explain, answers.why_not, answers.what_if, answers.simulate):
+        about = " ".join((tool.__doc__ or "").split())
+        made.add_tool(_reporting(tool, exceptions.ToolError), description=about, annotations=hints)
+    return made
