@@ -120,7 +120,7 @@ def test_one_pod_must_match_all_terms() -> None:
         "One pod must match all 2 terms; there are 1 with app=a and 1 with tier=hot, none with all of them.",
     )
     answer = explained(world, affinity=near(term(), hot))
-    assert "prefer being near app=a instead of requiring it" in [each.change.text for each in answer.proposals]
+    assert "prefer being near app=a by zone instead of requiring it" in [each.change.text for each in answer.proposals]
 
 
 def test_pods_that_wait_themselves_are_named() -> None:

@@ -17,8 +17,16 @@ _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _IN_TREE_PREFIX = "kubernetes.io/"
 
 
-def explain_claims(cluster: Cluster, pod: fwk.Pod, now: float) -> Iterator[fwk.Refusal]:
+_ORDER = ("claim.missing", "claim.lost", "claim.deleting", "claim.not-owned", "claim.unbound")
+"""The order in which plugins look for problems: VolumeRestrictions for missing claims, VolumeBinding for the rest."""
+
+
+def explain_claims(cluster: Cluster, pod: fwk.Pod, now: float) -> list[fwk.Refusal]:
     """The claims that keep the pod from every node."""
+    return sorted(_claims_with_problems(cluster, pod, now), key=lambda refusal: _ORDER.index(refusal.id))
+
+
+def _claims_with_problems(cluster: Cluster, pod: fwk.Pod, now: float) -> Iterator[fwk.Refusal]:
     claims = cluster.stores.of(api.PersistentVolumeClaim)
     for volume in pod.spec.volumes:
         name = claim_name(pod, volume)

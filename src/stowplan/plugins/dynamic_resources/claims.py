@@ -94,7 +94,7 @@ def resolve(pod: fwk.Pod, store: ClaimLookup) -> list[api.ResourceClaim] | fwk.S
             return unresolvable(f'could not find ResourceClaim "{pod.namespace}/{name}"')
         if claim.metadata.deletion_timestamp is not None:
             return unresolvable(f'resourceclaim "{name}" is being deleted')
-        if generated and not _controlled_by(claim, pod):
+        if generated and not is_controlled_by(claim, pod):
             owned = f"ResourceClaim {pod.namespace}/{name} was not created for Pod {pod.key}"
             return unresolvable(f"{owned} (Pod is not owner)")
         found.append(claim)
@@ -137,6 +137,7 @@ def _generated_name(pod: fwk.Pod, entry: api.PodResourceClaim) -> str | fwk.Stat
     return unresolvable(f'pod "{pod.key}": ResourceClaim not created yet')
 
 
-def _controlled_by(claim: api.ResourceClaim, pod: fwk.Pod) -> bool:
+def is_controlled_by(claim: api.ResourceClaim, pod: fwk.Pod) -> bool:
+    """Whether the claim was made for the pod."""
     controller = next((owner for owner in claim.metadata.owner_references if owner.controller), None)
     return controller is not None and controller.uid == pod.uid

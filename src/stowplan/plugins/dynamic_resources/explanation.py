@@ -18,7 +18,7 @@ from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevic
 from stowplan.plugins.dynamic_resources.allocation.pools import NodePools
 from stowplan.plugins.dynamic_resources.allocation.requests import WantedClaim
 from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker
-from stowplan.plugins.dynamic_resources.claims import PodClaim, PodClaims, key
+from stowplan.plugins.dynamic_resources.claims import PodClaim, PodClaims, is_controlled_by, key
 from stowplan.plugins.dynamic_resources.device_inventory import NodeInventory, RequestInventory, Stage
 from stowplan.plugins.dynamic_resources.extended_resources import needed_devices
 from stowplan.plugins.dynamic_resources.filtering import NodeSearch
@@ -192,6 +192,9 @@ def explain_pod_claims(pod: fwk.Pod, tracker: ClaimTracker, classes: Store[api.D
         elif claim.metadata.deletion_timestamp is not None:
             text = f"ResourceClaim {name} is being deleted"
             yield fwk.Refusal(id="claim.device-deleting", text=text, lasting=True, facts={"claim": name})
+        elif entry.resource_claim_name is None and not is_controlled_by(claim, pod):
+            text = f"ResourceClaim {name} has the name that {entry.name} needs, and was not made for this pod"
+            yield fwk.Refusal(id="claim.device-not-owned", text=text, lasting=True, facts={"claim": name})
         elif claim.status.allocation is None and tracker.pending(claim) is not None:
             text = f"Devices of ResourceClaim {name} are being allocated for another pod"
             yield fwk.Refusal(id="claim.device-allocating", text=text, facts={"claim": name})

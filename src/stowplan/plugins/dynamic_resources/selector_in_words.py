@@ -45,7 +45,10 @@ def _decisive(inventory: RequestInventory, devices: Sequence[PublishedDevice]) -
     """(number of the selector that the fewest devices match on its own, from 1; its text)."""
     selectors: tuple[api.DeviceSelector, ...] = inventory.wanted.spec.selectors
     compiled = inventory.wanted.selectors[len(inventory.wanted.device_class.spec.selectors) :]
-    passing = [sum(device.verdict(each[2]) is True for device in devices) for each in compiled]
+    passing = [
+        sum(selector.error is None and device.verdict(selector) is True for device in devices)
+        for _, _, selector in compiled
+    ]
     position = passing.index(min(passing))
     cel = selectors[position].cel
     if len(passing) > 1 and passing[position] >= inventory.need:

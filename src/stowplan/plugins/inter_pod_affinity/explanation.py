@@ -4,12 +4,13 @@ changes."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from stowplan import framework as fwk
 from stowplan.api import PodAffinityTerm, WeightedPodAffinityTerm, codec
 from stowplan.api.selector_words import listed, pods_in_words, selector_in_words, topology_in_words
+from stowplan.api.selectors import EVERYTHING
 from stowplan.cache import ABSENT, AffinityTerm, Clause, Cluster, DomainCounts, PodSelector
 from stowplan.cache.selection import TermKind, carried_terms
 from stowplan.plugins.base import leave, matching_labels, pods_in_domain
@@ -115,7 +116,7 @@ class AffinityExplanation:
 
     def _selector(self) -> str:
         """The pods that all required terms select together."""
-        return " and ".join(dict.fromkeys(selector_in_words(term.selector) for term in self._rules.terms.required))
+        return _selectors_in_words(self._rules.terms.required)
 
     def _namespaces(self) -> list[str]:
         found = [self._rules.clause(term).namespaces for term in self._rules.terms.required]
@@ -132,8 +133,11 @@ class AffinityExplanation:
         yield from self._prefer("podAffinity", numbers)
         labels = {key: value for term in terms for key, value in matching_labels(term.selector).items()}
         namespaces = self._namespaces()
-        namespace = self._pod.namespace if {self._pod.namespace, "*"} & set(namespaces) else [*namespaces, ""][0]
+        own = {self._pod.namespace, "*"} & set(namespaces)
+        namespace = self._pod.namespace if own or not namespaces else namespaces[0]
         key = domains.column.key
+        if not namespaces or not all(term.selector.matches(labels) for term in terms):
+            return  # No single pod could match all terms.
         yield fwk.Change(
             kind="start",
             on="cluster",
@@ -147,23 +151,24 @@ class AffinityExplanation:
         )
 
     def _from_namespaces(self) -> Iterator[fwk.Change]:
-        """The term about the namespace that has most matching pods."""
-        for number, term in enumerate(self._rules.terms.required):
-            if others := self._in_other_namespaces(term):
-                best = max(sorted(others), key=lambda name: others[name])
-                path = f"/spec/affinity/podAffinity/{_REQUIRED}/{number}/namespaces"
-                patch = (fwk.PatchOperation("add", path, [best]),)
-                yield fwk.Change(kind="affinity", on="pod", text=f"namespaces: [{best}]", effort=_EFFORT, patch=patch)
+        """The terms about the namespace that has most matching pods."""
+        if others := self._in_other_namespaces():
+            best = others[0][0]
+            base = f"/spec/affinity/podAffinity/{_REQUIRED}"
+            numbers = range(len(self._rules.terms.required))
+            patch = tuple(fwk.PatchOperation("add", f"{base}/{number}/namespaces", [best]) for number in numbers)
+            yield fwk.Change(kind="affinity", on="pod", text=f"namespaces: [{best}]", effort=_EFFORT, patch=patch)
 
-    def _in_other_namespaces(self, term: AffinityTerm) -> Counter[str]:
-        wanted = self._rules.clause(term).namespaces
-        if wanted is None:
-            return Counter()
-        return Counter(
+    def _in_other_namespaces(self) -> list[tuple[str, int]]:
+        """The namespaces with pods that all terms would match there, with their numbers, the most first."""
+        terms = self._rules.terms.required
+        found = Counter(
             pod.namespace
             for pod in self._cluster.pods.values()
-            if pod.namespace not in wanted and term.selector.matches(pod.labels)
+            if all(term.selector.matches(pod.labels) for term in terms)
+            and not all(_matches(self._rules.clause(term), pod) for term in terms)
         )
+        return sorted(found.items(), key=lambda each: (-each[1], each[0]))
 
     def _traps(self, domains: DomainCounts) -> tuple[str, ...]:
         if self._notes is None:
@@ -183,11 +188,9 @@ class AffinityExplanation:
             parts = [f"{self._count(term):,} with {selector_in_words(term.selector)}" for term in terms]
             if any(self._count(term) for term in terms):
                 yield f"One pod must match all {len(terms)} terms; there are {listed(parts)}, none with all of them."
-        for term in terms:
-            for name, number in sorted(self._in_other_namespaces(term).items(), key=lambda each: (-each[1], each[0])):
-                match = "matches" if number == 1 else "match"
-                yield f"{pods_in_words(number)} {match} {selector_in_words(term.selector)} in namespace {name}."
-                break
+        for name, number in self._in_other_namespaces()[:1]:
+            match = "matches" if number == 1 else "match"
+            yield f"{pods_in_words(number)} {match} {self._selector()} in namespace {name}."
 
     def _count(self, term: AffinityTerm) -> int:
         selector = PodSelector((self._rules.clause(term),), terminating=True)
@@ -280,7 +283,9 @@ class AffinityExplanation:
         preferred = [*of.preferred_during_scheduling_ignored_during_execution, *weighted]
         rest = [term for number, term in enumerate(required) if number not in numbers]
         terms = self._rules.terms.required if field == "podAffinity" else self._rules.terms.required_anti
-        names = " and ".join(dict.fromkeys(selector_in_words(terms[number].selector) for number in numbers))
+        names = _selectors_in_words([terms[number] for number in numbers])
+        if len(chosen) == 1 and len(required) > 1:
+            names += f" by {topology_in_words(chosen[0].topology_key)}"
         base = f"/spec/affinity/{field}"
         verb = "being near" if field == "podAffinity" else "being away from"
         yield fwk.Change(
@@ -298,7 +303,7 @@ class AffinityExplanation:
 def relations(rules: AffinityFilter, slot: int) -> fwk.Requirement:
     """The required terms, and the matching pods in the node's domains."""
     wanted, there = [], []
-    near = " and ".join(dict.fromkeys(selector_in_words(term.selector) for term in rules.terms.required))
+    near = _selectors_in_words(rules.terms.required)
     for domains in rules.affinity:
         wanted.append(f"near {near}")
         there.append(_count_there(domains, slot))
@@ -327,6 +332,12 @@ def counts_in_words(scorer: AffinityScorer, slot: int) -> str:
     if far:
         found.append(f"{pods_in_words(far)} that {'wants' if far == 1 else 'want'} to be away from it")
     return ", ".join(found)
+
+
+def _selectors_in_words(terms: Iterable[AffinityTerm]) -> str:
+    """The pods that all terms select together."""
+    words = dict.fromkeys(selector_in_words(term.selector) for term in terms if not term.selector.empty)
+    return " and ".join(words) or selector_in_words(EVERYTHING)
 
 
 def _count_there(domains: DomainCounts, slot: int) -> str:

@@ -75,10 +75,10 @@ class AttachableVolumes:
                 found.add((attachment.spec.attacher, volume.spec.csi.volume_handle))
         return found
 
-    def drivers_of(self, claim: str, namespace: str) -> set[str]:
-        """The driver of a claim's volume, if it counts; at most one."""
-        found = self.claims.get(claim, namespace)
-        return set() if found is None else {driver for driver, _ in self._of_claim(found, migrated=True)}
+    def of_claim(self, name: str, namespace: str) -> set[Attachable]:
+        """The volume of a claim on a node with a CSINode; at most one."""
+        found = self.claims.get(name, namespace)
+        return set() if found is None else self._of_claim(found, migrated=True)
 
     def _attachments(self, node_name: str) -> list[api.VolumeAttachment]:
         if self._by_node_version != self.attachments.version:

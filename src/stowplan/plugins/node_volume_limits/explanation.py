@@ -24,7 +24,7 @@ class VolumeCounter(Protocol):
 
     def count(
         self, wanted: set[Attachable], limits: Mapping[str, int], node: fwk.NodeInfo, without: frozenset[str] = ...
-    ) -> tuple[Counter[str], Counter[str]] | fwk.Status: ...
+    ) -> tuple[set[Attachable], Counter[str]] | fwk.Status: ...
 
 
 def explain_limits(
@@ -35,7 +35,7 @@ def explain_limits(
     if isinstance(counts, fwk.Status):
         return
     new, current = counts
-    for driver, number in sorted(new.items()):
+    for driver, number in sorted(_by_driver(new).items()):
         if current[driver] + number > limits[driver]:
             attached, limit = current[driver], limits[driver]
             volumes = "1 volume" if number == 1 else f"{number:,} volumes"
@@ -48,7 +48,7 @@ def explain_limits(
                 rule=f"may attach {volumes} of {driver} more",
                 facts={"driver": driver, "wanted": number, "attached": attached, "limit": limit},
                 changes=(
-                    *_fewer(counter, pod, driver, number - max(limit - attached, 0)),
+                    *_fewer(counter, pod, driver, new, number - max(limit - attached, 0)),
                     *_leaving(counter, wanted, limits, pod, node),
                 ),
             )
@@ -62,22 +62,30 @@ def limits_in_words(
     if isinstance(counts, fwk.Status) or not counts[0]:
         return None
     new, current = counts
-    wants = [f"{number:,} of {driver}" for driver, number in sorted(new.items())]
-    there = [f"{current[driver]:,} of {limits[driver]:,} attached" for driver in sorted(new)]
+    added = _by_driver(new)
+    wants = [f"{number:,} of {driver}" for driver, number in sorted(added.items())]
+    there = [f"{current[driver]:,} of {limits[driver]:,} attached" for driver in sorted(added)]
     return fwk.Requirement(", ".join(wants), ", ".join(there))
 
 
-def _fewer(counter: VolumeCounter, pod: fwk.Pod, driver: str, number: int) -> Iterator[fwk.Change]:
-    """The pod without so many of its volumes of the driver."""
+def _by_driver(volumes: set[Attachable]) -> Counter[str]:
+    return Counter(driver for driver, _ in volumes)
+
+
+def _fewer(
+    counter: VolumeCounter, pod: fwk.Pod, driver: str, new: set[Attachable], number: int
+) -> Iterator[fwk.Change]:
+    """The pod without so many of the volumes of the driver that it adds."""
     positions = []
     for position, volume in enumerate(pod.spec.volumes):
         name = claim_name(pod, volume)
-        if name is not None and driver in counter.attachable.drivers_of(name, pod.namespace):
+        volumes = set() if name is None else counter.attachable.of_claim(name, pod.namespace)
+        if any(each in new and each[0] == driver for each in volumes):
             positions.append(position)
+            new = new - volumes
     if len(positions) >= number:
         patch = [fwk.PatchOperation("remove", f"/spec/volumes/{each}") for each in reversed(positions[-number:])]
-        volumes = "1 volume" if number == 1 else f"{number:,} volumes"
-        text = f"{volumes} of {driver} fewer"
+        text = f"{'1 volume' if number == 1 else f'{number:,} volumes'} of {driver} fewer"
         yield fwk.Change(kind="volume", on="pod", text=text, effort=_EFFORT_FEWER, patch=tuple(patch))
 
 
@@ -108,4 +116,4 @@ def _fits(
     if isinstance(counts, fwk.Status):
         return False
     new, current = counts
-    return all(current[driver] + number <= limits[driver] for driver, number in new.items())
+    return all(current[driver] + number <= limits[driver] for driver, number in _by_driver(new).items())

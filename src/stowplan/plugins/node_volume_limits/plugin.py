@@ -98,7 +98,8 @@ class NodeVolumeLimits(InTreePlugin):
         if isinstance(counts, fwk.Status):
             return counts
         new, current = counts
-        return TOO_MANY if any(current[driver] + count > limits[driver] for driver, count in new.items()) else None
+        added = Counter(driver for driver, _ in new)
+        return TOO_MANY if any(current[driver] + count > limits[driver] for driver, count in added.items()) else None
 
     def count(
         self,
@@ -106,8 +107,8 @@ class NodeVolumeLimits(InTreePlugin):
         limits: Mapping[str, int],
         node: fwk.NodeInfo,
         without: frozenset[str] = frozenset(),
-    ) -> tuple[Counter[str], Counter[str]] | fwk.Status:
-        """By driver: the volumes that the pod adds, and those that count already, without the pods of some uids.
+    ) -> tuple[set[Attachable], Counter[str]] | fwk.Status:
+        """(volumes that the pod adds, number of those that count already by driver), without the pods of some uids.
 
         Volumes that pods on the node already use do not count again.
         """
@@ -118,9 +119,9 @@ class NodeVolumeLimits(InTreePlugin):
                 if isinstance(theirs, fwk.Status):
                     return theirs
                 used |= theirs
-        new = Counter(driver for driver, _ in wanted - used if driver in limits)
+        new = {volume for volume in wanted - used if volume[0] in limits}
         if not new:
-            return new, new
+            return new, Counter()
         return new, Counter(driver for driver, _ in used | self.attachable.at_node(node.name))
 
     def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> Iterable[fwk.Refusal]:

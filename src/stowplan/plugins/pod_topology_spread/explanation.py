@@ -190,11 +190,12 @@ class _ConstraintWords:
         # A smaller difference is nearer.
         more = min((skew - self._constraint.max_skew) / 1000, 0.5)
         yield self._set("maxSkew", skew, f"maxSkew: {skew}", _EFFORT + more)
-        if not self._enough:
-            counted = self.part.domains.counted
+        counted = self.part.domains.counted
+        if not self._enough and counted and skew - self.part.domains.least <= self._constraint.max_skew:
             yield self._set("minDomains", counted, f"minDomains: {counted}")
-        for policy in sorted({policy for name in self._ghosts for policy in self._cures(name)}):
-            yield self._set(policy, "Honor", f"{policy}: Honor")
+        cures = [self._cures(name) for name in self._ghosts]
+        if cures and cures[0] and all(each == cures[0] for each in cures):
+            yield self._set(cures[0][0], "Honor", f"{cures[0][0]}: Honor")
 
     def _soften(self) -> list[fwk.Change]:
         if self._position is None:
