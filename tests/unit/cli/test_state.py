@@ -64,7 +64,7 @@ def test_wrong_usage_is_one_line(options: tuple[str, ...], message: str) -> None
 def test_an_unknown_pod_is_one_line(tmp_path: Path) -> None:
     result = run("explain", "nowhere", "-f", write(tmp_path / "m.yaml", NODE))
     assert result.exit_code == 2
-    assert result.stderr == "stowplan: pod default/nowhere is not known\n"
+    assert result.stderr == "stowplan: pod default/nowhere is not known: there are no pods\n"
 
 
 def run(*args: str) -> Any:
