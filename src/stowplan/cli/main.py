@@ -26,7 +26,10 @@ COMMANDS = {
     ),
     "extender": CommandEntry("stowplan.cli.extender", "extender", "Serve plugins to kube-scheduler as an extender."),
     "simulate": CommandEntry("stowplan.cli.simulate", "simulate", "Simulate scheduling: manifests in, placements out."),
-    "explain": CommandEntry("stowplan.cli.explain", "explain", "Explain why a pod is pending."),
+    "explain": CommandEntry(
+        "stowplan.cli.explain", "explain", "Explain why pods are pending, or why a pod is on its node."
+    ),
+    "why-not": CommandEntry("stowplan.cli.why_not", "why_not", "Explain why a pod is not on a node."),
     "snapshot": CommandEntry(
         "stowplan.cli.snapshot", "snapshot", "Write everything that scheduling reads into one file."
     ),

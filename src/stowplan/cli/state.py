@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from stowplan import api
 from stowplan._version import __version__
 from stowplan.cli.live_cluster import LiveCluster, read_cluster, read_snapshot
 from stowplan.cli.progress import Progress
@@ -30,6 +31,7 @@ from stowplan.simulator.identity import timestamp
 from stowplan.simulator.input import SIMULATED, Input, InputOptions, read_input
 from stowplan.simulator.input.snapshot_file import is_snapshot
 from stowplan.simulator.load import populate
+from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.report.recorder import Examine, RunRecorder
 from stowplan.simulator.simulation import EPOCH, Simulation
 from stowplan.simulator.source_manifests import SourceManifests
@@ -190,7 +192,11 @@ class _Loader:
         self._notes += _notes(simulation, given)
         return State(
             source,
-            Insight(simulation.engine, simulation.clock),
+            Insight(
+                simulation.engine,
+                simulation.clock,
+                other_pods=lambda: _pods(simulation, given),
+            ),
             simulation,
             recorder,
             given,
@@ -246,6 +252,14 @@ def _with_snapshot(source: StateSource) -> StateSource:
     with opened(first) as stream:
         found = is_snapshot(stream.read(_SNIFFED_BYTES))
     return source._replace(names=source.names[1:], snapshot=first) if found else source
+
+
+def _pods(simulation: Simulation, given: Input) -> Iterator[api.Pod]:
+    """All pods of the simulation, and the finished ones of the input, which it leaves out."""
+    yield from simulation.api_server.all(api.Pod)
+    for item, _ in given.objects:
+        if isinstance(item, api.Pod) and is_finished(item):
+            yield item
 
 
 def _notes(simulation: Simulation, given: Input) -> list[str]:

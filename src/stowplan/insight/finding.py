@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from stowplan import api
+from stowplan.api.near_names import near_names
+from stowplan.api.pod import FINISHED_PHASES
 from stowplan.api.selector_words import listed
 from stowplan.cache import Cluster
 from stowplan.errors import StowplanError
 from stowplan.framework import NodeInfo, Pod
 from stowplan.insight.workloads import workload_of
 
-_FINISHED = ("Succeeded", "Failed")
 _MAX_NEAR_NAMES = 3
 
 
@@ -78,7 +78,7 @@ class PodFinder:
     def _other(self, pod: api.Pod) -> FoundPod:
         """A pod that the scheduler does not keep."""
         key = f"{pod.metadata.namespace}/{pod.metadata.name}"
-        if pod.status.phase in _FINISHED:
+        if pod.status.phase in FINISHED_PHASES:
             where = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
             raise PodNotFoundError(f"pod {key} has finished{where} ({pod.status.phase}); it needs no node any more")
         if pod.spec.node_name:
@@ -106,5 +106,6 @@ class PodFinder:
 
 
 def _near(name: str, names: Iterable[str]) -> str:
-    near = get_close_matches(name, list(names), n=_MAX_NEAR_NAMES, cutoff=0.75)
-    return f"; near names: {', '.join(near)}" if near else ""
+    known = dict.fromkeys(names)
+    near = near_names(name, known) or sorted(each for each in known if each.startswith(name))
+    return f"; near names: {', '.join(near[:_MAX_NEAR_NAMES])}" if near else ""

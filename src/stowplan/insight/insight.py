@@ -15,13 +15,14 @@ from stowplan.cache import Cluster
 from stowplan.framework import DecisionRecord, Explanation, NodeInfo, Pod
 from stowplan.framework.explanation import (
     EXPLANATION_VERSION,
+    Because,
     PendingGroup,
     PendingPods,
     PlacedExplanation,
     WhyNot,
 )
 from stowplan.insight.explain import explain
-from stowplan.insight.finding import FoundPod, PodFinder, find_node
+from stowplan.insight.finding import FoundPod, PodFinder, PodNotFoundError, find_node
 from stowplan.insight.groups import counted_in_pods, grouped
 from stowplan.insight.placed import explain_placed
 from stowplan.insight.queue_words import Clocks, QueueView, permit_sentence, queue_state
@@ -82,6 +83,12 @@ class Insight:
         """The node; raises an error with near names."""
         return find_node(self.view.cluster, name)
 
+    def check_profile(self, name: str) -> None:
+        """Raises an error for a name that no profile has."""
+        if name and name not in self.view.profiles:
+            known = ", ".join(sorted(self.view.profiles))
+            raise PodNotFoundError(f"no profile has the schedulerName {name}; the configuration has {known}")
+
     def profile_of(self, pod: Pod, name: str = "") -> Profile:
         """The profile of the pod's schedulerName, or the named one; the first profile for a pod of another
         scheduler."""
@@ -96,11 +103,17 @@ class Insight:
         place = self.view.queue_place(pod.uid)
         first = None if place is None else place[1].initial_attempt_timestamp
         since = "" if first is None else self.clocks.timestamp(first)
+        found = replace(found, queue=queue, pod=replace(found.pod, since=since))
+        name = pod.template.spec.scheduler_name
+        if name in self.view.profiles:
+            return found
         return replace(
             found,
-            queue=queue,
-            pod=replace(found.pod, since=since),
-            more=(*self._of_other_scheduler(pod, chosen), *found.more),
+            verdict="waiting",
+            sentence=f"Waits for scheduler {name} (spec.schedulerName), which is not among this configuration's "
+            "profiles.",
+            because=Because(id="other-scheduler", plugin="", facts={"schedulerName": name}),
+            more=(f"As a pod of {chosen.name}: {found.sentence}", *found.more),
         )
 
     def explain_placed(
@@ -109,13 +122,13 @@ class Insight:
         """Why a pod is on its node: by the recorded decision, or as if it were placed again now."""
         chosen = self.profile_of(pod, profile)
         found = yield from explain_placed(chosen, pod, top=top, decision=decision)
-        return replace(found, more=(*found.more, *self._of_other_scheduler(pod, chosen)))
+        return replace(found, more=(*found.more, *self._other_scheduler(pod, chosen)))
 
     def why_not(self, pod: Pod, node: NodeInfo, *, profile: str = "") -> Slices[WhyNot]:
         """The rules of all plugins about one node."""
         chosen = self.profile_of(pod, profile)
         found = yield from why_not(chosen, pod, node)
-        return replace(found, more=(*found.more, *self._of_other_scheduler(pod, chosen)))
+        return replace(found, more=(*found.more, *self._other_scheduler(pod, chosen)))
 
     def pending(self, namespace: str = "") -> Slices[PendingPods]:
         """All pending pods, or those of a namespace, grouped by sentence."""
@@ -132,6 +145,8 @@ class Insight:
         for start in range(0, len(others), _PODS_PER_SLICE):
             placed += sum(belongs_to(pod, reference) for pod in others[start : start + _PODS_PER_SLICE])
             yield
+        if not pods and not placed:
+            raise PodNotFoundError(f"no pod belongs to {reference.workload} in namespace {reference.namespace}")
         keyed = ((self._key(pod), pod) for pod in pods)
         groups = yield from grouped(keyed, lambda pod: self.explain(pod, top=top), keep_explanations=True)
         counted: list[PendingGroup] = []
@@ -176,12 +191,11 @@ class Insight:
         plugins = frozenset(info.unschedulable_plugins | info.pending_plugins)
         return pod.template, pod.nominated_node_name, info.gating_plugin, plugins
 
-    def _of_other_scheduler(self, pod: Pod, profile: Profile) -> tuple[str, ...]:
+    def _other_scheduler(self, pod: Pod, profile: Profile) -> tuple[str, ...]:
         name = pod.template.spec.scheduler_name
         if name in self.view.profiles:
             return ()
-        verb = "It was placed by" if pod.node_name else "It waits for"
         return (
-            f"{verb} scheduler {name} (spec.schedulerName), which is not among this configuration's profiles; "
-            f"explained as if it were a pod of {profile.name}.",
+            f"It is a pod of scheduler {name}, which is not among this configuration's profiles; explained as a pod of "
+            f"{profile.name}.",
         )

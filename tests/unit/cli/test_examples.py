@@ -21,6 +21,7 @@ ENDLESS = (
     "simulate --from-cluster",
     "explain",
     "mcp",
+    "why-not",
     "snapshot",
 )
 """Commands that serve, call others or measure, or have a status other than 0: only options and arguments are parsed."""

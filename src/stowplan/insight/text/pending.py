@@ -3,66 +3,158 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from textwrap import wrap
+from datetime import datetime
 
 from stowplan.api import amounts
-from stowplan.framework.explanation import Explanation
+from stowplan.framework import Change, Refusal
+from stowplan.framework.explanation import AsOf, ClosestNode, ExplainedPod, Explanation
+from stowplan.insight.queue_words import duration_in_words
+from stowplan.insight.text.layout import INDENT, Layout, bar, counted, table
+
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
-def pending_lines(explanation: Explanation, width: int | None) -> Iterator[str]:
-    """All parts of the explanation; sentences are folded at `width`."""
-    pod = explanation.pod
-    owner = f" of {pod.workload}" if pod.workload else ""
-    yield from folded(f"{pod.namespace}/{pod.name}{owner}: {explanation.state}", width)
-    requests = amounts.listed(pod.requests)
-    yield from folded(f"{requests or 'no requests'}; priority {pod.priority}", width)
+def pending_lines(explanation: Explanation, layout: Layout) -> Iterator[str]:
+    """All parts of the explanation."""
+    for_ = _pending_for(explanation.pod, explanation.as_of)
+    yield from layout.folded(f"{pod_in_words(explanation.pod)}: {explanation.state}{for_}")
+    yield from layout.folded(_requests(explanation.pod))
     yield ""
-    yield from folded(explanation.sentence, width)
-    for sentence in explanation.more:
-        yield from folded(sentence, width)
+    yield from layout.folded(explanation.sentence)
+    yield from explanation_body(explanation, layout)
+
+
+def explanation_body(explanation: Explanation, layout: Layout) -> Iterator[str]:
+    """Everything after the first sentence."""
+    yield from layout.sentences(explanation.more)
     if explanation.steps:
-        yield ""
-        yield "Which nodes are left"
-        yield from _steps(explanation)
+        yield from _section("Which nodes are left", _steps(explanation, layout))
     if explanation.closest:
-        yield ""
-        yield "Closest nodes"
-        for node in explanation.closest:
-            yield from folded(f"{node.node}: {'; '.join(each.text for each in node.refusals)}", width, "  ")
-            for change in node.changes:
-                yield from folded(f"fits with {change.text}", width, "    ")
+        yield from _section("Closest nodes", _closest(explanation.closest[: layout.top], layout))
     if explanation.proposals:
-        yield ""
-        yield "What would help"
-        yield from _proposals(explanation)
+        yield from _section("What would help", _proposals(explanation, layout))
+    if explanation.queue is not None and explanation.queue.text:
+        yield from _section("Queue", layout.folded(explanation.queue.text, INDENT))
     if explanation.preemption is not None:
-        yield ""
-        yield "Preemption"
-        yield from folded(f"{explanation.preemption.text}.", width, "  ")
+        yield from _section("Preemption", layout.folded(f"{explanation.preemption.text}.", INDENT))
     if explanation.message:
-        yield ""
-        yield "In kube-scheduler's words"
-        yield from folded(explanation.message, width, indent="  ")
+        yield from _section("In kube-scheduler's words", layout.folded(explanation.message, INDENT))
 
 
-def folded(text: str, width: int | None, indent: str = "") -> list[str]:
-    if width is None:
-        return [indent + text]
-    return wrap(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+def pod_in_words(pod: ExplainedPod) -> str:
+    """`shop/checkout-x2x4l of Deployment/checkout`."""
+    return f"{pod.namespace}/{pod.name}{f' of {pod.workload}' if pod.workload else ''}"
 
 
-def _steps(explanation: Explanation) -> Iterator[str]:
-    left = max(len(f"{step.left:,}") for step in explanation.steps)
-    lost = max(len(f"-{step.lost:,}") if step.lost else 0 for step in explanation.steps)
-    rule = max(len(step.rule or "all nodes") for step in explanation.steps)
-    for step in explanation.steps:
-        gone = f"-{step.lost:,}" if step.lost else ""
-        text = f"  {step.left:>{left},}  {gone:>{lost}}  {step.rule or 'all nodes':<{rule}}  {step.plugin}"
-        yield text.rstrip()
+def _section(title: str, lines: list[str]) -> Iterator[str]:
+    yield ""
+    yield title
+    yield from lines
 
 
-def _proposals(explanation: Explanation) -> Iterator[str]:
-    counts = [f"{each.opens:,} node{'' if each.opens == 1 else 's'}" for each in explanation.proposals]
-    width = max(len(count) for count in counts)
-    for count, proposal in zip(counts, explanation.proposals, strict=True):
-        yield f"  {count:>{width}}  {proposal.change.text}"
+def _pending_for(pod: ExplainedPod, as_of: AsOf) -> str:
+    if not pod.since or not as_of.time:
+        return ""
+    seconds = (datetime.strptime(as_of.time, _TIME) - datetime.strptime(pod.since, _TIME)).total_seconds()
+    return f" for {duration_in_words(seconds)}" if seconds >= 1 else ""
+
+
+def _requests(pod: ExplainedPod) -> str:
+    """`12 CPU (app 11, proxy 1), 48Gi; priority 1`."""
+    order = sorted(pod.requests, key=lambda name: (name != "cpu", name != "memory", name))
+    texts = []
+    for resource in order:
+        if pod.requests[resource]:
+            parts = pod.made_of.get(resource, {})
+            listed = ", ".join(f"{name} {amounts.bare(resource, amount)}" for name, amount in parts.items())
+            more = f" ({listed})" if len(parts) > 1 else ""
+            texts.append(amounts.in_words(resource, pod.requests[resource]) + more)
+    return f"{', '.join(texts) or 'no requests'}; priority {pod.priority}"
+
+
+def _steps(explanation: Explanation, layout: Layout) -> list[str]:
+    whole = explanation.steps[0].left
+    rows = [
+        [
+            f"{step.left:,}",
+            f"-{step.lost:,}" if step.lost else "",
+            bar(step.left, whole) if layout.wide else "",
+            step.rule or ("all nodes" if not step.plugin else ""),
+            step.plugin,
+        ]
+        for step in explanation.steps
+    ]
+    return table(rows, right=(0, 1))
+
+
+def _closest(nodes: tuple[ClosestNode, ...], layout: Layout) -> list[str]:
+    resources = list(dict.fromkeys(each for node in nodes for each in _amounts(node)))
+    if not layout.wide:
+        resources = resources[:1]
+    headings = [f"{'CPU' if each == 'cpu' else each.upper()} FREE" for each in resources]
+    lacks_amounts = all(refusal.id.startswith("resources.") for node in nodes for refusal in node.refusals)
+    lacks = "LACKS" if lacks_amounts else "IN THE WAY"
+    rows = [["NODE", *headings, lacks, "FITS WITH", "OR IF" if layout.wide else ""]]
+    for node in nodes:
+        known = _amounts(node)
+        free = [_free(known[each]) if each in known else "" for each in resources]
+        fits, alternative = _changes(node)
+        obstacles = "; ".join(dict.fromkeys(_lacks(refusal) for refusal in node.refusals))
+        rows.append([node.node, *free, obstacles, fits, alternative if layout.wide else ""])
+    if not any(row[-1] for row in rows[1:]):
+        rows[0][-1] = ""
+    return table(rows)
+
+
+def _amounts(node: ClosestNode) -> dict[str, Refusal]:
+    """The refusals about amounts by resource."""
+    return {
+        refusal.facts["resource"]: refusal
+        for refusal in node.refusals
+        if refusal.id.startswith("resources.") and "resource" in refusal.facts
+    }
+
+
+def _free(refusal: Refusal) -> str:
+    facts = refusal.facts
+    free, allocatable = amounts.compared(facts["resource"], facts["free"], facts["allocatable"])
+    return f"{free} of {allocatable}"
+
+
+def _lacks(refusal: Refusal) -> str:
+    facts = refusal.facts
+    if refusal.id.startswith("resources.") and "resource" in facts:
+        return amounts.in_words(facts["resource"], facts["wanted"] - max(facts["free"], 0))
+    return refusal.there or refusal.text
+
+
+def _changes(node: ClosestNode) -> tuple[str, str]:
+    """(the smallest change, another one): pods that leave are the second one where there is a choice."""
+    others = [change for change in node.changes if change.kind != "leave"]
+    leave = next((change for change in node.changes if change.kind == "leave"), None)
+    if not others:
+        return ("" if leave is None else f"without {_pods(leave)}"), ""
+    if leave is not None:
+        verb = "leaves" if len(leave.pods) == 1 else "leave"
+        return others[0].text, f"{_pods(leave)} {verb} (priority {max(pod.priority for pod in leave.pods)})"
+    return others[0].text, others[1].text if len(others) > 1 else ""
+
+
+def _pods(change: Change) -> str:
+    if not change.pods:
+        return change.text
+    more = f" and {len(change.pods) - 1} more" if len(change.pods) > 1 else ""
+    return f"{change.pods[0].pod}{more}"
+
+
+def _proposals(explanation: Explanation, layout: Layout) -> list[str]:
+    proposals = explanation.proposals
+    counts = [counted(each.opens, "node") for each in proposals]
+    pods = [counted(each.pods, "pod") if each.pods else "" for each in proposals]
+    left = max(map(len, counts))
+    right = max(map(len, pods))
+    lines: list[str] = []
+    for count, placed, proposal in zip(counts, pods, proposals, strict=True):
+        start = f"{INDENT}{count:>{left}}" + (f"{INDENT}{placed:>{right}}" if right else "")
+        lines += layout.folded(f"{start}{INDENT}{proposal.change.text}", hanging=" " * (len(start) + 2))
+    return lines

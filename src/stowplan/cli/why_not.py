@@ -1,0 +1,44 @@
+"""`stowplan why-not`: why a pod is not on a node."""
+
+from __future__ import annotations
+
+import click
+
+from stowplan.cli.answers import EXIT_PENDING, as_option, output_option, print_answer
+from stowplan.cli.command import Command
+from stowplan.cli.state_options import StateRequest, state_options
+
+
+@click.command(cls=Command)
+@click.argument("pod")
+@click.argument("node")
+@state_options
+@as_option
+@output_option
+def why_not(pod: str, node: str, request: StateRequest, profile: str, output: str) -> None:
+    """Explain why a pod is not on a node: every rule, with what it wants and what is there.
+
+    If the node is rejected, the changes with which the pod fits there, each checked, and the rank of the node after
+    them. If the node would do, its rank, and where the points went. POD is namespace/name, a name in the namespace of
+    -n, or a uid.
+
+    \b
+    Examples:
+      stowplan why-not web-0 node-1 -n shop -f cluster.yaml
+      stowplan why-not shop/web-0 node-1 --from-cluster -o json
+
+    Exit status: 0 the node would do, 3 it is rejected, 2 the input is invalid.
+    """
+    from msgspec.structs import replace
+
+    from stowplan.insight.explain import run
+    from stowplan.insight.text.why_not import why_not_lines
+
+    with request.open() as state:
+        insight = state.insight
+        insight.check_profile(profile)
+        found, info = insight.find(pod, state.namespace), insight.node(node)
+        answer = run(insight.why_not(found.pod, info, profile=profile))
+        answer = replace(answer, as_of=replace(state.as_of, recomputed=True))
+    print_answer(answer, output, lambda layout: why_not_lines(answer, layout))
+    click.get_current_context().exit(0 if answer.fits else EXIT_PENDING)

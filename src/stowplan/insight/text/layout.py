@@ -1,0 +1,70 @@
+"""Layout of text: folded sentences, tables as wide as they need, bars."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from textwrap import wrap
+from typing import NamedTuple
+
+WIDE_COLUMNS = 100
+"""From this width on, tables have bars and further columns."""
+INDENT = "  "
+_BAR_CELLS = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+class Layout(NamedTuple):
+    """How wide the text is, and how long its lists are."""
+
+    width: int | None = None
+    """Sentences are folded here; None: never."""
+    top: int = 5
+    """The length of lists."""
+    always_wide: bool = False
+
+    @property
+    def wide(self) -> bool:
+        """Whether tables have bars and further columns."""
+        return self.always_wide or self.width is None or self.width >= WIDE_COLUMNS
+
+    def folded(self, text: str, indent: str = "", hanging: str | None = None) -> list[str]:
+        """The text in lines; `hanging` is the indent of all lines but the first."""
+        if self.width is None:
+            return [indent + text]
+        hanging = indent if hanging is None else hanging
+        return wrap(text, self.width, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
+
+    def sentences(self, texts: Sequence[str], indent: str = "") -> Iterator[str]:
+        for text in texts:
+            yield from self.folded(text, indent)
+
+
+def table(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Rows in columns, two spaces apart; columns in `right` are aligned to the right. Empty columns are left out."""
+    columns = [column for column in range(len(rows[0])) if any(row[column] for row in rows)] if rows else []
+    widths = {column: max(len(row[column]) for row in rows) for column in columns}
+    return [
+        (
+            INDENT
+            + INDENT.join(
+                row[column].rjust(widths[column]) if column in right else row[column].ljust(widths[column])
+                for column in columns
+            )
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def bar(part: int, whole: int) -> str:
+    """A bar of 24 cells, in eighths of a cell."""
+    eighths = round(part / whole * _BAR_CELLS * 8) if whole else 0
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()).ljust(_BAR_CELLS)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 node`, `1,234 nodes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def signed(number: int) -> str:
+    return f"{number:+,}" if number else "0"
