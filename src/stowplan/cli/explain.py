@@ -12,7 +12,7 @@ from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
     from stowplan.cli.state import State
-    from stowplan.insight.insight import FoundPod
+    from stowplan.insight.finding import FoundPod
     from stowplan.insight.workloads import WorkloadReference
 
 
