@@ -77,3 +77,6 @@ class Stores:
         if store is None:
             store = self._by_type[kind] = Store()
         return cast("Store[T]", store)
+
+    def all(self) -> list[Store[Any]]:
+        return list(self._by_type.values())

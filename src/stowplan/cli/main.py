@@ -34,6 +34,9 @@ COMMANDS = {
         "stowplan.cli.snapshot", "snapshot", "Write everything that scheduling reads into one file."
     ),
     "mcp": CommandEntry("stowplan.cli.mcp", "mcp", "Serve explain, why-not, what-if and simulate to agents over MCP."),
+    "what-if": CommandEntry(
+        "stowplan.cli.what_if", "what_if", "Show what changes of nodes, workloads and settings would do."
+    ),
     "demo": CommandEntry("stowplan.cli.demo", "demo", "Watch a scheduler fill a simulated cluster."),
     "evaluate": CommandEntry(
         "stowplan.cli.evaluate", "evaluate", "Evaluate single decisions: JSON cases in, verdicts out."

@@ -50,6 +50,7 @@ class ApiServer:
         self._incarnations: dict[tuple[type, str], int] = {}
         """How many deleted objects had the name; part of the uid of the next one."""
         self._dependents: dict[str, dict[type, dict[str, None]]] = {}
+        self._pods_by_node: dict[str, dict[str, api.Pod]] | None = None
         self._steps: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
         for loss in faults.node_losses if faults else ():
@@ -88,6 +89,31 @@ class ApiServer:
     def all_dependents(self, owner_uid: str) -> list[tuple[type[Any], str]]:
         """Kinds and names of all objects that the owner controls."""
         return [(kind, name) for kind, names in self._dependents.get(owner_uid, _NO_KINDS).items() for name in names]
+
+    def objects(self) -> list[Any]:
+        """All stored objects, kind by kind."""
+        return [item for store in self._stores.all() for item in store]
+
+    def pods_on(self, node_name: str) -> list[api.Pod]:
+        """The pods that are bound to a node. The first call indexes all pods."""
+        if self._pods_by_node is None:
+            self._pods_by_node = {}
+            for pod in self.all(api.Pod):
+                self._index_pod(None, pod)
+            self.listen(api.Pod, self._index_pod)
+        return list(self._pods_by_node.get(node_name, _NO_PODS).values())
+
+    def _index_pod(self, old: api.Pod | None, new: api.Pod | None) -> None:
+        index = self._pods_by_node
+        assert index is not None
+        if old is not None and old.spec.node_name:
+            index.get(old.spec.node_name, _NO_PODS).pop(key_of(old.metadata), None)
+        if new is not None and new.spec.node_name:
+            index.setdefault(new.spec.node_name, {})[key_of(new.metadata)] = new
+
+    def continue_uids(self, earlier: ApiServer) -> None:
+        """Give new objects other uids than deleted objects of an earlier API server had."""
+        self._incarnations = dict(earlier._incarnations)
 
     def put(self, item: T) -> T:
         """Create or replace an object; a uid and a creation time are added if missing."""
@@ -185,6 +211,7 @@ class ApiServer:
 
 _NO_KINDS: dict[type, dict[str, None]] = {}
 _NO_NAMES: dict[str, None] = {}
+_NO_PODS: dict[str, api.Pod] = {}
 
 
 def controller_of(item: ApiObject) -> api.OwnerReference | None:

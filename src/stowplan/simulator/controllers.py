@@ -80,7 +80,7 @@ class Controllers:
             self._gone_nodes.discard(name)
             return
         self._gone_nodes.add(name)
-        for pod in [pod for pod in self._api_server.all(api.Pod) if pod.spec.node_name == name]:
+        for pod in self._api_server.pods_on(name):
             self._api_server.delete(pod)
 
     def _collect_stray(self, change: ObjectChange) -> None:

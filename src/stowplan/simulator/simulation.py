@@ -73,12 +73,31 @@ class Simulation:
             keep_objects=keep_objects,
             extenders=extenders,
         )
+        self._seed = seed
+        self._keep_objects = keep_objects
+        self._extenders = extenders
         self._call_extender = call_extender
         self.whole: Callable[[Any], Any] = lambda item: None
         """Returns the raw JSON of an object, for plugins with `needs_objects`."""
         self._answers: list[tuple[float, int, Request, Any]] = []
         """Delayed answers: (when, number, request, outcome)."""
         self._number = count()
+
+    def sibling(self, config: KubeSchedulerConfiguration, registry: Registry, observer: Observer) -> Simulation:
+        """An empty simulation at the same time, with the same seed and extenders."""
+        made = Simulation(
+            config,
+            registry,
+            seed=self._seed,
+            observer=observer,
+            keep_objects=self._keep_objects,
+            start=self.clock.now,
+            extenders=self._extenders,
+            call_extender=self._call_extender,
+        )
+        made.whole = self.whole
+        made.api_server.continue_uids(self.api_server)
+        return made
 
     def settle(self) -> None:
         """Deliver changes and carry out instructions until none is left at the current time."""

@@ -80,6 +80,10 @@ class DaemonSetController(WorkloadController):
         name = self._nodes_of(owner).get(node_name)
         return None if name is None else self.api_server.get(api.Pod, name, owner.metadata.namespace)
 
+    def replaces(self, pod: api.Pod) -> bool:
+        node = self.api_server.get(api.Node, _node_of(pod))
+        return node is not None and Suitability(pod.spec)(node)
+
     def waiting(self, owner: api.DaemonSet) -> str | None:
         return None if self._nodes_of(owner) else "there is no node for it, so it has no pods"
 

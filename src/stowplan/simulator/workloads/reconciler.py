@@ -68,7 +68,7 @@ class WorkloadReconciler:
             controller.lost(pod, owner)
             if not is_standing:
                 self.expand(owner)
-            elif is_active(pod) or controller.waits_for_deletion:
+            elif controller.replaces(pod) and (is_active(pod) or controller.waits_for_deletion):
                 keep_name = controller.keeps_pod_names
                 self._create([replacement_of(self._api_server, pod, owner.metadata.name, keep_name=keep_name)])
         else:

@@ -67,6 +67,10 @@ class WorkloadController(ABC):
         """Whether pods of the owner are created only once others have started."""
         return False
 
+    def replaces(self, pod: api.Pod) -> bool:
+        """Whether a pod that the owner lost is wanted again."""
+        return True
+
     def waiting(self, owner: Any) -> str | None:
         """Why the owner stays below its desired number of pods, if it does."""
         return None
