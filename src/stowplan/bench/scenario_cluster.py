@@ -18,7 +18,7 @@ from stowplan.runtime import build_profiles
 PROFILE = "default-scheduler"
 
 
-class Proposal(Protocol):
+class EvictionProposal(Protocol):
     """The victims and node of a preemption."""
 
     @property
@@ -35,7 +35,7 @@ class DeciderOutcome(Protocol):
     def node_name(self) -> str: ...
 
     @property
-    def preemption(self) -> Proposal | None: ...
+    def preemption(self) -> EvictionProposal | None: ...
 
 
 class Decider(Protocol):

@@ -25,7 +25,7 @@ from stowplan.extender.server.messages import Response, text
 from stowplan.extender.server.metrics import ServerMetrics
 from stowplan.extender.server.pages import OperatorPages
 from stowplan.extender.server.paths import Paths
-from stowplan.extender.server.request_handling import Answering, Refusal
+from stowplan.extender.server.request_handling import Answering, RequestRefusal
 from stowplan.framework import Handle, Plugin
 from stowplan.observe.health import PING
 from stowplan.observe.registry import MetricRegistry
@@ -77,7 +77,7 @@ class Application:
     async def _respond(self, scope: Scope, receive: Receive) -> Response:
         began, path, method = monotonic(), scope["path"], scope["method"]
         verb = self._answering.route(method, path)
-        if isinstance(verb, Refusal):
+        if isinstance(verb, RequestRefusal):
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
             handler = self._pages.find(path) if method in ("GET", "HEAD") else None
             if handler is not None:

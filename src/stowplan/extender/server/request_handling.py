@@ -37,7 +37,7 @@ class RequestObserver(Protocol):
     def note(self, exchange: HttpExchange) -> None: ...
 
 
-class Refusal(NamedTuple):
+class RequestRefusal(NamedTuple):
     """A response to a request for an unknown path or with a wrong method."""
 
     status: int
@@ -57,13 +57,13 @@ class Answering:
         self.metrics = metrics
         self._observers = tuple(observers)
 
-    def route(self, method: str, path: str) -> Verb | Refusal:
+    def route(self, method: str, path: str) -> Verb | RequestRefusal:
         """The verb of the request, or the refusal."""
         verb = self.paths.find(path)
         if verb is None:
-            return Refusal(404, f"there is no {path}; there are {self.paths.listing()}", "unknown_path")
+            return RequestRefusal(404, f"there is no {path}; there are {self.paths.listing()}", "unknown_path")
         if method != "POST":
-            return Refusal(405, f"{path} takes POST, as schedulers send it, not {method}", "method")
+            return RequestRefusal(405, f"{path} takes POST, as schedulers send it, not {method}", "method")
         return verb
 
     async def answer(

@@ -17,7 +17,7 @@ from stowplan.extender.server.connection import too_large
 from stowplan.extender.server.http import HttpServer
 from stowplan.extender.server.messages import HttpRequest, RequestHead, Response, text
 from stowplan.extender.server.pages import OPEN, OperatorPages
-from stowplan.extender.server.request_handling import Answering, Refusal
+from stowplan.extender.server.request_handling import Answering, RequestRefusal
 from stowplan.serving.loopback import MISDIRECTED, foreign_host, is_loopback
 from stowplan.serving.pages import PageRequest
 
@@ -79,7 +79,7 @@ class SchedulerPort(HttpServer):
             self._refused("unauthorized", head, refused[1])
             return text(*refused)
         found = self._answering.route(head.method, head.path)
-        if isinstance(found, Refusal):
+        if isinstance(found, RequestRefusal):
             if self._pages is not None and found.status == 404 and head.length == 0:
                 return None  # There may be such a page.
             return self._turned_away(found, head)
@@ -114,7 +114,7 @@ class SchedulerPort(HttpServer):
     async def respond(self, request: HttpRequest) -> Response:
         head = request.head
         verb = self._answering.route(head.method, head.path)
-        if isinstance(verb, Refusal):
+        if isinstance(verb, RequestRefusal):
             return await self._page(head) or self._turned_away(verb, head)
         self._answering.metrics.in_flight.add()
         try:
@@ -141,7 +141,7 @@ class SchedulerPort(HttpServer):
         if verb is not None:
             self._answering.metrics.abandoned(verb)
 
-    def _turned_away(self, refusal: Refusal, head: RequestHead) -> Response:
+    def _turned_away(self, refusal: RequestRefusal, head: RequestHead) -> Response:
         self._refused(refusal.cause, head, refusal.text)
         others = "" if self._pages is None else f"; pages: {self._pages.listing()}"
         return text(refusal.status, refusal.text + (others if refusal.status == 404 else ""))

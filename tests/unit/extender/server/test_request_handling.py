@@ -4,7 +4,7 @@ from time import monotonic
 import pytest
 from tests.unit.extender.server.fakes import Canned, make_answering
 
-from stowplan.extender.server.request_handling import HttpExchange, Refusal
+from stowplan.extender.server.request_handling import HttpExchange, RequestRefusal
 
 pytestmark = pytest.mark.usefixtures("klog")
 
@@ -24,7 +24,7 @@ def test_routes() -> None:
     assert answering.route("POST", "/filter") == "filter"
     for method, path, status, cause in (("POST", "/x", 404, "unknown_path"), ("PUT", "/filter", 405, "method")):
         refusal = answering.route(method, path)
-        assert isinstance(refusal, Refusal)
+        assert isinstance(refusal, RequestRefusal)
         assert (refusal.status, refusal.cause) == (status, cause)
 
 
