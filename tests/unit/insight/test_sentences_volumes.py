@@ -315,7 +315,9 @@ def test_a_class_that_makes_volumes_elsewhere() -> None:
     assert answer.sentence == "Class fast of claim data makes volumes for zone=z only, and no node is there."
 
 
-@pytest.mark.parametrize(("selected", "end"), [("gone", "and there is no such node"), ("n-z", "which is not left")])
+@pytest.mark.parametrize(
+    ("selected", "end"), [("gone", ", and there is no such node"), ("n-z", "; of that node: is cordoned")]
+)
 def test_a_volume_that_is_being_made_for_another_node(selected: str, end: str) -> None:
     annotations = {"volume.kubernetes.io/selected-node": selected}
     world = world_of(claim("data", metadata={"annotations": annotations}), storage_class())
@@ -324,7 +326,7 @@ def test_a_volume_that_is_being_made_for_another_node(selected: str, end: str) -
     assert (refusal.id, refusal.lasting) == ("volume.selected-node", False)
     assert refusal.text == f"a volume for claim data is being made for {selected}"
     answer = explained(world, using(pvc("data")))
-    assert answer.sentence == f"A volume for claim data is being made for {selected}, {end}."
+    assert answer.sentence == f"A volume for claim data is being made for {selected}{end}."
 
 
 # Attach limits

@@ -34,7 +34,11 @@ class Forced(NamedTuple):
 
     def begin(self, sentence: str) -> str:
         """The whole sentence."""
-        return f"{self.text} {sentence[:1].lower()}{sentence[1:]}" if self.text else sentence
+        name = sentence.partition(" ")[0]
+        if not self.text:
+            return sentence
+        # The name of a plugin keeps its capital.
+        return f"{self.text} {sentence if name[1:].lower() != name[1:] else sentence[:1].lower() + sentence[1:]}"
 
 
 def forced(dominating: Dominating) -> Forced:
@@ -45,7 +49,9 @@ def forced(dominating: Dominating) -> Forced:
     because: Because | None = None
     before = dominating.matrix.alive
     for step in earlier:
-        if step.rank.kind in (StepKind.RELATION, StepKind.LOCATION):
+        if step.rank.kind == StepKind.RELATION or (
+            step.rank.kind == StepKind.LOCATION and last.rank.kind != StepKind.LOCATION
+        ):
             refusal = refusal_of(dominating, step)
             text = _BEGINNINGS[refusal.id](dominating, step, before, refusal) if refusal.id in _BEGINNINGS else ""
             if text:

@@ -12,7 +12,8 @@ from stowplan.insight.sentences.dominating import Dominating, sentence_for
 from stowplan.insight.sentences.forced import identity_nodes
 
 _LOCATION_PLUGINS = ("VolumeBinding", "VolumeZone")
-_MAX_EXAMINED = 64
+_MAX_EXAMINED = 256
+"""With more nodes than this, sentences speak of the best node alone."""
 
 
 @sentence_for("volume.location")
@@ -36,19 +37,23 @@ def location(dominating: Dominating) -> str:
 
 @sentence_for("volume.none")
 def none(dominating: Dominating) -> str:
-    facts = dominating.refusal.facts
-    largest = max((each.facts["largest"] for each in _alike(dominating)), default=None)
-    wanted, there = amounts.compared("storage", facts["wanted"], largest or 0)
+    facts, refusals = dominating.refusal.facts, _of_all(dominating, "claim")
+    if not refusals:
+        return _such_as(dominating)
+    largest = max(refusal.facts["largest"] for refusal in refusals)
+    wanted, there = amounts.compared("storage", facts["wanted"], largest)
     needs = f"Claim {facts['claim']} needs a free volume of class {facts['class']} with {wanted}"
-    best = f"; the largest there is {there}" if largest and largest < facts["wanted"] else ""
+    best = f"; the largest there is {there}" if 0 < largest < facts["wanted"] else ""
     return f"{needs}, and {_no_node(dominating)} has one{best}."
 
 
 @sentence_for("volume.no-capacity")
 def no_capacity(dominating: Dominating) -> str:
-    facts = dominating.refusal.facts
-    left = max((each.facts["left"] for each in _alike(dominating)), default=None)
-    wanted, there = amounts.compared("storage", facts["wanted"], left or 0)
+    facts, refusals = dominating.refusal.facts, _of_all(dominating, "claim")
+    if not refusals:
+        return _such_as(dominating)
+    left = max(refusal.facts["left"] for refusal in refusals)
+    wanted, there = amounts.compared("storage", facts["wanted"], left)
     needs = f"Claim {facts['claim']} asks for {wanted} of class {facts['class']}"
     most = f"; the most there is {there}" if left else ""
     return f"{needs}, and {_no_node(dominating)} has that much left{most}."
@@ -57,6 +62,8 @@ def no_capacity(dominating: Dominating) -> str:
 @sentence_for("volume.topology")
 def topology(dominating: Dominating) -> str:
     facts = dominating.refusal.facts
+    if not _of_all(dominating, "claim"):
+        return _such_as(dominating)
     makes = f"Class {facts['class']} of claim {facts['claim']} makes volumes for {facts['allowed']} only"
     return f"{makes}, and {_no_node(dominating)} is there."
 
@@ -65,8 +72,11 @@ def topology(dominating: Dominating) -> str:
 def selected_node(dominating: Dominating) -> str:
     facts = dominating.refusal.facts
     made = f"A volume for claim {facts['claim']} is being made for {facts['node']}"
-    known = dominating.matrix.table.get(facts["node"]) is not None
-    return f"{made}, {'which is not left' if known else 'and there is no such node'}."
+    info = dominating.matrix.table.get(facts["node"])
+    if info is None:
+        return f"{made}, and there is no such node."
+    refusals = dominating.matrix.refusals_of(info)
+    return f"{made}; of that node: {refusals[0].text}." if refusals else f"{made}."
 
 
 @sentence_for("claim.lost")
@@ -77,11 +87,17 @@ def lost(dominating: Dominating) -> str:
 @sentence_for("volume.limit")
 def limit(dominating: Dominating) -> str:
     facts = dominating.refusal.facts
+    if not _of_all(dominating, "driver"):
+        return _such_as(dominating)
     volumes = "1 volume" if facts["wanted"] == 1 else f"{facts['wanted']:,} volumes"
     attached = f"{dominating.best.name} has {facts['attached']:,} of {facts['limit']:,} attached"
-    return (
-        f"Needs {volumes} of {facts['driver']} on one node, and {_no_node(dominating)} may attach so many: {attached}."
-    )
+    needs = f"Needs {volumes} of {facts['driver']} on one node"
+    return f"{needs}, and {_no_node(dominating)} may attach so many: {attached}."
+
+
+def _such_as(dominating: Dominating) -> str:
+    nodes = "None of the nodes that are left" if dominating.nodes == 1 else f"None of {_left(dominating)}"
+    return f"{nodes} can have its volumes; of {dominating.best.name}: {dominating.refusal.text}."
 
 
 def _no_node(dominating: Dominating) -> str:
@@ -137,12 +153,14 @@ def _asks_for_others(dominating: Dominating) -> str:
     return " and ".join([*words, *([] if required.affinity is None else [node_selector_in_words(required.affinity)])])
 
 
-def _alike(dominating: Dominating) -> list[Refusal]:
-    """The refusals of all nodes that are left for the same claim; none if there are too many nodes to examine."""
+def _of_all(dominating: Dominating, fact: str) -> list[Refusal]:
+    """The refusals of all nodes that are left, if each has one about the same claim or driver; else none."""
     slots = np.flatnonzero(dominating.left).tolist()
-    if len(slots) > _MAX_EXAMINED:
-        return []
-    infos = [info for slot in slots if (info := dominating.matrix.table.infos[slot]) is not None]
-    found = [refusal for info in infos for refusal in dominating.matrix.explain(dominating.refusal.plugin, info)]
-    same = (dominating.refusal.id, dominating.refusal.facts["claim"])
-    return [refusal for refusal in found if (refusal.id, refusal.facts.get("claim")) == same]
+    found: list[Refusal] = []
+    for slot in slots if len(slots) <= _MAX_EXAMINED else ():
+        info = dominating.matrix.table.infos[slot]
+        for refusal in dominating.matrix.explain(dominating.refusal.plugin, info) if info is not None else ():
+            if refusal.id == dominating.refusal.id and refusal.facts[fact] == dominating.refusal.facts[fact]:
+                found.append(refusal)
+                break
+    return found if len(found) == len(slots) else []

@@ -189,14 +189,14 @@ class DynamicResources(InTreePlugin):
         found = claims.allocations.on(node, needed)
         return alternatives_in_words(found) if isinstance(found, Solution) else ""
 
-    def free_devices(self, state: fwk.CycleState, node: fwk.NodeInfo, class_name: str) -> set[DeviceID]:
-        """The free devices of a class that the pod could have on the node; for explanations."""
+    def free_devices(self, state: fwk.CycleState, node: fwk.NodeInfo, claim: str, request: str) -> set[DeviceID]:
+        """The free devices for a request that the pod could have on the node; for explanations."""
         known = self._explanation(state)
         return {
             device.id
             for alternatives in ([] if known is None else known.inventory(node))
             for each in alternatives
-            if each.wanted.device_class.metadata.name == class_name
+            if (each.claim.key, each.wanted.full_name) == (claim, request)
             for device in each.devices[Stage.FREE]
         }
 

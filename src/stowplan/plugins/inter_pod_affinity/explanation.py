@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from stowplan import framework as fwk
 from stowplan.api import PodAffinityTerm, WeightedPodAffinityTerm, codec
 from stowplan.api.selector_words import listed, pods_in_words, selector_in_words, topology_in_words
@@ -39,6 +41,7 @@ class AffinityExplanation:
         self._cluster = cluster
         self._rules = rules
         self._pod = pod
+        self._without: dict[int, list[DomainCounts]] = {}
         self._far_from: dict[tuple[int, int], fwk.Refusal] = {}
         self._pods: dict[tuple[DomainCounts, int], list[fwk.Pod]] = {}
         self._notes: tuple[str, ...] | None = None
@@ -57,15 +60,21 @@ class AffinityExplanation:
     # Required affinity
     def _unmet(self, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
         rules = self._rules
-        for number, domains in enumerate(rules.affinity):
+        unmet = [
+            (number, domains)
+            for number, domains in enumerate(rules.affinity)
+            if domains.column.values[node.slot] == ABSENT or (not domains.of(node.slot) and not rules.first_of_its_kind)
+        ]
+        changes = tuple(self._attracting(unmet[0][1], node)) if unmet else ()
+        for number, domains in unmet:
             domain = domains.column.values[node.slot]
             if domain == ABSENT:
-                yield self._unlabelled(domains)
-            elif not domains.values[domain] and not rules.first_of_its_kind:
-                known = self._far_from.get((number, domain))
-                if known is None:
-                    known = self._far_from[number, domain] = self._far(domains, domain, node)
-                yield known
+                yield replace(self._unlabelled(domains), changes=changes)
+                continue
+            known = self._far_from.get((number, domain))
+            if known is None:
+                known = self._far_from[number, domain] = self._far(domains, domain)
+            yield replace(known, changes=changes)
 
     def _unlabelled(self, domains: DomainCounts) -> fwk.Refusal:
         key = domains.column.key
@@ -77,10 +86,9 @@ class AffinityExplanation:
             there=f"no label {key}",
             rule=self._near_rule(key),
             facts={"topologyKey": key, "selector": self._selector(), "matching": domains.counts.total},
-            changes=tuple(self._prefer("podAffinity", range(len(self._rules.terms.required)))),
         )
 
-    def _far(self, domains: DomainCounts, domain: int, node: fwk.NodeInfo) -> fwk.Refusal:
+    def _far(self, domains: DomainCounts, domain: int) -> fwk.Refusal:
         key, word = domains.column.key, topology_in_words(domains.column.key)
         name = domains.column.texts[domain]
         elsewhere = {text: count for text, count in domains.by_name().items() if count}
@@ -106,7 +114,6 @@ class AffinityExplanation:
             there=f"none in {name}",
             rule=self._near_rule(key),
             facts=facts,
-            changes=tuple(self._attract(domains, name, node)),
             notes=self._traps(domains),
         )
 
@@ -123,32 +130,48 @@ class AffinityExplanation:
         known = [names for names in found if names is not None]
         return sorted(frozenset.intersection(*known)) if known else ["*"]
 
-    def _attract(self, domains: DomainCounts, name: str, node: fwk.NodeInfo) -> Iterator[fwk.Change]:
+    def _attracting(self, domains: DomainCounts, node: fwk.NodeInfo) -> Iterator[fwk.Change]:
+        """Changes that could satisfy all terms on the node; `domains` are those of an unmet one."""
         terms = self._rules.terms.required
-        numbers = range(len(terms))
         if not domains.counts.total:
             yield from self._from_namespaces()
-        for number in numbers if len(numbers) > 1 else ():
-            yield from self._prefer("podAffinity", [number])
-        yield from self._prefer("podAffinity", numbers)
+        for number in range(len(terms)) if len(terms) > 1 else ():
+            if self._met_without(number, node):
+                yield from self._prefer("podAffinity", [number])
+        yield from self._prefer("podAffinity", range(len(terms)))
+        yield from self._start(domains, node)
+
+    def _met_without(self, number: int, node: fwk.NodeInfo) -> bool:
+        """Whether the node satisfies the other terms."""
+        rest = [term for position, term in enumerate(self._rules.terms.required) if position != number]
+        if number not in self._without:
+            clauses = [self._rules.clause(term) for term in rest]
+            self._without[number] = self._rules.by_domain(clauses, dict.fromkeys(term.topology_key for term in rest))
+        sums = self._without[number]
+        if any(domains.column.values[node.slot] == ABSENT for domains in sums):
+            return False
+        return all(domains.of(node.slot) for domains in sums) or not any(domains.total for domains in sums)
+
+    def _start(self, domains: DomainCounts, node: fwk.NodeInfo) -> Iterator[fwk.Change]:
+        """A pod that all terms match, on the node itself; not where no single pod could match them."""
+        terms, namespaces = self._rules.terms.required, self._namespaces()
         labels = {key: value for term in terms for key, value in matching_labels(term.selector).items()}
-        namespaces = self._namespaces()
-        own = {self._pod.namespace, "*"} & set(namespaces)
-        namespace = self._pod.namespace if own or not namespaces else namespaces[0]
-        key = domains.column.key
         if not namespaces or not all(term.selector.matches(labels) for term in terms):
-            return  # No single pod could match all terms.
-        yield fwk.Change(
-            kind="start",
-            on="cluster",
-            text=f"1 pod with {self._selector()} in {name}",
-            effort=_EFFORT_START + 1,
-            starts=(
-                fwk.StartingPods(
-                    number=1, namespace=namespace, labels=labels, topology_key=key, domain=name, node=node.name
-                ),
-            ),
+            return
+        if any(each.column.values[node.slot] == ABSENT for each in self._rules.affinity):
+            return
+        own = {self._pod.namespace, "*"} & set(namespaces)
+        key, name = domains.column.key, domains.column.texts[domains.column.values[node.slot]]
+        started = fwk.StartingPods(
+            number=1,
+            namespace=self._pod.namespace if own else namespaces[0],
+            labels=labels,
+            topology_key=key,
+            domain=name,
+            node=node.name,
         )
+        text = f"1 pod with {self._selector()} in {name}"
+        yield fwk.Change(kind="start", on="cluster", text=text, effort=_EFFORT_START + 1, starts=(started,))
 
     def _from_namespaces(self) -> Iterator[fwk.Change]:
         """The terms about the namespace that has most matching pods."""
@@ -205,7 +228,7 @@ class AffinityExplanation:
         there = f"{pods[0].key} is there" if len(pods) == 1 else f"{len(pods):,} are there, such as {pods[0].key}"
         if word != "node":
             there = there.replace("there", f"in {name}", 1)
-        changes = self._prefer("podAntiAffinity", [self._rules.terms.required_anti.index(term)])
+        changes = self._prefer("podAntiAffinity", self._broken(node))
         return fwk.Refusal(
             id="anti-affinity.own",
             reasons=ANTI_AFFINITY.reasons,
@@ -221,6 +244,10 @@ class AffinityExplanation:
             },
             changes=(*changes, *self._leaving(pods)),
         )
+
+    def _broken(self, node: fwk.NodeInfo) -> list[int]:
+        """The positions of the pod's anti-affinity terms that reject the node: they are made preferred together."""
+        return [number for number, domains in enumerate(self._rules.anti) if domains.of(node.slot)]
 
     def _carried(self) -> Iterator[tuple[TermKind, DomainCounts]]:
         """The anti-affinity terms of existing pods that match the pod, with the sums of the pods that have them."""
