@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 _BYTES = ("memory", "ephemeral-storage", "storage")
 _UNITS = (("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
 _MAX_DIGITS = 3
@@ -68,8 +70,12 @@ def request(resource: str, value: int) -> str:
 
 def listed(requests: dict[str, int]) -> str:
     """`12 CPU, 48Gi`: cpu and memory first."""
-    order = sorted(requests, key=lambda name: (name != "cpu", name != "memory", name))
-    return ", ".join(in_words(name, requests[name]) for name in order if requests[name])
+    return ", ".join(in_words(name, requests[name]) for name in ordered(requests) if requests[name])
+
+
+def ordered(resources: Iterable[str]) -> list[str]:
+    """Resources with cpu and memory first."""
+    return sorted(resources, key=lambda name: (name != "cpu", name != "memory", name))
 
 
 def _unit(value: int) -> tuple[str, int]:

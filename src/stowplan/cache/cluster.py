@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/backend/cache/cache.go (AddPod, AssumePod, ForgetPod, Ad
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -264,12 +264,8 @@ class Cluster:
         footprint: Footprint = pod.template.footprint
         if footprint.ports:
             self.ports.shift(footprint.ports, info.slot, sign)
-        for claim in footprint.claims:
-            users = self.claim_users.get(claim, 0) + sign
-            if users:
-                self.claim_users[claim] = users
-            else:
-                self.claim_users.pop(claim, None)
+        if footprint.claims:
+            self.shift_claims(footprint.claims, sign)
         priority = pod.template.priority
         left = self.priorities.get(priority, 0) + sign
         if left:
@@ -277,6 +273,15 @@ class Cluster:
         else:
             del self.priorities[priority]
         self.nodes.log.append(info.slot)
+
+    def shift_claims(self, claims: Iterable[str], sign: int) -> None:
+        """A user of the claims came (sign 1) or left (sign -1)."""
+        for claim in claims:
+            users = self.claim_users.get(claim, 0) + sign
+            if users:
+                self.claim_users[claim] = users
+            else:
+                self.claim_users.pop(claim, None)
 
     def shift(self, pod: Pod, info: NodeInfo, sign: int, what_if: bool) -> None:
         """Change the columns and counts by one pod. For the cache and its journal, which handle host ports."""

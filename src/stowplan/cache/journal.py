@@ -43,14 +43,20 @@ class Journal:
         while len(self._entries) > mark:
             pod, info, sign, ports = self._entries.pop()
             self._cluster.shift(pod, info, -sign, what_if=True)
+            footprint = self._cluster.footprint(pod.template)
             if ports:
-                self._cluster.ports.restore(self._cluster.footprint(pod.template).ports, info.slot, ports)
+                self._cluster.ports.restore(footprint.ports, info.slot, ports)
+            if footprint.claims:
+                self._cluster.shift_claims(footprint.claims, -sign)
             if self._orders and self._orders[-1][0] == len(self._entries):
                 info.residents.clear()
                 info.residents.update(self._orders.pop()[2])
 
     def _record(self, pod: Pod, info: NodeInfo, sign: int) -> None:
         self._cluster.shift(pod, info, sign, what_if=True)
-        ports = self._cluster.footprint(pod.template).ports
+        footprint = self._cluster.footprint(pod.template)
+        ports = footprint.ports
+        if footprint.claims:
+            self._cluster.shift_claims(footprint.claims, sign)
         before = self._cluster.ports.suppose(ports, info.slot, sign > 0) if ports else []
         self._entries.append((pod, info, sign, before))

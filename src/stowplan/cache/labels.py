@@ -232,6 +232,10 @@ class LabelColumns:
         """Whether some node has the label."""
         return key in self._nodes_with_key
 
+    def keys(self) -> Iterable[str]:
+        """The keys that nodes have."""
+        return self._nodes_with_key.keys()
+
     def get(self, key: str, size: int, nodes: Iterable[NodeInfo]) -> LabelColumn:
         """The column of a key; a new one gets the labels of the nodes."""
         column = self._live.get(key)

@@ -35,7 +35,10 @@ def document(pod: Pod) -> dict[str, Any]:
         "ownerReferences": [] if owner is None else [owner],
     }
     status = {"resourceClaimStatuses": pod.template.claim_statuses}
-    return codec.whole(codec.encode({"metadata": metadata, "spec": pod.spec, "status": status}))
+    whole = codec.whole(codec.encode({"metadata": metadata, "spec": pod.spec, "status": status}))
+    if pod.node_name:
+        whole["spec"]["nodeName"] = pod.node_name
+    return whole
 
 
 def altered_pod(profile: Profile, pod: Pod, patch: Sequence[PatchOperation]) -> Pod:

@@ -10,12 +10,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from stowplan.api import amounts
-from stowplan.framework import Change, Mask, Slots
+from stowplan.framework import Change, Mask, Refusal, Slots
+from stowplan.insight.json_patch import merged
 from stowplan.insight.lasting import TAINTS, alike
 from stowplan.insight.matrix import FilterMatrix
+from stowplan.insight.sentences.structural import alike_by_labels
 from stowplan.plugins.node_resources_fit import lower_request
 
 RESOURCES = "NodeResourcesFit"
+SELECTOR = "NodeAffinity"
 _MAX_SAMPLED_NODES = 48
 _MORE_NODES = 3
 """A larger change is proposed only if it opens so many times as many nodes."""
@@ -40,13 +43,22 @@ def _from_refusals(matrix: FilterMatrix, plugin: str, nodes: Mask) -> Iterator[C
         info = matrix.table.infos[slot]
         refusals = matrix.explain(plugin, info) if info is not None else []
         if len(refusals) == 1:
-            yield from (change for change in refusals[0].changes if change.on == "pod" and change.patch)
-        elif refusals and all(refusal.changes for refusal in refusals):
-            yield _together([refusal.changes[0] for refusal in refusals])
+            yield from _of_pod(refusals[0])
+        else:
+            changes = [next(_of_pod(refusal), None) for refusal in refusals]
+            if changes and None not in changes:
+                yield _together([change for change in changes if change is not None])
+
+
+def _of_pod(refusal: Refusal) -> Iterator[Change]:
+    return (change for change in refusal.changes if change.on == "pod" and change.patch)
 
 
 def _sample(matrix: FilterMatrix, plugin: str, nodes: Mask) -> Slots:
-    """A node of each taint set; otherwise nodes at equal distances."""
+    """A node of each taint set, or of each combination of the labels that the selector reads; otherwise nodes at equal
+    distances."""
+    if plugin == SELECTOR:
+        return alike_by_labels(matrix, nodes)[:_MAX_SAMPLED_NODES]
     if plugin == TAINTS:
         return np.array(
             [
@@ -71,7 +83,7 @@ def _together(changes: list[Change]) -> Change:
         on="pod",
         text=" and ".join(change.text for change in changes),
         effort=sum(change.effort for change in changes),
-        patch=tuple(operation for change in changes for operation in change.patch),
+        patch=merged(operation for change in changes for operation in change.patch),
     )
 
 

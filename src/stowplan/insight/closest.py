@@ -20,7 +20,7 @@ from stowplan.framework import Change, Code, NodeInfo, Pod, Refusal, Status
 from stowplan.framework.explanation import ClosestNode
 from stowplan.insight.altered import altered_node, altered_pod, status_on
 from stowplan.insight.bounds import IMPOSSIBLE, effort_bounds
-from stowplan.insight.json_patch import PatchError
+from stowplan.insight.json_patch import PatchError, merged
 from stowplan.insight.leaving import leaving_pods
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.slices import Slices
@@ -74,7 +74,7 @@ def joined(changes: tuple[Change, ...]) -> Change:
         text=" and ".join(change.text for change in changes),
         effort=sum(change.effort for change in changes),
         node=next((change.node for change in changes if change.node), ""),
-        patch=tuple(operation for change in changes for operation in change.patch)
+        patch=merged(operation for change in changes for operation in change.patch)
         if len({change.on for change in changes}) == 1
         else (),
         pods=tuple(pod for change in changes for pod in change.pods),
@@ -96,7 +96,8 @@ def ways_of(matrix: FilterMatrix, info: NodeInfo, refusals: list[Refusal]) -> li
     leaving = leaving_pods(matrix, info)
     if leaving is not None:
         ways.append((leaving,))
-    return sorted(ways, key=lambda way: sum(change.effort for change in way))
+    ways.sort(key=lambda way: sum(change.effort for change in way))
+    return list({tuple(change.text for change in way): way for way in reversed(ways)}.values())[::-1]
 
 
 def _distinct(changes: list[Change]) -> list[Change]:
@@ -131,8 +132,8 @@ def check(profile: Profile, pod: Pod, info: NodeInfo, changes: tuple[Change, ...
 @contextmanager
 def applied(profile: Profile, pod: Pod, info: NodeInfo, changes: tuple[Change, ...]) -> Iterator[tuple[Pod, NodeInfo]]:
     """(the pod, the node) after all changes, for the time of the block."""
-    pod_patch = tuple(operation for change in changes if change.on == "pod" for operation in change.patch)
-    node_patch = tuple(operation for change in changes if change.on == "node" for operation in change.patch)
+    pod_patch = merged(operation for change in changes if change.on == "pod" for operation in change.patch)
+    node_patch = merged(operation for change in changes if change.on == "node" for operation in change.patch)
     altered = altered_pod(profile, pod, pod_patch) if pod_patch else pod
     cluster = profile.cluster
     with cluster.what_if() as journal:

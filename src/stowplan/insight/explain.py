@@ -24,12 +24,14 @@ from stowplan.framework.explanation import (
 )
 from stowplan.insight.bounds import bound_of
 from stowplan.insight.closest import closest_nodes
+from stowplan.insight.made_of import made_of, sum_in_words
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.plugin_words import pod_refusals
 from stowplan.insight.preemption import preemption_answer
 from stowplan.insight.proposals import node_proposal, pod_proposals, priority_proposal
 from stowplan.insight.sentences import Dominating, dominating_sentence
 from stowplan.insight.sentences.forced import Forced, forced, way_around
+from stowplan.insight.sentences.resources import fragmentation, totals
 from stowplan.insight.slices import Slices, run
 from stowplan.insight.steps import Elimination, StepKind, count, eliminate, left_before
 from stowplan.insight.verdict import OnTheWay, fits_after_deletions, verdict_of
@@ -69,7 +71,7 @@ def explain(
     eliminations = eliminate(matrix)
     dominating = _dominating(matrix, eliminations)
     start = forced(dominating)
-    around = way_around(dominating)
+    around = way_around(dominating) or fragmentation(dominating)
     yield
     on_the_way = yield from fits_after_deletions(matrix)
     yield
@@ -91,7 +93,7 @@ def explain(
         state="pending",
         verdict=verdict,
         sentence=start.begin(dominating_sentence(dominating)),
-        more=(*around, *dominating.refusal.notes, _verdict_sentence(verdict, on_the_way, proposals, closest)),
+        more=(*around, *_notes(dominating), _verdict_sentence(verdict, on_the_way, proposals, closest)),
         because=_because(dominating, start),
         steps=_steps(matrix, eliminations),
         reasons=_reasons(matrix),
@@ -131,6 +133,7 @@ def explained_pod(pod: Pod) -> ExplainedPod:
         scheduler=pod.spec.scheduler_name,
         priority=pod.priority,
         requests=dict(pod.template.requests),
+        made_of=made_of(pod),
     )
 
 
@@ -191,6 +194,13 @@ def _effort(refusal: Refusal) -> float:
     return min((change.effort for change in refusal.changes), default=100.0)
 
 
+def _notes(dominating: Dominating) -> tuple[str, ...]:
+    """Facts that are easily overlooked, where the request comes from among them."""
+    resource = dominating.refusal.facts.get("resource", "")
+    made = sum_in_words(dominating.pod, resource) if resource in dominating.pod.template.requests else ""
+    return (*((made,) if made else ()), *dominating.refusal.notes)
+
+
 def _because(dominating: Dominating, start: Forced) -> Because:
     refusal = dominating.refusal
     return Because(
@@ -198,7 +208,7 @@ def _because(dominating: Dominating, start: Forced) -> Because:
         plugin=refusal.plugin,
         nodes=dominating.nodes,
         best=dominating.best.name,
-        facts=refusal.facts,
+        facts=refusal.facts | totals(dominating),
         forced_by=start.because,
     )
 

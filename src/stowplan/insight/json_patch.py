@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -27,6 +27,20 @@ def apply_patch(document: Any, patch: Sequence[PatchOperation]) -> Any:
         except (IndexError, ValueError, AttributeError) as error:
             raise PatchError(f"{operation.op} {operation.path}: the document has no such place") from error
     return document
+
+
+def merged(operations: Iterable[PatchOperation]) -> tuple[PatchOperation, ...]:
+    """The operations of several changes as one patch: lists that are added at one place are joined."""
+    found: dict[str, PatchOperation] = {}
+    others: list[PatchOperation] = []
+    for operation in operations:
+        if operation.op == "add" and isinstance(operation.value, list):
+            known = found.get(operation.path)
+            value = operation.value if known is None else [*known.value, *operation.value]
+            found[operation.path] = PatchOperation("add", operation.path, value)
+        else:
+            others.append(operation)
+    return (*found.values(), *others)
 
 
 def unescaped(part: str) -> str:

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from stowplan.framework import Code, NodeInfo, Refusal, Status
+from stowplan.api import amounts
+from stowplan.api.selector_words import listed
+from stowplan.framework import Code, NodeInfo, Plugin, Pod, Refusal, Status
 from stowplan.framework.explanation import EXPLANATION_FAILED
+from stowplan.runtime.decide.filtering import nominated_rivals
+from stowplan.runtime.decide.what_if import WhatIf
 
 if TYPE_CHECKING:
     from stowplan.insight.matrix import FilterMatrix
@@ -27,8 +31,41 @@ _ABOUT_ONE_NODE = (
 def refusals(matrix: FilterMatrix, name: str, info: NodeInfo, statuses: Sequence[Status]) -> list[Refusal]:
     """The refusals of one node by one plugin."""
     plugin = matrix.plugin(name)
-    found = list(plugin.explain(matrix.state, matrix.pod, info)) if plugin is not None else []
-    return _complete(found, statuses, name)
+    if plugin is None:
+        return _complete([], statuses, name)
+    if matrix.rivals[info.slot]:
+        return _beside_nominated_pods(matrix, plugin, info, statuses)
+    return _complete(list(plugin.explain(matrix.state, matrix.pod, info)), statuses, name)
+
+
+def _beside_nominated_pods(
+    matrix: FilterMatrix, plugin: Plugin, info: NodeInfo, statuses: Sequence[Status]
+) -> list[Refusal]:
+    """The refusals of a node on which the pod would fit without the pods nominated to it; they are passing."""
+    rivals = nominated_rivals(matrix.profile, matrix.pod, info)
+    with WhatIf(matrix.profile, matrix.state, matrix.pod) as what_if:
+        for other in rivals:
+            what_if.add(other, info)
+        found = list(plugin.explain(what_if.state, matrix.pod, info))
+    keys = [other.key for other in rivals]
+    return [
+        msgspec.structs.replace(
+            refusal,
+            lasting=False,
+            facts=refusal.facts | {"nominated": keys},
+            notes=(*refusal.notes, _kept_for(rivals, refusal, info)),
+        )
+        for refusal in _complete(found, statuses, plugin.name)
+    ]
+
+
+def _kept_for(rivals: Sequence[Pod], refusal: Refusal, info: NodeInfo) -> str:
+    """`2 CPU on node-1 are kept for urgent/x, which is nominated to it.`"""
+    resource = refusal.facts.get("resource", "")
+    amount = sum(other.template.requests.get(resource, 0) for other in rivals)
+    what = f"{amounts.in_words(resource, amount)} on {info.name} are kept" if amount else f"{info.name} is kept"
+    nominated = "is nominated to it" if len(rivals) == 1 else "are nominated to it"
+    return f"{what} for {listed(other.key for other in rivals)}, which {nominated}."
 
 
 def pod_refusals(matrix: FilterMatrix, status: Status) -> list[Refusal]:

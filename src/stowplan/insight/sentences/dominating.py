@@ -56,7 +56,9 @@ def dominating_sentence(dominating: Dominating) -> str:
     """The sentence for the reason at which no node is left."""
     from stowplan.insight.sentences import (  # noqa: F401 (they register)
         devices,
+        node_affinity,
         pod_affinity,
+        ports,
         resources,
         spread,
         taints,
@@ -72,3 +74,17 @@ def dominating_sentence(dominating: Dominating) -> str:
 def nodes_in_words(count: int, every: str = "all") -> str:
     """`the only node`, `both nodes`, `all 1,234 nodes`."""
     return "the only node" if count == 1 else f"{every} {count:,} nodes"
+
+
+def left_in_words(dominating: Dominating) -> str:
+    """The nodes left before the rule: `the only node`, `the 95 nodes with pool=gpu`, `the 3 nodes that are left`."""
+    number = dominating.nodes
+    nodes = "the only node" if number == 1 else f"the {number:,} nodes"
+    if number == dominating.all_nodes:
+        return nodes
+    selecting = [step for step in dominating.eliminations[:-1] if step.plugin == "NodeAffinity"]
+    if selecting and len(dominating.eliminations) == 2:
+        info = dominating.matrix.table.infos[int(np.flatnonzero(selecting[0].lost)[0])]
+        wanted = "" if info is None else dominating.matrix.explain("NodeAffinity", info)[0].wanted
+        return f"{nodes} with {wanted}"
+    return f"{nodes} that {'is' if number == 1 else 'are'} left"

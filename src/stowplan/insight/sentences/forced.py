@@ -64,15 +64,18 @@ def forced(dominating: Dominating) -> Forced:
 
 
 def identity_nodes(dominating: Dominating) -> str:
-    """`the 95 nodes with pool=gpu`, if the identity rules leave few nodes; else empty."""
+    """`the 95 nodes with pool=gpu` or `node n-7`, if the identity rules leave few nodes; else empty."""
     steps = [step for step in dominating.eliminations[:-1] if step.rank.kind == StepKind.IDENTITY]
     if not steps:
         return ""
     left = count(steps[-1].left)
-    if left > IDENTITY_WORTH_SAYING * dominating.all_nodes:
+    if left > max(1, IDENTITY_WORTH_SAYING * dominating.all_nodes):
         return ""
     selecting = [step for step in steps if step.plugin == "NodeAffinity"]
-    nodes = "1 node" if left == 1 else f"{left:,} nodes"
+    nodes = f"{left:,} nodes"
+    if left == 1:
+        info = dominating.matrix.table.infos[int(np.flatnonzero(steps[-1].left)[0])]
+        return "" if info is None else f"node {info.name}"
     if not selecting:
         return f"the {nodes} that it may use"
     wanted = refusal_of(dominating, selecting[0]).wanted
@@ -139,6 +142,8 @@ def _representatives(dominating: Dominating, plugin: str, nodes: Mask) -> list[i
 
 
 def _joined(identity: str, texts: list[str], because: Because | None) -> Forced:
+    if identity.startswith("node "):
+        return Forced(", ".join([f"May use {identity} only", *texts]) + ", and", because)
     if identity and texts:
         text = f"Of {identity}, it {texts[0]}"
         return Forced(", ".join([text, *texts[1:]]) + ", and", because)

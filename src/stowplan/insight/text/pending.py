@@ -8,6 +8,7 @@ from datetime import datetime
 from stowplan.api import amounts
 from stowplan.framework import Change, Refusal
 from stowplan.framework.explanation import AsOf, ClosestNode, ExplainedPod, Explanation
+from stowplan.insight.made_of import requests_in_words
 from stowplan.insight.queue_words import duration_in_words
 from stowplan.insight.text.layout import INDENT, Layout, bar, counted, table
 
@@ -61,15 +62,7 @@ def _pending_for(pod: ExplainedPod, as_of: AsOf) -> str:
 
 def _requests(pod: ExplainedPod) -> str:
     """`12 CPU (app 11, proxy 1), 48Gi; priority 1`."""
-    order = sorted(pod.requests, key=lambda name: (name != "cpu", name != "memory", name))
-    texts = []
-    for resource in order:
-        if pod.requests[resource]:
-            parts = pod.made_of.get(resource, {})
-            listed = ", ".join(f"{name} {amounts.bare(resource, amount)}" for name, amount in parts.items())
-            more = f" ({listed})" if len(parts) > 1 else ""
-            texts.append(amounts.in_words(resource, pod.requests[resource]) + more)
-    return f"{', '.join(texts) or 'no requests'}; priority {pod.priority}"
+    return f"{requests_in_words(pod) or 'no requests'}; priority {pod.priority}"
 
 
 def _steps(explanation: Explanation, layout: Layout) -> list[str]:

@@ -3,6 +3,7 @@
 Upstream: pkg/scheduler/framework/plugins/nodeaffinity
 """
 
+from stowplan.plugins.node_affinity.demands import NodeDemand, NodeDemands, demands_of
 from stowplan.plugins.node_affinity.plugin import NodeAffinity
 
-__all__ = ["NodeAffinity"]
+__all__ = ["NodeAffinity", "NodeDemand", "NodeDemands", "demands_of"]

@@ -68,6 +68,10 @@ class NodeDemands(NamedTuple):
         terms = " or ".join(each.words for each in self.alternatives or () if each.demands and not each.errors)
         return f"{own},({terms})" if own and " or " in terms else ",".join(part for part in (own, terms) if part)
 
+    @property
+    def all(self) -> tuple[NodeDemand, ...]:
+        return (*self.selector, *(demand for each in self.alternatives or () for demand in each.demands))
+
     def closest(self, node: fwk.NodeInfo) -> NodeAlternative | None:
         """The valid alternative of which the node misses the fewest demands."""
         valid = [each for each in self.alternatives or () if each.demands and not each.errors]

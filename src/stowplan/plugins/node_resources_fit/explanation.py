@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from stowplan import framework as fwk
 from stowplan.api import amounts
-from stowplan.api.selector_words import pods_in_words
+from stowplan.api.selector_words import listed, pods_in_words
 from stowplan.cache.columns import Column
 from stowplan.cache.nodes import NodeTable
 from stowplan.plugins.node_resources_fit.lowering import lower_request
@@ -29,13 +29,15 @@ def explain_shortages(
 ) -> list[fwk.Refusal]:
     """A refusal for each resource of which the node has too little."""
     found = []
+    checks = tuple(checks)
+    rule = f"with {listed(amounts.in_words(check.resource, check.amount) for check in checks)} free"
     pods, allowed = nodes.pod_count.values[node.slot], nodes.allowed_pods.values[node.slot]
     if pods >= allowed:
         found.append(_too_many_pods(pods, allowed))
     for check in checks:
         allocatable, requested = check.allocatable.values[node.slot], check.requested.values[node.slot]
         if check.amount > allocatable - requested:
-            found.append(_shortage(check, allocatable, allocatable - requested, pod, node))
+            found.append(_shortage(check, allocatable, allocatable - requested, pod, node, rule))
     return found
 
 
@@ -65,7 +67,7 @@ def _too_many_pods(pods: int, allowed: int) -> fwk.Refusal:
     )
 
 
-def _shortage(check: FitCheck, allocatable: int, free: int, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Refusal:
+def _shortage(check: FitCheck, allocatable: int, free: int, pod: fwk.Pod, node: fwk.NodeInfo, rule: str) -> fwk.Refusal:
     resource, amount = check.resource, check.amount
     unit = amounts.unit(resource)
     too_small = amount > allocatable
@@ -85,7 +87,7 @@ def _shortage(check: FitCheck, allocatable: int, free: int, pod: fwk.Pod, node: 
         text=text,
         wanted=amounts.in_words(resource, amount),
         there=there,
-        rule=f"with {amounts.in_words(resource, amount)} free",
+        rule=rule,
         lasting=too_small,
         facts={
             "resource": resource,
@@ -95,7 +97,16 @@ def _shortage(check: FitCheck, allocatable: int, free: int, pod: fwk.Pod, node: 
             "pods": len(node.pods),
         },
         changes=_lower(check, free, pod),
+        notes=() if too_small else tuple(_uncounted(resource, node)),
     )
+
+
+def _uncounted(resource: str, node: fwk.NodeInfo) -> Iterator[str]:
+    """A note if most pods of the node request nothing of the resource."""
+    without = sum(not pod.template.requests.get(resource, 0) for pod in node.pods.values())
+    if resource in ("cpu", "memory") and 2 * without > len(node.pods):
+        do = "requests" if without == 1 else "request"
+        yield f"{pods_in_words(without)} on {node.name} {do} no {resource}: usage is not counted, requests are."
 
 
 def _lower(check: FitCheck, free: int, pod: fwk.Pod) -> tuple[fwk.Change, ...]:
