@@ -1,0 +1,82 @@
+"""Explanations of every recorded case agree with kube-scheduler: feasibility, reasons, message and totals."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from tests.builders import World
+from tests.conformance.recorded import CATEGORIES, Recorded, differences, recorded, report
+
+from stowplan.evaluation.verdict import verdict_of
+from stowplan.framework import Explanation
+from stowplan.insight.explain import explain, run
+
+pytestmark = pytest.mark.conformance
+
+NOT_IN_EXPLANATIONS = ("preemptionCandidates", "preemptionSelected")
+"""The search of an explanation stops at enough candidates, as kube-scheduler's does; the recorded one does not."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_cycle_collector() -> Iterator[None]:
+    """Cases are put together and dropped by the thousand; looking for cycles among them doubles the time."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_explanations_agree_with_kube_scheduler(category: str) -> None:
+    failures = {}
+    rows = [row for row in recorded(category) if "preEnqueue" not in row.expect]
+    for row in rows:
+        found = contradictions(row)
+        if found:
+            failures[row.id] = found
+    gc.collect()
+    assert not failures, report(failures, len(rows))
+
+
+def contradictions(row: Recorded) -> list[str]:
+    """How the explanation of a case differs from the recorded verdict."""
+    case = row.read()
+    world, pod = World.of_case(case)
+    answer = run(explain(world.profiles[case.pod.spec.scheduler_name], pod, top=1, details=True))
+    return [*embedded(row, answer), *reasons(row, answer)]
+
+
+def embedded(row: Recorded, answer: Explanation) -> list[str]:
+    """The decision record of the explanation against the recorded verdict."""
+    if answer.decision is None:
+        return [] if not row.read().nodes else ["no decision record"]
+    expected = {name: value for name, value in row.expect.items() if name not in NOT_IN_EXPLANATIONS}
+    verdict = verdict_of(answer.decision)
+    message = expected.pop("message", "").split(" | ")[0]
+    if not answer.message.startswith(message):
+        return [f"message: recorded {message!r}, got {answer.message!r}"]
+    return differences(expected, {name: verdict[name] for name in verdict if name in expected})
+
+
+def reasons(row: Recorded, answer: Explanation) -> list[str]:
+    """The verdict and the counts of the explanation against the recorded rejections, which stop at the first filter
+    that rejects a node, while the explanation runs all of them. kube-scheduler counts nominated pods first, while the
+    explanation does so only for nodes that pass without them: nodes with nominated pods are left out."""
+    fits = bool(row.expect["feasible"])
+    if fits != (answer.verdict == "fits"):
+        return [f"verdict {answer.verdict}, recorded as feasible: {row.expect['feasible']}"]
+    if fits or row.expect.get("preFilter") or not row.expect.get("filter"):
+        return []
+    found = []
+    nominated = {each.status.nominated_node_name for each in row.read().nominated_pods}
+    rejected = {node: each for node, each in row.expect["filter"].items() if node not in nominated}
+    first = Counter(rejection["plugin"] for rejection in rejected.values())
+    counted = {reason.plugin: reason.nodes for reason in answer.reasons}
+    for plugin, nodes in first.items():
+        if counted.get(plugin, 0) < nodes:
+            found.append(f"{plugin} rejects {counted.get(plugin, 0)} nodes, recorded {nodes}")
+    if answer.steps[-1].left or sum(step.lost for step in answer.steps) != answer.steps[0].left:
+        found.append(f"the steps do not add up: {answer.steps}")
+    return found
