@@ -14,6 +14,7 @@ from stowplan.cli.progress import Progress
 from stowplan.cli.streams import print_notes
 
 if TYPE_CHECKING:
+    from stowplan.cli.remote_scheduler import RemoteScheduler
     from stowplan.cli.state import RunOptions, State
 
 
@@ -26,9 +27,26 @@ class StateRequest(NamedTuple):
     from_cluster: bool
     kubeconfig: str
     context: str
+    certificate_authority: str
+    insecure: bool
     namespace: str
     config_file: str | None
     plugins: tuple[str, ...]
+
+    def remote(self) -> RemoteScheduler | None:
+        """The running scheduler that `--from` names, if it names one. Raises StowplanError."""
+        if "://" not in self.origin:
+            return None
+        from stowplan.cli.remote_scheduler import SchedulerAddress
+
+        self.check_usage()
+        unused = {"-f": self.names, "--config": self.config_file, "--plugin": self.plugins}
+        for name, value in unused.items():
+            if value:
+                raise click.UsageError(f"{name} cannot be used with a running scheduler, which has its own.")
+        return SchedulerAddress(
+            self.origin, self.kubeconfig, self.context, self.certificate_authority, self.insecure
+        ).connect()
 
     @contextmanager
     def open(self, options: RunOptions | None = None) -> Iterator[State]:
@@ -38,6 +56,8 @@ class StateRequest(NamedTuple):
         from stowplan.simulator.input import InputOptions
 
         self.check_usage()
+        if "://" in self.origin:
+            raise click.UsageError("A running scheduler answers 'explain' and 'why-not' only; use a snapshot.")
         registered = load_plugins(self.plugins)
         config = load_config(self.config_file, registered)
         source = StateSource(
@@ -61,9 +81,12 @@ class StateRequest(NamedTuple):
         if len(used) > 1:
             raise click.UsageError(f"{' and '.join(used)} exclude each other.")
         if not used and not self.names:
-            raise click.UsageError("Missing the state: -f FILE, --base FILE, --from FILE, or --from-cluster.")
-        if (self.kubeconfig or self.context) and not self.from_cluster:
-            raise click.UsageError("--kubeconfig and --context need --from-cluster.")
+            raise click.UsageError("Missing the state: -f FILE, --base FILE, --from FILE|URL, or --from-cluster.")
+        is_remote = "://" in self.origin
+        if (self.kubeconfig or self.context) and not self.from_cluster and not is_remote:
+            raise click.UsageError("--kubeconfig and --context need --from-cluster or --from URL.")
+        if (self.certificate_authority or self.insecure) and not is_remote:
+            raise click.UsageError("--certificate-authority and --insecure-skip-tls-verify need --from URL.")
 
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -79,10 +102,28 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--base", default="", metavar="FILE", help="Manifests or a snapshot to which the manifests of -f are applied."
     ),
-    click.option("--from", "origin", default="", metavar="FILE", help="Use a snapshot, see 'stowplan snapshot'."),
+    click.option(
+        "--from",
+        "origin",
+        default="",
+        metavar="FILE|URL",
+        help="Use a snapshot, see 'stowplan snapshot', or a running 'stowplan scheduler': https://HOST:10259.",
+    ),
     click.option("--from-cluster", is_flag=True, help="Use the objects of a cluster, which is only read."),
     click.option("--kubeconfig", default="", metavar="FILE", help="Kubeconfig file; default as for kubectl."),
     click.option("--context", default="", metavar="NAME", help="Context of the kubeconfig."),
+    click.option(
+        "--certificate-authority",
+        default="",
+        metavar="FILE",
+        help="With --from URL: authority of the scheduler's certificate; default that of the kubeconfig's cluster.",
+    ),
+    click.option(
+        "--insecure-skip-tls-verify",
+        "insecure",
+        is_flag=True,
+        help="With --from URL: do not verify the scheduler's certificate; whoever answers gets the credentials.",
+    ),
     click.option("-n", "--namespace", default="", metavar="NAME", help="Namespace of pods; default as for kubectl."),
     click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file."),
     plugin_option,
