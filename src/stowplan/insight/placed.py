@@ -118,7 +118,7 @@ def _second(points: Points, chosen: str, present: str) -> str:
     """The node to compare with: the runner-up, or the pod's node where another node is chosen."""
     if chosen != present and present in points.names:
         return present
-    return next((points.names[each] for each in points.order() if points.names[each] != chosen), "")
+    return next((points.names[each] for each in points.order(2) if points.names[each] != chosen), "")
 
 
 def _words(profile: Profile, state: CycleState, pod: Pod, names: set[str]) -> dict[tuple[str, str], str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from heapq import nsmallest
 from typing import NamedTuple
 
 import numpy as np
@@ -54,9 +55,13 @@ class Points(NamedTuple):
     def position(self, name: str) -> int | None:
         return self.names.index(name) if name in self.names else None
 
-    def order(self) -> list[int]:
-        """Positions by falling total, then by name."""
-        return sorted(range(len(self.names)), key=lambda each: (-int(self.total[each]), self.names[each]))
+    def order(self, first: int | None = None) -> list[int]:
+        """Positions by falling total, then by name; all of them, or the first ones."""
+        keys = list(zip((-self.total).tolist(), self.names, strict=True))
+        positions = range(len(keys))
+        if first is None:
+            return sorted(positions, key=keys.__getitem__)
+        return nsmallest(first, positions, key=keys.__getitem__)
 
     def best(self) -> list[int]:
         """The positions with the highest total, by name."""
@@ -70,12 +75,12 @@ class Points(NamedTuple):
     def ranking(self, top: int) -> tuple[RankedNode, ...]:
         return tuple(
             RankedNode(node=self.names[each], points=int(self.total[each]), rank=self.rank(each))
-            for each in self.order()[:top]
+            for each in self.order(top)
         )
 
     def standing(self, position: int) -> Standing:
         """The rank of a node, and its distance from the best other node."""
-        other = next((each for each in self.order() if each != position), None)
+        other = next((each for each in self.order(2) if each != position), None)
         points = int(self.total[position])
         return Standing(
             rank=self.rank(position),

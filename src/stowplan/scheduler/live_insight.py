@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
@@ -13,6 +15,7 @@ from stowplan._version import __version__
 from stowplan.engine import Engine
 from stowplan.framework import Pod
 from stowplan.framework.explanation import AsOf, Explanation, PendingPods, PlacedExplanation, WhyNot
+from stowplan.insight import sentences
 from stowplan.insight.finding import FoundPod, PodNotFoundError
 from stowplan.insight.insight import Insight
 from stowplan.insight.slices import Slices
@@ -31,6 +34,7 @@ class LiveInsight:
         self._engine = engine
         self._answers = answers
         self._is_ready = is_ready
+        _import_sentences()
 
     def explain(self, namespace: str, pod: str, top: int) -> Future[Any]:
         def answer(found: FoundPod) -> Slices[Explanation] | Slices[PlacedExplanation]:
@@ -80,6 +84,13 @@ def last_message(engine: Engine) -> Callable[[Pod], str]:
         return "" if condition is None or found is None else condition.message[found.start() :]
 
     return message
+
+
+def _import_sentences() -> None:
+    """Imports now what the first explanation would import in one long slice."""
+    importlib.import_module("numpy.ma")  # By np.unique.
+    for module in pkgutil.iter_modules(sentences.__path__, f"{sentences.__name__}."):
+        importlib.import_module(module.name)
 
 
 class _AboutPod:
