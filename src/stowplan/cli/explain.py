@@ -11,9 +11,11 @@ from stowplan.cli.command import Command
 from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
+    from stowplan.cli.remote_scheduler import RemoteScheduler
     from stowplan.cli.state import State
-    from stowplan.insight.finding import FoundPod
-    from stowplan.insight.workloads import WorkloadReference
+    from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation
+
+    Answer = Explanation | PlacedExplanation | PendingPods
 
 
 @click.command(cls=Command)
@@ -40,50 +42,68 @@ def explain(pod: str | None, request: StateRequest, profile: str, top: int, ever
       stowplan explain web-0 -n shop -f cluster.yaml
       stowplan explain Deployment/web -n shop --from-cluster
       stowplan explain --from-cluster
+      stowplan explain shop/web-0 --from cluster.json.gz
+      stowplan explain shop/web-0 --from https://10.0.0.7:10259
+
+    With --from URL a running 'stowplan scheduler' answers from its own state, with its queue; the credentials of the
+    kubeconfig are sent. The account needs permission to get the non-resource URL /insight/v1/*.
 
     Exit status: 0 the pod is placed or fits, 3 it is pending, 2 the input is invalid.
     """
+    top = ALL if everything else top
+    remote = request.remote()
+    if remote is not None:
+        answer = _ask_scheduler(remote, pod, request.namespace, profile, top)
+    else:
+        with request.open() as state:
+            state.insight.check_profile(profile)
+            answer = _answer(state, pod, request.namespace, profile, top, details=everything)
+    click.get_current_context().exit(EXIT_PENDING if _print(answer, output, top) else 0)
+
+
+def _ask_scheduler(remote: RemoteScheduler, pod: str | None, namespace: str, profile: str, top: int) -> Answer:
     from stowplan.insight.workloads import workload_reference
 
-    top = ALL if everything else top
-    with request.open() as state:
-        state.insight.check_profile(profile)
-        reference = None if pod is None else workload_reference(pod, state.namespace)
-        if pod is None or reference is not None:
-            pending = _print_groups(state, reference, request.namespace, output, top)
-        else:
-            found = state.insight.find(pod, state.namespace)
-            pending = _print_pod(state, found, profile, output, top, details=everything)
-    click.get_current_context().exit(EXIT_PENDING if pending else 0)
+    if profile:
+        raise click.UsageError("--as cannot be used with a running scheduler.")
+    if pod is None:
+        return remote.pending(namespace)
+    if workload_reference(pod, remote.namespace) is not None:
+        raise click.UsageError("A running scheduler explains pods, not workloads.")
+    return remote.explain(pod, namespace or remote.namespace, top)
 
 
-def _print_groups(state: State, reference: WorkloadReference | None, namespace: str, output: str, top: int) -> bool:
+def _answer(state: State, pod: str | None, namespace: str, profile: str, top: int, *, details: bool) -> Answer:
     from msgspec.structs import replace
 
     from stowplan.insight.explain import run
-    from stowplan.insight.text.groups import groups_lines
+    from stowplan.insight.workloads import workload_reference
 
     insight = state.insight
-    slices = insight.pending(namespace) if reference is None else insight.workload(reference, top=min(top, ALL))
-    answer = replace(run(slices), as_of=state.as_of)
-    print_answer(answer, output, lambda layout: groups_lines(answer, layout), top)
-    return bool(answer.groups)
+    reference = None if pod is None else workload_reference(pod, state.namespace)
+    if pod is None:
+        return replace(run(insight.pending(namespace)), as_of=state.as_of)
+    if reference is not None:
+        return replace(run(insight.workload(reference, top=top)), as_of=state.as_of)
+    found = insight.find(pod, state.namespace)
+    if found.placed:
+        placed = run(insight.explain_placed(found.pod, top=top, profile=profile))
+        return replace(placed, as_of=replace(state.as_of, recomputed=placed.as_of.recomputed))
+    return replace(run(insight.explain(found.pod, top=top, profile=profile, details=details)), as_of=state.as_of)
 
 
-def _print_pod(state: State, found: FoundPod, profile: str, output: str, top: int, *, details: bool) -> bool:
-    from msgspec.structs import replace
-
-    from stowplan.insight.explain import run
+def _print(answer: Answer, output: str, top: int) -> bool:
+    """Prints the answer; whether pods are pending."""
+    from stowplan.framework.explanation import PendingPods, PlacedExplanation
+    from stowplan.insight.text.groups import groups_lines
     from stowplan.insight.text.pending import pending_lines
     from stowplan.insight.text.placed import placed_lines
 
-    if found.placed:
-        placed = run(state.insight.explain_placed(found.pod, top=top, profile=profile))
-        placed = replace(placed, as_of=replace(state.as_of, recomputed=placed.as_of.recomputed))
-        print_answer(placed, output, lambda layout: placed_lines(placed, layout), top)
+    if isinstance(answer, PendingPods):
+        print_answer(answer, output, lambda layout: groups_lines(answer, layout), top)
+        return bool(answer.groups)
+    if isinstance(answer, PlacedExplanation):
+        print_answer(answer, output, lambda layout: placed_lines(answer, layout), top)
         return False
-    explanation = replace(
-        run(state.insight.explain(found.pod, top=top, profile=profile, details=details)), as_of=state.as_of
-    )
-    print_answer(explanation, output, lambda layout: pending_lines(explanation, layout), top)
-    return explanation.verdict != "fits"
+    print_answer(answer, output, lambda layout: pending_lines(answer, layout), top)
+    return answer.verdict != "fits"

@@ -17,7 +17,7 @@ from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.tls import Trust
 from stowplan.errors import ConfigError, InputError
 from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation, WhyNot
-from stowplan.serving.insight_pages import INSIGHT_PREFIX
+from stowplan.serving.insight_pages import INSIGHT_PREFIX, MAX_TOP
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 
 
@@ -47,7 +47,7 @@ class SchedulerAddress(NamedTuple):
 class _State(msgspec.Struct):
     """The field by which answers to `explain` differ."""
 
-    state: str = ""
+    state: str = "placed"
 
 
 class RemoteScheduler:
@@ -62,7 +62,7 @@ class RemoteScheduler:
         return self._connection.namespace or DEFAULT_NAMESPACE
 
     def explain(self, reference: str, namespace: str, top: int) -> Explanation | PlacedExplanation:
-        content = self._get("explain", *_pod(reference, namespace), nodes=str(top))
+        content = self._get("explain", *_pod(reference, namespace), nodes=str(min(top, MAX_TOP)))
         placed = codec.decode(_State, content).state == "placed"
         return codec.decode(PlacedExplanation, content) if placed else codec.decode(Explanation, content)
 

@@ -26,6 +26,7 @@ def why_not(pod: str, node: str, request: StateRequest, profile: str, output: st
     Examples:
       stowplan why-not web-0 node-1 -n shop -f cluster.yaml
       stowplan why-not shop/web-0 node-1 --from-cluster -o json
+      stowplan why-not shop/web-0 node-1 --from https://10.0.0.7:10259
 
     Exit status: 0 the node would do, 3 it is rejected, 2 the input is invalid.
     """
@@ -34,11 +35,15 @@ def why_not(pod: str, node: str, request: StateRequest, profile: str, output: st
     from stowplan.insight.explain import run
     from stowplan.insight.text.why_not import why_not_lines
 
-    with request.open() as state:
-        insight = state.insight
-        insight.check_profile(profile)
-        found, info = insight.find(pod, state.namespace), insight.node(node)
-        answer = run(insight.why_not(found.pod, info, profile=profile))
-        answer = replace(answer, as_of=replace(state.as_of, recomputed=True))
+    remote = request.remote()
+    if remote is not None:
+        answer = remote.why_not(pod, request.namespace or remote.namespace, node)
+    else:
+        with request.open() as state:
+            insight = state.insight
+            insight.check_profile(profile)
+            found, info = insight.find(pod, state.namespace), insight.node(node)
+            answer = run(insight.why_not(found.pod, info, profile=profile))
+            answer = replace(answer, as_of=replace(state.as_of, recomputed=True))
     print_answer(answer, output, lambda layout: why_not_lines(answer, layout))
     click.get_current_context().exit(0 if answer.fits else EXIT_PENDING)

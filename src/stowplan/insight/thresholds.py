@@ -57,7 +57,7 @@ def without_plugins(points: Points) -> tuple[WithoutPlugin, ...]:
     for scores in points.plugins:
         if len(points.names) > 1 and np.ptp(scores.normalized):
             rest = Points(points.names, points.total - scores.weight * scores.normalized, ())
-            best = rest.order()
+            best = rest.order(2)
             by = int(rest.total[best[0]] - rest.total[best[1]])
             # Among equal nodes the present winner is named, if it is one of them.
             first = min(rest.best(), key=lambda each: (-int(points.total[each]), points.names[each]))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from stowplan._version import __version__
 from stowplan.engine import Engine
 from stowplan.framework import Pod
-from stowplan.framework.explanation import AsOf, Explanation, PendingPods, PlacedExplanation, WhyNot
+from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation, WhyNot
 from stowplan.insight import sentences
 from stowplan.insight.finding import FoundPod, PodNotFoundError
 from stowplan.insight.insight import Insight
@@ -59,7 +59,8 @@ class LiveInsight:
 
     def _with_origin(self, answer: Answer) -> Any:
         insight, result = self._insight, answer.result
-        as_of = AsOf(
+        as_of = replace(
+            result.as_of,
             time=insight.clocks.timestamp(insight.clock()),
             revision=answer.revision,
             by=f"stowplan {__version__}",

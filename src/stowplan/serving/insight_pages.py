@@ -18,7 +18,8 @@ from stowplan.serving.pages import JSON, NO_SNIFFING, Page, PageRequest, Pages, 
 
 INSIGHT_PREFIX = "/insight/v1/"
 ANSWER_TIMEOUT_SECONDS = 30.0
-_DEFAULT_TOP, _MAX_TOP = 5, 100
+_DEFAULT_TOP = 5
+MAX_TOP = 100
 _RETRY = {**NO_SNIFFING, "Retry-After": "1"}
 
 
@@ -48,8 +49,8 @@ def add_insight_pages(pages: Pages, source: InsightSource) -> None:
         if len(names) != 3 or not all(names):
             return _bad("the path is /insight/v1/explain/NAMESPACE/POD")
         top = request.query.get("nodes", [str(_DEFAULT_TOP)])[0]
-        if not top.isdecimal() or int(top) > _MAX_TOP:
-            return _bad(f"nodes: a number up to {_MAX_TOP} is expected")
+        if not top.isdecimal() or int(top) > MAX_TOP:
+            return _bad(f"nodes: a number up to {MAX_TOP} is expected")
         return await _answered(request, lambda: source.explain(names[1], names[2], int(top)))
 
     async def why_not(request: PageRequest) -> Page:

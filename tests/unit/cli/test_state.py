@@ -53,6 +53,10 @@ def test_manifests_are_overlays_of_the_base(tmp_path: Path) -> None:
         ((), "Missing the state"),
         (("--base", "x", "--from-cluster"), "exclude each other"),
         (("-f", "x", "--context", "c"), "need --from-cluster"),
+        (("-f", "x", "--insecure-skip-tls-verify"), "need --from URL"),
+        (("--from", "http://127.0.0.1:1"), "credentials are sent over https only"),
+        (("--from", "https://127.0.0.1:1", "-f", "x"), "-f cannot be used with a running scheduler"),
+        (("--from", "https://127.0.0.1:1", "--as", "x", "--kubeconfig", "x"), "x"),
     ],
 )
 def test_wrong_usage_is_one_line(options: tuple[str, ...], message: str) -> None:
