@@ -2,8 +2,9 @@
 
 import sys
 
-from tests.docs.page import documentation
-from tests.docs.segments import current
+from tests.docs.notebooks import executed, notebooks
+from tests.docs.page import ROOT, documentation
+from tests.docs.segments import FILES, current
 
 if sys.argv[1:] == ["picture"]:
     from tests.docs.picture import draw
@@ -14,3 +15,13 @@ for page in documentation():
     if text != page.text:
         page.path.write_text(text)
         sys.stderr.write(f"{page.name}: updated\n")
+for name, make in FILES.items():
+    path = ROOT / name
+    if not path.exists() or path.read_text() != make():
+        path.write_text(make())
+        sys.stderr.write(f"{name}: updated\n")
+for path in notebooks():
+    text = executed(path)
+    if text != path.read_text():
+        path.write_text(text)
+        sys.stderr.write(f"{path.relative_to(ROOT)}: updated\n")

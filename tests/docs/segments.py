@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from tests.docs.page import Page
-from tests.docs.reference import cli, configuration, metrics, plugin_api, plugins, policy_names
+from tests.docs.reference import cli, configuration, explanations, metrics, plugin_api, plugins, policy_names
 
 END = "<!-- end of the generated part -->"
 MAKERS: Mapping[str, Callable[..., str]] = {
@@ -20,11 +20,16 @@ MAKERS: Mapping[str, Callable[..., str]] = {
     "class": plugin_api.describe_class,
     "fields": plugin_api.struct_fields,
     "functions": plugin_api.functions,
+    "reason-ids": explanations.reason_ids,
+    "answer-records": explanations.records,
     "default-plugins": plugins.overview,
     "plugin": plugins.facts,
     "predicates": policy_names.predicates,
     "priorities": policy_names.priorities,
 }
+
+FILES: Mapping[str, Callable[[], str]] = {"docs/reference/explanation.schema.json": explanations.schema}
+"""Files that are generated as a whole, by their path from the root."""
 
 _SEGMENT = re.compile(rf"(<!-- generated: ([^\n]*?) -->\n).*?({re.escape(END)})", re.DOTALL)
 

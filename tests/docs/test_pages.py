@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.docs.links import dead_links, orphans
+from tests.docs.notebooks import executed, notebooks
 from tests.docs.page import LANGUAGES, ROOT, Page, all_pages, documentation
 from tests.docs.running import Run, matches
-from tests.docs.segments import calls, current
+from tests.docs.segments import FILES, calls, current
 
 from stowplan.cli.main import COMMANDS as COMMAND_TABLE
 from stowplan.config.defaults import DEFAULT_WEIGHTS
@@ -101,6 +102,17 @@ def test_the_text_repeats_what_comments_say(page: Page) -> None:
 @pytest.mark.parametrize("page", [page for page in documentation() if calls(page)], ids=lambda page: page.name)
 def test_generated_parts_are_current(page: Page) -> None:
     assert page.text == current(page), "make docs brings it up to date"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_generated_files_are_current(name: str) -> None:
+    assert (ROOT / name).read_text() == FILES[name](), "make docs brings it up to date"
+
+
+@pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.name)
+def test_notebooks_show_what_their_cells_give(path: Path) -> None:
+    """Every cell is executed, in order; its output is the one in the file."""
+    assert path.read_text() == executed(path), "make docs brings it up to date"
 
 
 def test_every_default_plugin_has_its_part() -> None:

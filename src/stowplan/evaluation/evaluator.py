@@ -60,7 +60,7 @@ class Evaluator:
     def verdict(self, case: bytes | str | Mapping[str, Any]) -> dict[str, Any]:
         """The verdict on one case: a dict, JSON, or YAML; `error` if there is none."""
         if isinstance(case, Mapping):
-            return self.line(msgspec.json.encode(case))
+            return self._plain(msgspec.json.encode(case))
         text = case.encode() if isinstance(case, str) else case
         try:
             cases = list(cases_of(iter(text.splitlines(keepends=True))))
@@ -68,7 +68,12 @@ class Evaluator:
                 raise InputError(f"expected one case, got {len(cases)}")
         except StowplanError as problem:
             return self._failure(b"", problem)
-        return self.line(cases[0])
+        return self._plain(cases[0])
+
+    def _plain(self, line: bytes) -> dict[str, Any]:
+        """The verdict as JSON has it."""
+        verdict: dict[str, Any] = msgspec.json.decode(self.answer(line))
+        return verdict
 
     def answer(self, line: bytes) -> bytes:
         """The verdict on one line of input, as one line of output."""

@@ -1,0 +1,88 @@
+"""The records of answers: fields, reason ids, and the JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+from tests.docs.reference.docstrings import members, text_of
+from tests.docs.reference.tables import code, table
+
+from stowplan.framework import explanation
+from stowplan.framework.reason_ids import REASON_IDS
+
+ANSWERS: tuple[type[Any], ...] = (
+    explanation.Explanation,
+    explanation.PlacedExplanation,
+    explanation.WhyNot,
+    explanation.PendingPods,
+)
+"""The records that commands, endpoints and the library return."""
+
+
+def reason_ids() -> str:
+    """A table of all reason ids."""
+    rows = [(code(name), each.plugin, each.text) for name, each in sorted(REASON_IDS.items())]
+    return table(("id", "plugin", "meaning"), rows)
+
+
+def records() -> str:
+    """Each answer with its fields, and the records that they consist of."""
+    answers = [kind.__name__ for kind in ANSWERS]
+    parts = sorted(set(_definitions()) - set(answers))
+    return "\n\n".join(_record(name) for name in (*answers, *parts))
+
+
+def _record(name: str) -> str:
+    kind = _struct(name)
+    properties, texts = _definitions()[name]["properties"], members(kind)
+    rows = [
+        (code(field.encode_name), _type(properties[field.encode_name]), texts.get(field.name, ""))
+        for field in msgspec.structs.fields(kind)
+    ]
+    return f"### {name}\n\n{text_of(kind.__doc__)}\n\n{table(('field', 'type', 'meaning'), rows)}"
+
+
+def _struct(name: str) -> type[msgspec.Struct]:
+    from stowplan.framework import decision_record
+
+    for module in (explanation, decision_record):
+        if hasattr(module, name):
+            found: type[msgspec.Struct] = getattr(module, name)
+            return found
+    raise LookupError(name)
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """A type of the schema in short."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_type(each) for each in schema["anyOf"] if each.get("type") != "null")
+    if "enum" in schema:
+        return ", ".join(code(each) for each in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema['items'])}" if "items" in schema else "list"
+    if schema.get("type") == "object":
+        return f"map to {_type(schema['additionalProperties'])}" if schema.get("additionalProperties") else "map"
+    return str(schema.get("type", "any"))
+
+
+def _definitions() -> dict[str, Any]:
+    return msgspec.json.schema_components(ANSWERS, ref_template="#/$defs/{name}")[1]
+
+
+def schema() -> str:
+    """The JSON Schema of all answers, as a file."""
+    roots, definitions = msgspec.json.schema_components(ANSWERS, ref_template="#/$defs/{name}")
+    document = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Answers of Stowplan",
+        "description": "Records of explain and why-not; fields with their default value are left out.",
+        "version": explanation.EXPLANATION_VERSION,
+        "anyOf": list(roots),
+        "$defs": definitions,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
