@@ -33,7 +33,6 @@ from stowplan.runtime.profile.profile import Profile
 
 RESOURCES = "NodeResourcesFit"
 _MAX_CHECKED_WAYS = 8
-_ORDINALS = {2: "second", 3: "third"}
 
 
 def why_not(profile: Profile, pod: Pod, info: NodeInfo) -> Slices[WhyNot]:
@@ -186,9 +185,7 @@ def _rank_in_words(pod: Pod, info: NodeInfo, standing: Standing) -> str:
     if standing.behind < 0:
         ahead = f"{figures}, {-standing.behind:,} ahead of {standing.first}"
         return f"{start} would {'go there again' if here else f'do for {pod.key}, and would be chosen'}: {ahead}."
-    rank = _ORDINALS.get(standing.rank, f"{standing.rank:,}th") + (
-        "" if standing.rank in _ORDINALS else f" of {standing.of:,}"
-    )
+    rank = "second" if standing.rank == 2 else f"number {standing.rank:,} of {standing.of:,}"
     behind = f"{figures}, {standing.behind:,} behind {standing.first}"
     if here:
         return f"{start} would go to {standing.first}: {info.name} is {rank} with {behind}."

@@ -92,7 +92,9 @@ def _closest(nodes: tuple[ClosestNode, ...], layout: Layout) -> list[str]:
         known = _amounts(node)
         free = [_free(known[each]) if each in known else "" for each in resources]
         fits, alternative = _changes(node)
-        obstacles = "; ".join(dict.fromkeys(_lacks(refusal) for refusal in node.refusals))
+        obstacles = "; ".join(
+            dict.fromkeys(_lacks(refusal, "" if lacks_amounts else "lacks ") for refusal in node.refusals)
+        )
         rows.append([node.node, *free, obstacles, fits, alternative if layout.wide else ""])
     if not any(row[-1] for row in rows[1:]):
         rows[0][-1] = ""
@@ -114,10 +116,10 @@ def _free(refusal: Refusal) -> str:
     return f"{free} of {allocatable}"
 
 
-def _lacks(refusal: Refusal) -> str:
+def _lacks(refusal: Refusal, verb: str) -> str:
     facts = refusal.facts
     if refusal.id.startswith("resources.") and "resource" in facts:
-        return amounts.in_words(facts["resource"], facts["wanted"] - max(facts["free"], 0))
+        return verb + amounts.in_words(facts["resource"], facts["wanted"] - max(facts["free"], 0))
     return refusal.there or refusal.text
 
 

@@ -57,16 +57,23 @@ def _points(explanation: PlacedExplanation, layout: Layout) -> list[str]:
             f"{each.winner.weighted:,}",
             "" if each.second is None else f"{each.second.weighted:,}",
             "" if each.second is None else signed(each.difference),
-            _words(each) if layout.wide else "",
         ]
         for each in explanation.points
     ]
-    return table([["PLUGIN", "RAW", "0-100", "WEIGHT", "POINTS", other, "+/-", ""], *rows], right=range(1, 7))
+    lines = table([["PLUGIN", "RAW", "0-100", "WEIGHT", "POINTS", other, "+/-"], *rows], right=range(1, 7))
+    if not layout.wide:
+        return lines
+    start = max(map(len, lines)) + len(INDENT)
+    room = None if layout.width is None else layout.width - start
+    words = [_words(each, room) for each in explanation.points]
+    return [lines[0], *(f"{line:<{start}}{text}".rstrip() for line, text in zip(lines[1:], words, strict=True))]
 
 
-def _words(points: PluginPoints) -> str:
+def _words(points: PluginPoints, room: int | None) -> str:
+    """The words about the winner and, where there is room for them, about the other node."""
     here, there = points.winner.text, "" if points.second is None else points.second.text
-    return f"{here}; there: {there}" if here and there and here != there else here
+    both = f"{here}; there: {there}" if here and there and here != there else here
+    return both if room is None or len(both) <= room else here
 
 
 def _ranking(explanation: PlacedExplanation, layout: Layout) -> list[str]:
@@ -76,7 +83,7 @@ def _ranking(explanation: PlacedExplanation, layout: Layout) -> list[str]:
     for number, each in enumerate(explanation.ranking[: layout.top], 1):
         equal = ranks.setdefault(each.points, number)
         notes = [
-            "chosen" if each.node == explanation.winner else "",
+            "" if each.node != explanation.winner else "chosen" if each.node == explanation.node else "would be chosen",
             "its node" if each.node == explanation.node != explanation.winner else "",
             f"equal to {equal}" if equal != number else "",
         ]
