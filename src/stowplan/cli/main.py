@@ -37,6 +37,7 @@ COMMANDS = {
     "what-if": CommandEntry(
         "stowplan.cli.what_if", "what_if", "Show what changes of nodes, workloads and settings would do."
     ),
+    "diff": CommandEntry("stowplan.cli.diff", "diff", "Compare two configurations, plugin versions or recorded runs."),
     "demo": CommandEntry("stowplan.cli.demo", "demo", "Watch a scheduler fill a simulated cluster."),
     "evaluate": CommandEntry(
         "stowplan.cli.evaluate", "evaluate", "Evaluate single decisions: JSON cases in, verdicts out."

@@ -14,7 +14,7 @@ from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
     from stowplan.cli.state import State
-    from stowplan.simulator.what_if.answer import Question
+    from stowplan.simulator.what_if.answer import WhatIfQuestion
     from stowplan.simulator.what_if.records import WhatIfAnswer
 
 EXIT_SOME_PENDING = 3
@@ -118,7 +118,7 @@ def what_if(
     from stowplan.cli.state import RunOptions
     from stowplan.plugins.registry import REGISTRY
     from stowplan.simulator.what_if.answer import what_if as answer_of
-    from stowplan.simulator.what_if.run import Run, Setup
+    from stowplan.simulator.what_if.run import ClusterRun, Setup
 
     ctx = click.get_current_context()
     order: list[tuple[str, Any]] = ctx.meta[_ORDER]
@@ -128,7 +128,7 @@ def what_if(
     if not order and not fit and not enough and not removable:
         raise click.UsageError("Missing a change, --fit, --enough or --removable.")
     with opened.open(RunOptions(seed=seed, always=True)) as state:
-        run = Run(state.simulation, state.recorder, Setup(state.config, {**REGISTRY, **state.plugins}))
+        run = ClusterRun(state.simulation, state.recorder, Setup(state.config, {**REGISTRY, **state.plugins}))
         answer = answer_of(run, _question(request, state, order, fit, most, enough, removable, by))
     _print(answer, output, everything)
     ctx.exit(EXIT_SOME_PENDING if _some_wait(answer) else 0)
@@ -158,12 +158,12 @@ def _question(
     enough: tuple[str, ...],
     removable: bool,
     by: str,
-) -> Question:
-    from stowplan.simulator.what_if.answer import Question
+) -> WhatIfQuestion:
+    from stowplan.simulator.what_if.answer import WhatIfQuestion
 
     changes = tuple(_changes(order, request, state))
     wanted = None if fit is None else _fit_object(fit, state)
-    return Question(changes, state.namespace, wanted, most, enough, removable, by)
+    return WhatIfQuestion(changes, state.namespace, wanted, most, enough, removable, by)
 
 
 def _fit_object(text: str, state: State) -> Any:

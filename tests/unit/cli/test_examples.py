@@ -24,6 +24,7 @@ ENDLESS = (
     "why-not",
     "snapshot",
     "what-if",
+    "diff",
 )
 """Commands that serve, call others or measure, or have a status other than 0: only options and arguments are parsed."""
 V1 = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from stowplan.cache.volumes import ZONE
+from stowplan.simulator.report.detailed_decisions import top_scores
 from stowplan.simulator.report.report import SimulationReport
 from stowplan.simulator.report.resources import BASIC_RESOURCES
 from stowplan.simulator.report.use import groups_of, largest_requests, use_of
+from stowplan.simulator.what_if.diff import ComparedRun
 from stowplan.simulator.what_if.difference import Difference, compare, key_of_pod
-from stowplan.simulator.what_if.effects import Change, Effects
+from stowplan.simulator.what_if.effects import ClusterChange, Effects
 from stowplan.simulator.what_if.enough import enough_nodes
 from stowplan.simulator.what_if.fit import fit
 from stowplan.simulator.what_if.profile_changes import OtherSetup, SetWeight, WithoutPlugin
@@ -27,7 +29,7 @@ from stowplan.simulator.what_if.records import (
 )
 from stowplan.simulator.what_if.references import label_key
 from stowplan.simulator.what_if.removable import removable_nodes
-from stowplan.simulator.what_if.run import Run
+from stowplan.simulator.what_if.run import ClusterRun
 from stowplan.simulator.what_if.sentence import first_sentence
 from stowplan.simulator.what_if.workload_changes import PlaceAgain
 
@@ -35,11 +37,11 @@ _MAX_EXPLAINED_WORKLOADS = 20
 _PROFILE_CHANGES = (SetWeight, WithoutPlugin, OtherSetup)
 
 
-class Question(NamedTuple):
+class WhatIfQuestion(NamedTuple):
     """What is asked about a cluster."""
 
     changes: tuple[Any, ...] = ()
-    """Changes of the cluster (`effects.Change`), of the profile, and `PlaceAgain`, in the order given."""
+    """Changes of the cluster (`effects.ClusterChange`), of the profile, and `PlaceAgain`, in the order given."""
     namespace: str = "default"
     fit: Any = None
     """The workload, pod or manifest of which more replicas are created: a reference or an object."""
@@ -52,7 +54,7 @@ class Question(NamedTuple):
     """A label by which use is shown; the zone by default."""
 
 
-def what_if(run: Run, question: Question) -> WhatIfAnswer:
+def what_if(run: ClusterRun, question: WhatIfQuestion) -> WhatIfAnswer:
     """Apply the changes to a cluster that runs until nothing moves. Raises InputError for objects that do not exist."""
     run.rest()
     by = label_key(question.by, [info.node for info in run.simulation.engine.cluster.nodes]) if question.by else ""
@@ -109,7 +111,21 @@ def what_if(run: Run, question: Question) -> WhatIfAnswer:
     return replace(answer, sentence=first_sentence(answer, phrases, effects))
 
 
-def apply_changes(run: Run, question: Question) -> tuple[Run, Effects, list[str]]:
+def compared_run(run: ClusterRun, name: str, again: str, namespace: str, by: str) -> ComparedRun:
+    """A run for `diff`; pods in `again` (a namespace, a workload, or `all`) are placed anew first."""
+    run.rest()
+    if again:
+        run = run.copy(unbound=PlaceAgain(again).uids(run, Effects(namespace)), examine=top_scores)
+        run.rest()
+    report = run.report()
+    by = label_key(by, [info.node for info in run.simulation.engine.cluster.nodes]) if by else ""
+    requests = largest_requests((pod.requests for pod in report.pods), BASIC_RESOURCES)
+    workloads = _explained(run, report, compare((), report.pods).workloads)
+    reasons = {each.workload: each.why for each in workloads if each.why}
+    return ComparedRun(name, report.pods, totals_of(run, report, by, requests), group_of_nodes(run, by), reasons)
+
+
+def apply_changes(run: ClusterRun, question: WhatIfQuestion) -> tuple[ClusterRun, Effects, list[str]]:
     """The run with the changes, not yet at rest; a copy if the profile changes or pods are placed again."""
     effects = Effects(question.namespace)
     setup, phrases = run.setup, []
@@ -123,13 +139,13 @@ def apply_changes(run: Run, question: Question) -> tuple[Run, Effects, list[str]
         if isinstance(change, PlaceAgain):
             run = run.copy(unbound=change.uids(run, effects))
         elif not isinstance(change, _PROFILE_CHANGES):
-            cluster_change: Change = change
+            cluster_change: ClusterChange = change
             phrases.append(cluster_change.apply(run, effects))
             run.simulation.settle()
     return run, effects, phrases
 
 
-def totals_of(run: Run, report: SimulationReport, by: str, requests: dict[str, int]) -> Totals:
+def totals_of(run: ClusterRun, report: SimulationReport, by: str, requests: dict[str, int]) -> Totals:
     """The totals of a run; `requests` has the largest request of one pod for each resource."""
     nodes = run.simulation.engine.cluster.nodes
     summary = report.summary
@@ -144,7 +160,7 @@ def totals_of(run: Run, report: SimulationReport, by: str, requests: dict[str, i
     )
 
 
-def group_of_nodes(run: Run, by: str) -> dict[str, str]:
+def group_of_nodes(run: ClusterRun, by: str) -> dict[str, str]:
     """The value of the label, by default the zone, by node."""
     return {info.name: info.labels.get(by or ZONE, "") for info in run.simulation.engine.cluster.nodes}
 
@@ -160,7 +176,7 @@ def waiting_pods(difference: Difference, effects: Effects, *, asked_all: bool = 
 
 
 def _explained(
-    run: Run, report: SimulationReport, workloads: Sequence[WorkloadDifference]
+    run: ClusterRun, report: SimulationReport, workloads: Sequence[WorkloadDifference]
 ) -> Iterable[WorkloadDifference]:
     """The workloads, those with most waiting pods with the reason of one pod."""
     waiting = sorted((each for each in workloads if each.left), key=lambda each: -each.left)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from stowplan.simulator.what_if.records import MovedPod, WorkloadDifference
+from stowplan.simulator.what_if.records import PodDifference, WorkloadDifference
 
 
 class PlacedPod(Protocol):
@@ -32,10 +32,10 @@ class Difference(NamedTuple):
     """Two runs compared."""
 
     workloads: list[WorkloadDifference]
-    moved: list[MovedPod]
+    moved: list[PodDifference]
     """Pods that have a node in both runs, and not the same."""
-    now_waiting: list[MovedPod]
-    now_placed: list[MovedPod]
+    now_waiting: list[PodDifference]
+    now_placed: list[PodDifference]
     only_before: list[str]
     only_after: list[str]
 
@@ -100,7 +100,7 @@ def _compare_pod(
         return
     if old.node == new.node:
         return
-    moved = MovedPod(
+    moved = PodDifference(
         pod=new.pod,
         workload=key_of_pod(new),
         before=old.node,

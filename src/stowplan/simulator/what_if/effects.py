@@ -16,7 +16,7 @@ from stowplan.simulator.what_if.run import is_daemon
 from stowplan.simulator.workloads import is_recreated
 
 if TYPE_CHECKING:
-    from stowplan.simulator.what_if.run import Run
+    from stowplan.simulator.what_if.run import ClusterRun
 
 
 class Effects:
@@ -44,12 +44,12 @@ class Effects:
         """Workloads that want another number of pods than before."""
         self.notes: list[str] = []
 
-    def displace(self, run: Run, nodes: Sequence[api.Node], *, budgets: bool) -> None:
+    def displace(self, run: ClusterRun, nodes: Sequence[api.Node], *, budgets: bool) -> None:
         """Account for the pods of nodes that are about to go."""
         pods = [pod for node in nodes for pod in run.api_server.pods_on(node.metadata.name)]
         self.leave(run, pods, budgets=budgets)
 
-    def leave(self, run: Run, pods: Sequence[api.Pod], *, budgets: bool) -> None:
+    def leave(self, run: ClusterRun, pods: Sequence[api.Pod], *, budgets: bool) -> None:
         """Account for pods that are about to leave their nodes."""
         api_server = run.api_server
         leaving = [pod for pod in pods if not is_daemon(pod)]
@@ -67,10 +67,10 @@ class Effects:
             self.budgets += _budgets_in_the_way(api_server, leaving)
 
 
-class Change(Protocol):
+class ClusterChange(Protocol):
     """A change of the cluster. The fields of the struct are its JSON."""
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         """Change the cluster and account for the effects; returns a phrase such as `with node a cordoned`."""
         ...
 

@@ -9,12 +9,12 @@ from stowplan.simulator.what_if.node_changes import add_nodes
 from stowplan.simulator.what_if.reasons import why
 from stowplan.simulator.what_if.records import Enough, Why
 from stowplan.simulator.what_if.references import find_node
-from stowplan.simulator.what_if.run import Run
+from stowplan.simulator.what_if.run import ClusterRun
 
 _DAEMON_SET = "DaemonSet/"
 
 
-def enough_nodes(run: Run, like: str, effects: Effects) -> Enough:
+def enough_nodes(run: ClusterRun, like: str, effects: Effects) -> Enough:
     """Double the number of nodes until no pod waits, then halve the interval; each try is a run of its own.
 
     With as many nodes as waiting pods each pod could have a node of its own, so no larger number is tried.
@@ -39,7 +39,7 @@ def enough_nodes(run: Run, like: str, effects: Effects) -> Enough:
     return Enough(like=like, nodes=most)
 
 
-def _left(run: Run, model: api.Node, number: int, effects: Effects) -> tuple[int, Why | None]:
+def _left(run: ClusterRun, model: api.Node, number: int, effects: Effects) -> tuple[int, Why | None]:
     tried = run.copy()
     list(add_nodes(tried, model, number))
     tried.rest()
@@ -47,7 +47,7 @@ def _left(run: Run, model: api.Node, number: int, effects: Effects) -> tuple[int
     return len(waiting), why(tried, waiting[0]) if waiting else None
 
 
-def _waiting(run: Run, effects: Effects) -> list[str]:
+def _waiting(run: ClusterRun, effects: Effects) -> list[str]:
     """The names of waiting pods that were asked about. Pods of DaemonSets have their node already."""
     everything = effects.asks_pending or not effects.workloads
     pods = [pod for pod in run.report().pods if not pod.node]

@@ -17,7 +17,7 @@ from stowplan.simulator.pod_status import PENDING
 from stowplan.simulator.what_if.reasons import explanation_of, why_of
 from stowplan.simulator.what_if.records import Fit, FitDomain
 from stowplan.simulator.what_if.references import describe, find_object, pods_of
-from stowplan.simulator.what_if.run import Run
+from stowplan.simulator.what_if.run import ClusterRun
 from stowplan.simulator.workloads import find_template
 
 _MAX_NODES_LISTED = 10
@@ -41,7 +41,7 @@ class _Filled(NamedTuple):
     """The zone of each node."""
 
 
-def fit(run: Run, what: Any, namespace: str, limit: int) -> Fit:
+def fit(run: ClusterRun, what: Any, namespace: str, limit: int) -> Fit:
     """Create replicas on a copy of the cluster, without preemption. If the last one is refused by a relation to other
     pods, count again without that rule."""
     item = find_object(run.api_server, what, namespace) if isinstance(what, str) else what
@@ -66,7 +66,7 @@ def fit(run: Run, what: Any, namespace: str, limit: int) -> Fit:
     )
 
 
-def _model(run: Run, item: Any, namespace: str) -> api.Pod:
+def _model(run: ClusterRun, item: Any, namespace: str) -> api.Pod:
     """A pod of the workload, or the pod itself, as it would be created now."""
     existing = [item] if isinstance(item, api.Pod) else pods_of(run.api_server, item) if item.metadata.uid else []
     if existing:
@@ -93,7 +93,7 @@ def _model(run: Run, item: Any, namespace: str) -> api.Pod:
     return api.Pod(metadata=metadata, spec=spec, status=PENDING)
 
 
-def _fill(run: Run, model: api.Pod, limit: int) -> _Filled:
+def _fill(run: ClusterRun, model: api.Pod, limit: int) -> _Filled:
     simulation, nodes = run.simulation, run.simulation.engine.cluster.nodes
     namespace = model.metadata.namespace
     placed: Counter[str] = Counter()
@@ -117,7 +117,7 @@ def _fill(run: Run, model: api.Pod, limit: int) -> _Filled:
     return _Filled(placed, "", {}, None, zones)
 
 
-def _node_of(run: Run, name: str, namespace: str) -> str:
+def _node_of(run: ClusterRun, name: str, namespace: str) -> str:
     found = run.api_server.get(api.Pod, name, namespace)
     return "" if found is None else found.spec.node_name
 

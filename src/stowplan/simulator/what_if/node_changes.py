@@ -16,7 +16,7 @@ from stowplan.framework.decision_record import Record
 from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.what_if.effects import Effects
 from stowplan.simulator.what_if.references import find_node, find_nodes
-from stowplan.simulator.what_if.run import Run, is_daemon, is_static
+from stowplan.simulator.what_if.run import ClusterRun, is_daemon, is_static
 
 _HOSTNAME = "kubernetes.io/hostname"
 _EFFECTS = (NO_SCHEDULE, "PreferNoSchedule", NO_EXECUTE)
@@ -34,7 +34,7 @@ class AddNodes(Record, frozen=True, kw_only=True):
     node: api.Node | None = None
     """The node of the manifest."""
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         effects.asks_pending = True
         model = self.node or find_node(run.api_server, self.like)
         for name in add_nodes(run, model, self.add):
@@ -49,7 +49,7 @@ class DrainNodes(Record, frozen=True):
 
     drain: str
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         return _remove(run, effects, self.drain, budgets=True)
 
 
@@ -58,7 +58,7 @@ class FailNodes(Record, frozen=True):
 
     fail: str
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         return _remove(run, effects, self.fail, budgets=False)
 
 
@@ -67,7 +67,7 @@ class CordonNodes(Record, frozen=True):
 
     cordon: str
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         return f"with {_set_unschedulable(run, self.cordon, value=True)} cordoned"
 
 
@@ -76,7 +76,7 @@ class UncordonNodes(Record, frozen=True):
 
     uncordon: str
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         effects.asks_pending = True
         return f"with {_set_unschedulable(run, self.uncordon, value=False)} uncordoned"
 
@@ -88,7 +88,7 @@ class TaintNodes(Record, frozen=True):
     """The node, or a label of nodes."""
     value: str
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         found = find_nodes(run.api_server, self.taint)
         if self.value.endswith("-"):
             effects.asks_pending = True
@@ -115,7 +115,7 @@ class LabelNodes(Record, frozen=True):
     """The node, or a label of nodes."""
     value: str
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         effects.asks_pending = True
         found = find_nodes(run.api_server, self.label)
         key, equals, value = self.value.partition("=")
@@ -130,7 +130,7 @@ class LabelNodes(Record, frozen=True):
         return f"without label {key.removesuffix('-')} on {found.phrase}"
 
 
-def add_nodes(run: Run, model: api.Node, number: int) -> Iterator[str]:
+def add_nodes(run: ClusterRun, model: api.Node, number: int) -> Iterator[str]:
     """Add nodes like a model and return their names. Their DaemonSets' pods come as for any new node."""
     api_server = run.api_server
     old = model.metadata.name
@@ -194,7 +194,7 @@ def _companions(api_server: ApiServer, old: str, name: str) -> Iterator[Any]:
             yield replace(pod, metadata=metadata, spec=replace(pod.spec, node_name=name))
 
 
-def _remove(run: Run, effects: Effects, text: str, *, budgets: bool) -> str:
+def _remove(run: ClusterRun, effects: Effects, text: str, *, budgets: bool) -> str:
     found = find_nodes(run.api_server, text)
     effects.displace(run, found.nodes, budgets=budgets)
     for node in found.nodes:
@@ -202,7 +202,7 @@ def _remove(run: Run, effects: Effects, text: str, *, budgets: bool) -> str:
     return f"without {found.phrase}"
 
 
-def _set_unschedulable(run: Run, text: str, *, value: bool) -> str:
+def _set_unschedulable(run: ClusterRun, text: str, *, value: bool) -> str:
     found = find_nodes(run.api_server, text)
     for node in found.nodes:
         run.change(replace(node, spec=replace(node.spec, unschedulable=value)))
@@ -221,7 +221,7 @@ def _is_taint(taint: api.Taint, key: str, effect: str) -> bool:
     return taint.key == key.partition("=")[0] and effect in ("", taint.effect)
 
 
-def _evict_intolerant(run: Run, effects: Effects, node: api.Node, taint: api.Taint) -> None:
+def _evict_intolerant(run: ClusterRun, effects: Effects, node: api.Node, taint: api.Taint) -> None:
     """Pods that do not tolerate a NoExecute taint leave at once, whatever their tolerationSeconds."""
     leaving = [
         pod

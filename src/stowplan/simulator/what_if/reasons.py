@@ -6,10 +6,10 @@ from stowplan.framework import Explanation
 from stowplan.insight.explain import run as run_slices
 from stowplan.insight.insight import Insight
 from stowplan.simulator.what_if.records import Why
-from stowplan.simulator.what_if.run import Run
+from stowplan.simulator.what_if.run import ClusterRun
 
 
-def explanation_of(run: Run, pod_name: str) -> Explanation | None:
+def explanation_of(run: ClusterRun, pod_name: str) -> Explanation | None:
     """The explanation of a pending pod, by namespace and name; None if it is not pending."""
     namespace, _, name = pod_name.partition("/")
     insight = Insight(run.simulation.engine, run.simulation.clock)
@@ -20,7 +20,7 @@ def explanation_of(run: Run, pod_name: str) -> Explanation | None:
     return None
 
 
-def why(run: Run, pod_name: str) -> Why | None:
+def why(run: ClusterRun, pod_name: str) -> Why | None:
     """The sentence of the explanation of a pending pod."""
     explanation = explanation_of(run, pod_name)
     return None if explanation is None else why_of(explanation)

@@ -46,7 +46,7 @@ class WorkloadDifference(Record, frozen=True, kw_only=True):
     """Placed pods by zone after the change."""
 
 
-class MovedPod(Record, frozen=True, kw_only=True):
+class PodDifference(Record, frozen=True, kw_only=True):
     """A pod on another node than before; without a node it waits."""
 
     pod: str
@@ -157,7 +157,7 @@ class WhatIfAnswer(Record, frozen=True, kw_only=True, omit_defaults=False):
     before: Totals
     after: Totals
     workloads: tuple[WorkloadDifference, ...]
-    moved: tuple[MovedPod, ...]
+    moved: tuple[PodDifference, ...]
     displaced: int
     evicted: tuple[EvictedPod, ...]
     lost: tuple[str, ...]
@@ -184,9 +184,9 @@ class DiffAnswer(Record, frozen=True, kw_only=True, omit_defaults=False):
     after: str
     sentence: str
     pods: int
-    moved: tuple[MovedPod, ...]
-    now_waiting: tuple[MovedPod, ...]
-    now_placed: tuple[MovedPod, ...]
+    moved: tuple[PodDifference, ...]
+    now_waiting: tuple[PodDifference, ...]
+    now_placed: tuple[PodDifference, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     score_changes: int

@@ -9,11 +9,11 @@ from stowplan.cache.requests import scheduling_requests
 from stowplan.framework import NodeInfo
 from stowplan.simulator.api_server import ApiServer
 from stowplan.simulator.what_if.records import Removable
-from stowplan.simulator.what_if.run import Run, is_daemon
+from stowplan.simulator.what_if.run import ClusterRun, is_daemon
 from stowplan.simulator.workloads import is_recreated
 
 
-def removable_nodes(run: Run) -> Removable:
+def removable_nodes(run: ClusterRun) -> Removable:
     """Remove the least used nodes first; a group that leaves pods without a node is halved, and a single node that
     does stays. Nodes with pods that no controller creates anew stay."""
     search = _Search(run)
@@ -25,7 +25,7 @@ def removable_nodes(run: Run) -> Removable:
 class _Search:
     """Group testing: each try is a run with the nodes of a group removed besides those that are gone already."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ClusterRun) -> None:
         self.run = run
         self.removed: list[str] = []
         self.pods = 0
@@ -61,7 +61,7 @@ class _Search:
         return True
 
 
-def _candidates(run: Run) -> list[str]:
+def _candidates(run: ClusterRun) -> list[str]:
     """Nodes whose pods would all be created anew, the least used first."""
     nodes = run.simulation.engine.cluster.nodes
     found = [info for info in nodes if _is_free_to_go(run.api_server, info.name)]
@@ -72,14 +72,14 @@ def _is_free_to_go(api_server: ApiServer, name: str) -> bool:
     return all(is_daemon(pod) or is_recreated(api_server, pod) for pod in api_server.pods_on(name))
 
 
-def _share(run: Run, info: NodeInfo) -> float:
+def _share(run: ClusterRun, info: NodeInfo) -> float:
     """The largest requested share of a resource that pods other than daemons have to find elsewhere."""
     nodes = run.simulation.engine.cluster.nodes
     allocatable, requested = nodes.allocatable_of(info.slot), nodes.requested_of(info.slot)
     return max((requested.get(name, 0) / amount for name, amount in allocatable.items() if amount), default=0.0)
 
 
-def _have_room(run: Run, names: Sequence[str]) -> bool:
+def _have_room(run: ClusterRun, names: Sequence[str]) -> bool:
     """Whether the other nodes have as much free as the pods request: a cheap check before a run."""
     nodes = run.simulation.engine.cluster.nodes
     gone = {info.slot for name in names if (info := nodes.get(name)) is not None}
@@ -94,10 +94,10 @@ def _have_room(run: Run, names: Sequence[str]) -> bool:
     return True
 
 
-def _of_daemons(run: Run, names: Sequence[str], resource: str) -> int:
+def _of_daemons(run: ClusterRun, names: Sequence[str], resource: str) -> int:
     pods = (pod for name in names for pod in run.api_server.pods_on(name) if is_daemon(pod))
     return sum(scheduling_requests(pod.spec)[0].get(resource, 0) for pod in pods)
 
 
-def _pending(run: Run) -> int:
+def _pending(run: ClusterRun) -> int:
     return sum(not pod.spec.node_name for pod in run.api_server.all(api.Pod))

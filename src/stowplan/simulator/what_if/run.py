@@ -15,6 +15,7 @@ from stowplan.simulator.input import Origin
 from stowplan.simulator.load import populate
 from stowplan.simulator.pod_status import PENDING
 from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
+from stowplan.simulator.report.recorder import Examine
 from stowplan.simulator.simulation import Simulation
 
 _EARLIER_RUN = Origin("earlier run")
@@ -29,7 +30,7 @@ class Setup(NamedTuple):
     registry: Registry
 
 
-class Run:
+class ClusterRun:
     """A cluster in memory with the scheduler of one setup."""
 
     def __init__(self, simulation: Simulation, recorder: RunRecorder, setup: Setup) -> None:
@@ -50,10 +51,12 @@ class Run:
         self.standing = {item.metadata.uid for item in self.api_server.objects()}
         self.simulation.controllers.keep(self.standing)
 
-    def copy(self, setup: Setup | None = None, unbound: Collection[str] = ()) -> Run:
+    def copy(
+        self, setup: Setup | None = None, unbound: Collection[str] = (), examine: Examine | None = None
+    ) -> ClusterRun:
         """A second run with the same objects; pods in `unbound` (uids) are pending in it, in the order of their age."""
-        setup, recorder = setup or self.setup, RunRecorder()
-        made = Run(self.simulation.sibling(*setup, recorder), recorder, setup)
+        setup, recorder = setup or self.setup, RunRecorder(examine)
+        made = ClusterRun(self.simulation.sibling(*setup, recorder), recorder, setup)
         recorder.attach(made.api_server)
         items = self.api_server.objects()
         items.sort(key=lambda item: item.metadata.creation_timestamp if isinstance(item, api.Pod) else "")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from stowplan.simulator.what_if.effects import Effects
 from stowplan.simulator.what_if.records import WhatIfAnswer, WorkloadDifference
+from stowplan.simulator.what_if.text import short
 
 
 def first_sentence(answer: WhatIfAnswer, phrases: Sequence[str], effects: Effects) -> str:
@@ -89,8 +90,7 @@ def _state_of(each: WorkloadDifference, owner: str) -> str:
 def _because(each: WorkloadDifference) -> str:
     if each.why is None:
         return ""
-    text = each.why.text.removesuffix(".")
-    return f": {text[:1].lower()}{text[1:]}" if text[:2] != text[:2].upper() else f": {text}"
+    return f": {short(each.why)}"
 
 
 def _pending(workloads: Sequence[WorkloadDifference]) -> list[str]:

@@ -265,7 +265,8 @@ def short(why: Why | None) -> str:
     if why is None:
         return ""
     text = why.text.removesuffix(".")
-    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+    word = text.partition(" ")[0]
+    return text if word[1:] != word[1:].lower() else f"{text[:1].lower()}{text[1:]}"
 
 
 def _pod_row(each: WorkloadDifference) -> list[str]:

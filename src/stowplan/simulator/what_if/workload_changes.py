@@ -20,7 +20,7 @@ from stowplan.simulator.load import populate
 from stowplan.simulator.pod_status import PENDING
 from stowplan.simulator.what_if.effects import Effects
 from stowplan.simulator.what_if.references import describe, find_object, find_workload, pods_of, workload_key
-from stowplan.simulator.what_if.run import Run, is_static
+from stowplan.simulator.what_if.run import ClusterRun, is_static
 from stowplan.simulator.workloads import CONTROLLERS, find_template
 from stowplan.simulator.workloads.workload_controller import replicas_of
 
@@ -32,7 +32,7 @@ class SetRequests(Record, frozen=True):
     requests: dict[str, str]
     """Quantities by resource, or by `container:resource` in pods with several containers."""
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         item = find_object(run.api_server, self.set, effects.namespace)
         template = item if isinstance(item, api.Pod) else getattr(find_template(item), "template", None)
         if template is None:
@@ -58,7 +58,7 @@ class ScaleWorkload(Record, frozen=True):
     scale: str
     replicas: int
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         item = find_workload(run.api_server, self.scale, effects.namespace)
         key = f"{item.metadata.namespace}/{describe(item)}"
         effects.workloads[key] = None
@@ -82,7 +82,7 @@ class DeleteObject(Record, frozen=True):
 
     delete: str
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         effects.asks_pending = True
         item = find_object(run.api_server, self.delete, effects.namespace)
         if isinstance(item, api.Node):
@@ -98,7 +98,7 @@ class ApplyManifests(Record, frozen=True):
     """The name of the file."""
     read: Read
 
-    def apply(self, run: Run, effects: Effects) -> str:
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
         api_server = run.api_server
         items = api_server.objects()
         schedulers = {item.spec.scheduler_name for item in items if isinstance(item, api.Pod)}
@@ -139,7 +139,7 @@ class PlaceAgain(Record, frozen=True):
     again: str
     """A namespace, a workload, or `all`."""
 
-    def uids(self, run: Run, effects: Effects) -> Collection[str]:
+    def uids(self, run: ClusterRun, effects: Effects) -> Collection[str]:
         """The pods that are placed again."""
         api_server = run.api_server
         if "/" in self.again:
@@ -169,7 +169,7 @@ def _with_spec(item: Any, spec: api.PodSpec) -> Any:
     return replace(item, spec=replace(item.spec, template=replace(item.spec.template, spec=spec)))
 
 
-def _roll_out(run: Run, old: Any, new: Any) -> None:
+def _roll_out(run: ClusterRun, old: Any, new: Any) -> None:
     """Replace all pods of a workload at once; the controllers create the new ones."""
     api_server = run.api_server
     below = Dependents(api_server.objects()).below(old.metadata.uid)
@@ -180,13 +180,13 @@ def _roll_out(run: Run, old: Any, new: Any) -> None:
         api_server.finish(item)
 
 
-def _replica_sets(run: Run, item: Any) -> list[api.ReplicaSet]:
+def _replica_sets(run: ClusterRun, item: Any) -> list[api.ReplicaSet]:
     names = run.api_server.dependents(item.metadata.uid, api.ReplicaSet)
     found = (run.api_server.get(api.ReplicaSet, name, item.metadata.namespace) for name in names)
     return [each for each in found if each is not None]
 
 
-def _scale_down(run: Run, item: Any, pods: list[api.Pod], surplus: int) -> None:
+def _scale_down(run: ClusterRun, item: Any, pods: list[api.Pod], surplus: int) -> None:
     """Delete pending pods first, then the youngest, or those with the highest ordinals."""
     run.standing.discard(item.metadata.uid)
     order = sorted(

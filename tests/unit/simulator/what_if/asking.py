@@ -13,9 +13,9 @@ from stowplan.simulator.input import read_input
 from stowplan.simulator.load import populate
 from stowplan.simulator.report import RunRecorder
 from stowplan.simulator.simulation import Simulation
-from stowplan.simulator.what_if.answer import Question, what_if
+from stowplan.simulator.what_if.answer import WhatIfQuestion, what_if
 from stowplan.simulator.what_if.records import WhatIfAnswer
-from stowplan.simulator.what_if.run import Run, Setup
+from stowplan.simulator.what_if.run import ClusterRun, Setup
 
 ZONE = "topology.kubernetes.io/zone"
 GPU = "nvidia.com/gpu"
@@ -77,7 +77,7 @@ def as_list(*documents: Json) -> bytes:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}).encode()
 
 
-def run_of(*documents: Json) -> Run:
+def run_of(*documents: Json) -> ClusterRun:
     """A cluster with these objects that has come to rest."""
     given = read_input(["given"], lambda name: as_list(*documents))
     setup, recorder = Setup(default_configuration(), REGISTRY), RunRecorder()
@@ -85,11 +85,11 @@ def run_of(*documents: Json) -> Run:
     recorder.attach(simulation.api_server)
     populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
     simulation.run()
-    return Run(simulation, recorder, setup)
+    return ClusterRun(simulation, recorder, setup)
 
 
 def ask(documents: tuple[Json, ...], *changes: Any, **question: Any) -> WhatIfAnswer:
-    return what_if(run_of(*documents), Question(changes, "shop", **question))
+    return what_if(run_of(*documents), WhatIfQuestion(changes, "shop", **question))
 
 
 def row(answer: WhatIfAnswer, name: str) -> Any:

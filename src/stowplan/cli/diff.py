@@ -1,0 +1,130 @@
+"""`stowplan diff`: the difference between two configurations, plugin versions, or recorded runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from stowplan.cli.command import Command
+from stowplan.cli.state_options import StateRequest, state_options
+
+if TYPE_CHECKING:
+    from stowplan.simulator.what_if.diff import ComparedRun
+
+_DEFAULT = "default"
+_PLUGIN = re.compile(r".*\.py(:\w+)?|[\w.]+:\w+")
+_CONFIGURATION = re.compile(rb"kind[\"']?\s*:\s*[\"']?(KubeSchedulerConfiguration|Policy)\b")
+EXIT_DIFFERENT = 1
+
+
+@click.command(cls=Command)
+@click.argument("before")
+@click.argument("after")
+@state_options
+@click.option("--again", default="", metavar="NAMESPACE|WORKLOAD|all", help="Place running pods again in both runs.")
+@click.option("--by", default="", metavar="LABEL", help="Show use by this label of nodes; default the zone.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed for ties between nodes.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if a pod is elsewhere or waits in one run only.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "wide", "json", "yaml"]),
+    default="text",
+    show_default=True,
+    help="Output format; 'wide' lists pods.",
+)
+@click.option("--all", "everything", is_flag=True, help="List every pod and workload.")
+def diff(
+    before: str,
+    after: str,
+    request: StateRequest,
+    again: str,
+    by: str,
+    seed: int,
+    exit_code: bool,
+    output: str,
+    everything: bool,
+) -> None:
+    """Compare two runs: who moves, who waits now, and what changes in scores and use.
+
+    BEFORE and AFTER are each a KubeSchedulerConfiguration file, 'default' for the default configuration, a plugin
+    (./file.py, ./file.py:Class or package.module:Class), or a recorded run: the output of 'simulate -o json', a
+    decision log or recording of an extender, a snapshot, or pods as 'kubectl get pods -A -o json' prints them.
+
+    Configurations and plugins are run on the state that the options name; --config and --plugin hold for both.
+
+    \b
+    Examples:
+      stowplan diff default scheduler.yaml -f cluster.yaml
+      stowplan diff ./v1/plugin.py ./v2/plugin.py -f cluster.yaml
+      stowplan diff before.json after.json
+      stowplan diff cluster.json.gz default --from cluster.json.gz --again all
+
+    Exit status: 0, with --exit-code 1 if the runs differ, 2 the input is invalid.
+    """
+    from rich.console import Console
+
+    from stowplan.simulator.what_if.diff import diff as difference
+    from stowplan.simulator.what_if.diff_text import diff_lines
+    from stowplan.simulator.what_if.serialized import to_json, to_yaml
+
+    if before == after == "-" or ("-" in request.names and "-" in (before, after)):
+        raise click.UsageError("Standard input can be read once.")
+    runs = [_Side(name, request, again, by, seed).run() for name in (before, after)]
+    answer = difference(*runs)
+    if output in ("json", "yaml"):
+        sys.stdout.buffer.write((to_json if output == "json" else to_yaml)(answer))
+    else:
+        console = Console()
+        width = console.width if console.is_terminal else None
+        for line in diff_lines(answer, width, wide=output == "wide", everything=everything):
+            click.echo(line)
+    differs = bool(answer.moved or answer.now_placed or answer.now_waiting or answer.only_after or answer.only_before)
+    click.get_current_context().exit(EXIT_DIFFERENT if exit_code and differs else 0)
+
+
+class _Side:
+    """One of the two runs."""
+
+    def __init__(self, name: str, request: StateRequest, again: str, by: str, seed: int) -> None:
+        self._name = name
+        self._request = request
+        self._again = again
+        self._by = by
+        self._seed = seed
+
+    def run(self) -> ComparedRun:
+        from stowplan.cli.streams import read
+        from stowplan.simulator.what_if.diff import recorded
+        from stowplan.simulator.what_if.recorded_run import read_run
+
+        if self._name == _DEFAULT and not os.path.exists(_DEFAULT):
+            return self._simulated(self._request, "default configuration")
+        if _PLUGIN.fullmatch(self._name):
+            plugins = (*self._request.plugins, self._name)
+            return self._simulated(self._request._replace(plugins=plugins), f"plugin {self._name}")
+        content = _uncompressed(read(self._name))
+        if _CONFIGURATION.search(content):
+            return self._simulated(self._request._replace(config_file=self._name), f"configuration {self._name}")
+        return recorded(read_run(self._name, content))
+
+    def _simulated(self, request: StateRequest, name: str) -> ComparedRun:
+        from stowplan.cli.state import RunOptions
+        from stowplan.plugins.registry import REGISTRY
+        from stowplan.simulator.report.detailed_decisions import top_scores
+        from stowplan.simulator.what_if.answer import compared_run
+        from stowplan.simulator.what_if.run import ClusterRun, Setup
+
+        with request.open(RunOptions(seed=self._seed, examine=top_scores, always=True)) as state:
+            run = ClusterRun(state.simulation, state.recorder, Setup(state.config, {**REGISTRY, **state.plugins}))
+            return compared_run(run, name, self._again, state.namespace, self._by)
+
+
+def _uncompressed(content: bytes) -> bytes:
+    import gzip
+
+    return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
