@@ -204,6 +204,17 @@ class Selection:
                     pod_class.add_term(kind, counts)
         return counts
 
+    def pods_by_namespace(self, selectors: Iterable[Selector]) -> dict[str, int]:
+        """The number of pods on nodes that match all selectors, by namespace."""
+        wanted = list(selectors)
+        found: dict[str, int] = {}
+        for pod_class in self._classes.values():
+            if all(selector.matches(pod_class.labels) for selector in wanted):
+                number = sum(pod_class.by_slot.values()) + sum(pod_class.terminating_by_slot.values())
+                if number:
+                    found[pod_class.namespace] = found.get(pod_class.namespace, 0) + number
+        return found
+
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
         """A namespace's labels became known, changed, or (None) are gone with it."""
         if labels is None:

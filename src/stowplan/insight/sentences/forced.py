@@ -24,6 +24,9 @@ IDENTITY_WORTH_SAYING = 0.1
 """Identity rules begin the sentence if they leave at most this share of all nodes."""
 
 
+_MAX_REPRESENTATIVES = 64
+
+
 class Forced(NamedTuple):
     """What earlier rules leave the pod."""
 
@@ -133,12 +136,12 @@ def _first(dominating: Dominating, plugin: str, slot: int) -> Refusal:
 
 
 def _representatives(dominating: Dominating, plugin: str, nodes: Mask) -> list[int]:
-    """One node of each domain that the plugin's refusal of the first node is about."""
+    """One node of each domain that the plugin's refusal of the first node is about; not of all if they are many."""
     slots = np.flatnonzero(nodes)
     key = _first(dominating, plugin, int(slots[0])).facts.get("topologyKey", "")
     column = dominating.matrix.table.label(key)
     found: list[int] = slots[np.unique(column.array[slots], return_index=True)[1]].tolist()
-    return found
+    return found[:_MAX_REPRESENTATIVES]
 
 
 def _joined(identity: str, texts: list[str], because: Because | None) -> Forced:
@@ -166,13 +169,22 @@ def _to_be_near(dominating: Dominating, step: Elimination, before: Mask, refusal
     return f"must go to {listed(domains, 'or')} to be near {refusal.facts['selector']}" if domains else ""
 
 
+def _removes_most(step: Elimination, before: Mask) -> bool:
+    return 2 * count(step.lost) >= count(before)
+
+
 def _to_keep_away(dominating: Dominating, step: Elimination, before: Mask, refusal: Refusal) -> str:
+    if not _removes_most(step, before):
+        return ""
     return f"must not share a {topology_in_words(refusal.facts['topologyKey'])} with {refusal.facts['selector']}"
 
 
 def _to_be_left_alone(dominating: Dominating, step: Elimination, before: Mask, refusal: Refusal) -> str:
-    facts = refusal.facts
-    return f"must not share a {topology_in_words(facts['topologyKey'])} with {facts['carrier']} (its rule)"
+    if not _removes_most(step, before):
+        return ""
+    facts, several = refusal.facts, count(step.lost) > 1
+    who = f"pods such as {facts['carrier']} (their rule)" if several else f"{facts['carrier']} (its rule)"
+    return f"must not share a {topology_in_words(facts['topologyKey'])} with {who}"
 
 
 def _to_reach_volume(dominating: Dominating, step: Elimination, before: Mask, refusal: Refusal) -> str:
@@ -202,8 +214,10 @@ def _around_spread(dominating: Dominating, nodes: Mask, refusals: list[Refusal])
         who = who.replace(" ha", f" of {listed(domains)} ha")
     those = f"that {word} holds" if len(domains) == 1 else f"those {domains_in_words(key)} hold"
     more = sorted({refusal.facts["count"] - refusal.facts["min"] for refusal in refusals})
-    excess = f"{more[0]:,} to {more[-1]:,}" if len(more) > 1 else f"{more[0]:,}"
-    pods = f"more pod{'' if more == [1] else 's'} with {facts['selector']} than"
+    excess = f"{more[0]:,} to {more[-1]:,} more" if len(more) > 1 else f"{more[0]:,} more"
+    if len(refusals) < len(domains):
+        excess, more = "more", [facts["maxSkew"] + 1]
+    pods = f"pod{'' if more == [1] else 's'} with {facts['selector']} than"
     than = f"the emptiest {word}" if len(facts["emptiest"]) > MAX_NAMED_DOMAINS else listed(facts["emptiest"])
     if "minDomains" in facts:
         than = f"the emptiest, which counts as 0 because minDomains is {facts['minDomains']}"

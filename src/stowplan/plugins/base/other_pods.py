@@ -20,16 +20,22 @@ def pods_in_domain(
     cluster: Cluster,
     domains: DomainCounts,
     domain: int,
-    matches: Callable[[fwk.Pod], bool],
+    matches: Callable[[fwk.PodTemplate], bool],
     eligible: fwk.Mask | None = None,
 ) -> Iterator[fwk.Pod]:
-    """The pods on the nodes of a domain that the sums count; `matches` says which they are."""
+    """The pods on the nodes of a domain that the sums count; `matches` says which templates they have."""
     counted = (domains.column.array == domain) & (domains.counts.array > 0)
     if eligible is not None:
         counted &= eligible
+    known: dict[fwk.PodTemplate, bool] = {}
     for slot in np.flatnonzero(counted).tolist():
         info = cluster.nodes.infos[slot]
-        yield from (pod for pod in (() if info is None else info.pods.values()) if matches(pod))
+        for pod in () if info is None else info.pods.values():
+            template = pod.template
+            if template not in known:
+                known[template] = matches(template)
+            if known[template]:
+                yield pod
 
 
 def leave(cluster: Cluster, pod: fwk.Pod, others: Iterable[fwk.Pod]) -> fwk.Change:

@@ -3,7 +3,6 @@ changes."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -41,6 +40,7 @@ class AffinityExplanation:
         self._cluster = cluster
         self._rules = rules
         self._pod = pod
+        self._elsewhere: list[tuple[str, int]] | None = None
         self._without: dict[int, list[DomainCounts]] = {}
         self._far_from: dict[tuple[int, int], fwk.Refusal] = {}
         self._pods: dict[tuple[DomainCounts, int], list[fwk.Pod]] = {}
@@ -184,14 +184,17 @@ class AffinityExplanation:
 
     def _in_other_namespaces(self) -> list[tuple[str, int]]:
         """The namespaces with pods that all terms would match there, with their numbers, the most first."""
-        terms = self._rules.terms.required
-        found = Counter(
-            pod.namespace
-            for pod in self._cluster.pods.values()
-            if all(term.selector.matches(pod.labels) for term in terms)
-            and not all(_matches(self._rules.clause(term), pod) for term in terms)
-        )
-        return sorted(found.items(), key=lambda each: (-each[1], each[0]))
+        if self._elsewhere is None:
+            terms = self._rules.terms.required
+            wanted = [self._rules.clause(term).namespaces for term in terms]
+            found = self._cluster.selection.pods_by_namespace(term.selector for term in terms)
+            others = [
+                (name, number)
+                for name, number in found.items()
+                if any(names is not None and name not in names for names in wanted)
+            ]
+            self._elsewhere = sorted(others, key=lambda each: (-each[1], each[0]))
+        return self._elsewhere
 
     def _traps(self, domains: DomainCounts) -> tuple[str, ...]:
         if self._notes is None:
@@ -222,7 +225,7 @@ class AffinityExplanation:
     # Anti-affinity
     def _own(self, term: AffinityTerm, domains: DomainCounts, node: fwk.NodeInfo) -> fwk.Refusal:
         clause = self._rules.clause(term)
-        pods = self._pods_near(domains, node, lambda pod: _matches(clause, pod))
+        pods = self._pods_near(domains, node, lambda template: _matches(clause, template))
         selector, word = selector_in_words(term.selector), topology_in_words(term.topology_key)
         name = domains.column.texts[domains.column.values[node.slot]]
         there = f"{pods[0].key} is there" if len(pods) == 1 else f"{len(pods):,} are there, such as {pods[0].key}"
@@ -258,17 +261,21 @@ class AffinityExplanation:
                 yield kind, domains
 
     def _pods_near(
-        self, domains: DomainCounts, node: fwk.NodeInfo, matches: Callable[[fwk.Pod], bool]
+        self, domains: DomainCounts, node: fwk.NodeInfo, matches: Callable[[fwk.PodTemplate], bool]
     ) -> list[fwk.Pod]:
         """The counted pods of the node's domain, those on the node first."""
         domain = domains.column.values[node.slot]
         pods = self._pods.get((domains, domain))
         if pods is None:
-            pods = self._pods[domains, domain] = list(pods_in_domain(self._cluster, domains, domain, matches))
-        return sorted(pods, key=lambda pod: (pod.node_name != node.name, pod.key))
+            found = pods_in_domain(self._cluster, domains, domain, matches)
+            pods = self._pods[domains, domain] = sorted(found, key=lambda pod: pod.key)
+        if not domains.counts.values[node.slot]:
+            return pods
+        here = [pod for pod in node.pods.values() if matches(pod.template)]
+        return [*sorted(here, key=lambda pod: pod.key), *(pod for pod in pods if pod.node_name != node.name)]
 
     def _others(self, kind: TermKind, domains: DomainCounts, node: fwk.NodeInfo) -> fwk.Refusal:
-        pods = self._pods_near(domains, node, lambda pod: kind in carried_terms(pod.template))
+        pods = self._pods_near(domains, node, lambda template: kind in carried_terms(template))
         carrier, word = pods[0], topology_in_words(kind.term.topology_key)
         owner = carrier.template.controller
         workload = "" if owner is None else f"{owner.kind}/{owner.name}"
@@ -378,8 +385,8 @@ def _where(domains: DomainCounts) -> str:
     return "on the node" if word == "node" else f"in the {word}"
 
 
-def _matches(clause: Clause, pod: fwk.Pod) -> bool:
-    return (clause.namespaces is None or pod.namespace in clause.namespaces) and clause.selector.matches(pod.labels)
+def _matches(clause: Clause, of: fwk.PodTemplate) -> bool:
+    return (clause.namespaces is None or of.namespace in clause.namespaces) and clause.selector.matches(of.labels)
 
 
 def _is(number: int) -> str:

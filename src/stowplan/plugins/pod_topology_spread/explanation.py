@@ -4,6 +4,7 @@ smallest changes."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import nsmallest
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,11 @@ class _ConstraintWords:
         self._by_name = part.domains.by_name()
         self._enough = part.domains.counted >= part.constraint.min_domains
         self._least = part.domains.least if self._enough else 0
-        self._emptiest = sorted(name for name, count in self._by_name.items() if self._enough and count == self._least)
+        emptiest = [name for name, count in self._by_name.items() if self._enough and count == self._least]
+        self._emptiest = nsmallest(_MAX_NAMED + 1, emptiest)
+        """The first of them; more than can be named stand for many."""
+        self._lowest = nsmallest(_MAX_DOMAINS_IN_FACTS, self._by_name, key=lambda name: (self._by_name[name], name))
+        self._pods: dict[int, list[fwk.Pod]] = {}
         self._ghosts = self._find_ghosts()
 
     def unlabelled(self, node: fwk.NodeInfo) -> fwk.Refusal:
@@ -132,7 +137,6 @@ class _ConstraintWords:
         return f"{has}{least}; {would}, and maxSkew allows {self._constraint.max_skew:,}"
 
     def _facts(self, name: str, count: int, domain: int) -> dict[str, Any]:
-        lowest = sorted(self._by_name, key=lambda each: (each != name, self._by_name[each], each))
         facts: dict[str, Any] = {
             "topologyKey": self._key,
             "selector": self._selector,
@@ -141,7 +145,7 @@ class _ConstraintWords:
             "self": self._itself,
             "min": self._least,
             "maxSkew": self._constraint.max_skew,
-            "domains": {each: self._by_name[each] for each in sorted(lowest[:_MAX_DOMAINS_IN_FACTS])},
+            "domains": {each: self._by_name[each] for each in sorted({name, *self._lowest})},
             "emptiest": self._emptiest,
         }
         if not self._enough:
@@ -205,7 +209,7 @@ class _ConstraintWords:
     def _start(self, count: int) -> list[fwk.Change]:
         """Pods in the emptiest domains, until the difference is allowed."""
         wanted = count + self._itself - self._constraint.max_skew
-        short = {name: wanted - present for name, present in self._by_name.items() if present < wanted}
+        short = {name: wanted - present for name in self._lowest if (present := self._by_name[name]) < wanted}
         if not self._enough or self._ghosts.keys() & short.keys() or not 0 < len(short) <= _MAX_NAMED:
             return []
         labels = matching_labels(self._constraint.selector)
@@ -240,15 +244,20 @@ class _ConstraintWords:
         pods = sorted(self._counted(domain), key=lambda pod: (pod.priority, pod.key))
         return pods[:number]
 
-    def _counted(self, domain: int) -> Iterator[fwk.Pod]:
-        selector, namespace = self._constraint.selector, self._pod.namespace
-        return pods_in_domain(
-            self._cluster,
-            self.part.domains,
-            domain,
-            lambda pod: pod.namespace == namespace and not pod.terminating and selector.matches(pod.labels),
-            self.part.eligible(),
-        )
+    def _counted(self, domain: int) -> list[fwk.Pod]:
+        """The pods that count in a domain."""
+        known = self._pods.get(domain)
+        if known is None:
+            selector, namespace = self._constraint.selector, self._pod.namespace
+            found = pods_in_domain(
+                self._cluster,
+                self.part.domains,
+                domain,
+                lambda template: template.namespace == namespace and selector.matches(template.labels),
+                self.part.eligible(),
+            )
+            known = self._pods[domain] = [pod for pod in found if not pod.terminating]
+        return known
 
     def _of_other_replica_sets(self, domain: int) -> list[fwk.Pod]:
         own = self._pod.labels.get(TEMPLATE_HASH)
@@ -275,10 +284,14 @@ class _ConstraintWords:
 
     def _closed_nodes(self, name: str) -> tuple[str, str] | None:
         """Why the pod cannot use any node of a domain (singular, plural); None if it can use one."""
-        causes = [self._causes(info) for info in self._nodes_of(name)]
-        if not causes or not all(causes):
+        common: frozenset[str] | None = None
+        for info in self._nodes_of(name):
+            causes = self._causes(info)
+            if not causes:
+                return None
+            common = causes if common is None else common & causes
+        if common is None:
             return None
-        common = frozenset.intersection(*causes)
         for cause, words in (
             ("cordoned", ("is cordoned", "are cordoned")),
             ("tainted", ("has a taint that it does not tolerate", "have taints that it does not tolerate")),
