@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stowplan.framework import NodeInfo, Pod
 
 if TYPE_CHECKING:
-    from stowplan.cache.cluster import Cluster
+    from stowplan.cache.cluster import Cluster, Footprint
 
 
 class Journal:
@@ -43,7 +43,7 @@ class Journal:
         while len(self._entries) > mark:
             pod, info, sign, ports = self._entries.pop()
             self._cluster.shift(pod, info, -sign, what_if=True)
-            footprint = self._cluster.footprint(pod.template)
+            footprint: Footprint = pod.template.footprint  # Made when the pod was recorded.
             if ports:
                 self._cluster.ports.restore(footprint.ports, info.slot, ports)
             if footprint.claims:

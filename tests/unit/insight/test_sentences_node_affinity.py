@@ -202,6 +202,17 @@ def test_at_most_three_other_values_and_near_ones() -> None:
     )
 
 
+def test_names_of_nodes_are_not_listed() -> None:
+    world = World([node(f"worker-{number}") for number in range(300)])
+    assert explained(world, nodeSelector={"kubernetes.io/hostname": "other"}).sentence == (
+        "Asks for nodes labelled kubernetes.io/hostname=other; no node has that label."
+    )
+    assert explained(world, nodeSelector={"kubernetes.io/hostname": "Worker-217"}).sentence == (
+        "Asks for nodes labelled kubernetes.io/hostname=Worker-217; no node has that label. "
+        "1 node has kubernetes.io/hostname=worker-217."
+    )
+
+
 def test_proposals_are_the_near_spelling_and_larger_groups() -> None:
     answer = explained(disks(), nodeSelector={"disktype": "nvme"})
     assert [(each.opens, each.change.text) for each in answer.proposals] == [

@@ -7,13 +7,13 @@ other, and the pair with the fewest nodes is named; or only all of them together
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from stowplan.api.near_names import is_near, near_names
+from stowplan.api.near_names import near_names
 from stowplan.api.selector_words import listed
 from stowplan.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
 from stowplan.cache.node_matching import match_requirements
@@ -24,6 +24,8 @@ from stowplan.plugins.node_affinity import NodeDemand, demands_of
 
 MAX_OTHER_VALUES = 3
 MAX_NEAR_NAMES = 3
+MAX_COMPARED_VALUES = 200
+"""With more distinct values of a label, the most frequent ones are not listed, and only likely ones are compared."""
 
 
 class Counted(NamedTuple):
@@ -143,7 +145,9 @@ def _other_labels(
     """The most frequent values of the key and near spellings of the wanted values; near keys with a wanted value, or
     with any value if the requirement names none."""
     frequent = [value for value, _ in present.most_common(MAX_OTHER_VALUES)]
-    near = [value for value in present if any(is_near(wanted, value) for wanted in values)]
+    if len(present) > MAX_COMPARED_VALUES:  # Names of nodes, for example.
+        frequent = []
+    near = [value for wanted in values for value in near_names(wanted, _alike(wanted, present))]
     for value in dict.fromkeys([*frequent, *sorted(near)[:MAX_NEAR_NAMES]]):
         yield f"{key}={value}", present[value]
     for other in near_keys(matrix, key):
@@ -153,6 +157,14 @@ def _other_labels(
                 yield f"{other}={value}", found[value]
         if not values:
             yield f"the label {other}", found.total()
+
+
+def _alike(wanted: str, values: Collection[str]) -> Iterable[str]:
+    """The values to compare with the wanted one; of many, those that share its first or its second half."""
+    if len(values) <= MAX_COMPARED_VALUES:
+        return values
+    half = len(wanted) // 2
+    return [value for value in values if value.startswith(wanted[:half]) or value.endswith(wanted[half:])]
 
 
 def _counts(labels: list[tuple[str, int]]) -> str:
