@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
 
 from stowplan import api
 from stowplan.api.near_names import near_names
@@ -15,6 +16,8 @@ from stowplan.framework import NodeInfo, Pod
 from stowplan.insight.workloads import workload_of
 
 _MAX_NEAR_NAMES = 3
+_MAX_COMPARED_NAMES = 2000
+"""The search for near names holds up a running scheduler."""
 
 
 class PodNotFoundError(StowplanError):
@@ -49,26 +52,38 @@ def find_node(cluster: Cluster, name: str) -> NodeInfo:
 class PodFinder:
     """Pods by namespace and name, or by uid."""
 
-    def __init__(self, cluster: Cluster, pending: Iterable[Pod], others: Iterable[api.Pod]) -> None:
+    def __init__(self, cluster: Cluster, pending: Mapping[str, Any], others: Iterable[api.Pod]) -> None:
+        """`pending` by uid; its values have `pod`."""
         self._cluster = cluster
-        self._pods = {pod.uid: pod for pod in (*pending, *cluster.pods.values())}
+        self._pending = pending
         self._others = others
 
     def find(self, reference: str, namespace: str) -> FoundPod:
         """The pod named `namespace/name`, `name` in the namespace, or by its uid."""
         space, _, name = reference.removeprefix("pod/").removeprefix("Pod/").rpartition("/")
         space = space or namespace
-        found = self._pods.get(reference)
-        if found is None:
-            found = next((pod for pod in self._pods.values() if pod.name == name and pod.namespace == space), None)
+        found = self._by_uid(reference) or next(
+            (pod for pod in self._pods() if pod.name == name and pod.namespace == space), None
+        )
         if found is not None:
-            return self._known(found)
+            return self._known(self._by_uid(found.uid) or found)
         others = list(self._others)
         for other in others:
             metadata = other.metadata
             if metadata.uid == reference or (metadata.name == name and metadata.namespace == space):
                 return self._other(other)
         raise PodNotFoundError(self._not_found(space, name, [other.metadata for other in others]))
+
+    def _by_uid(self, uid: str) -> Pod | None:
+        """A pod that is assumed on a node is in both places."""
+        found = self._cluster.pods.get(uid)
+        if found is None and uid in self._pending:
+            found = self._pending[uid].pod
+        return found
+
+    def _pods(self) -> Iterator[Pod]:
+        yield from (entry.pod for entry in self._pending.values())
+        yield from self._cluster.pods.values()
 
     def _known(self, pod: Pod) -> FoundPod:
         if pod.node_name and self._cluster.nodes.get(pod.node_name) is None:
@@ -88,7 +103,7 @@ class PodFinder:
     def _not_found(self, namespace: str, name: str, others: list[api.ObjectMeta]) -> str:
         """The error, with other namespaces that have the name, a workload of the name, or near names."""
         what = f"pod {namespace}/{name} is not known"
-        pods = self._pods.values()
+        pods = list(self._pods())
         known = [(pod.namespace, pod.name) for pod in pods] + [(each.namespace, each.name) for each in others]
         spaces = sorted({space for space, each in known if each == name})
         if len(spaces) == 1:
@@ -107,5 +122,7 @@ class PodFinder:
 
 def _near(name: str, names: Iterable[str]) -> str:
     known = dict.fromkeys(names)
-    near = near_names(name, known) or sorted(each for each in known if each.startswith(name))
+    near = near_names(name, islice(known, _MAX_COMPARED_NAMES)) or sorted(
+        each for each in known if each.startswith(name)
+    )
     return f"; near names: {', '.join(near[:_MAX_NEAR_NAMES])}" if near else ""

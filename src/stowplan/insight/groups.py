@@ -36,7 +36,6 @@ def grouped(
     by_key: dict[Hashable, list[Pod]] = {}
     for key, pod in pods:
         by_key.setdefault(key, []).append(pod)
-    yield
     by_sentence: dict[str, tuple[Explanation, list[Pod]]] = {}
     for same in by_key.values():
         explanation = yield from explain(same[0])

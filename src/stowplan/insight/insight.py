@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ from stowplan.insight.workloads import WorkloadReference, belongs_to
 from stowplan.runtime.profile.profile import Profile
 
 _PODS_PER_SLICE = 5000
+_PENDING_PODS_PER_SLICE = 300
 
 
 class SchedulerView(QueueView, Protocol):
@@ -75,8 +76,8 @@ class Insight:
 
     def find(self, reference: str, namespace: str = "default") -> FoundPod:
         """The pod named `namespace/name`, `name` in the namespace, or by its uid."""
-        pending = (entry.pod for entry in self.view.pending.values())
-        found = PodFinder(self.view.cluster, pending, self.other_pods()).find(reference, namespace)
+        finder = PodFinder(self.view.cluster, self.view.pending, self.other_pods())
+        found = finder.find(reference, namespace)
         return found._replace(placed=found.placed and self.view.waiting_pods.get(found.pod.uid) is None)
 
     def node(self, name: str) -> NodeInfo:
@@ -132,32 +133,31 @@ class Insight:
 
     def pending(self, namespace: str = "") -> Slices[PendingPods]:
         """All pending pods, or those of a namespace, grouped by sentence."""
-        pods = [pod for pod in self._pending_pods() if namespace in ("", pod.namespace)]
-        groups = yield from grouped(((self._key(pod), pod) for pod in pods), self.explain)
-        return PendingPods(version=EXPLANATION_VERSION, pods=len(pods), groups=groups)
+        keyed = yield from self._keyed(lambda pod: namespace in ("", pod.namespace))
+        groups = yield from grouped(keyed, self.explain)
+        return PendingPods(version=EXPLANATION_VERSION, pods=len(keyed), groups=groups)
 
     def workload(self, reference: WorkloadReference, *, top: int = 5) -> Slices[PendingPods]:
         """The pods of a workload: those pending grouped by sentence, each group with an explanation whose proposals
         are counted in pods as well."""
-        pods = [pod for pod in self._pending_pods() if belongs_to(pod, reference)]
+        keyed = yield from self._keyed(lambda pod: belongs_to(pod, reference))
         placed = 0
         others = list(self.view.cluster.pods.values())
         for start in range(0, len(others), _PODS_PER_SLICE):
             placed += sum(belongs_to(pod, reference) for pod in others[start : start + _PODS_PER_SLICE])
             yield
-        if not pods and not placed:
+        if not keyed and not placed:
             raise PodNotFoundError(f"no pod belongs to {reference.workload} in namespace {reference.namespace}")
-        keyed = ((self._key(pod), pod) for pod in pods)
         groups = yield from grouped(keyed, lambda pod: self.explain(pod, top=top), keep_explanations=True)
         counted: list[PendingGroup] = []
-        by_key = {pod.key: pod for pod in pods}
+        by_name = {pod.key: pod for _, pod in keyed}
         for group in groups:
-            pod = by_key[group.sample[0]]
+            pod = by_name[group.sample[0]]
             counted.append((yield from counted_in_pods(self.profile_of(pod), pod, group)))
         return PendingPods(
             version=EXPLANATION_VERSION,
             workload=f"{reference.namespace}/{reference.workload}",
-            pods=len(pods),
+            pods=len(keyed),
             placed=placed,
             groups=tuple(counted),
         )
@@ -175,12 +175,19 @@ class Insight:
             return (yield from explain_gated(profile, pod, status, top=top, message=self.last_message(pod)))
         return (yield from explain(profile, pod, top=top, details=details, message=self.last_message(pod)))
 
-    def _pending_pods(self) -> Iterator[Pod]:
-        """Pods without a node, and pods that wait at Permit; pods that are being bound have a node."""
-        for uid, entry in self.view.pending.items():
-            assumed = self.view.cluster.pods.get(uid)
-            if assumed is None or self.view.waiting_pods.get(uid) is not None:
-                yield assumed or entry.pod
+    def _keyed(self, wanted: Callable[[Pod], bool]) -> Slices[list[tuple[Hashable, Pod]]]:
+        """Pods without a node, and pods that wait at Permit, with their keys; pods that are being bound have a node."""
+        found: list[tuple[Hashable, Pod]] = []
+        entries = list(self.view.pending.items())
+        for start in range(0, len(entries), _PENDING_PODS_PER_SLICE):
+            for uid, entry in entries[start : start + _PENDING_PODS_PER_SLICE]:
+                assumed = self.view.cluster.pods.get(uid)
+                if assumed is None or self.view.waiting_pods.get(uid) is not None:
+                    pod: Pod = assumed or entry.pod
+                    if wanted(pod):
+                        found.append((self._key(pod), pod))
+            yield
+        return found
 
     def _key(self, pod: Pod) -> Hashable:
         """Pods with equal keys have equal explanations, but for their names."""

@@ -83,6 +83,7 @@ def explain_placed(
         placement = again
     if placement.points is None:
         return _no_node(profile, pod)
+    yield
     explanation = _explanation(profile, pod, placement, placement.points, top, recomputed=placement is again)
     if placement is not again:
         explanation = msgspec.structs.replace(explanation, again=_again(again, pod.node_name), decision=decision)

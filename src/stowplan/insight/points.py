@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from heapq import nsmallest
 from typing import NamedTuple
 
 import numpy as np
@@ -57,11 +56,10 @@ class Points(NamedTuple):
 
     def order(self, first: int | None = None) -> list[int]:
         """Positions by falling total, then by name; all of them, or the first ones."""
-        keys = list(zip((-self.total).tolist(), self.names, strict=True))
-        positions = range(len(keys))
-        if first is None:
-            return sorted(positions, key=keys.__getitem__)
-        return nsmallest(first, positions, key=keys.__getitem__)
+        rest = 0 if first is None else max(0, len(self.names) - first)
+        least = np.partition(self.total, rest)[rest] if rest else None
+        positions = range(len(self.names)) if least is None else np.flatnonzero(self.total >= least).tolist()
+        return sorted(positions, key=lambda each: (-int(self.total[each]), self.names[each]))[:first]
 
     def best(self) -> list[int]:
         """The positions with the highest total, by name."""

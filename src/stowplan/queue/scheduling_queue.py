@@ -292,9 +292,11 @@ class SchedulingQueue:
             return None if found is None else ("in_flight", found)
         if info.sub_queue is self._unschedulable:
             return "gated" if info.gated else "unschedulable", info
-        places = {id(self._active): "active", id(self._backoff.rejected): "backoff"}
-        places[id(self._backoff.failed)] = "error_backoff"
-        return places.get(id(info.sub_queue), "throttled"), info
+        if info.sub_queue is self._active:
+            return "active", info
+        if info.sub_queue is self._backoff.rejected:
+            return "backoff", info
+        return "error_backoff" if info.sub_queue is self._backoff.failed else "throttled", info
 
     def retry_deadline(self, info: QueuedPodInfo) -> float:
         """When the unschedulable timeout requeues an unschedulable pod."""
