@@ -90,6 +90,8 @@ class Options:
     """Seconds that a pod stays in the unschedulable pods before it is retried without an event."""
     max_namespace_share: float = 0.2
     """Share of the scheduling loop's time for a namespace with expensive pods; 0 and 1 set no limit."""
+    explain_events: bool = False
+    """Whether events and conditions of pods without a node start with an explanation; a profile may override it."""
     plugins: tuple[str, ...] = ()
     """Out-of-tree plugins: `file.py`, `file.py:Class` or `package.module:Class`."""
     plugin_call_timeout: float = 600.0

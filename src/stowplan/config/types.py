@@ -102,6 +102,8 @@ class Profile(Strict, frozen=True, kw_only=True):
     percentage_of_nodes_to_score: Int32 | None = None
     plugins: Plugins = Plugins()
     plugin_config: tuple[PluginConfig, ...] = ()
+    explain_events: bool | None = None
+    """Stowplan's own: as the flag --explain-events, for this profile. kube-scheduler rejects the field."""
 
     def args(self, plugin: str) -> Any:
         """The configured args of a plugin; None without any."""

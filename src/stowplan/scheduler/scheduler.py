@@ -29,9 +29,10 @@ from stowplan.runtime import Profile, Registry
 from stowplan.runtime.gc_tuning import settle_heap
 from stowplan.scheduler.answers import Answers
 from stowplan.scheduler.device_taints import RULES, TaintedSlices
+from stowplan.scheduler.explained_events import ExplainingExecutor
 from stowplan.scheduler.live_insight import LiveInsight, last_message
 from stowplan.scheduler.plugin_calls import PluginCaller
-from stowplan.scheduler.scheduling_loop import SchedulingLoop
+from stowplan.scheduler.scheduling_loop import Executor, SchedulingLoop
 
 DRAIN_SECONDS = 2.5
 """Time for bindings and other writes under way to finish at shutdown."""
@@ -98,8 +99,8 @@ class Scheduler:
             connection=settings.connection,
         )
         self.answers = Answers(self.engine, self._wake_from_thread)
-        insight = Insight(self.engine, now, time.time, last_message=last_message(self.engine))
-        self.insight = LiveInsight(insight, self.engine, self.answers, lambda: self.ready)
+        self._insight = Insight(self.engine, now, time.time, last_message=last_message(self.engine))
+        self.insight = LiveInsight(self._insight, self.engine, self.answers, lambda: self.ready)
         """Answers about pods, for other threads."""
         self.kinds = kinds_read(self.engine.profiles.values(), settings.taint_rules)
         self._limiter = self._make_limiter()
@@ -136,7 +137,7 @@ class Scheduler:
         caller = PluginCaller(loop, settings.options.plugin_call_timeout)
         scheduling_loop = self._scheduling_loop = SchedulingLoop(
             self.engine,
-            InstructionExecutor(writer, recorder),
+            self._explaining(InstructionExecutor(writer, recorder)),
             caller,
             loop,
             now,
@@ -164,6 +165,16 @@ class Scheduler:
             event_writer.close()
             caller.close()
             await self._close(client)
+
+    def _explaining(self, executor: Executor) -> Executor:
+        """The executor, with explanations in events and conditions if they are enabled."""
+        options = self._settings.options
+        enabled = {
+            profile.scheduler_name
+            for profile in options.config.profiles
+            if (options.explain_events if profile.explain_events is None else profile.explain_events)
+        }
+        return ExplainingExecutor(executor, self.engine, self._insight, self.answers, enabled) if enabled else executor
 
     async def _close(self, client: Client) -> None:
         for extender in self._settings.extenders:

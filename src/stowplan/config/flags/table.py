@@ -115,6 +115,13 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "attempts take 100ms or more, while pods of other namespaces are scheduled. 0 or 1 sets no limit.",
         ),
         option(
+            "explain-events",
+            BOOL,
+            "explain_events",
+            "Start FailedScheduling events and PodScheduled conditions with a sentence that explains why the pod has "
+            "no node, before kube-scheduler's message. explainEvents of a profile overrides the flag.",
+        ),
+        option(
             "extender-timeouts",
             VERB_TIMEOUTS,
             "extender_limits.timeouts",

@@ -161,3 +161,7 @@ def test_the_share_of_a_namespace() -> None:
 def test_an_impossible_share_of_a_namespace(share: str) -> None:
     with pytest.raises(ConfigError, match=f"--max-namespace-share {share.lower()} must be between 0 and 1, inclusive"):
         parse([f"--max-namespace-share={share}"])
+
+
+def test_explanations_in_events_are_off_by_default() -> None:
+    assert [parse([*flag], env=OUTSIDE).explain_events for flag in ([], ["--explain-events"])] == [False, True]

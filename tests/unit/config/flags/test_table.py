@@ -25,7 +25,14 @@ tls-private-key-file tls-sni-cert-key v version vmodule write-config-to
 
 
 def test_every_flag_of_kube_scheduler_is_there_and_those_about_plugins() -> None:
-    own = {"plugin", "plugin-call-timeout", "max-namespace-share", "extender-timeouts", "extender-hedge-after"}
+    own = {
+        "plugin",
+        "plugin-call-timeout",
+        "max-namespace-share",
+        "explain-events",
+        "extender-timeouts",
+        "extender-hedge-after",
+    }
     assert set(FLAGS) == {*KUBE_SCHEDULER.split(), *own, *EARLIER}
 
 
