@@ -1,4 +1,4 @@
-"""Output of answers: text at the width of the terminal, JSON or YAML."""
+"""Output of answers: text at the width of the terminal, JSON, YAML or HTML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stowplan.insight.text.layout import Layout
 
 EXIT_PENDING = 3
-FORMATS = ("text", "wide", "json", "yaml")
+FORMATS = ("text", "wide", "json", "yaml", "html")
 DEFAULT_TOP = 5
 ALL = 1_000_000
 
@@ -22,7 +22,7 @@ output_option = click.option(
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="Output format; wide adds columns to tables, whatever the width of the terminal.",
+    help="Output format; wide adds columns to tables, whatever the width of the terminal; html is a page of its own.",
 )
 as_option = click.option(
     "--as",
@@ -46,6 +46,9 @@ def print_answer(answer: Any, output: str, lines: Callable[[Layout], Iterable[st
 
         click.echo(yaml_text.dump(codec.whole(codec.encode(answer))), nl=False)
         return
+    if output == "html":
+        print_page(answer)
+        return
     from rich.console import Console
 
     from stowplan.insight.text.layout import Layout
@@ -54,6 +57,13 @@ def print_answer(answer: Any, output: str, lines: Callable[[Layout], Iterable[st
     layout = Layout(console.width if console.is_terminal else None, top, always_wide=output == "wide")
     for line in lines(layout):
         click.echo(_printable(line))
+
+
+def print_page(answer: Any) -> None:
+    """Prints an answer as one self-contained HTML document."""
+    from stowplan.library.answer_html import answer_page
+
+    click.echo(answer_page(answer), nl=False)
 
 
 def _printable(line: str) -> str:

@@ -82,31 +82,33 @@ class Answers:
 
     def what_if(
         self,
-        without: list[str] | None = None,
+        drain: list[str] | None = None,
+        fail: list[str] | None = None,
         add_nodes: int = 0,
         like: str = "",
         scale: dict[str, int] | None = None,
+        delete: list[str] | None = None,
         apply: str = "",
+        fit: str = "",
+        enough: str = "",
     ) -> dict[str, Any]:
-        """What changes if nodes or other objects are gone (`without`), if `add_nodes` nodes like the node `like` are
-        added, if workloads are scaled (name to replicas), or if manifests (YAML) are applied: the pods that differ, and
-        the pods that are pending afterwards."""
-        difference = self._current().what_if(
-            without=without or (),
+        """What changes if nodes are drained or fail, if `add_nodes` nodes like the node `like` are added, if workloads
+        are scaled (name to replicas), objects are deleted, or manifests (YAML) are applied. `fit`: how many more
+        replicas of a workload fit; `enough`: how many nodes like this one are needed for all pending pods."""
+        answer = self._current().what_if(
+            drain=drain or (),
+            fail=fail or (),
             add_nodes=add_nodes,
             like=like,
-            scale=scale,
+            scale=scale or {},
+            delete=delete or (),
             apply=[apply] if apply else (),
+            fit=fit or None,
+            enough=enough or (),
             plugins=self._plugins,
             config=self._config,
         )
-        return {
-            "sentence": difference.sentence,
-            "pods": [_plain(pod) for pod in difference.pods[:_MAX_LISTED_PODS]],
-            "differing": len(difference.pods),
-            "pending": [_plain(group) for group in difference.after.pending],
-            "summary": _plain(difference.after.summary),
-        }
+        return {**_plain(answer), "moved": [_plain(pod) for pod in answer.moved[:_MAX_LISTED_PODS]]}
 
     def simulate(self, manifests: str = "") -> dict[str, Any]:
         """Where the pending pods, and the pods of `manifests` (YAML) if they were applied, would be scheduled."""

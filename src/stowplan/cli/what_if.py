@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stowplan.cli.answers import print_page
 from stowplan.cli.command import Command
 from stowplan.cli.plugins import load_plugins
 from stowplan.cli.state_options import StateRequest, state_options
@@ -66,10 +67,10 @@ def _change(*names: str, metavar: str, text: str, nargs: int = 1) -> Callable[[A
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "wide", "json", "yaml"]),
+    type=click.Choice(["text", "wide", "json", "yaml", "html"]),
     default="text",
     show_default=True,
-    help="Output format; 'wide' adds reasons and use by zone.",
+    help="Output format; 'wide' adds reasons and use by zone; 'html' is a page of its own.",
 )
 @click.option("--all", "everything", is_flag=True, help="List every workload and name.")
 def what_if(
@@ -254,6 +255,9 @@ def _print(answer: WhatIfAnswer, output: str, everything: bool) -> None:
         click.echo(f"stowplan: {note}", err=True)
     if output in ("json", "yaml"):
         sys.stdout.buffer.write((to_json if output == "json" else to_yaml)(answer))
+        return
+    if output == "html":
+        print_page(answer)
         return
     console = Console()
     width = console.width if console.is_terminal else None

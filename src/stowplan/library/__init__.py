@@ -14,12 +14,11 @@ May import: all rooms below `cli`.
 from stowplan.library.changes import UnknownObjectError
 from stowplan.library.cluster import Cluster
 from stowplan.library.records import MissingPackageError, Records
-from stowplan.library.run import MovedPod, RecordedAttempt, Run, RunDiff
+from stowplan.library.run import RecordedAttempt, Run, RunDiff
 
 __all__ = [
     "Cluster",
     "MissingPackageError",
-    "MovedPod",
     "RecordedAttempt",
     "Records",
     "Run",

@@ -15,6 +15,8 @@ from stowplan.framework.explanation import (
     WhyNot,
 )
 from stowplan.library.html import heading, page, paragraph, preformatted, table
+from stowplan.simulator.what_if.records import WhatIfAnswer
+from stowplan.simulator.what_if.text import enough_sentence, fit_lines, removable_sentence, use_lines
 
 
 def fragment(answer: Any) -> str:
@@ -29,6 +31,8 @@ def answer_page(answer: Any) -> str:
 
 def _title(answer: Any) -> str:
     pod = getattr(answer, "pod", None)
+    if isinstance(answer, WhatIfAnswer):
+        return "What if"
     return f"{pod.namespace}/{pod.name}" if isinstance(pod, ExplainedPod) else "Pending pods"
 
 
@@ -110,6 +114,32 @@ def _groups(answer: PendingPods) -> Iterator[str]:
     yield _as_of(answer)
 
 
+def _what_if(answer: WhatIfAnswer) -> Iterator[str]:
+    yield heading("What if", 1) + paragraph(answer.sentence, "sentence")
+    changed = [each for each in answer.workloads if each.placed or each.left or each.displaced or each.moved]
+    if changed:
+        rows = [
+            (each.workload, each.pending, each.placed, each.left, each.moved, "" if each.why is None else each.why.text)
+            for each in changed
+        ]
+        yield heading("Pods") + table(("workload", "pending before", "placed", "left", "moved", "why"), rows)
+    if answer.budgets:
+        budgets = [(each.budget, each.allowed, each.pods) for each in answer.budgets]
+        yield heading("Budgets in the way") + table(("budget", "allows", "pods"), budgets)
+    if answer.evicted:
+        evicted = [(each.pod, each.node, each.preemptor) for each in answer.evicted]
+        yield heading("Evicted") + table(("pod", "node", "for"), evicted)
+    if answer.lost:
+        yield heading("Lost") + paragraph(", ".join(answer.lost))
+    if answer.fit is not None:
+        yield heading("How many more fit") + "".join(paragraph(line) for line in fit_lines(answer.fit, None) if line)
+    for enough in answer.enough:
+        yield paragraph(enough_sentence(enough))
+    if answer.removable is not None:
+        yield paragraph(removable_sentence(answer.removable))
+    yield heading("Use") + preformatted(use_lines(answer.before, answer.after))
+
+
 def _points(answer: PlacedExplanation | WhyNot) -> str:
     rows = [
         (
@@ -144,4 +174,5 @@ _PARTS: dict[type, Callable[[Any], Iterator[str]]] = {
     PlacedExplanation: _placed,
     WhyNot: _why_not,
     PendingPods: _groups,
+    WhatIfAnswer: _what_if,
 }

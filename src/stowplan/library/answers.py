@@ -8,6 +8,7 @@ import msgspec
 
 from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation, WhyNot
 from stowplan.library.answer_html import fragment
+from stowplan.simulator.what_if.records import WhatIfAnswer
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -40,11 +41,19 @@ class ShownPendingPods(PendingPods, frozen=True, kw_only=True):
         return fragment(self)
 
 
+class ShownWhatIf(WhatIfAnswer, frozen=True, kw_only=True):
+    """A WhatIfAnswer that notebooks show as HTML."""
+
+    def _repr_html_(self) -> str:
+        return fragment(self)
+
+
 _SHOWN: dict[type, type] = {
     Explanation: ShownExplanation,
     PlacedExplanation: ShownPlacedExplanation,
     WhyNot: ShownWhyNot,
     PendingPods: ShownPendingPods,
+    WhatIfAnswer: ShownWhatIf,
 }
 
 

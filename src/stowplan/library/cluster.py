@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 from stowplan import api
 from stowplan.config import KubeSchedulerConfiguration
@@ -15,13 +15,17 @@ from stowplan.framework import Explanation, Plugin
 from stowplan.framework.explanation import PendingPods, PlacedExplanation, WhyNot
 from stowplan.library import html
 from stowplan.library.changes import find, scaled, with_nodes
+from stowplan.library.questions import Changes, changes_of
 from stowplan.library.records import Records
-from stowplan.library.run import Run, RunDiff, start_run
+from stowplan.library.run import Run, start_run
 from stowplan.library.settings import Settings
 from stowplan.library.sources import Layer, Manifests, layer_of, live_objects, read_layers, read_live, read_snapshot
 from stowplan.runtime import Factory
 from stowplan.simulator.input import Input, InputOptions
 from stowplan.simulator.simulation import EPOCH
+from stowplan.simulator.what_if.answer import WhatIfQuestion
+from stowplan.simulator.what_if.records import WhatIfAnswer
+from stowplan.simulator.workloads import pod_spec_of
 
 Config = KubeSchedulerConfiguration | Mapping[str, Any] | str | os.PathLike[str] | None
 """A configuration: a dict, YAML text, or the path of a file; None for the default one."""
@@ -158,27 +162,39 @@ class Cluster:
     def what_if(
         self,
         *,
-        without: Iterable[str] = (),
-        add_nodes: int = 0,
-        like: str | Manifests = "",
-        scale: Mapping[str, int] | None = None,
-        apply: Iterable[Manifests] = (),
+        fit: str | Manifests | None = None,
+        max_replicas: int = 10_000,
+        enough: str | Iterable[str] = (),
+        removable: bool = False,
+        by: str = "",
         plugins: Plugins = (),
         config: Config = None,
         seed: int = 0,
-    ) -> RunDiff:
+        **changes: Unpack[Changes],
+    ) -> WhatIfAnswer:
         """The difference that changes make: the pods are scheduled, the changes are made, and the pods are scheduled
-        again from where they are. Strings and single manifests are accepted where several are possible."""
-        before = self.simulate(plugins=plugins, config=config, seed=seed)
-        changed = before.cluster
-        without = [without] if isinstance(without, str) else list(without)
-        changed = changed.without(*without) if without else changed
-        changed = changed.add_nodes(add_nodes, like=like) if add_nodes else changed
-        for workload, replicas in (scale or {}).items():
-            changed = changed.scale(workload, replicas)
-        applied = [apply] if isinstance(apply, str | bytes | Mapping | os.PathLike) else list(apply)
-        changed = changed.apply(*applied) if applied else changed
-        return before.diff(changed.simulate(plugins=plugins, config=config, seed=seed))
+        again from where they are.
+
+        `fit`: how many more replicas of a workload, a pod or a manifest fit, at most `max_replicas`. `enough`: the
+        fewest nodes like these with which everything is placed. `removable`: which nodes could go. `by` is the label by
+        which use is grouped, the zone by default. The changes are those of `questions.Changes`.
+        """
+        run = self.simulate(plugins=plugins, config=config, seed=seed)
+        if isinstance(fit, str) and "\n" not in fit:
+            fitted: Any = fit
+        else:
+            fitted = None if fit is None else self._workload(fit)
+        wanted = (enough,) if isinstance(enough, str) else tuple(enough)
+        made = tuple(changes_of(changes))
+        return run.what_if(WhatIfQuestion(made, self._namespace, fitted, max_replicas, wanted, removable, by))
+
+    def _workload(self, manifest: Manifests) -> Any:
+        """The pod or workload of a manifest."""
+        given = read_layers(layer_of([manifest], "fit"), InputOptions(self._namespace, fragment=True))
+        found = [item for item, _ in given.objects if pod_spec_of(item) is not None]
+        if len(found) != 1:
+            raise InputError(f"fit: expected one pod or workload, got {len(found)}")
+        return found[0]
 
     def _node(self, like: str | Manifests) -> api.Node:
         if isinstance(like, str) and "\n" not in like:

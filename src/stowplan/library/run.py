@@ -18,6 +18,7 @@ from stowplan.insight.slices import run as run_slices
 from stowplan.library import html
 from stowplan.library.answers import shown
 from stowplan.library.changes import UnknownObjectError
+from stowplan.library.questions import as_data
 from stowplan.library.records import Records
 from stowplan.library.settings import Settings
 from stowplan.plugins.registry import REGISTRY
@@ -30,6 +31,10 @@ from stowplan.simulator.report.changed_since_snapshot import states_before
 from stowplan.simulator.report.report import NodeReport, PendingReport, PodReport, PreemptionReport, RunSummary
 from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.source_manifests import SourceManifests
+from stowplan.simulator.what_if.answer import WhatIfQuestion, what_if
+from stowplan.simulator.what_if.difference import compare
+from stowplan.simulator.what_if.records import PodDifference, WhatIfAnswer, WorkloadDifference
+from stowplan.simulator.what_if.run import ClusterRun, Setup
 
 if TYPE_CHECKING:
     from stowplan.library.cluster import Cluster
@@ -50,16 +55,6 @@ class RecordedAttempt(Record, frozen=True, kw_only=True):
     message: str = ""
     nominated: str = ""
     """The node on which pods are evicted for the pod."""
-
-
-class MovedPod(Record, frozen=True, kw_only=True):
-    """A pod that differs between two runs."""
-
-    pod: str
-    workload: str = ""
-    before: str = ""
-    """The node, `pending`, or empty if the pod does not exist."""
-    after: str = ""
 
 
 class _AttemptRecorder(RunRecorder):
@@ -100,13 +95,17 @@ class Run:
         self,
         simulation: Simulation,
         report: SimulationReport,
-        attempts: Records[RecordedAttempt],
+        recorder: _AttemptRecorder,
+        setup: Setup,
         namespace: str,
         result: Callable[[], Cluster],
     ) -> None:
         self.report = report
         """The record that `stowplan simulate -o json` prints."""
-        self.attempts = attempts
+        self.attempts = Records(recorder.attempts)
+        """Every attempt, in the order in which they were made."""
+        self._recorder = recorder
+        self._setup = setup
         self._simulation = simulation
         self._namespace = namespace
         self._result = result
@@ -174,6 +173,11 @@ class Run:
         insight = self._insight
         return shown(run_slices(insight.why_not(insight.find(pod, self._namespace).pod, insight.node(node))))
 
+    def what_if(self, question: WhatIfQuestion) -> WhatIfAnswer:
+        """The answer to a question of `stowplan what-if`. It is computed on a copy of the run."""
+        copy = ClusterRun(self._simulation, self._recorder, self._setup).copy()
+        return shown(as_data(what_if(copy, question)))
+
     def diff(self, other: Run) -> RunDiff:
         """What differs in another run: pods on other nodes, pods that wait now, the use of nodes."""
         return RunDiff(self, other)
@@ -200,42 +204,44 @@ class Run:
 
 
 class RunDiff:
-    """The difference between two runs. Iterates over the pods that differ."""
+    """The difference between two runs. Iterates over the pods that are in both and have another node."""
 
     def __init__(self, before: Run, after: Run) -> None:
         self.before = before
         self.after = after
-        self.pods: Records[MovedPod] = Records(_moved(before.report, after.report))
+        found = compare(before.report.pods, after.report.pods)
+        self.moved: Records[PodDifference] = Records(found.moved)
+        """Pods on another node."""
+        self.now_waiting: Records[PodDifference] = Records(found.now_waiting)
+        self.now_placed: Records[PodDifference] = Records(found.now_placed)
+        self.only_before = tuple(found.only_before)
+        """Names of pods that are in the first run only."""
+        self.only_after = tuple(found.only_after)
+        self.workloads: Records[WorkloadDifference] = Records(found.workloads)
 
-    def __iter__(self) -> Iterator[MovedPod]:
+    @property
+    def pods(self) -> Records[PodDifference]:
+        """All pods that are in both runs and have another node, or have one in one of them only."""
+        return Records(sorted((*self.moved, *self.now_waiting, *self.now_placed), key=lambda moved: moved.pod))
+
+    def __iter__(self) -> Iterator[PodDifference]:
         return iter(self.pods)
 
     def __len__(self) -> int:
         return len(self.pods)
 
     def __bool__(self) -> bool:
-        return bool(self.pods)
-
-    @property
-    def pending(self) -> Records[MovedPod]:
-        """Pods that are pending after, and were not before."""
-        return Records(pod for pod in self.pods if pod.after == "pending")
-
-    @property
-    def placed(self) -> Records[MovedPod]:
-        """Pods that have a node after, and had none before."""
-        return Records(pod for pod in self.pods if pod.after not in ("", "pending") and pod.before in ("", "pending"))
+        return bool(self.pods or self.only_before or self.only_after)
 
     @property
     def sentence(self) -> str:
         """The difference in one sentence."""
-        moved = sum(pod.before not in ("", "pending") and pod.after not in ("", "pending") for pod in self.pods)
-        gone = sum(not pod.after for pod in self.pods)
         counts = {
-            "placed anew": len(self.placed),
-            "on another node": moved,
-            "gone": gone,
-            "pending that was not": len(self.pending),
+            "on another node": len(self.moved),
+            "placed now": len(self.now_placed),
+            "pending now": len(self.now_waiting),
+            "gone": len(self.only_before),
+            "new": len(self.only_after),
         }
         parts = [f"{number:,} {what}" for what, number in counts.items() if number]
         return f"Pods: {', '.join(parts) or 'no difference'}; {self.after.summary.pending:,} pending in all."
@@ -245,16 +251,6 @@ class RunDiff:
 
     def _repr_html_(self) -> str:
         return html.paragraph(self.sentence) + (self.pods._repr_html_() if self.pods else "")
-
-
-def _moved(before: SimulationReport, after: SimulationReport) -> Iterator[MovedPod]:
-    old, new = ({pod.pod: pod for pod in report.pods} for report in (before, after))
-    for name in sorted({*old, *new}):
-        one, other = old.get(name), new.get(name)
-        places = [("" if pod is None else pod.node or "pending") for pod in (one, other)]
-        if places[0] != places[1]:
-            workloads = [pod.workload for pod in (one, other) if pod is not None]
-            yield MovedPod(pod=name, workload=workloads[0], before=places[0], after=places[1])
 
 
 def start_run(
@@ -302,7 +298,8 @@ def start_run(
     return Run(
         simulation,
         report,
-        Records(recorder.attempts),
+        recorder,
+        Setup(settings.config, {**REGISTRY, **settings.plugins}),
         namespace,
         lambda: as_cluster(_result(simulation, given), simulation.clock.now),
     )

@@ -12,7 +12,7 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.errors import InputError
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
-from stowplan.simulator.input import SIMULATED, Input, InputOptions, read_input
+from stowplan.simulator.input import SIMULATED, Input, InputOptions, Read, read_input
 from stowplan.simulator.input.apply import LiveObjects
 from stowplan.simulator.input.snapshot_file import decode_snapshot
 
@@ -55,13 +55,19 @@ def _document(item: Mapping[str, Any] | msgspec.Struct) -> Any:
 
 def read_layers(layers: list[Layer], options: InputOptions, live: LiveObjects | None = None) -> Input:
     """The objects of all layers; those of a later layer are overlays of those with the same name of an earlier one."""
+    names = [layer.name for layer in layers]
+    return read_input(names, layer_reader(layers), live, options._replace(keep_documents=True))
+
+
+def layer_reader(layers: list[Layer]) -> Read:
+    """Returns the content of layers and files."""
     contents = {layer.name: layer.content for layer in layers}
 
     def read(name: str) -> bytes:
         content = contents.get(name)
         return _read_file(name) if content is None else content
 
-    return read_input([layer.name for layer in layers], read, live, options._replace(keep_documents=True))
+    return read
 
 
 def _read_file(name: str) -> bytes:

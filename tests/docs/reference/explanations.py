@@ -9,14 +9,18 @@ import msgspec
 from tests.docs.reference.docstrings import members, text_of
 from tests.docs.reference.tables import code, table
 
-from stowplan.framework import explanation
+from stowplan.framework import decision_record, explanation
 from stowplan.framework.reason_ids import REASON_IDS
+from stowplan.simulator.report import use
+from stowplan.simulator.what_if import records as what_if
 
 ANSWERS: tuple[type[Any], ...] = (
     explanation.Explanation,
     explanation.PlacedExplanation,
     explanation.WhyNot,
     explanation.PendingPods,
+    what_if.WhatIfAnswer,
+    what_if.DiffAnswer,
 )
 """The records that commands, endpoints and the library return."""
 
@@ -45,9 +49,7 @@ def _record(name: str) -> str:
 
 
 def _struct(name: str) -> type[msgspec.Struct]:
-    from stowplan.framework import decision_record
-
-    for module in (explanation, decision_record):
+    for module in (explanation, decision_record, what_if, use):
         if hasattr(module, name):
             found: type[msgspec.Struct] = getattr(module, name)
             return found
@@ -80,7 +82,7 @@ def schema() -> str:
     document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Answers of Stowplan",
-        "description": "Records of explain and why-not; fields with their default value are left out.",
+        "description": "Records of explain, why-not, what-if and diff; fields with their default value are left out.",
         "version": explanation.EXPLANATION_VERSION,
         "anyOf": list(roots),
         "$defs": definitions,

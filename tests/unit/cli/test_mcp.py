@@ -77,7 +77,7 @@ def test_tools(tmp_path: Path) -> None:
         assert not refused.get("fits")
 
         more = content(await client.call_tool("what_if", {"add_nodes": 1, "like": "ant"}))
-        assert more["summary"]["pending"] == 0
+        assert more["after"]["pending"] == 0
         applied = content(await client.call_tool("simulate", {"manifests": EXTRA}))
         assert {"pod": "default/extra", "status": "Placed", "node": "ant"} in applied["pods"]
 

@@ -125,17 +125,44 @@ def test_scaling_a_run_down_removes_pods_and_leaves_the_others(cluster: Cluster)
 
 
 def test_what_if(cluster: Cluster) -> None:
-    lost = cluster.what_if(without="ant")
-    assert [moved.after for moved in lost.pending] == ["pending"]
-    assert lost.after.summary.pending == 1
+    lost = cluster.what_if(fail="ant")
+    assert lost.after.nodes == 1
+    assert lost.waiting == 1
+    assert lost.workloads[0].why is not None
     more = cluster.scale("Deployment/web", 6).what_if(add_nodes=1, like="ant")
-    assert {moved.after for moved in more.placed} == {"ant-new-1"}
-    assert [moved.before for moved in more.placed] == ["pending", "pending"]
-    assert more.sentence == "Pods: 2 placed anew; 0 pending in all."
-    scaled = cluster.what_if(scale={"Deployment/web": 4})
-    assert len(scaled.placed) == 1
-    assert not cluster.what_if(apply=[])
-    assert len(cluster.what_if(apply=pod("one")).placed) == 1
+    assert (more.before.pending, more.after.pending, more.on_new_nodes) == (2, 0, 2)
+    assert more.sentence in more._repr_html_()  # type: ignore[attr-defined]
+    assert cluster.what_if(scale={"Deployment/web": 5}).after.pending == 1
+    assert cluster.what_if(apply=pod("one")).after.placed == 4
+    assert cluster.what_if(drain=["zone=a"], delete="Deployment/web").after.placed == 0
+    assert cluster.what_if(requests={"Deployment/web": {"cpu": "2"}}).after.pending == 1
+    assert cluster.what_if(taint={"bee": "gpu:NoExecute"}).after.pending == 1
+    assert msgspec.json.encode(cluster.what_if(apply=[pod("one")], weights={"NodeResourcesFit": 3}))
+    assert cluster.simulate().summary.placed == 3
+
+
+def test_how_many_fit(cluster: Cluster) -> None:
+    fit = cluster.what_if(fit="Deployment/web").fit
+    assert fit is not None
+    assert fit.replicas == 1
+    small = cluster.what_if(fit=pod("small", "500m")).fit
+    assert small is not None
+    assert small.replicas == 2
+    (enough,) = cluster.scale("Deployment/web", 9).what_if(enough="ant").enough
+    assert enough.nodes == 3
+    with pytest.raises(InputError, match="`like` names the node to copy"):
+        cluster.what_if(add_nodes=1)
+
+
+def test_differences(cluster: Cluster) -> None:
+    before = cluster.scale("Deployment/web", 6).simulate()
+    after = before.cluster.add_nodes(1, like="ant").simulate()
+    difference = before.diff(after)
+    assert {moved.after for moved in difference.now_placed} == {"ant-new-1"}
+    assert difference.sentence == "Pods: 2 placed now; 0 pending in all."
+    lost = before.diff(before.cluster.without("ant").simulate())
+    assert len(lost.only_before) == len(lost.only_after) == 2
+    assert not before.diff(before)
 
 
 def test_explanations(cluster: Cluster) -> None:

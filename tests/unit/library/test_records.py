@@ -82,7 +82,8 @@ def test_clusters_runs_and_differences_are_shown() -> None:
     assert "<td>nodes</td>" in cluster._repr_html_()
     assert "Insufficient cpu" in run._repr_html_()
     assert "no difference" in run.diff(run)._repr_html_()
-    assert "ant-new-1" in cluster.what_if(add_nodes=1, like="ant")._repr_html_()
+    more = run.cluster.add_nodes(1, like="ant").simulate()
+    assert "ant-new-1" in run.diff(more)._repr_html_()
     assert repr(cluster) == "<Cluster: 1 nodes, 2 pods, 2 pods without a node, 0 other objects>"
 
 
@@ -91,7 +92,12 @@ def test_pages_stand_alone() -> None:
     cluster = Cluster.from_objects(NODE, pod("a", "1"), pod("b", "1"))
     waiting = cluster.simulate().pending[0].pods[0]
     placed = next(each.pod for each in cluster.simulate().pods if each.node)
-    for answer in (cluster.explain(waiting), cluster.explain(placed), cluster.why_not(waiting, "ant")):
+    for answer in (
+        cluster.explain(waiting),
+        cluster.explain(placed),
+        cluster.why_not(waiting, "ant"),
+        cluster.what_if(drain="ant", fit=waiting),
+    ):
         page = answer_page(answer)
         assert page.startswith("<!doctype html>")
         assert answer.sentence.partition(" ")[0] in page
