@@ -14,29 +14,38 @@ from stowplan.insight.matrix import FilterMatrix, Rejected
 
 TAINTS = "TaintToleration"
 DEVICES = "DynamicResources"
-_MAX_EXAMINED_NODES = 256
-"""The devices of more nodes than this are not examined one by one: their refusals are taken to be passing."""
 
 
 def lasting_nodes(matrix: FilterMatrix) -> Mask:
-    """By slot: whether a lasting refusal keeps the node infeasible."""
+    """By slot: whether a lasting refusal keeps the node infeasible. For devices, not all nodes are examined if one of
+    them may become feasible."""
     found = np.zeros(matrix.high, dtype=np.bool_)
     for rejected in matrix.rejected:
+        if rejected.plugin == DEVICES:
+            continue
         for nodes in alike(matrix, rejected):
             info = matrix.table.infos[int(np.flatnonzero(nodes)[0])]
             if info is not None and not matrix.rivals[info.slot]:
                 refusals = matrix.explain(rejected.plugin, info)
                 if any(refusal.lasting for refusal in refusals if _speaks_of(refusal.reasons, rejected)):
                     found |= nodes
+    _add_devices(matrix, found)
     return found
+
+
+def _add_devices(matrix: FilterMatrix, found: Mask) -> None:
+    """Devices differ from node to node; the first node whose refusal passes decides that the pod may fit one day."""
+    for rejected in matrix.rejected:
+        for slot in np.flatnonzero(rejected.nodes & ~found).tolist() if rejected.plugin == DEVICES else ():
+            info = matrix.table.infos[slot]
+            refusals = [] if info is None else matrix.explain(DEVICES, info)
+            if not any(refusal.lasting for refusal in refusals if _speaks_of(refusal.reasons, rejected)):
+                break
+            found[slot] = True
 
 
 def alike(matrix: FilterMatrix, rejected: Rejected) -> list[Mask]:
     """The rejected nodes in groups whose refusals have the same ids."""
-    if rejected.plugin == DEVICES:
-        slots = np.flatnonzero(rejected.nodes).tolist()
-        all_slots = np.arange(len(rejected.nodes))
-        return [all_slots == slot for slot in slots] if len(slots) <= _MAX_EXAMINED_NODES else []
     if rejected.plugin != TAINTS:
         return [rejected.nodes]
     taint_sets = matrix.table.taint_set[: matrix.high]

@@ -61,6 +61,7 @@ def test_a_node_without_devices() -> None:
         "request": "gpu",
         "class": "gpu",
         "wanted": 1,
+        "requests": 1,
         "published": 0,
         "ofClass": 0,
         "matching": 0,
@@ -194,6 +195,16 @@ def test_free_devices_are_summed_over_all_nodes() -> None:
     )
     assert answer.because is not None
     assert (answer.because.id, answer.because.best, answer.because.facts["free"]) == ("devices.taken", "a", 3)
+
+
+def test_on_many_nodes_the_sentence_names_one() -> None:
+    names = [f"n{number:03}" for number in range(130)]
+    world = World([node(name) for name in names])
+    for item in (CLASS, claim("gpus", 3), *(devices(name, 2) for name in names)):
+        world.cluster.put(item)
+    assert explained(world).sentence == (
+        "Needs 3 devices of class gpu on one node; none of 130 nodes can serve that, n000 has 2 of 2 free."
+    )
 
 
 def test_requests_that_want_the_same_devices() -> None:

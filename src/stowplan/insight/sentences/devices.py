@@ -8,7 +8,7 @@ from stowplan.framework import NodeInfo, Refusal
 from stowplan.insight.sentences.dominating import Dominating, sentence_for
 from stowplan.plugins.dynamic_resources import DynamicResources
 
-_MAX_EXAMINED = 256
+_MAX_EXAMINED = 128
 """With more nodes than this, the best of all and the sum of all are not counted."""
 
 
@@ -18,6 +18,10 @@ def too_few(dominating: Dominating) -> str:
     if "resource" in facts:
         return unsuitable(dominating)
     refusals = _of_all(dominating)
+    if not refusals and facts["requests"] == 1 and "/" not in facts["request"]:
+        needs = f"Needs {_devices(facts['wanted'])} of class {facts['class']} on one node"
+        has = f"{dominating.best.name} has {facts['free']:,} of {facts['tolerated']:,} free"
+        return f"{needs}; none of {dominating.nodes:,} nodes can serve that, {has}."
     if not refusals:
         return unsuitable(dominating)
     needs = f"Needs {_devices(facts['wanted'])} of class {facts['class']} on one node"

@@ -84,7 +84,11 @@ class NodeInventory:
 
     def _is_free(self, claim: int, wanted: RequestedDevices, device: PublishedDevice, pool: DevicePool) -> bool:
         """Whether the device can be allocated on its own."""
-        if self._picking.in_use(claim, wanted, device) or not self._picking.has_capacity(wanted, device):
+        if self._picking.in_use(claim, wanted, device):
+            return False
+        if not device.consumes and not device.spec.capacity and not wanted.capacity and not wanted.admin:
+            return True
+        if not self._picking.has_capacity(wanted, device):
             return False
         undo = self._picking.pick(claim, wanted, device, pool)
         if undo is None:

@@ -36,6 +36,9 @@ class DeviceExplanation:
         self._claims = claims
         self._tracker = tracker
         self._users: dict[DeviceID, str] | None = None
+        self._requests = 0
+        """The requests of all claims that must be served."""
+        self._counted: dict[int, list[list[RequestInventory]]] = {}
 
     def refusals(self, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
         """Why the node cannot serve the claims."""
@@ -65,6 +68,12 @@ class DeviceExplanation:
 
     def inventory(self, node: fwk.NodeInfo) -> list[list[RequestInventory]]:
         """The devices of the node for each request; empty if they cannot be counted."""
+        known = self._counted.get(node.slot)
+        if known is None:
+            known = self._counted[node.slot] = self._count(node)
+        return known
+
+    def _count(self, node: fwk.NodeInfo) -> list[list[RequestInventory]]:
         needed = needed_devices(self._claims, node)
         search = self._claims.allocations
         if isinstance(needed, fwk.Status) or not isinstance(search, NodeSearch):
@@ -85,6 +94,7 @@ class DeviceExplanation:
         if isinstance(search.on(node, needed), Solution):
             return
         counted = self.inventory(node)
+        self._requests = len(counted)
         found = [refusal for alternatives in counted if (refusal := self._short(alternatives)) is not None]
         yield from found or [_together(demand.wanted, counted)]
 
@@ -145,6 +155,7 @@ class DeviceExplanation:
             "request": inventory.wanted.full_name,
             "class": inventory.wanted.device_class.metadata.name,
             "wanted": inventory.need,
+            "requests": self._requests,
             **{name: inventory.count(stage) for name, stage in zip(counts, Stage, strict=True)},
         }
 
