@@ -5,24 +5,28 @@ They order nodes before the expensive exact checks; a bound that is too low cost
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.framework import Mask
 from stowplan.insight.lasting import TAINTS
 from stowplan.insight.matrix import FilterMatrix
+from stowplan.insight.sentences.structural import meeting, near_keys
+from stowplan.plugins.node_affinity import NodeDemand, demands_of
 
+SELECTOR = "NodeAffinity"
 Efforts = NDArray[np.float64]
 
 IMPOSSIBLE = 50.0
 """For rules that no change is proposed for: the location of volumes, the name of the node, features of the kubelet."""
 
 _EFFORTS = {
-    "NodeAffinity": 3.0,
     "NodeUnschedulable": 2.0,
     "PodTopologySpread": 4.0,
     "InterPodAffinity": 6.0,
-    "NodePorts": 6.0,
+    "NodePorts": 4.0,
     "VolumeRestrictions": 6.0,
     "NodeVolumeLimits": 6.0,
     "NodeName": IMPOSSIBLE,
@@ -30,6 +34,7 @@ _EFFORTS = {
     "VolumeZone": IMPOSSIBLE,
     "VolumeBinding": IMPOSSIBLE,
 }
+_UNMET_REQUIREMENT, _NEAR_SPELLING = 3.0, 0.1
 _UNKNOWN = 4.0
 _ABOVE_ALLOCATABLE = 9.0
 _TOO_MANY_PODS = 6.0
@@ -49,6 +54,8 @@ def bound_of(matrix: FilterMatrix, plugin: str, nodes: Mask) -> Efforts | float:
         return _shortages(matrix)
     if plugin == TAINTS:
         return _taints(matrix)
+    if plugin == SELECTOR:
+        return _unmet_requirements(matrix)
     return _EFFORTS.get(plugin, _UNKNOWN)
 
 
@@ -61,6 +68,26 @@ def _shortages(matrix: FilterMatrix) -> Efforts:
             free = allocatable.array[:high] - requested.array[:high]
             effort = np.where(allocatable.array[:high] < amount, _ABOVE_ALLOCATABLE, 1.0)
             found += np.where(free < amount, effort + 20 * (amount - free) / amount, 0.0)
+    return found
+
+
+def _unmet_requirements(matrix: FilterMatrix) -> Efforts:
+    """By slot: for the requirements of the nodeSelector, and of the closest term, that the node does not meet."""
+    demands = demands_of(matrix.pod.spec)
+    terms = [_unmet(matrix, each.demands) for each in demands.alternatives or () if each.demands and not each.errors]
+    own = _unmet(matrix, demands.selector)
+    found = own + np.minimum.reduce(terms) if terms else own
+    return np.where(found > 0, found, _UNMET_REQUIREMENT)
+
+
+def _unmet(matrix: FilterMatrix, demands: Iterable[NodeDemand]) -> Efforts:
+    found = np.zeros(matrix.high)
+    for demand in demands:
+        found += _UNMET_REQUIREMENT * ~meeting(matrix, demand)
+        for key in near_keys(matrix, demand.requirement.key):
+            for info in matrix.table:
+                if info.labels.get(key) in demand.requirement.values:
+                    found[info.slot] -= _NEAR_SPELLING
     return found
 
 

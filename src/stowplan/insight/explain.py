@@ -31,6 +31,7 @@ from stowplan.insight.preemption import preemption_answer
 from stowplan.insight.proposals import node_proposal, pod_proposals, priority_proposal
 from stowplan.insight.sentences import Dominating, dominating_sentence
 from stowplan.insight.sentences.forced import Forced, forced, way_around
+from stowplan.insight.sentences.node_affinity import requirement_counts
 from stowplan.insight.sentences.resources import fragmentation, totals
 from stowplan.insight.slices import Slices, run
 from stowplan.insight.steps import Elimination, StepKind, count, eliminate, left_before
@@ -208,7 +209,7 @@ def _because(dominating: Dominating, start: Forced) -> Because:
         plugin=refusal.plugin,
         nodes=dominating.nodes,
         best=dominating.best.name,
-        facts=refusal.facts | totals(dominating),
+        facts=refusal.facts | totals(dominating) | requirement_counts(dominating),
         forced_by=start.because,
     )
 

@@ -117,10 +117,14 @@ class VolumeRestrictions(InTreePlugin):
 
     def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
         disks = exclusive_disks(pod.template)
-        if not disks:
-            return None
         taken = [_disk_in_words(disk) for disk in disks if any(disks_conflict((disk,), p) for p in node.pods.values())]
-        return fwk.Requirement(", ".join(map(_disk_in_words, disks)), f"{', '.join(taken)} in use" if taken else "free")
+        wanted = [_disk_in_words(disk) for disk in disks]
+        conflicts: ClaimConflicts | None = state.get(STATE)
+        for name in sorted(conflicts.claims) if conflicts is not None else ():
+            wanted.append(f"claim {name} alone")
+            if users := self._users_of(state, pod, name):
+                taken.append(f"claim {name}, by {users[0].key},")
+        return fwk.Requirement(", ".join(wanted), f"{', '.join(taken)} in use" if taken else "free") if wanted else None
 
     def _disk_in_use(self, disk: api.Volume, others: list[fwk.Pod], pod: fwk.Pod) -> fwk.Refusal:
         name = _disk_in_words(disk)

@@ -237,6 +237,16 @@ def test_the_smallest_pair_that_excludes_each_other() -> None:
     assert answer.sentence == "No node has both zone=b (2 nodes) and disk=ssd (1)."
 
 
+def test_the_closest_node_meets_most_requirements() -> None:
+    wanted = {"a": "1", "b": "1", "c": "1"}
+    nodes = [node(f"n{number:02}", labels={"a": "1"}) for number in range(90)]
+    world = World([*nodes, node("z", labels={"a": "1", "b": "1"})])
+    answer = explained(world, nodeSelector=wanted)
+    assert answer.because is not None
+    assert (answer.because.best, answer.closest[0].node) == ("z", "z")
+    assert answer.because.facts["counts"] == {"a=1": 91, "b=1": 1, "c=1": 0}
+
+
 def test_three_that_exclude_each_other_only_together() -> None:
     labels = [{"a": "1", "b": "1"}, {"a": "1", "c": "1"}, {"b": "1", "c": "1"}]
     world = World([node(f"n{number}", labels=each) for number, each in enumerate(labels)])

@@ -146,6 +146,19 @@ def test_a_claim_for_one_pod_at_a_time() -> None:
     ]
 
 
+def test_requirement_of_disks_and_claims() -> None:
+    world = claims()
+    world.add_pod(pod("x", "a", volumes=[CLAIM, DISK]))
+    item = world.pod(pod("p", volumes=[CLAIM, DISK]))
+    matrix = FilterMatrix(world.profile, item)
+    plugin = world.plugin("VolumeRestrictions")
+    found = [plugin.requirement(matrix.state, item, world.cluster.nodes.get(name)) for name in "ab"]
+    assert [(each.wanted, each.there) for each in found] == [
+        ("GCE disk d1, claim data alone", "GCE disk d1, claim data, by default/x, in use"),
+        ("GCE disk d1, claim data alone", "claim data, by default/x, in use"),
+    ]
+
+
 def test_a_claim_is_free_when_its_user_is_gone() -> None:
     world = claims()
     leaving = pod("x", "a", volumes=[CLAIM], deletionTimestamp="2026-11-15T13:45:12Z")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from stowplan.api.selector_words import listed
 from stowplan.insight.sentences.dominating import Dominating, left_in_words, sentence_for
-from stowplan.insight.sentences.structural import conflict
+from stowplan.insight.sentences.structural import conflict, meeting
+from stowplan.insight.steps import count
 from stowplan.plugins.node_affinity import demands_of
 
 
@@ -19,6 +20,14 @@ def selector(dominating: Dominating) -> str:
         return found
     text = f"{found[:1].lower()}{found[1:]}"
     return f"No node meets one of its {len(demands.alternatives)} alternatives; the closest: {text}"
+
+
+def requirement_counts(dominating: Dominating) -> dict[str, dict[str, int]]:
+    """Further facts about the selector: the nodes that meet each requirement alone."""
+    if dominating.refusal.id != "affinity.node":
+        return {}
+    demands = demands_of(dominating.pod.spec).all
+    return {"counts": {demand.words: count(meeting(dominating.matrix, demand)) for demand in demands}}
 
 
 @sentence_for("affinity.enforced")
