@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stowplan.cli.state import State
     from stowplan.simulator.report.recorder import Examine
     from stowplan.simulator.report.report import SimulationReport
+    from stowplan.simulator.report.tables import TableStyle
 
 EXIT_SOME_PENDING = 3
 
@@ -62,6 +63,7 @@ EXIT_SOME_PENDING = 3
     help="Output format.",
 )
 @click.option("--all", "everything", is_flag=True, help="In tables: list every pod, node and victim.")
+@click.option("--by", default="", metavar="LABEL", help="Show the use of nodes by this label, such as zone or pool.")
 @click.option(
     "--all-scores",
     is_flag=True,
@@ -83,6 +85,7 @@ def simulate(
     seed: int,
     output: str,
     everything: bool,
+    by: str,
     all_scores: bool,
 ) -> None:
     """Simulate where the pods of manifests are scheduled, on the nodes in the manifests or on those of a cluster.
@@ -113,10 +116,14 @@ def simulate(
     table   one line per pod, or per workload for more than 50 pods; reasons of
             pending pods with the nodes of each reason; evictions
     wide    also the score of the chosen node, the runner-up, the number of
-            feasible nodes, and the use of each node
+            feasible nodes, the use of each node, and of each resource, also by
+            zone or by the label of --by: what is free, the largest free amount
+            on one node, and the share of the free amount that pods with the
+            largest request cannot use (fragmented)
     json    one object: pods, each with the record of its last decision;
             pending, preemptions, nodes, summary, assumptions, notCreated (pods
-            over quota). With more than 100 nodes a
+            over quota), use and groups (use of nodes by resource, zone or
+            label). With more than 100 nodes a
             record has only the ten best nodes and no rejected ones, which are
             in `pending`; --all-scores includes all. Amounts are integers;
             `units` has their units: millicores, bytes or count
@@ -148,6 +155,7 @@ def simulate(
     from stowplan.cli.state import ClusterLogin, RunOptions, StateSource, open_state
     from stowplan.simulator.input import InputOptions
     from stowplan.simulator.report.changed_since_snapshot import changed_pods
+    from stowplan.simulator.report.tables import TableStyle
 
     if sample:
         names = (*names, _sample())
@@ -162,24 +170,25 @@ def simulate(
         Progress() as progress,
         open_state(source, config, registered, notes=notes, progress=progress, options=options) as state,
     ):
-        report, plugin_bugs = _report(state), state.plugin_bugs()
+        report, plugin_bugs = _report(state, by), state.plugin_bugs()
     news = changed_pods(report, include_still_pending=not state.source.names)
     if output in ("table", "wide"):
         shown = report if everything else news
-        _print_tables(shown, wide=output == "wide", everything=everything, before=state.live is not None)
+        style = TableStyle(output == "wide", everything, None, state.live is not None, bool(by))
+        _print_tables(shown, style)
     else:
         _print_serialized(report, output)
     if plugin_bugs or news.pending or report.not_created:
         click.get_current_context().exit(EXIT_PLUGIN_BUG if plugin_bugs else EXIT_SOME_PENDING)
 
 
-def _report(state: State) -> SimulationReport:
+def _report(state: State, by: str) -> SimulationReport:
     from stowplan.simulator.report import report_of
     from stowplan.simulator.report.changed_since_snapshot import states_before
 
     given = state.given
     before = states_before(state.objects, given.standing)
-    return report_of(state.simulation, state.recorder, given.unknown, before, given.assumptions)
+    return report_of(state.simulation, state.recorder, given.unknown, before, given.assumptions, by)
 
 
 def _sample() -> str:
@@ -207,13 +216,13 @@ def _examine(output: str, all_scores: bool) -> Examine | None:
     return {"table": None, "wide": top_scores}.get(output, recording(all_nodes=all_scores))
 
 
-def _print_tables(report: SimulationReport, *, wide: bool, everything: bool, before: bool) -> None:
+def _print_tables(report: SimulationReport, style: TableStyle) -> None:
     from rich.console import Console
 
-    from stowplan.simulator.report.tables import TableStyle, tables
+    from stowplan.simulator.report.tables import tables
 
     console = Console()
-    style = TableStyle(wide, everything, console.width if console.is_terminal else None, before)
+    style = style._replace(width=console.width if console.is_terminal else None)
     print_lines(console, tables(report, style))
 
 

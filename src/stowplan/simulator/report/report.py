@@ -18,6 +18,7 @@ from stowplan.simulator.input import Assumption
 from stowplan.simulator.report.detailed_decisions import TopScores
 from stowplan.simulator.report.recorder import LastAttempt, RecordedEviction, RunRecorder, workload_of
 from stowplan.simulator.report.resources import BASIC_RESOURCES, extended_resources, unit_of
+from stowplan.simulator.report.use import GroupUse, ResourceUse, groups_of, largest_requests, use_of
 from stowplan.simulator.simulation import Simulation
 
 PLACED, RUNNING, PENDING, GATED = "Placed", "Running", "Pending", "Gated"
@@ -146,6 +147,10 @@ class SimulationReport(ReportPart, frozen=True, kw_only=True, omit_defaults=Fals
     """The unit of each resource's amounts: millicores, bytes or count. All amounts are integers."""
     assumptions: tuple[AssumptionReport, ...] = ()
     not_created: tuple[NotCreatedReport, ...] = ()
+    use: tuple[ResourceUse, ...] = ()
+    """Each resource that pods request, with fragmentation and the largest hole."""
+    groups: tuple[GroupUse, ...] = ()
+    """The same by zone, or by the label of choice."""
 
 
 def report_of(
@@ -154,11 +159,14 @@ def report_of(
     unknown_kinds: Mapping[str, int],
     before: Mapping[str, str] | None = None,
     assumptions: Iterable[Assumption] = (),
+    by: str = "",
 ) -> SimulationReport:
-    """The report of a run; `before` are the states of the snapshot's pods, by uid."""
+    """The report of a run; `before` are the states of the snapshot's pods, by uid, and `by` is the label by which use
+    is grouped, by default the zone."""
     nodes = simulation.engine.cluster.nodes
     pods = _Pods(simulation, recorder, before or {})
     reports = tuple(pods.reports())
+    largest = largest_requests((pod.requests for pod in reports), BASIC_RESOURCES)
     return SimulationReport(
         pods=reports,
         pending=tuple(_pending(reports, pods.last_attempts, nodes)),
@@ -169,6 +177,8 @@ def report_of(
         units={name: unit_of(name) for name in sorted(_resources(reports, nodes))},
         assumptions=tuple(AssumptionReport(**each._asdict()) for each in assumptions),
         not_created=tuple(_not_created(simulation)),
+        use=use_of(nodes, largest),
+        groups=tuple(groups_of(nodes, largest, by)),
     )
 
 

@@ -26,6 +26,7 @@ from stowplan.simulator.report.report import (
     SimulationReport,
 )
 from stowplan.simulator.report.resources import BASIC_RESOURCES, amount_text, extended_resources, share_text
+from stowplan.simulator.report.use_tables import group_table, label_words, resource_table
 
 MAX_LISTED_PODS = 50
 """Above this number, workloads are listed instead of pods."""
@@ -50,6 +51,8 @@ class TableStyle(NamedTuple):
     """Columns of the terminal; None for lines of any length."""
     before: bool = False
     """With the states of pods in the snapshot."""
+    groups: bool = False
+    """With the use of nodes by zone, or by the label of choice."""
 
 
 def tables(report: SimulationReport, style: TableStyle) -> Iterator[Text]:
@@ -59,6 +62,11 @@ def tables(report: SimulationReport, style: TableStyle) -> Iterator[Text]:
         yield from _workloads(report.pods) if grouped else _pods(report.pods, style)
     if style.wide and report.nodes:
         yield from _titled("Nodes", _nodes(report, style))
+    if style.wide and report.use and report.nodes:
+        yield from _titled("Use", aligned(*resource_table(report.use)))
+    if (style.wide or style.groups) and report.groups:
+        title = f"Use by {label_words(report.groups[0].label)}"
+        yield from _titled(title, aligned(*group_table(report.groups)))
     if report.pending:
         yield from _titled("Pending", _pending(report.pending, style))
     if report.preemptions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median, pstdev
 
 import msgspec
@@ -12,6 +12,7 @@ from stowplan.cache.nodes import NodeTable
 from stowplan.cache.volumes import ZONE
 
 WITHOUT_LABEL = "-"
+_ALIASES = {"zone": ZONE, "region": "topology.kubernetes.io/region", "hostname": "kubernetes.io/hostname"}
 
 
 class ResourceUse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -47,6 +48,11 @@ class GroupUse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     use: tuple[ResourceUse, ...]
 
 
+def label_key(key: str, labels: Iterable[Mapping[str, str]]) -> str:
+    """The label key; `zone`, `region` and `hostname` are short for Kubernetes' labels unless a node has them."""
+    return _ALIASES[key] if key in _ALIASES and not any(key in each for each in labels) else key
+
+
 def use_of(nodes: NodeTable, requests: dict[str, int], slots: Sequence[int] | None = None) -> tuple[ResourceUse, ...]:
     """The use of all nodes, or of some slots; `requests` has the largest request of one pod for each resource."""
     chosen = [info.slot for info in nodes] if slots is None else slots
@@ -55,7 +61,7 @@ def use_of(nodes: NodeTable, requests: dict[str, int], slots: Sequence[int] | No
 
 def groups_of(nodes: NodeTable, requests: dict[str, int], label: str = "") -> Iterator[GroupUse]:
     """The use by the values of a label, by default the zone; none if no node has it."""
-    key = label or ZONE
+    key = label_key(label, (info.labels for info in nodes)) if label else ZONE
     slots: dict[str, list[int]] = {}
     for info in nodes:
         slots.setdefault(info.labels.get(key, WITHOUT_LABEL), []).append(info.slot)

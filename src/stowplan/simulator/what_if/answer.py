@@ -11,7 +11,7 @@ from stowplan.cache.volumes import ZONE
 from stowplan.simulator.report.detailed_decisions import top_scores
 from stowplan.simulator.report.report import SimulationReport
 from stowplan.simulator.report.resources import BASIC_RESOURCES
-from stowplan.simulator.report.use import groups_of, largest_requests, use_of
+from stowplan.simulator.report.use import groups_of, label_key, largest_requests, use_of
 from stowplan.simulator.what_if.diff import ComparedRun
 from stowplan.simulator.what_if.difference import Difference, compare, key_of_pod
 from stowplan.simulator.what_if.effects import ClusterChange, Effects
@@ -27,7 +27,6 @@ from stowplan.simulator.what_if.records import (
     WhatIfAnswer,
     WorkloadDifference,
 )
-from stowplan.simulator.what_if.references import label_key
 from stowplan.simulator.what_if.removable import removable_nodes
 from stowplan.simulator.what_if.run import ClusterRun
 from stowplan.simulator.what_if.sentence import first_sentence
@@ -57,7 +56,7 @@ class WhatIfQuestion(NamedTuple):
 def what_if(run: ClusterRun, question: WhatIfQuestion) -> WhatIfAnswer:
     """Apply the changes to a cluster that runs until nothing moves. Raises InputError for objects that do not exist."""
     run.rest()
-    by = label_key(question.by, [info.node for info in run.simulation.engine.cluster.nodes]) if question.by else ""
+    by = _label(run, question.by)
     before = run.report()
     requests = largest_requests((pod.requests for pod in before.pods), BASIC_RESOURCES)
     totals = totals_of(run, before, by, requests)
@@ -118,7 +117,7 @@ def compared_run(run: ClusterRun, name: str, again: str, namespace: str, by: str
         run = run.copy(unbound=PlaceAgain(again).uids(run, Effects(namespace)), examine=top_scores)
         run.rest()
     report = run.report()
-    by = label_key(by, [info.node for info in run.simulation.engine.cluster.nodes]) if by else ""
+    by = _label(run, by)
     requests = largest_requests((pod.requests for pod in report.pods), BASIC_RESOURCES)
     workloads = _explained(run, report, compare((), report.pods).workloads)
     reasons = {each.workload: each.why for each in workloads if each.why}
@@ -158,6 +157,11 @@ def totals_of(run: ClusterRun, report: SimulationReport, by: str, requests: dict
         use=use_of(nodes, requests),
         groups=tuple(groups_of(nodes, requests, by)),
     )
+
+
+def _label(run: ClusterRun, by: str) -> str:
+    """The key of the label of choice; empty without one."""
+    return label_key(by, (info.labels for info in run.simulation.engine.cluster.nodes)) if by else ""
 
 
 def group_of_nodes(run: ClusterRun, by: str) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from stowplan import api
@@ -12,9 +11,9 @@ from stowplan.cache.volumes import ZONE
 from stowplan.errors import InputError
 from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.custom_workload import CustomWorkload, kind_of
+from stowplan.simulator.report.use import label_key
 from stowplan.simulator.workloads import CONTROLLERS
 
-_ALIASES = {"zone": ZONE, "region": "topology.kubernetes.io/region", "hostname": "kubernetes.io/hostname"}
 _SHORT_NAMES = {
     "deploy": "Deployment",
     "sts": "StatefulSet",
@@ -52,20 +51,13 @@ class FoundNodes(NamedTuple):
     phrase: str
 
 
-def label_key(key: str, nodes: Iterable[api.Node]) -> str:
-    """The label key; `zone`, `region` and `hostname` are short for Kubernetes' labels."""
-    if key in _ALIASES and not any(key in node.metadata.labels for node in nodes):
-        return _ALIASES[key]
-    return key
-
-
 def find_nodes(api_server: ApiServer, text: str) -> FoundNodes:
     """A node by name, or all nodes with a label: `zone=eu-west-1c`."""
     if "=" not in text:
         return FoundNodes([find_node(api_server, text)], f"node {text}")
     given, _, value = text.partition("=")
     nodes = list(api_server.all(api.Node))
-    key = label_key(given, nodes)
+    key = label_key(given, (node.metadata.labels for node in nodes))
     found = [node for node in nodes if node.metadata.labels.get(key) == value]
     if not found:
         values = sorted({node.metadata.labels[key] for node in nodes if key in node.metadata.labels})

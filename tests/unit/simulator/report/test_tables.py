@@ -54,7 +54,7 @@ def test_wide_adds_scores_and_nodes() -> None:
     found = lines(SMALL, wide=True)
     assert found[0] == "NAMESPACE  POD    STATUS   NODE  ATTEMPTS  SCORE  RUNNER-UP  FEASIBLE"
     assert found[3].endswith("  -               1/2")
-    nodes = found[found.index("Nodes") + 1 : found.index("Pending") - 1]
+    nodes = found[found.index("Nodes") + 1 : found.index("Use") - 1]
     assert nodes == [
         "NODE  PODS  CPU          MEMORY",
         "ant      2  4/4 (100 %)  0Gi/8Gi (0 %)",
