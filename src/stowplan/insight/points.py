@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from heapq import nsmallest
 from typing import NamedTuple
 
 import numpy as np
@@ -57,9 +58,14 @@ class Points(NamedTuple):
     def order(self, first: int | None = None) -> list[int]:
         """Positions by falling total, then by name; all of them, or the first ones."""
         rest = 0 if first is None else max(0, len(self.names) - first)
-        least = np.partition(self.total, rest)[rest] if rest else None
-        positions = range(len(self.names)) if least is None else np.flatnonzero(self.total >= least).tolist()
-        return sorted(positions, key=lambda each: (-int(self.total[each]), self.names[each]))[:first]
+        if first is None or not rest:
+            return sorted(range(len(self.names)), key=lambda each: (-int(self.total[each]), self.names[each]))
+        least = np.partition(self.total, rest)[rest]
+        above = sorted(
+            np.flatnonzero(self.total > least).tolist(), key=lambda each: (-int(self.total[each]), self.names[each])
+        )
+        equal = np.flatnonzero(self.total == least).tolist()
+        return above + nsmallest(first - len(above), equal, key=self.names.__getitem__)
 
     def best(self) -> list[int]:
         """The positions with the highest total, by name."""

@@ -56,11 +56,13 @@ def without_plugins(points: Points) -> tuple[WithoutPlugin, ...]:
     found = []
     for scores in points.plugins:
         if len(points.names) > 1 and np.ptp(scores.normalized):
-            rest = Points(points.names, points.total - scores.weight * scores.normalized, ())
-            best = rest.order(2)
-            by = int(rest.total[best[0]] - rest.total[best[1]])
+            rest = points.total - scores.weight * scores.normalized
+            second, top = np.partition(rest, len(rest) - 2)[-2:].tolist()
+            by = top - second
             # Among equal nodes the present winner is named, if it is one of them.
-            first = min(rest.best(), key=lambda each: (-int(points.total[each]), points.names[each]))
+            best = np.flatnonzero(rest == top)
+            best = best[points.total[best] == points.total[best].max()]
+            first = min(best.tolist(), key=points.names.__getitem__)
             found.append(WithoutPlugin(plugin=scores.plugin, wins=points.names[first], by=by))
     return tuple(found)
 

@@ -65,7 +65,7 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
         return self.slot_scorer(pod.template)(node.slot)
 
     def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
-        if self._is_default and self._cpu_and_memory.applicable():
+        if self._is_default and not self.cluster.journal.active and self._cpu_and_memory.applicable():
             return self._cpu_and_memory.scores(BALANCED_PART, pod.template, nodes)
         parts = self._parts(pod.template)
         after = _balance_of_nodes(self.nodes, parts, nodes, with_pod=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.builders import World, node, pod
 
-from stowplan.framework import NodeInfo, Pod
+from stowplan.framework import CycleState, NodeInfo, Pod
 from stowplan.plugins.base import BALANCED_PART, EXACT_IN_FLOAT, LEAST_ALLOCATED_PART, CpuAndMemory
 
 RESOURCES = ("cpu", "memory")
@@ -132,3 +132,24 @@ def test_scores_are_weighed() -> None:
         assert total.tolist() == expected.tolist()
     world.put_node(node("c", 4, 0))
     assert resources.total(template, world.cluster.nodes.everything(), {BALANCED_PART: 1}) is None
+
+
+def test_scores_during_a_what_if_do_not_use_kept_facts() -> None:
+    world = World([node("a"), node("b")], [pod("big", "a", requests={"cpu": "2", "memory": "1Gi"})])
+    newcomer, state = world.pod(pod("new", requests={"cpu": "1"})), CycleState()
+    nodes = world.cluster.nodes.everything()
+    plugins = [world.plugin("NodeResourcesFit"), world.plugin("NodeResourcesBalancedAllocation")]
+    before = [plugin.score_nodes(state, newcomer, nodes).tolist() for plugin in plugins]
+    big = world.cluster.pods["default/big"]
+    world.put_node(node("b", cpu="8"))  # The facts are out of date when the what-if begins.
+    with world.cluster.what_if() as journal:
+        info = world.cluster.nodes.get("a")
+        assert info is not None
+        journal.remove(big, info)
+        for plugin in plugins:
+            scores = plugin.score_nodes(state, newcomer, nodes)
+            assert [scores[at] for at, each in nodes.infos()] == [
+                plugin.score(state, newcomer, each) for _, each in nodes.infos()
+            ]
+    world.put_node(node("b"))
+    assert [plugin.score_nodes(state, newcomer, nodes).tolist() for plugin in plugins] == before

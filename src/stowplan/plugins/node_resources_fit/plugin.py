@@ -110,7 +110,7 @@ class NodeResourcesFit(InTreePlugin):
         return self._strategy.scorer(pod.template)(node.slot)
 
     def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
-        return self._strategy.score_nodes(pod.template, nodes)
+        return self._strategy.score_nodes(pod.template, nodes, kept=not self.cluster.journal.active)
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (

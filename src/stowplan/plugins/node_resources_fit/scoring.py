@@ -161,8 +161,9 @@ class StrategyScorer:
 
         return score
 
-    def score_nodes(self, template: fwk.PodTemplate, nodes: fwk.Nodes) -> fwk.Scores:
-        if self.is_default and self._resources.applicable():
+    def score_nodes(self, template: fwk.PodTemplate, nodes: fwk.Nodes, *, kept: bool = True) -> fwk.Scores:
+        """The scores of many nodes. Kept facts about nodes are not valid during a what-if."""
+        if kept and self.is_default and self._resources.applicable():
             return self._resources.scores(LEAST_ALLOCATED_PART, template, nodes)
         parts = self._parts(template)
         if any(part.allocatable.widest >= EXACT_IN_FLOAT for part in parts):
