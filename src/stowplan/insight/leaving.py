@@ -18,7 +18,13 @@ def leaving_pods(matrix: FilterMatrix, info: NodeInfo) -> Change | None:
     ports = wanted_ports(matrix.pod.template)
     # The journal frees a port with the first of its holders, as kube-scheduler's dry run does; all of them must leave.
     holders = {pod.uid for pod in info.pods.values() if share_a_port(ports, wanted_ports(pod.template))}
-    order = sorted(info.pods.values(), key=lambda pod: (pod.uid not in holders, pod.priority, -_size(pod)))
+    # Pods that are being deleted leave anyway; topology spread does not count them, but the journal takes them off.
+    others = [pod for pod in info.pods.values() if not pod.terminating]
+    if not holders <= {pod.uid for pod in others}:
+        return None
+    order = sorted(
+        others, key=lambda pod: (pod.uid not in holders, _comes_back(pod), pod.priority, -_size(pod), pod.key)
+    )
     gone: list[Pod] = []
     for pod in order[:_MAX_LEAVING_PODS]:
         gone.append(pod)
@@ -31,6 +37,12 @@ def leaving_pods(matrix: FilterMatrix, info: NodeInfo) -> Change | None:
         if _fits_without(matrix, info, rest):
             gone = rest
     return _change(matrix.pod, info, gone)
+
+
+def _comes_back(pod: Pod) -> bool:
+    """Whether a DaemonSet starts the pod again on the same node; such pods leave last."""
+    owner = pod.template.controller
+    return owner is not None and owner.kind == "DaemonSet"
 
 
 def _size(pod: Pod) -> int:

@@ -167,3 +167,14 @@ def test_a_claim_is_free_when_its_user_is_gone() -> None:
     answer = explained(world, pod("p", volumes=[CLAIM]))
     assert answer.verdict == "waiting"
     assert world.cluster.claim_users == before == {"default/data": 1}
+
+
+def test_pods_of_daemon_sets_leave_last_and_deleted_ones_are_not_named() -> None:
+    world = World([node("a", cpu=6)])
+    world.add_pod(pod("daemon", "a", requests={"cpu": "2"}, owner=DAEMON_SET))
+    world.add_pod(pod("deleted", "a", requests={"cpu": "2"}, deletionTimestamp="2026-11-15T13:45:12Z"))
+    world.add_pod(pod("web", "a", requests={"cpu": "1"}))
+    world.add_pod(pod("job", "a", requests={"cpu": "1"}))
+    answer = explained(world, pod("p", requests={"cpu": "2"}))
+    (leave,) = [change for change in answer.closest[0].changes if change.kind == "leave"]
+    assert [each.pod for each in leave.pods] == ["default/job", "default/web"]
