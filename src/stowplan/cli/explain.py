@@ -12,8 +12,9 @@ from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
     from stowplan.cli.remote_scheduler import RemoteScheduler
-    from stowplan.cli.state import State
+    from stowplan.cli.state import RunOptions, State
     from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation
+    from stowplan.runtime import Decision
 
     Answer = Explanation | PlacedExplanation | PendingPods
 
@@ -55,10 +56,24 @@ def explain(pod: str | None, request: StateRequest, profile: str, top: int, ever
     if remote is not None:
         answer = _ask_scheduler(remote, pod, request.namespace, profile, top)
     else:
-        with request.open() as state:
+        with request.open(_recording(pod, top)) as state:
             state.insight.check_profile(profile)
             answer = _answer(state, pod, request.namespace, profile, top, details=everything)
     click.get_current_context().exit(EXIT_PENDING if _print(answer, output, top) else 0)
+
+
+def _recording(pod: str | None, top: int) -> RunOptions | None:
+    """Explains the pod's decision in a simulation when it is made."""
+    if pod is None:
+        return None
+    from stowplan.cli.state import RunOptions
+    from stowplan.insight.placed import explain_decided
+
+    def examine(decision: Decision, attempt: int) -> PlacedExplanation | None:
+        known = (decision.pod.name, decision.pod.key, decision.pod.uid)
+        return explain_decided(decision, top=top) if pod in known else None
+
+    return RunOptions(examine=examine)
 
 
 def _ask_scheduler(remote: RemoteScheduler, pod: str | None, namespace: str, profile: str, top: int) -> Answer:
@@ -87,7 +102,9 @@ def _answer(state: State, pod: str | None, namespace: str, profile: str, top: in
         return replace(run(insight.workload(reference, top=top)), as_of=state.as_of)
     found = insight.find(pod, state.namespace)
     if found.placed:
-        placed = run(insight.explain_placed(found.pod, top=top, profile=profile))
+        attempt = state.recorder.last_attempts.get(found.pod.uid)
+        decision = None if attempt is None else attempt.detail
+        placed = run(insight.explain_placed(found.pod, top=top, profile=profile, decision=decision))
         return replace(placed, as_of=replace(state.as_of, recomputed=placed.as_of.recomputed))
     return replace(run(insight.explain(found.pod, top=top, profile=profile, details=details)), as_of=state.as_of)
 

@@ -118,7 +118,12 @@ class Insight:
         )
 
     def explain_placed(
-        self, pod: Pod, *, top: int = 5, profile: str = "", decision: DecisionRecord | None = None
+        self,
+        pod: Pod,
+        *,
+        top: int = 5,
+        profile: str = "",
+        decision: DecisionRecord | PlacedExplanation | None = None,
     ) -> Slices[PlacedExplanation]:
         """Why a pod is on its node: by the recorded decision, or as if it were placed again now."""
         chosen = self.profile_of(pod, profile)

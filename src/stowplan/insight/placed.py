@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from stowplan.framework import CycleState, DecisionRecord, Pod
 from stowplan.framework.explanation import (
@@ -24,7 +24,7 @@ from stowplan.insight.explain import explained_pod
 from stowplan.insight.points import Points
 from stowplan.insight.slices import Slices
 from stowplan.insight.thresholds import other_winners, without_plugins
-from stowplan.runtime.decide.decision import best_slots
+from stowplan.runtime.decide.decision import Decision, best_slots
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.profile.profile import Profile
@@ -70,11 +70,13 @@ class _Placement(NamedTuple):
 
 
 def explain_placed(
-    profile: Profile, pod: Pod, *, top: int = 5, decision: DecisionRecord | None = None
+    profile: Profile, pod: Pod, *, top: int = 5, decision: DecisionRecord | PlacedExplanation | None = None
 ) -> Slices[PlacedExplanation]:
     """Why the pod is on its node: from the recorded decision, or as if the pod were placed again now."""
     again = _place_again(profile, pod)
     yield
+    if isinstance(decision, PlacedExplanation):
+        return replace(decision, again=_again(again, pod.node_name))
     if decision is not None and decision.node:
         weights = {plugin.name: weight for plugin, weight in profile.scorers}
         points = Points.recorded(decision, weights)
@@ -86,9 +88,19 @@ def explain_placed(
     yield
     explanation = _explanation(profile, pod, placement, placement.points, top, recomputed=placement is again)
     if placement is not again:
-        explanation = msgspec.structs.replace(explanation, again=_again(again, pod.node_name), decision=decision)
+        explanation = replace(explanation, again=_again(again, pod.node_name), decision=decision)
     yield
     return explanation
+
+
+def explain_decided(decision: Decision, *, top: int = 5) -> PlacedExplanation | None:
+    """The explanation of a decision before it takes effect; None if the pod gets no node, or not one of the best."""
+    pod = decision.pod
+    placed = Pod(pod.template, pod.name, pod.uid, pod.labels, decision.node_name, pod.nominated_node_name)
+    placement = _place_again(decision.profile, placed) if decision.node_name else None
+    if placement is None or placement.points is None or placement.chosen != decision.node_name:
+        return None
+    return _explanation(decision.profile, placed, placement, placement.points, top, recomputed=False)
 
 
 def _place_again(profile: Profile, pod: Pod) -> _Placement:
@@ -217,7 +229,7 @@ def _more(
         yield f"{present}, on which it is, would not do now."
     if count > 1:
         would = "would do" if recomputed else "would have done"
-        yield f"{count:,} of {nodes:,} nodes {would}. {_chance(tied, int(points.total.max()))}"
+        yield f"{count:,} of {nodes:,} nodes {would}. {_chance(tied, int(points.total.max()), recomputed=recomputed)}"
     if pod.nominated_node_name == present and present:
         yield f"Room was made for it on {present} by evictions."
     if profile.sampler is not None and placement.evaluated:
@@ -229,12 +241,14 @@ def _more(
             )
 
 
-def _chance(tied: tuple[str, ...], points: int) -> str:
+def _chance(tied: tuple[str, ...], points: int, *, recomputed: bool) -> str:
     if len(tied) == 1:
-        return f"No other node has {points:,} points, so chance plays no part."
+        has, plays = ("has", "plays") if recomputed else ("had", "played")
+        return f"No other node {has} {points:,} points, so chance {plays} no part."
     names = ", ".join(tied[:_MAX_TIED_NAMES])
     rest = f" and {len(tied) - _MAX_TIED_NAMES:,} more" if len(tied) > _MAX_TIED_NAMES else ""
-    return f"{len(tied):,} nodes have {points:,} points ({names}{rest}); chance chooses one of them."
+    have, chooses = ("have", "chooses") if recomputed else ("had", "chose")
+    return f"{len(tied):,} nodes {have} {points:,} points ({names}{rest}); chance {chooses} one of them."
 
 
 def _again(placement: _Placement, present: str) -> PlacedAgain:

@@ -99,6 +99,22 @@ def test_bad_input_is_one_line(manifests: str, command: list[str], line: str) ->
     assert result.stderr == f"stowplan: {line}\n"
 
 
+def test_a_simulated_pod_is_explained_by_its_own_decision(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.json"
+    items = [
+        document("Node", node("a", cpu="8")),
+        document("Node", node("b", cpu="4")),
+        document("Pod", pod("first", requests={"cpu": "2"}, priority=10)),
+        document("Pod", pod("second", requests={"cpu": "5"})),
+    ]
+    path.write_bytes(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": items}))
+    result = run("explain", "first", "-f", str(path))
+    assert result.exit_code == 0
+    assert "\na won with " in result.stdout
+    assert "2 of 2 nodes would have done." in result.stdout
+    assert "If it were placed again now: b, by " in result.stdout
+
+
 def test_an_empty_cluster(tmp_path: Path) -> None:
     path = tmp_path / "empty.json"
     path.write_bytes(msgspec.json.encode(document("Pod", pod("web"))))
