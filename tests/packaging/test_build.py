@@ -98,3 +98,4 @@ def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(wheel: dict[
     assert wanted <= wheel.keys()
     scripts = wheel[f"stowplan-{__version__}.dist-info/entry_points.txt"].decode()
     assert "stowplan = stowplan.cli.main:main" in scripts
+    assert "kubectl-stow = stowplan.cli.kubectl_stow:main" in scripts

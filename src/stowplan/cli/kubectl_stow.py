@@ -9,16 +9,14 @@ import sys
 
 FROM_CLUSTER = "--from-cluster"
 
-_COMMANDS = ("explain", "why-not", "what-if", "simulate", "snapshot", "diff")
+SUBCOMMANDS = ("explain", "why-not", "what-if", "simulate", "snapshot", "diff")
 _OTHER_SOURCES = ("--base", "--from", "--sample", FROM_CLUSTER)
-_ALREADY_LIVE = ("snapshot",)
-"""Commands that read the cluster anyway and lack the option."""
 
 _USAGE = f"""Answers about scheduling, from the cluster of the current kubectl context.
 
 Usage: kubectl stow COMMAND [ARGS] [-n NAMESPACE] [--context NAME] [--kubeconfig FILE]
 
-Commands: {", ".join(_COMMANDS)}
+Commands: {", ".join(SUBCOMMANDS)}
 
 'kubectl stow COMMAND --help' describes a command. The cluster is only read. Other sources: --from FILE, --base FILE.
 """
@@ -29,13 +27,13 @@ def arguments(given: list[str]) -> list[str] | None:
 
     kubectl's flags before the command (`kubectl stow -n shop explain web`) are moved behind it.
     """
-    index = next((at for at, each in enumerate(given) if each in _COMMANDS), None)
+    index = next((at for at, each in enumerate(given) if each in SUBCOMMANDS), None)
     if index is None:
         return None if not given or given[0] in ("-h", "--help", "help") else given
     command, rest = given[index], [*given[index + 1 :], *given[:index]]
     asks_help = "-h" in rest or "--help" in rest
     has_source = any(each.partition("=")[0] in _OTHER_SOURCES for each in rest)
-    if command in _ALREADY_LIVE or asks_help or has_source:
+    if asks_help or has_source:
         return [command, *rest]
     return [command, FROM_CLUSTER, *rest]
 

@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from stowplan.cli.answers import DEFAULT_TOP
 from stowplan.cli.command import Command
 from stowplan.cli.state_options import StateRequest, state_options
 from stowplan.errors import StowplanError
@@ -28,6 +30,10 @@ All tools are read-only: they compute on a copy of the cluster's objects. `sente
 A pod is named namespace/name; other objects are node-1, zone=a (nodes with the label), namespace/Deployment/web."""
 
 
+class RemoteStateError(StowplanError):
+    """The question needs the objects of the cluster, which a running scheduler does not give."""
+
+
 class MissingMcpError(StowplanError):
     """The package `mcp` is not installed."""
 
@@ -38,13 +44,14 @@ def mcp(request: StateRequest) -> None:
     """Serve explain, why-not, what-if and simulate to agents over MCP, on standard input and output.
 
     The tools answer about the state that the options name, and are read-only: nothing is written to a cluster. The
-    objects of --from-cluster are read again when they are older than 30 seconds. Needs the package mcp:
-    pip install 'stowplan[mcp]'.
+    objects of --from-cluster are read again when they are older than 30 seconds. A running scheduler (--from URL)
+    answers explain and why-not only. Needs the package mcp: pip install 'stowplan[mcp]'.
 
     \b
     Examples:
       stowplan mcp --from-cluster --context production
       stowplan mcp --from snapshot.json.gz
+      stowplan mcp --from https://10.0.0.7:10259
 
     Exit status: 0 the client disconnected, 2 the input is invalid.
     """
@@ -64,12 +71,18 @@ class Answers:
         self._clock = clock
         self._plugins = load_plugins(request.plugins)
         self._config = load_config(request.config_file, self._plugins)
-        self._cluster = read_state(request)
+        self._remote = request.remote()
+        self._cluster = read_state(request) if self._remote is None else None
         self._read_at = clock()
 
     def explain(self, pod: str = "") -> dict[str, Any]:
         """Why a pod is pending (the dominating reason, closest nodes, checked changes), or why it is on its node.
         Without a pod: all pending pods, grouped by the sentence that explains them."""
+        if self._remote is not None:
+            namespace = self._request.namespace
+            if not pod:
+                return _plain(self._remote.pending(namespace))
+            return _plain(self._remote.explain(pod, namespace or self._remote.namespace, DEFAULT_TOP))
         cluster = self._current()
         if not pod:
             return _plain(cluster.explain_pending(plugins=self._plugins, config=self._config))
@@ -78,6 +91,8 @@ class Answers:
     def why_not(self, pod: str, node: str) -> dict[str, Any]:
         """What keeps a pod off one node: every rule with what it wants and what the node has. If the node would do: its
         rank and the points behind the best."""
+        if self._remote is not None:
+            return _plain(self._remote.why_not(pod, self._request.namespace or self._remote.namespace, node))
         return _plain(self._current().why_not(pod, node, plugins=self._plugins, config=self._config))
 
     def what_if(
@@ -118,6 +133,8 @@ class Answers:
         return _result(changed.simulate(plugins=self._plugins, config=self._config), len(before))
 
     def _current(self) -> Cluster:
+        if self._cluster is None:
+            raise RemoteStateError("a running scheduler answers explain and why_not only; use a snapshot")
         if self._request.from_cluster and self._clock() - self._read_at > _MAX_STATE_AGE_SECONDS:
             self._cluster = read_state(self._request)
             self._read_at = self._clock()
@@ -167,13 +184,15 @@ def _is_snapshot(name: str) -> bool:
         return is_snapshot(stream.read(64))
 
 
-def _reporting(tool: Callable[..., Any], error: type[Exception]) -> Callable[..., Any]:
-    """The tool with errors that are meant for the user as errors that the client shows."""
+def _reporting(tool: Callable[..., Any], error: type[Exception], turn: Lock) -> Callable[..., Any]:
+    """The tool with errors that are meant for the user as errors that the client shows. Tools run on threads, and take
+    turns, since answers use the what-if journal of one cluster."""
 
     @wraps(tool)
     def reporting(*args: Any, **arguments: Any) -> Any:
         try:
-            return tool(*args, **arguments)
+            with turn:
+                return tool(*args, **arguments)
         except StowplanError as problem:
             raise error(str(problem)) from problem
 
@@ -191,8 +210,9 @@ def make_server(answers: Answers) -> Any:
     except ImportError as error:
         raise MissingMcpError("this command needs the package mcp: pip install 'stowplan[mcp]'") from error
     made = server.MCPServer("stowplan", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
+    turn = Lock()
     hints = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     for tool in (answers.explain, answers.why_not, answers.what_if, answers.simulate):
         about = " ".join((tool.__doc__ or "").split())
-        made.add_tool(_reporting(tool, exceptions.ToolError), description=about, annotations=hints)
+        made.add_tool(_reporting(tool, exceptions.ToolError, turn), description=about, annotations=hints)
     return made

@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import Any, Unpack
 
 from stowplan import api
+from stowplan._version import __version__
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.errors import InputError
 from stowplan.framework import Explanation, Plugin
-from stowplan.framework.explanation import PendingPods, PlacedExplanation, WhyNot
+from stowplan.framework.explanation import AsOf, PendingPods, PlacedExplanation, WhyNot
 from stowplan.library import html
 from stowplan.library.changes import find, scaled, with_nodes
 from stowplan.library.questions import Changes, changes_of
@@ -21,6 +22,7 @@ from stowplan.library.run import Run, start_run
 from stowplan.library.settings import Settings
 from stowplan.library.sources import Layer, Manifests, layer_of, live_objects, read_layers, read_live, read_snapshot
 from stowplan.runtime import Factory
+from stowplan.simulator.identity import timestamp
 from stowplan.simulator.input import Input, InputOptions
 from stowplan.simulator.simulation import EPOCH
 from stowplan.simulator.what_if.answer import WhatIfQuestion
@@ -46,6 +48,8 @@ class Cluster:
     _deleted: tuple[Any, ...] = ()
     """Objects that are deleted once the others are stored, so that controllers replace the pods that are lost."""
     _start: float = EPOCH
+    _source: str = "manifests"
+    """The origin of the objects, for `AsOf.source`."""
     _at_rest: bool = False
     """Whether answers are about the pods as they are, without a run."""
     _state: dict[str, Run] = field(default_factory=dict, compare=False)
@@ -71,13 +75,13 @@ class Cluster:
         import time
 
         given, default = read_live(kubeconfig, context)
-        return cls(given, namespace or default, _start=time.time(), _at_rest=True)
+        return cls(given, namespace or default, _start=time.time(), _source="cluster", _at_rest=True)
 
     @classmethod
     def from_snapshot(cls, path: str | os.PathLike[str], *, namespace: str = "") -> Cluster:
         """The objects of a file that `stowplan snapshot` wrote."""
         given, default, taken_at = read_snapshot(os.fspath(path))
-        return cls(given, namespace or default, _start=taken_at, _at_rest=True)
+        return cls(given, namespace or default, _start=taken_at, _source=f"snapshot {os.fspath(path)}", _at_rest=True)
 
     @property
     def objects(self) -> Records[Any]:
@@ -144,8 +148,8 @@ class Cluster:
 
     def explain(
         self, pod: str, *, plugins: Plugins = (), config: Config = None, top: int = 5
-    ) -> Explanation | PlacedExplanation:
-        """Why a pod is pending, or why it is on its node.
+    ) -> Explanation | PlacedExplanation | PendingPods:
+        """Why a pod is pending, or why it is on its node; for a workload, its pending pods grouped by sentence.
 
         Manifests are simulated first. Pods of a live cluster or of a run's result are explained as they are.
         """
@@ -224,12 +228,17 @@ class Cluster:
             settings,
             start=self._start,
             namespace=self._namespace,
+            as_of=AsOf(
+                time="" if self._source == "manifests" else timestamp(int(self._start)),
+                by=f"stowplan {__version__}",
+                source=self._source,
+            ),
             schedule=schedule,
             as_cluster=self._of_run,
         )
 
     def _of_run(self, given: Input, now: float) -> Cluster:
-        return Cluster(given, self._namespace, _start=now, _at_rest=True)
+        return Cluster(given, self._namespace, _start=now, _source=self._source, _at_rest=True)
 
     @cached_property
     def _counts(self) -> dict[str, int]:

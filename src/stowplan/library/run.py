@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -12,9 +12,11 @@ from stowplan import api
 from stowplan.extender.client import build_extenders
 from stowplan.framework import Explanation, QueuedPodInfo, Status
 from stowplan.framework.decision_record import Record
-from stowplan.framework.explanation import PendingPods, PlacedExplanation, WhyNot
+from stowplan.framework.explanation import AsOf, PendingPods, PlacedExplanation, WhyNot
 from stowplan.insight.insight import Insight
+from stowplan.insight.slices import Slices
 from stowplan.insight.slices import run as run_slices
+from stowplan.insight.workloads import workload_reference
 from stowplan.library import html
 from stowplan.library.answers import shown
 from stowplan.library.changes import UnknownObjectError
@@ -38,6 +40,8 @@ from stowplan.simulator.what_if.run import ClusterRun, Setup
 
 if TYPE_CHECKING:
     from stowplan.library.cluster import Cluster
+
+T = TypeVar("T", Explanation, PlacedExplanation, WhyNot, PendingPods)
 
 _RESULT = Origin("run")
 _MAX_SHOWN_GROUPS = 5
@@ -98,6 +102,7 @@ class Run:
         recorder: _AttemptRecorder,
         setup: Setup,
         namespace: str,
+        as_of: AsOf,
         result: Callable[[], Cluster],
     ) -> None:
         self.report = report
@@ -108,6 +113,7 @@ class Run:
         self._setup = setup
         self._simulation = simulation
         self._namespace = namespace
+        self._as_of = as_of
         self._result = result
         self._insight = Insight(simulation.engine, simulation.clock)
 
@@ -156,22 +162,30 @@ class Run:
                 return pod
         raise UnknownObjectError(f"pod {key} is not known")
 
-    def explain(self, pod: str, *, top: int = 5) -> Explanation | PlacedExplanation:
-        """Why a pod is pending, or why it is on its node, at the end of the run."""
+    def explain(self, pod: str, *, top: int = 5) -> Explanation | PlacedExplanation | PendingPods:
+        """Why a pod is pending, or why it is on its node, at the end of the run. For a workload (`Deployment/web`): its
+        pending pods, grouped by the sentence that explains them."""
         insight = self._insight
+        workload = workload_reference(pod, self._namespace)
+        if workload is not None:
+            return self._shown(insight.workload(workload, top=top))
         found = insight.find(pod, self._namespace)
         if found.placed:
-            return shown(run_slices(insight.explain_placed(found.pod, top=top)))
-        return shown(run_slices(insight.explain(found.pod, top=top)))
+            return self._shown(insight.explain_placed(found.pod, top=top))
+        return self._shown(insight.explain(found.pod, top=top))
 
     def explain_pending(self, namespace: str = "") -> PendingPods:
         """All pending pods, or those of a namespace, grouped by sentence."""
-        return shown(run_slices(self._insight.pending(namespace)))
+        return self._shown(self._insight.pending(namespace))
+
+    def _shown(self, slices: Slices[T]) -> T:
+        answer = run_slices(slices)
+        return shown(msgspec.structs.replace(answer, as_of=self._as_of))
 
     def why_not(self, pod: str, node: str) -> WhyNot:
         """What keeps a pod off a node at the end of the run."""
         insight = self._insight
-        return shown(run_slices(insight.why_not(insight.find(pod, self._namespace).pod, insight.node(node))))
+        return self._shown(insight.why_not(insight.find(pod, self._namespace).pod, insight.node(node)))
 
     def what_if(self, question: WhatIfQuestion) -> WhatIfAnswer:
         """The answer to a question of `stowplan what-if`. It is computed on a copy of the run."""
@@ -260,6 +274,7 @@ def start_run(
     *,
     start: float,
     namespace: str,
+    as_of: AsOf,
     schedule: bool,
     as_cluster: Callable[[Input, float], Cluster],
 ) -> Run:
@@ -301,6 +316,7 @@ def start_run(
         recorder,
         Setup(settings.config, {**REGISTRY, **settings.plugins}),
         namespace,
+        as_of,
         lambda: as_cluster(_result(simulation, given), simulation.clock.now),
     )
 

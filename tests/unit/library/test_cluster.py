@@ -11,7 +11,7 @@ import stowplan
 from stowplan import Cluster, api
 from stowplan.errors import InputError, StowplanError
 from stowplan.framework import Explanation
-from stowplan.framework.explanation import PlacedExplanation, WhyNot
+from stowplan.framework.explanation import PendingPods, PlacedExplanation, WhyNot
 from stowplan.library import UnknownObjectError
 from stowplan.simulator.input.snapshot_file import encode_snapshot, make_header, sanitized
 
@@ -196,6 +196,13 @@ def test_pending_pods_are_grouped(cluster: Cluster) -> None:
     assert "3" in answer._repr_html_()  # type: ignore[attr-defined]
 
 
+def test_workloads_are_explained_by_group(cluster: Cluster) -> None:
+    answer = cluster.scale("Deployment/web", 7).explain("Deployment/web")
+    assert isinstance(answer, PendingPods)
+    assert (answer.pods, answer.placed) == (3, 4)
+    assert answer.as_of.source == "manifests"
+
+
 def test_snapshots_are_taken_as_they_are(cluster: Cluster, tmp_path: Path) -> None:
     run = cluster.scale("Deployment/web", 5).simulate()
     header = make_header(1_800_000_000.0, "test", "default")
@@ -204,6 +211,7 @@ def test_snapshots_are_taken_as_they_are(cluster: Cluster, tmp_path: Path) -> No
     assert [each.pod for each in read.simulate().pods] == [each.pod for each in run.pods]
     waiting = run.pending[0].pods[0]
     assert read.explain(waiting).sentence == run.explain(waiting).sentence
+    assert read.explain(waiting).as_of.time == "2027-01-15T08:00:00Z"
     assert read.add_nodes(1, like="ant").simulate().pod(waiting).node == "ant-new-1"
     (tmp_path / "broken.json").write_text("{}")
     with pytest.raises(InputError, match=r"broken.json: "):
