@@ -106,7 +106,20 @@ def _answer(state: State, pod: str | None, namespace: str, profile: str, top: in
         decision = None if attempt is None else attempt.detail
         placed = run(insight.explain_placed(found.pod, top=top, profile=profile, decision=decision))
         return replace(placed, as_of=replace(state.as_of, recomputed=placed.as_of.recomputed))
-    return replace(run(insight.explain(found.pod, top=top, profile=profile, details=details)), as_of=state.as_of)
+    explanation = run(insight.explain(found.pod, top=top, profile=profile, details=details))
+    return replace(explanation if state.ran else _without_queue(explanation, state), as_of=state.as_of)
+
+
+def _without_queue(explanation: Explanation, state: State) -> Explanation:
+    """The explanation of a pod that was not tried here: its queue is that of another scheduler, and not known."""
+    from msgspec.structs import replace
+
+    from stowplan import api
+
+    named = explanation.pod
+    stored = state.simulation.api_server.get(api.Pod, named.name, named.namespace)
+    since = "" if stored is None else stored.metadata.creation_timestamp or ""
+    return replace(explanation, queue=None, pod=replace(named, since=since))
 
 
 def _print(answer: Answer, output: str, top: int) -> bool:

@@ -28,7 +28,10 @@ _FILE_MODE = 0o600
     metavar="KEY",
     help="Keep this annotation, which a plugin of yours reads; may be given again.",
 )
-def snapshot(file: str, request: StateRequest, compress: bool, keep_annotations: tuple[str, ...]) -> None:
+@click.option("--anonymize", is_flag=True, help="Replace names, namespaces, label values and images.")
+def snapshot(
+    file: str, request: StateRequest, compress: bool, keep_annotations: tuple[str, ...], anonymize: bool
+) -> None:
     """Write everything that scheduling reads into one FILE, for 'explain', 'what-if', 'simulate' and other commands.
 
     With --from-cluster, the objects of a cluster as they are, which takes one list request for each kind. With -f, the
@@ -36,22 +39,36 @@ def snapshot(file: str, request: StateRequest, compress: bool, keep_annotations:
 
     Only fields that scheduling reads are written: no environment variables, command lines, probes, secrets or other
     annotations than those that scheduling reads. Names, labels and images are written. The FILE can be read by its
-    owner only. Give it to a command with --from FILE, or with --base FILE and manifests to apply to it with -f.
+    owner only.
+
+    With --anonymize names, namespaces, uids, label values, images and ids of volumes are replaced, the same text by the
+    same other text everywhere, so that decisions stay the same. Keys of labels and taints, resource names, drivers,
+    provisioners, scheduler names, times, amounts, device attributes, and label values that are numbers stay.
+
+    Give the FILE to a command with --from FILE, or with --base FILE and manifests to apply to it with -f.
 
     \b
     Examples:
       stowplan snapshot cluster.json.gz --from-cluster
+      stowplan snapshot for-a-bug-report.json.gz --from-cluster --anonymize
       stowplan explain shop/web-0 --from cluster.json.gz
       stowplan simulate cluster.json.gz deployment.yaml
 
     Exit status: 0 written, 2 the state cannot be read, or the file not written.
     """
+    from msgspec.structs import replace
+
+    from stowplan.simulator.input.anonymization import anonymized
     from stowplan.simulator.input.snapshot_file import encode_snapshot, make_header, sanitized
 
+    if anonymize and keep_annotations:
+        raise click.UsageError("--anonymize and --keep-annotation exclude each other.")
     with request.open() as state:
         source = state.as_of.source if state.live is not None else ""
         header = make_header(state.simulation.clock(), source, state.namespace)
         objects = sanitized(state.current_objects(), keep_annotations)
+    if anonymize:
+        header, objects = replace(header, source="", namespace="", anonymized=True), anonymized(objects)
     content = encode_snapshot(header, objects, compress=compress or file.endswith(".gz"))
     if file == STDIN:
         sys.stdout.buffer.write(content)

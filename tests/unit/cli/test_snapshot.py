@@ -39,6 +39,9 @@ WORKLOAD = {
 }
 
 
+TIMES = ("asOf", "took", "queue")
+
+
 def run(*args: str) -> Any:
     return CliRunner().invoke(cli, args)
 
@@ -81,7 +84,7 @@ def test_explanations_of_a_snapshot_equal_those_of_its_manifests(manifests: str,
     def explained(*source: str) -> Any:
         result = run("explain", "large", *source, "-o", "json")
         assert result.exit_code == 3, result.output
-        return {name: value for name, value in json.loads(result.stdout).items() if name not in ("asOf", "took")}
+        return {name: value for name, value in json.loads(result.stdout).items() if name not in TIMES}
 
     assert explained("--from", taken) == explained("-f", manifests)
     assert json.loads(run("explain", "large", "--from", taken, "-o", "json").stdout)["asOf"]["source"].endswith(taken)
@@ -113,6 +116,28 @@ def test_compressed(options: tuple[str, ...], manifests: str, tmp_path: Path) ->
     assert run("snapshot", str(file), *options[1:], "-f", manifests).exit_code == 0
     assert json.loads(gzip.decompress(file.read_bytes()))["version"] == 1
     assert run("explain", "large", "--from", str(file)).exit_code == 3
+
+
+def test_anonymized(manifests: str, tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    assert run("snapshot", str(file), "-f", manifests, "--anonymize").exit_code == 0
+    text = file.read_text()
+    assert not any(f'"{name}"' in text for name in ("web", "large", "ant", "app:latest", "a"))
+    found = json.loads(text)
+    assert found["anonymized"]
+    (pending,) = [each["metadata"]["name"] for each in found["objects"]["Pod"] if not each["spec"].get("nodeName")]
+    result = run("explain", pending, "--from", str(file), "-o", "json")
+    assert result.exit_code == 3
+    assert json.loads(result.stdout)["sentence"] == explained_sentence(manifests)
+
+
+def explained_sentence(manifests: str) -> Any:
+    return json.loads(run("explain", "large", "-f", manifests, "-o", "json").stdout)["sentence"]
+
+
+def test_annotations_of_an_anonymized_snapshot_cannot_be_kept(manifests: str, tmp_path: Path) -> None:
+    options = ("-f", manifests, "--anonymize", "--keep-annotation", "x")
+    assert run("snapshot", str(tmp_path / "s.json"), *options).exit_code == 2
 
 
 def newer(content: bytes) -> bytes:
