@@ -312,6 +312,13 @@ def test_a_node_name_without_node() -> None:
     assert (answer.verdict, [each.change.text for each in answer.proposals]) == ("never", ["no spec.nodeName"])
 
 
+def test_a_node_name_against_the_selector() -> None:
+    answer = explained(pools(), nodeName="a", nodeSelector={"pool": "gpu"})
+    assert answer.sentence == "May use a only, and wants pool=gpu; the node has pool=x."
+    assert answer.because is not None
+    assert answer.because.id == "affinity.node"
+
+
 def test_a_node_name_of_another_node() -> None:
     found = refusal(pools(), "a", "NodeName", nodeName="b")
     assert (found.id, found.text, found.lasting) == ("node.name", "the pod names node b (spec.nodeName)", True)

@@ -11,6 +11,10 @@ from stowplan.plugins.node_affinity import demands_of
 
 @sentence_for("affinity.node")
 def selector(dominating: Dominating) -> str:
+    others = dominating.matrix.alive & ~dominating.matrix.by_plugin()[dominating.refusal.plugin]
+    if others.any():  # An earlier rule, such as spec.nodeName, does not leave the nodes that match.
+        only = f"May use {dominating.best.name} only" if dominating.nodes == 1 else "May not use the nodes that match"
+        return f"{only}, and {dominating.refusal.text}."
     demands = demands_of(dominating.pod.spec)
     closest = demands.closest(dominating.best)
     if demands.alternatives is not None and closest is None:
