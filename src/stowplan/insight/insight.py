@@ -26,6 +26,7 @@ from stowplan.insight.finding import FoundPod, PodFinder, PodNotFoundError, find
 from stowplan.insight.groups import counted_in_pods, grouped
 from stowplan.insight.placed import explain_placed
 from stowplan.insight.queue_words import Clocks, QueueView, permit_sentence, queue_state
+from stowplan.insight.sentences.pod_affinity import pending_matches
 from stowplan.insight.slices import Slices
 from stowplan.insight.waiting import explain_gated, explain_permit, explain_preemptor, victims_under_way
 from stowplan.insight.why_not import why_not
@@ -178,7 +179,11 @@ class Insight:
         status = profile.pre_enqueue(pod)
         if status is not None:
             return (yield from explain_gated(profile, pod, status, top=top, message=self.last_message(pod)))
-        return (yield from explain(profile, pod, top=top, details=details, message=self.last_message(pod)))
+        found = yield from explain(profile, pod, top=top, details=details, message=self.last_message(pod))
+        if found.because is not None and found.because.id == "pod-affinity.unmet":
+            pending = [entry.pod for entry in self.view.pending.values()]
+            return replace(found, more=(*pending_matches(pod, pending), *found.more))
+        return found
 
     def _keyed(self, wanted: Callable[[Pod], bool]) -> Slices[list[tuple[Hashable, Pod]]]:
         """Pods without a node, and pods that wait at Permit, with their keys; pods that are being bound have a node."""

@@ -58,6 +58,9 @@ def explain_gated(
         which = best if count == 1 else f"{nodes} now; {best} is the best"
         return replace(found, more=(f"{without} it would fit on {which}.",))
     rest = yield from explain(profile, pod, top=top, message=message)
+    if not gates and rest.because is not None and rest.because.plugin == status.plugin:
+        # PreFilter of the same plugin rejects the pod for the same reason, and the plugin explains it.
+        return replace(rest, state="gated")
     return replace(
         rest,
         state="gated",

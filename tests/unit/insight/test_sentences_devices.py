@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from tests.builders import World, make, node, pod, profile_config
+from tests.builders.engine_host import Host
 from tests.unit.plugins.dynamic_resources.devices import CLASS, DRIVER, allocated, claim, devices, using
 
 from stowplan.framework import CycleState, Explanation, Refusal
 from stowplan.insight.explain import explain, run
+from stowplan.insight.insight import Insight
 from stowplan.insight.matrix import FilterMatrix
 
 MEMORY = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("80Gi")) >= 0'
@@ -350,6 +352,15 @@ def test_rejections_of_the_pod(
     assert answer.because is not None
     assert (answer.because.id, answer.sentence, answer.more) == (identifier, sentence, more)
     assert answer.verdict == ("never" if identifier == "claim.device-deleting" else "not-now")
+
+
+def test_a_pod_that_waits_for_its_claim_is_explained_while_it_is_gated() -> None:
+    host = Host(node("a"), using("new", "gpus"))
+    host.schedule()
+    insight = Insight(host.engine, host.clock)
+    answer = run(insight.explain(insight.find("new").pod))
+    assert answer.state == "gated"
+    assert answer.sentence == "ResourceClaim gpus does not exist in namespace default."
 
 
 def test_the_requirement_is_reported_for_every_node() -> None:

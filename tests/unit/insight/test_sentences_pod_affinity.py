@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 from tests.builders import HOSTNAME, ZONE, World, away, near, node, pod, term, weighted
+from tests.builders.engine_host import Host
 
 from stowplan.framework import CycleState, Explanation, Refusal
 from stowplan.insight.closest import check
 from stowplan.insight.explain import explain, run
+from stowplan.insight.insight import Insight
 from stowplan.insight.matrix import FilterMatrix
-from stowplan.insight.sentences import Dominating
 from stowplan.insight.sentences.pod_affinity import pending_matches
-from stowplan.insight.steps import eliminate
 
 A = {"app": "a"}
 OWNER = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "agent"}
@@ -124,18 +124,23 @@ def test_one_pod_must_match_all_terms() -> None:
 
 
 def test_pods_that_wait_themselves_are_named() -> None:
+    gated = [{"name": "wait"}]
+    host = Host(node("n", zone="x"), pod("new", affinity=near(term())), pod("cache-0", labels=A, schedulingGates=gated))
+    host.schedule()
+    insight = Insight(host.engine, host.clock)
+    answer = run(insight.explain(insight.find("new").pod))
+    assert answer.sentence == "Wants to be near app=a; no pod matches in namespace default."
+    assert answer.more[0] == "default/cache-0 matches, and has no node itself."
+
+
+def test_many_pods_that_wait_themselves_are_counted() -> None:
     world = cluster()
     new = world.pod(pod("new", affinity=near(term())))
-    waiting = world.pod(pod("cache-0", labels=A))
-    matrix = FilterMatrix(world.profile, new)
-    info = world.cluster.nodes.get("x1")
-    assert info is not None
-    (refusal,) = matrix.explain("InterPodAffinity", info)
-    dominating = Dominating(matrix, eliminate(matrix), matrix.alive, info, refusal)
-    assert pending_matches(dominating, [new, waiting]) == "default/cache-0 matches, and has no node itself."
-    more = [waiting, world.pod(pod("cache-1", labels=A))]
-    assert pending_matches(dominating, more) == "2 pods match and have no node themselves, such as default/cache-0."
-    assert pending_matches(dominating, [new]) is None
+    waiting = [world.pod(pod(f"cache-{number}", labels=A)) for number in range(2)]
+    assert pending_matches(new, [new, *waiting]) == (
+        "2 pods match and have no node themselves, such as default/cache-0.",
+    )
+    assert pending_matches(new, [new]) == ()
 
 
 def test_a_key_that_no_node_has() -> None:

@@ -94,18 +94,16 @@ def _near(word: str) -> str:
     return "on them" if word == "node" else f"in their {word}"
 
 
-def pending_matches(dominating: Dominating, pending: Iterable[Pod]) -> str | None:
-    """A sentence about pods that would satisfy the pod affinity, and have no node themselves."""
-    if dominating.refusal.id != "pod-affinity.unmet":
-        return None
-    terms = pod_terms(dominating.pod.template).required
+def pending_matches(pod: Pod, pending: Iterable[Pod]) -> tuple[str, ...]:
+    """At most one sentence: pods that would satisfy the required pod affinity, and have no node themselves."""
+    terms = pod_terms(pod.template).required
     names = sorted(
-        pod.key
-        for pod in pending
-        if pod.uid != dominating.pod.uid and all(term.matches(pod.namespace, {}, pod.labels) for term in terms)
+        other.key
+        for other in pending
+        if other.uid != pod.uid and all(term.matches(other.namespace, {}, other.labels) for term in terms)
     )
-    if not names:
-        return None
+    if not names or not terms:
+        return ()
     if len(names) == 1:
-        return f"{names[0]} matches, and has no node itself."
-    return f"{len(names):,} pods match and have no node themselves, such as {names[0]}."
+        return (f"{names[0]} matches, and has no node itself.",)
+    return (f"{len(names):,} pods match and have no node themselves, such as {names[0]}.",)
