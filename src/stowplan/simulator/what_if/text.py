@@ -52,10 +52,11 @@ class _Text:
         if answer.changes and not answer.placed_again and not answer.displaced:
             yield ""
             yield from folded(self._last_sentence(), self.width)
-        for part in (
-            *(enough_sentence(each) for each in answer.enough),
-            *([removable_sentence(answer.removable)] if answer.removable else []),
-        ):
+        counted = [enough_sentence(each) for each in answer.enough]
+        counted += [removable_sentence(answer.removable)] if answer.removable else []
+        if counted and (answer.displaced or answer.placed_again):
+            yield ""
+        for part in counted:
             yield from folded(part, self.width)
         if answer.removable is not None and answer.removable.nodes:
             yield from titled("Nodes that could go", self._names(answer.removable.nodes))
@@ -138,7 +139,7 @@ class _Text:
         answer = self.answer
         moved, evicted = len(answer.moved), len(answer.evicted)
         if not moved and not evicted:
-            text = "No pod moves or is evicted."
+            text = f"No {'other ' if answer.asked.workloads else ''}pod moves or is evicted."
         else:
             text = f"{_count(moved, 'pod')} move{'s' if moved == 1 else ''}, {_count(evicted, 'pod')} evicted."
         return " ".join([text, *_requested(answer.before, answer.after)])
