@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stowplan.framework.explanation import PendingGroup, PendingPods
-from stowplan.insight.text.layout import INDENT, Layout, counted
+from stowplan.insight.text.layout import INDENT, Layout, counted, source_lines
 from stowplan.insight.text.pending import explanation_body
 
 _MAX_WORKLOADS = 3
@@ -33,6 +33,7 @@ def groups_lines(answer: PendingPods, layout: Layout) -> Iterator[str]:
     if rest:
         yield ""
         yield f"{INDENT}and {counted(rest, 'more reason')}; --all lists them"
+    yield from source_lines(answer.as_of, layout)
 
 
 def _workloads(group: PendingGroup) -> str:
@@ -51,3 +52,4 @@ def _workload_lines(answer: PendingPods, layout: Layout) -> Iterator[str]:
         yield from layout.folded(count + group.sentence)
         if group.explanation is not None:
             yield from explanation_body(group.explanation, layout)
+    yield from source_lines(answer.as_of, layout)

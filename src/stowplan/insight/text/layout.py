@@ -6,6 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
+from stowplan.framework.explanation import AsOf
+
+MANIFESTS = "manifests"
+"""The source of answers about manifests alone."""
 WIDE_COLUMNS = 100
 """From this width on, tables have bars and further columns."""
 INDENT = "  "
@@ -59,6 +63,15 @@ def bar(part: int, whole: int) -> str:
     """A bar of 24 cells, in eighths of a cell."""
     eighths = round(part / whole * _BAR_CELLS * 8) if whole else 0
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()).ljust(_BAR_CELLS)
+
+
+def source_lines(as_of: AsOf, layout: Layout) -> Iterator[str]:
+    """Where an answer about a cluster comes from; nothing about manifests and running schedulers."""
+    if as_of.source and as_of.source != MANIFESTS:
+        read = f" from {as_of.source}" + (f" as of {as_of.time}" if as_of.time else "")
+        text = f"Computed{read} by {as_of.by}; the cluster's scheduler may be configured otherwise."
+        yield ""
+        yield from layout.folded(text)
 
 
 def counted(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from stowplan.framework import Change, Refusal
 from stowplan.framework.explanation import AsOf, ClosestNode, ExplainedPod, Explanation
 from stowplan.insight.made_of import requests_in_words
 from stowplan.insight.queue_words import duration_in_words
-from stowplan.insight.text.layout import INDENT, Layout, bar, counted, table
+from stowplan.insight.text.layout import INDENT, Layout, bar, counted, source_lines, table
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -23,6 +23,7 @@ def pending_lines(explanation: Explanation, layout: Layout) -> Iterator[str]:
     yield ""
     yield from layout.folded(explanation.sentence)
     yield from explanation_body(explanation, layout)
+    yield from source_lines(explanation.as_of, layout)
 
 
 def explanation_body(explanation: Explanation, layout: Layout) -> Iterator[str]:

@@ -11,7 +11,7 @@ from stowplan.framework.explanation import (
     WeightThreshold,
     WithoutPlugin,
 )
-from stowplan.insight.text.layout import INDENT, Layout, signed, table
+from stowplan.insight.text.layout import INDENT, Layout, signed, source_lines, table
 from stowplan.insight.text.pending import pod_in_words
 
 
@@ -39,6 +39,7 @@ def placed_lines(explanation: PlacedExplanation, layout: Layout) -> Iterator[str
         yield from table([["PLUGIN", "CHANGE", "THEN WINS"], *changes])
     if explanation.again is not None:
         yield from layout.folded(_again(explanation), INDENT)
+    yield from source_lines(explanation.as_of, layout)
 
 
 def points_text(points: NodePoints) -> str:

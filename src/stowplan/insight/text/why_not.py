@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stowplan.framework.explanation import CheckedChange, Standing, WeightThreshold, WhyNot
-from stowplan.insight.text.layout import INDENT, Layout, counted, signed, table
+from stowplan.insight.text.layout import INDENT, Layout, counted, signed, source_lines, table
 from stowplan.insight.text.placed import weight_in_words
 
 
@@ -28,6 +28,7 @@ def why_not_lines(answer: WhyNot, layout: Layout) -> Iterator[str]:
                 yield from layout.folded(_then(each, each.then), INDENT, hanging=INDENT * 2)
     if answer.fits:
         yield from _points(answer, layout)
+    yield from source_lines(answer.as_of, layout)
 
 
 def _rules(answer: WhyNot, layout: Layout) -> Iterator[str]:
