@@ -115,6 +115,16 @@ def test_a_simulated_pod_is_explained_by_its_own_decision(tmp_path: Path) -> Non
     assert "If it were placed again now: b, by " in result.stdout
 
 
+def test_of_a_snapshot_the_queue_is_not_known(manifests: str, tmp_path: Path) -> None:
+    snapshot = str(tmp_path / "snapshot.json")
+    assert run("snapshot", snapshot, "-f", manifests).exit_code == 0
+    result = run("explain", "shop/big", "--from", snapshot)
+    assert result.exit_code == 3
+    assert "\nQueue\n" not in result.stdout
+    assert result.stdout.endswith("; the cluster's scheduler may be configured otherwise.\n")
+    assert "\nQueue\n" in run("explain", "shop/big", "-f", manifests).stdout
+
+
 def test_an_empty_cluster(tmp_path: Path) -> None:
     path = tmp_path / "empty.json"
     path.write_bytes(msgspec.json.encode(document("Pod", pod("web"))))

@@ -19,7 +19,8 @@ def pending_lines(explanation: Explanation, layout: Layout) -> Iterator[str]:
     """All parts of the explanation."""
     for_ = _pending_for(explanation.pod, explanation.as_of)
     yield from layout.folded(f"{pod_in_words(explanation.pod)}: {explanation.state}{for_}")
-    yield from layout.folded(_requests(explanation.pod))
+    with_parts = not any(" = " in sentence for sentence in explanation.more)
+    yield from layout.folded(_requests(explanation.pod, with_parts=with_parts))
     yield ""
     yield from layout.folded(explanation.sentence)
     yield from explanation_body(explanation, layout)
@@ -61,9 +62,10 @@ def _pending_for(pod: ExplainedPod, as_of: AsOf) -> str:
     return f" for {duration_in_words(seconds)}" if seconds >= 1 else ""
 
 
-def _requests(pod: ExplainedPod) -> str:
-    """`12 CPU (app 11, proxy 1), 48Gi; priority 1`."""
-    return f"{requests_in_words(pod) or 'no requests'}; priority {pod.priority}"
+def _requests(pod: ExplainedPod, *, with_parts: bool) -> str:
+    """`12 CPU (app 11, proxy 1), 48Gi; priority 1`; the parts only where no sentence has them."""
+    requests = requests_in_words(pod) if with_parts else amounts.listed(pod.requests)
+    return f"{requests or 'no requests'}; priority {pod.priority}"
 
 
 def _steps(explanation: Explanation, layout: Layout) -> list[str]:
