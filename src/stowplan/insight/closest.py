@@ -73,7 +73,8 @@ def joined(changes: tuple[Change, ...]) -> Change:
         on=changes[0].on if len({change.on for change in changes}) == 1 else "cluster",
         text=" and ".join(change.text for change in changes),
         effort=sum(change.effort for change in changes),
-        node=next((change.node for change in changes if change.node), ""),
+        # The patch is of the closest node; pods that leave name theirs.
+        node=max(changes, key=lambda change: (bool(change.node), bool(change.patch))).node,
         patch=merged(operation for change in changes for operation in change.patch)
         if len({change.on for change in changes}) == 1
         else (),

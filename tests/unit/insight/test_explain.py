@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.builders import World, node, pod
 
-from stowplan.framework import Explanation
+from stowplan.framework import Change, Explanation, LeavingPod, PatchOperation
+from stowplan.insight.closest import joined
 from stowplan.insight.explain import explain, run
 
 
@@ -28,3 +29,13 @@ def test_taints_come_before_amounts() -> None:
     assert [step.plugin for step in answer.steps] == ["", "TaintToleration", "NodeResourcesFit"]
     assert answer.proposals[0].change.text == "tolerate gpu=yes:NoSchedule"
     assert answer.proposals[0].best == "tainted"
+
+
+def test_joined_changes_name_the_node_of_the_patch() -> None:
+    patch = (PatchOperation("add", "/metadata/labels/k", "v"),)
+    leave = Change(
+        kind="leave", on="node", node="other", text="a/b leaves", effort=6, pods=(LeavingPod("a/b", 0, "other"),)
+    )
+    label = Change(kind="label", on="node", node="closest", text="label closest k=v", effort=3, patch=patch)
+    lower = Change(kind="request", on="pod", text="cpu: 1", effort=2, patch=patch)
+    assert [joined(each).node for each in ((leave, label), (lower, leave), (lower, lower))] == ["closest", "other", ""]
