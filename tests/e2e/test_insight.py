@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from stowplan.cli.main import cli
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.e2e
 
 RBAC = "rbac.authorization.k8s.io"
 ROLE = "read-insight"
+DEPLOY = Path(__file__).parents[2] / "deploy"
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def waiting(kube_api: KubeApi, namespace: str, url: str) -> str:
 def granted(kube_api: KubeApi) -> Iterator[None]:
     """NOBODY may read explanations, and nothing else."""
     head = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": ROLE}}
-    rules = [{"nonResourceURLs": ["/insight/v1/*"], "verbs": ["get"]}]
+    rules = yaml.safe_load((DEPLOY / "rbac-insight.yaml").read_text())["rules"]
     subjects = [{"kind": "User", "apiGroup": RBAC, "name": NOBODY.name}]
     reference = {"kind": "ClusterRole", "apiGroup": RBAC, "name": ROLE}
     kube_api.create({**head, "kind": "ClusterRole", "rules": rules})
@@ -64,6 +66,27 @@ def granted(kube_api: KubeApi) -> Iterator[None]:
     yield
     for kind in ("ClusterRole", "ClusterRoleBinding"):
         kube_api.delete(f"{RBAC}/v1/{kind}", ROLE, "")
+
+
+def test_explanations_in_events_and_conditions(
+    kube_api: KubeApi, namespace: str, start_stowplan: Callable[..., Process]
+) -> None:
+    start_stowplan("--explain-events")
+    kube_api.create_all([node("ant", cpu="4"), pod("large", namespace, cpu="9")])
+    message = "0/1 nodes are available: 1 Insufficient cpu."
+
+    def condition() -> str:
+        conditions = kube_api.get("Pod", "large", namespace).get("status", {}).get("conditions", ())
+        return next((each.get("message", "") for each in conditions if each["type"] == "PodScheduled"), "")
+
+    def notes() -> list[str]:
+        events = kube_api.list("events.k8s.io/v1/Event", namespace)
+        return [each["note"] for each in events if each["reason"] == "FailedScheduling"]
+
+    wait_until(lambda: "9 CPU" in condition(), what="the sentence in the condition")
+    assert f". {message}" in condition()
+    wait_until(lambda: bool(notes()), what="the event")
+    assert notes() == [condition()]
 
 
 def run(*args: object) -> Result:

@@ -3,7 +3,8 @@
 Belongs here: listening sockets, limits of connections, TLS contexts that reload their files, self-signed certificates,
 TokenReview and SubjectAccessReview, the secure and the insecure server, and the pages that every component serves.
 `component_pages` has /configz, /flagz, /statusz and the other pages of a component; their data comes from `observe` and
-from the process. Does not belong here: the extender's verbs.
+from the process. `insight_pages` serves explanations that the process computes. Does not belong here: the extender's
+verbs.
 May import: `observe`, `engine`, `cluster`, `config` and the rooms below them.
 
 A process registers its pages in a `Pages`: `add(path, handler)`, `add_health(page)`, `add_metrics(path, registry)`.

@@ -35,6 +35,7 @@ _ROLES_OF_KINDS = {
     "Pod": "pod",
     "Node": "node",
     "CSINode": "node",
+    "ResourceSlice": "node",
     "Namespace": "namespace",
     "CSIDriver": "driver",
     "PersistentVolume": "volume",
@@ -128,12 +129,13 @@ REPLACED: dict[tuple[str, str], str] = {
     ("DeviceSubRequest", "device_class_name"): "class",
     ("ResourceSliceSpec", "node_name"): "node",
     ("Device", "node_name"): "node",
-    ("ResourcePool", "name"): "pool",
-    ("DeviceRequestAllocationResult", "pool"): "pool",
-    ("AllocatedDeviceStatus", "pool"): "pool",
-    ("DeviceTaintSelector", "pool"): "pool",
+    ("ResourcePool", "name"): "node",
+    ("DeviceRequestAllocationResult", "pool"): "node",
+    ("AllocatedDeviceStatus", "pool"): "node",
+    ("DeviceTaintSelector", "pool"): "node",
 }
-"""Texts that are replaced, by struct and member, with their roles. An empty role is that of the object's kind."""
+"""Texts that are replaced, by struct and member, with their roles. An empty role is that of the object's kind. Pools of
+devices are often named by their node, and devices are allocated in the order of these names, so they have one role."""
 
 _ANNOTATION_ROLES = {
     "resource.kubernetes.io/pod-claim-name": "claim",
