@@ -47,6 +47,7 @@ def test_answers_match_the_schema() -> None:
         "PlacedExplanation": [run.explain(placed)],
         "WhyNot": [run.why_not(waiting, "bee"), run.why_not(placed, "ant")],
         "PendingPods": [run.explain_pending()],
+        "DiffAnswer": [run.diff(run.cluster.without("bee").simulate()).answer],
         "WhatIfAnswer": [Cluster.from_objects(OBJECTS).what_if(drain="ant", fit="Deployment/web", removable=True)],
     }
     for name, found in answers.items():

@@ -56,11 +56,11 @@ def mcp(request: StateRequest) -> None:
     Exit status: 0 the client disconnected, 2 the input is invalid.
     """
     request.check_usage()
-    server = make_server(Answers(request))
+    server = make_server(McpTools(request))
     server.run("stdio")
 
 
-class Answers:
+class McpTools:
     """The tools. Each returns plain data; a StowplanError becomes an error of the tool."""
 
     def __init__(self, request: StateRequest, clock: Callable[[], float] = time.monotonic) -> None:
@@ -199,7 +199,7 @@ def _reporting(tool: Callable[..., Any], error: type[Exception], turn: Lock) -> 
     return reporting
 
 
-def make_server(answers: Answers) -> Any:
+def make_server(tools: McpTools) -> Any:
     """The MCP server with its tools. The package is imported by name, since it is optional."""
     from stowplan._version import __version__
 
@@ -212,7 +212,7 @@ def make_server(answers: Answers) -> Any:
     made = server.MCPServer("stowplan", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     turn = Lock()
     hints = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    for tool in (answers.explain, answers.why_not, answers.what_if, answers.simulate):
+    for tool in (tools.explain, tools.why_not, tools.what_if, tools.simulate):
         about = " ".join((tool.__doc__ or "").split())
         made.add_tool(_reporting(tool, exceptions.ToolError, turn), description=about, annotations=hints)
     return made

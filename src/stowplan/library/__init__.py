@@ -14,7 +14,8 @@ May import: all rooms below `cli`.
 from stowplan.library.changes import UnknownObjectError
 from stowplan.library.cluster import Cluster
 from stowplan.library.records import MissingPackageError, Records
-from stowplan.library.run import RecordedAttempt, Run, RunDiff
+from stowplan.library.run import RecordedAttempt, Run
+from stowplan.library.run_diff import RunDiff
 
 __all__ = [
     "Cluster",

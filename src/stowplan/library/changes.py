@@ -14,6 +14,8 @@ from stowplan.simulator.custom_workload import kind_of
 from stowplan.simulator.identity import make_uid
 from stowplan.simulator.input import Input, Origin
 from stowplan.simulator.input.rollout import Dependents
+from stowplan.simulator.report.use import label_key
+from stowplan.simulator.what_if.references import ObjectReference, parse_reference
 from stowplan.simulator.workloads import CONTROLLERS
 
 _HOSTNAME = "kubernetes.io/hostname"
@@ -26,21 +28,24 @@ class UnknownObjectError(InputError):
 
 def find(items: Iterable[Any], reference: str, namespace: str) -> list[Any]:
     """The objects of a reference: a node's name, `KEY=VALUE` for nodes with a label, `Kind/name` or
-    `namespace/Kind/name`."""
-    *space, kind, name = ("Node", reference) if "/" not in reference or "=" in reference else reference.split("/")
-    if kind == "Node" and "=" in name:
-        key, _, value = name.partition("=")
-        found = [item for item in items if isinstance(item, api.Node) and item.metadata.labels.get(key) == value]
+    `namespace/Kind/name` with kubectl's names for kinds."""
+    items = list(items)
+    if "=" in reference:
+        given, _, value = reference.partition("=")
+        nodes = [item for item in items if isinstance(item, api.Node)]
+        key = label_key(given, [node.metadata.labels for node in nodes])
+        found = [node for node in nodes if node.metadata.labels.get(key) == value]
     else:
-        wanted = space[0] if space else namespace
-        found = [item for item in items if kind_of(item).name == kind and _is_named(item, wanted, name)]
+        wanted = parse_reference(reference if "/" in reference else f"Node/{reference}", namespace)
+        found = [item for item in items if _is(item, wanted)]
     if not found:
         raise UnknownObjectError(f"{reference}: no such object")
     return found
 
 
-def _is_named(item: Any, namespace: str, name: str) -> bool:
-    return item.metadata.name == name and item.metadata.namespace in ("", namespace)
+def _is(item: Any, wanted: ObjectReference) -> bool:
+    metadata = item.metadata
+    return (kind_of(item).name, metadata.name, metadata.namespace) == wanted
 
 
 def with_nodes(given: Input, count: int, like: api.Node, prefix: str) -> Input:

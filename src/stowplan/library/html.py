@@ -19,7 +19,6 @@ table { border-collapse: collapse; } th, td { text-align: left; vertical-align: 
   border-bottom: 1px solid light-dark(#d8dce1, #343a41); }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .sentence { font-size: 1.1rem; } .note { color: light-dark(#5b636d, #9aa3ad); }
-.ok { color: light-dark(#1a7f37, #57c26f); } .no { color: light-dark(#b42318, #ff8a7a); }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 """
 

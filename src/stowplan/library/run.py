@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -34,12 +34,12 @@ from stowplan.simulator.report.report import NodeReport, PendingReport, PodRepor
 from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.source_manifests import SourceManifests
 from stowplan.simulator.what_if.answer import WhatIfQuestion, what_if
-from stowplan.simulator.what_if.difference import compare
-from stowplan.simulator.what_if.records import PodDifference, WhatIfAnswer, WorkloadDifference
+from stowplan.simulator.what_if.records import WhatIfAnswer
 from stowplan.simulator.what_if.run import ClusterRun, Setup
 
 if TYPE_CHECKING:
     from stowplan.library.cluster import Cluster
+    from stowplan.library.run_diff import RunDiff
 
 T = TypeVar("T", Explanation, PlacedExplanation, WhyNot, PendingPods)
 
@@ -194,6 +194,8 @@ class Run:
 
     def diff(self, other: Run) -> RunDiff:
         """What differs in another run: pods on other nodes, pods that wait now, the use of nodes."""
+        from stowplan.library.run_diff import RunDiff
+
         return RunDiff(self, other)
 
     def __repr__(self) -> str:
@@ -215,56 +217,6 @@ class Run:
             for group in self.report.pending[:_MAX_SHOWN_GROUPS]
         ]
         return "".join(parts)
-
-
-class RunDiff:
-    """The difference between two runs. Iterates over the pods that are in both and have another node."""
-
-    def __init__(self, before: Run, after: Run) -> None:
-        self.before = before
-        self.after = after
-        found = compare(before.report.pods, after.report.pods)
-        self.moved: Records[PodDifference] = Records(found.moved)
-        """Pods on another node."""
-        self.now_waiting: Records[PodDifference] = Records(found.now_waiting)
-        self.now_placed: Records[PodDifference] = Records(found.now_placed)
-        self.only_before = tuple(found.only_before)
-        """Names of pods that are in the first run only."""
-        self.only_after = tuple(found.only_after)
-        self.workloads: Records[WorkloadDifference] = Records(found.workloads)
-
-    @property
-    def pods(self) -> Records[PodDifference]:
-        """All pods that are in both runs and have another node, or have one in one of them only."""
-        return Records(sorted((*self.moved, *self.now_waiting, *self.now_placed), key=lambda moved: moved.pod))
-
-    def __iter__(self) -> Iterator[PodDifference]:
-        return iter(self.pods)
-
-    def __len__(self) -> int:
-        return len(self.pods)
-
-    def __bool__(self) -> bool:
-        return bool(self.pods or self.only_before or self.only_after)
-
-    @property
-    def sentence(self) -> str:
-        """The difference in one sentence."""
-        counts = {
-            "on another node": len(self.moved),
-            "placed now": len(self.now_placed),
-            "pending now": len(self.now_waiting),
-            "gone": len(self.only_before),
-            "new": len(self.only_after),
-        }
-        parts = [f"{number:,} {what}" for what, number in counts.items() if number]
-        return f"Pods: {', '.join(parts) or 'no difference'}; {self.after.summary.pending:,} pending in all."
-
-    def __repr__(self) -> str:
-        return f"<RunDiff: {self.sentence}>"
-
-    def _repr_html_(self) -> str:
-        return html.paragraph(self.sentence) + (self.pods._repr_html_() if self.pods else "")
 
 
 def start_run(

@@ -78,6 +78,7 @@ def test_changes_return_new_clusters(cluster: Cluster) -> None:
     before = cluster.simulate().report
     assert len(cluster.without("zone=a").nodes) == 1
     assert len(cluster.add_nodes(2, like="ant").nodes) == 4
+    assert len(cluster.without("deploy/web").objects) == 2
     assert cluster.scale("Deployment/web", 5).simulate().summary.pending == 1
     assert cluster.scale("default/Deployment/web", 0).simulate().summary.placed == 0
     assert cluster.apply(pod("other")).simulate().pod("other").node
