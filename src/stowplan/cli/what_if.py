@@ -10,7 +10,7 @@ import click
 
 from stowplan.cli.answers import print_page
 from stowplan.cli.command import Command
-from stowplan.cli.plugins import load_plugins
+from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins
 from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def what_if(
       Who would move with another weight?
         stowplan what-if -f cluster.yaml --weight NodeResourcesFit=5 --again shop
 
-    Exit status: 0 everything that was asked about has a place, 3 some pods wait, 2 the input is invalid.
+    Exit status: 0 everything that was asked about has a place, 3 some pods wait, 2 the input is invalid, 4 a plugin has
+    a bug.
     """
     from stowplan.cli.state import RunOptions
     from stowplan.plugins.registry import REGISTRY
@@ -132,6 +133,8 @@ def what_if(
         run = ClusterRun(state.simulation, state.recorder, Setup(state.config, {**REGISTRY, **state.plugins}))
         answer = answer_of(run, _question(request, state, order, fit, most, enough, removable, by))
     _print(answer, output, everything)
+    if answer.plugin_bugs:
+        ctx.exit(EXIT_PLUGIN_BUG)
     ctx.exit(EXIT_SOME_PENDING if _some_wait(answer) else 0)
 
 
@@ -189,7 +192,7 @@ def _changes(order: list[tuple[str, Any]], request: StateRequest, state: State) 
     from stowplan.simulator.what_if import parsing
 
     if request.config_file or request.plugins:
-        yield _other_setup(request)
+        yield _other_setup(request, state)
     waiting: int | None = None
     for name, value in order:
         if waiting is not None:
@@ -212,14 +215,17 @@ def _changes(order: list[tuple[str, Any]], request: StateRequest, state: State) 
         raise click.UsageError("--add N needs --like NODE or -f FILE after it.")
 
 
-def _other_setup(request: StateRequest) -> Any:
+def _other_setup(request: StateRequest, state: State) -> Any:
     from stowplan.cli.profiles import load_config
+    from stowplan.errors import InputError
     from stowplan.plugins.registry import REGISTRY
     from stowplan.simulator.what_if.profile_changes import OtherSetup
     from stowplan.simulator.what_if.run import Setup
 
     registered = load_plugins(request.plugins)
     config = load_config(request.config_file, registered)
+    if config.extenders != state.config.extenders:
+        raise InputError(f"{request.config_file}: its extenders are not those of --config-now, and cannot be compared")
     setup = Setup(config, {**REGISTRY, **registered})
     return OtherSetup(setup=setup, config=request.config_file or "", plugins=request.plugins)
 
@@ -251,7 +257,8 @@ def _print(answer: WhatIfAnswer, output: str, everything: bool) -> None:
     from stowplan.simulator.what_if.serialized import to_json, to_yaml
     from stowplan.simulator.what_if.text import what_if_lines
 
-    for note in answer.notes:
+    bugs = (f"plugin {name}: {bug}" for name, bug in answer.plugin_bugs.items())
+    for note in (*answer.notes, *bugs):
         click.echo(f"stowplan: {note}", err=True)
     if output in ("json", "yaml"):
         sys.stdout.buffer.write((to_json if output == "json" else to_yaml)(answer))

@@ -11,6 +11,14 @@ from tests.unit.simulator.what_if.asking import as_list, node, workload
 
 from stowplan.cli.main import cli, main
 
+FAULTY = """
+from stowplan import Plugin
+
+
+class Faulty(Plugin):
+    def score(self, state, pod, node):
+        return 1 / 0
+"""
 CLUSTER = (node("n1"), node("n2", zone="b"), workload("web", 20))
 
 
@@ -73,6 +81,22 @@ def test_another_configuration_is_a_change(cluster: Path) -> None:
     answer = ask("-f", "cluster.json", "--config", "config.yaml", "--again", "all")
     assert answer["sentence"].startswith("With configuration config.yaml: if the 16 pods of all namespaces were placed")
     assert answer["changes"] == [{"config": "config.yaml", "plugins": []}, {"again": "all"}]
+
+
+def test_a_bug_of_a_plugin_has_a_status_of_its_own(cluster: Path) -> None:
+    (cluster / "faulty.py").write_text(FAULTY)
+    result = run("-f", "cluster.json", "--plugin", "./faulty.py", "--again", "all")
+    assert result.exit_code == 4
+    assert "plugin Faulty: " in result.stderr
+
+
+def test_other_extenders_cannot_be_compared(cluster: Path) -> None:
+    config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    config["extenders"] = [{"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter"}]
+    (cluster / "config.yaml").write_text(yaml.safe_dump(config))
+    result = CliRunner().invoke(cli, ["what-if", "-f", "cluster.json", "--config", "config.yaml", "--again", "all"])
+    assert result.exit_code == 2
+    assert "its extenders are not those of --config-now" in result.stderr
 
 
 @pytest.mark.usefixtures("cluster")

@@ -187,3 +187,15 @@ def test_what_the_engine_does_itself_is_no_business_of_the_world() -> None:
 
     with pytest.raises(KeyError):
         ApiServer(lambda: 0.0).execute(Sleep(1))
+
+
+def test_pods_are_found_by_node() -> None:
+    world = SimulatedCluster().world
+    world.put(pod("a", nodeName="n"))
+    assert [each.metadata.name for each in world.pods_on("n")] == ["a"]
+    world.put(pod("b", nodeName="n"))
+    world.put(pod("c"))
+    world.put(pod("c", nodeName="n"))
+    world.delete(pod("a"))
+    assert [each.metadata.name for each in world.pods_on("n")] == ["b", "c"]
+    assert world.pods_on("other") == []

@@ -99,6 +99,7 @@ def what_if(run: ClusterRun, question: WhatIfQuestion) -> WhatIfAnswer:
         on_new_nodes=_on_new_nodes(before, after, effects),
         placed_again=len(effects.again),
         notes=tuple(effects.notes),
+        plugin_bugs=changed.plugin_bugs(),
         by=by,
     )
     answer = replace(

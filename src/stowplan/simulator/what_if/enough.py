@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from stowplan import api
-from stowplan.simulator.what_if.difference import key_of_pod
+from stowplan.cache.stores import key_of
 from stowplan.simulator.what_if.effects import Effects
 from stowplan.simulator.what_if.node_changes import add_nodes
 from stowplan.simulator.what_if.reasons import why
 from stowplan.simulator.what_if.records import Enough, Why
-from stowplan.simulator.what_if.references import find_node
-from stowplan.simulator.what_if.run import ClusterRun
-
-_DAEMON_SET = "DaemonSet/"
+from stowplan.simulator.what_if.references import find_node, workload_key
+from stowplan.simulator.what_if.run import ClusterRun, is_daemon
 
 
 def enough_nodes(run: ClusterRun, like: str, effects: Effects) -> Enough:
@@ -50,7 +48,7 @@ def _left(run: ClusterRun, model: api.Node, number: int, effects: Effects) -> tu
 def _waiting(run: ClusterRun, effects: Effects) -> list[str]:
     """The names of waiting pods that were asked about. Pods of DaemonSets have their node already."""
     everything = effects.asks_pending or not effects.workloads
-    pods = [pod for pod in run.report().pods if not pod.node]
-    if not everything:
-        return [pod.pod for pod in pods if key_of_pod(pod) in effects.workloads]
-    return [pod.pod for pod in pods if not pod.workload.startswith(_DAEMON_SET)]
+    pods = [pod for pod in run.api_server.all(api.Pod) if not pod.spec.node_name]
+    if everything:
+        return [key_of(pod.metadata) for pod in pods if not is_daemon(pod)]
+    return [key_of(pod.metadata) for pod in pods if workload_key(run.api_server, pod) in effects.workloads]

@@ -171,6 +171,8 @@ class WhatIfAnswer(Record, frozen=True, kw_only=True, omit_defaults=False):
     fit: Fit | None = None
     removable: Removable | None = None
     notes: tuple[str, ...] = ()
+    plugin_bugs: dict[str, str] = msgspec.field(default_factory=dict)
+    """The first bug of each plugin that has shown one."""
     by: str = ""
     """The label of choice by which use is grouped; the zone if empty."""
 

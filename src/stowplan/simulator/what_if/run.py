@@ -78,6 +78,13 @@ class ClusterRun:
         self.standing.discard(item.metadata.uid)
         return self.api_server.put(item)
 
+    def plugin_bugs(self) -> dict[str, str]:
+        """The first bug of each plugin that has shown one."""
+        bugs: dict[str, str] = {}
+        for profile in self.simulation.engine.profiles.values():
+            bugs |= profile.plugin_bugs()
+        return bugs
+
     def report(self) -> SimulationReport:
         return report_of(self.simulation, self.recorder, {})
 
