@@ -164,7 +164,10 @@ def test_no_name_is_left_and_owners_stay_recognizable() -> None:
         "nodeName": "secret-node",
         "nodeSelector": {"team": "secret-team", "cores": "16", "kubernetes.io/os": "linux"},
         "containers": [{"name": "secret-app", "image": "registry.secret/app"}],
-        "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data-secret-db-0"}}],
+        "volumes": [
+            {"name": "data", "persistentVolumeClaim": {"claimName": "data-secret-db-0"}},
+            {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {}}},
+        ],
         "priorityClassName": "system-cluster-critical",
     }
     labels = {"app": "secret-db", "statefulset.kubernetes.io/pod-name": "secret-db-0"}
@@ -178,7 +181,7 @@ def test_no_name_is_left_and_owners_stay_recognizable() -> None:
         ],
         "StatefulSet": [{"metadata": meta("secret-db")}],
         "Pod": [{"metadata": meta("secret-db-0", ("StatefulSet", "secret-db"), labels=labels), "spec": spec}],
-        "PersistentVolumeClaim": [{"metadata": meta("data-secret-db-0")}],
+        "PersistentVolumeClaim": [{"metadata": meta(name)} for name in ("data-secret-db-0", "secret-db-0-scratch")],
     }
     found = anonymized(objects)
     text = codec.encode(found).decode()
@@ -191,6 +194,8 @@ def test_no_name_is_left_and_owners_stay_recognizable() -> None:
     claim = found["PersistentVolumeClaim"][0]["metadata"]["name"]
     assert found["Pod"][0]["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] == claim
     assert claim.endswith(pod.metadata.name)
+    ephemeral = found["PersistentVolumeClaim"][1]["metadata"]["name"]
+    assert ephemeral == f"{pod.metadata.name}-{pod.spec.volumes[1].name}"
     node = found["Node"][0]
     assert pod.spec.node_name == node["metadata"]["name"] == node["metadata"]["labels"]["kubernetes.io/hostname"]
     assert pod.spec.containers[0].image == node["status"]["images"][0]["names"][0]

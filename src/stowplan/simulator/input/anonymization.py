@@ -198,13 +198,19 @@ def _replacements(found: dict[str, dict[str, None]], objects: Objects) -> dict[s
 
 
 def _name_claims(claims: dict[str, None], objects: Objects, made: dict[str, str]) -> None:
-    """Claims of a StatefulSet's pods are named by a template and the pod."""
-    pods = {item.get("metadata", {}).get("name", "") for item in objects.get("Pod", ())}
+    """Claims of ephemeral volumes are named by the pod and its volume, those of a StatefulSet's pods by a template and
+    the pod."""
+    pods = {item.get("metadata", {}).get("name", ""): item for item in objects.get("Pod", ())}
+    for pod, item in pods.items():
+        for volume in item.get("spec", {}).get("volumes") or ():
+            if "ephemeral" in volume:
+                name = volume["name"]
+                made[f"{pod}-{name}"] = f"{made.get(pod, pod)}-{made.get(name, name)}"
     for claim in claims:
         head, dash, rest = claim.partition("-")
         while dash:
             if rest in pods:
-                made[claim] = f"{made.get(head, head)}-{made[rest]}"
+                made[claim] = f"{made.get(head, head)}-{made.get(rest, rest)}"
                 break
             more, dash, rest = rest.partition("-")
             head = f"{head}-{more}"
