@@ -69,6 +69,16 @@ def test_a_file_after_a_change_is_applied() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
+def test_a_snapshot_has_the_answers_of_its_manifests() -> None:
+    assert CliRunner().invoke(cli, ["snapshot", "snapshot.json", "-f", "cluster.json"]).exit_code == 0
+    for change in (("--drain", "n2"), ("--scale", "shop/Deployment/web=17"), ("--again", "all")):
+        one, other = run("-f", "cluster.json", *change), run("--from", "snapshot.json", *change)
+        assert (one.exit_code, one.stdout) == (other.exit_code, other.stdout)
+    scaled = run("--from", "snapshot.json", "--scale", "shop/Deployment/web=17").stdout
+    assert "instead of 20: 16 of 17 pods of Deployment/web have a place, 1 still waits" in scaled
+
+
+@pytest.mark.usefixtures("cluster")
 def test_replicas_of_a_file_are_counted() -> None:
     assert ask("-f", "cluster.json", "--add", "1", "--like", "n1", "--fit", "more.json")["fit"]["replicas"] == 4
 

@@ -42,7 +42,8 @@ def _displaced(answer: WhatIfAnswer) -> list[str]:
             parts.append(f"{_all(answer.displaced)} to move find{'s' if answer.displaced == 1 else ''} a place")
         else:
             which = f"of {answer.displaced:,} {_pods(answer.displaced)} that {_have(answer.displaced)} to move"
-            parts.append(f"{which}, {placed:,} find{'s' if placed == 1 else ''} a place, {waiting:,} do not")
+            found = f"{placed:,} find{'s' if placed == 1 else ''} a place"
+            parts.append(f"{which}, {found}, {waiting:,} {'does' if waiting == 1 else 'do'} not")
     if answer.lost:
         number = len(answer.lost)
         verb, them = ("is", "it") if number == 1 else ("are", "them")
@@ -75,16 +76,18 @@ def _state_of(each: WorkloadDifference, owner: str) -> str:
     placed = each.pods_after - each.left
     if each.pending and each.pods == each.pods_after:
         got = max(0, each.pending - each.left)
-        text = f"{got:,} of {each.pending:,} pending {_pods(each.pending)} of {owner} get a place"
+        text = (
+            f"{got:,} of {each.pending:,} pending {_pods(each.pending)} of {owner} get{'s' if got == 1 else ''} a place"
+        )
     elif each.left:
-        text = f"{placed:,} of {each.pods_after:,} {_pods(each.pods_after)} of {owner} have a place"
+        text = f"{placed:,} of {each.pods_after:,} {_pods(each.pods_after)} of {owner} {_have(placed)} a place"
     else:
         return (
             f"all {each.pods_after:,} {_pods(each.pods_after)} of {owner} have a place"
             if each.pods_after > 1
             else (f"the pod of {owner} has a place" if each.pods_after else f"{owner} has no pods")
         )
-    return text + (f", {each.left:,} still wait" if each.left else "")
+    return text + (f", {each.left:,} still wait{'s' if each.left == 1 else ''}" if each.left else "")
 
 
 def _because(each: WorkloadDifference) -> str:
