@@ -228,9 +228,9 @@ def _verdict_sentence(
             if change.kind == "leave":
                 return f"Not now: it fits on {node.node} as soon as {change.text}."
     if closest:
-        return f"Not now: it fits on {closest[0].node} with {closest[0].changes[0].text}."
+        return f"Not now: it would fit on {closest[0].node} after this change: {closest[0].changes[0].text}."
     if proposals:
-        return f"Not now: it fits on {_nodes(proposals[0].opens)} with another pod spec."
+        return f"Not now: it would fit on {_nodes(proposals[0].opens)} after this change: {proposals[0].change.text}."
     return "Not now."
 
 

@@ -86,7 +86,7 @@ def test_all_nodes_have_the_port_taken() -> None:
     world = World([node("a"), node("b")], [listening("x", "a", owner=DAEMON_SET), listening("y", "b")])
     answer = explained(world, listening("p"))
     assert answer.sentence == (
-        "Needs host port 8443/TCP on its node; it is not free on any of the 2 nodes: on a, host port 8443/TCP is taken "
+        "Needs host port 8443/TCP on its node, not free on any of the 2 nodes: on a, host port 8443/TCP is taken "
         "by default/x (DaemonSet: it comes back)."
     )
     assert answer.verdict == "not-now"

@@ -12,7 +12,8 @@ def held(dominating: Dominating) -> str:
     needs = f"Needs {refusal.wanted} on its node"
     if dominating.nodes == 1:
         return f"{needs}; on {left_in_words(dominating)}, {refusal.text}."
-    return f"{needs}; it is not free on any of {left_in_words(dominating)}: on {dominating.best.name}, {refusal.text}."
+    free = "not free" if "," not in refusal.wanted else "not all free"
+    return f"{needs}, {free} on any of {left_in_words(dominating)}: on {dominating.best.name}, {refusal.text}."
 
 
 @sentence_for("claim.exclusive")

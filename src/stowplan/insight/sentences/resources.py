@@ -84,7 +84,8 @@ def _never_enough(dominating: Dominating, resource: str) -> str:
         asked, there = amounts.compared(resource, wanted, int(allocatable.max()))
         largest = "the only node" if dominating.nodes == 1 else f"the largest of {dominating.nodes:,} nodes"
         return f"Asks for {asked}{unit}; {largest} has {there}."
-    asked, free = amounts.compared(resource, wanted, int(_free(dominating, resource)[dominating.left].max()))
+    most = max(int(_free(dominating, resource)[dominating.left].max()), 0)
+    asked, free = amounts.compared(resource, wanted, most)
     best = "the only node" if dominating.nodes == 1 else f"the best of {dominating.nodes:,} nodes"
     return f"Needs {asked}{unit} on one node; {best} has {free} free."
 
@@ -96,7 +97,7 @@ def _never_together(dominating: Dominating, one: str, other: str) -> str:
     parts = []
     for enough, lacking in ((other, one), (one, other)):
         mask = _enough(dominating, enough)
-        _, most = amounts.compared(lacking, wanted[lacking], int(_free(dominating, lacking)[mask].max()))
+        _, most = amounts.compared(lacking, wanted[lacking], max(int(_free(dominating, lacking)[mask].max()), 0))
         having = "memory" if enough == "memory" else "CPU" if enough == "cpu" else enough
         parts.append(f"nodes with that {having} have at most {most}{amounts.unit(lacking)} free ({count(mask):,})")
     return f"Needs {both} on one node; {', '.join(parts)}."
