@@ -29,6 +29,7 @@ SECOND_FAULT_PROBABILITY = 0.3
 RECOVERY_SECONDS = 90.0
 """Seconds after the last fault within which all pods have to be bound."""
 WARM_UP_MINUTES = 10.0
+REST_SECONDS = 15.0
 MAX_MEMORY_RATIO = 1.1
 """The memory of the scheduler that is never ended, at the end, in multiples of that after the warm-up."""
 
@@ -48,6 +49,8 @@ class Run:
         self.problems: list[str] = []
         self._memory: list[tuple[float, dict[str, int]]] = []
         """The minute and the memory of each process, at the end of each round."""
+        self.resting_memory: list[dict[str, int]] = []
+        """After the warm-up and at the end, without hostile pods."""
 
     def inject_faults(self) -> None:
         """Inject one fault after the other."""
@@ -102,15 +105,20 @@ class Run:
         self._memory.append((minute, self._around.memory()))
         return self._memory[-1][1]
 
-    def check_memory(self) -> None:
-        """Compare with the memory after the warm-up, if the run went on that long."""
-        warm, end = self._memory_after_warm_up(), self._memory[-1][1]
-        if warm and end[LASTING_SCHEDULER] > MAX_MEMORY_RATIO * warm[LASTING_SCHEDULER]:
-            self.problems.append(f"memory grew from {warm} MiB after {WARM_UP_MINUTES:g} minutes to {end} MiB")
+    def measure_resting_memory(self) -> None:
+        """The memory without the hostile pods: with them, it is that of the random pods which happen to be there."""
+        self._tenants.withdraw()
+        time.sleep(REST_SECONDS)
+        self.resting_memory.append(self._around.memory())
+        self._tenants.go_on()
 
-    def _memory_after_warm_up(self) -> dict[str, int] | None:
-        later = (memory for minute, memory in self._memory if minute >= WARM_UP_MINUTES)
-        return next(later, None)
+    def check_memory(self) -> None:
+        """Compare the resting memory at the end with that after the warm-up, if the run went on that long."""
+        if len(self.resting_memory) < 2:
+            return
+        warm, end = self.resting_memory[0], self.resting_memory[-1]
+        if end[LASTING_SCHEDULER] > MAX_MEMORY_RATIO * warm[LASTING_SCHEDULER]:
+            self.problems.append(f"memory grew from {warm} MiB after {WARM_UP_MINUTES:g} minutes to {end} MiB")
 
     def summary(self) -> dict[str, object]:
         return {
@@ -122,8 +130,8 @@ class Run:
             "bindings_seen": self._around.audit.seen,
             "slowest_recovery_seconds": round(self.slowest_recovery, 1),
             "hostile": dict(sorted(self._tenants.created.items())),
-            "memory_mib_after_warm_up": self._memory_after_warm_up(),
-            "memory_mib_at_end": self._memory[-1][1],
+            "resting_memory_mib_after_warm_up_and_at_end": self.resting_memory,
+            "memory_mib_by_minute": {f"{minute:.1f}": memory for minute, memory in self._memory},
             "problem_count": len(self.problems),
             "problems": self.problems,
         }
@@ -152,6 +160,9 @@ def main(minutes: float, seed: int | None, result: Path | None) -> None:
             minute = (time.monotonic() - began) / 60
             done = f"{minute:.1f} min, {run.faults.total()} faults, {around.audit.seen} bindings"
             click.echo(f"{done}, {len(run.problems)} problems, memory {run.note_memory(minute)} MiB", err=True)
+            if minute >= WARM_UP_MINUTES and not run.resting_memory:
+                run.measure_resting_memory()
+        run.measure_resting_memory()
         traffic.end()
         tenants.end()
         run.check_memory()

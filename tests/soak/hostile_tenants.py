@@ -32,6 +32,8 @@ class HostileTenants(threading.Thread):
         self._api = api
         self._rng = rng
         self._over = threading.Event()
+        self._moving, self._resting = threading.Event(), threading.Event()
+        self._moving.set()
         self._pods: deque[tuple[str, str]] = deque()
         self._nodes: deque[str] = deque()
         self.created: Counter[str] = Counter()
@@ -55,12 +57,30 @@ class HostileTenants(threading.Thread):
 
     def run(self) -> None:
         while not self._over.wait(self._rng.uniform(0, 2 * STEP_SECONDS)):
+            self._resting.clear()
+            if not self._moving.is_set():
+                self._resting.set()
+                self._moving.wait()
+                continue
             step = self._churn_node if self._rng.random() < CHURN_PROBABILITY else self._create_pod
             with suppress(SurroundingsError):  # The server may be down.
                 step()
 
+    def withdraw(self) -> None:
+        """Stop, and delete all pods, so that the memory which the schedulers keep can be measured."""
+        self._moving.clear()
+        self._resting.wait()
+        while self._pods:
+            with suppress(SurroundingsError):
+                self._delete_pod(*self._pods[0])
+                self._pods.popleft()
+
+    def go_on(self) -> None:
+        self._moving.set()
+
     def end(self) -> None:
         self._over.set()
+        self._moving.set()
         self.join()
 
     def _create_pod(self) -> None:

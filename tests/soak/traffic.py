@@ -16,7 +16,8 @@ from stowplan.testing.objects import JsonObject
 NAMESPACE = "default"
 NODES, NODE_CPU = 12, 8
 BUSY = 0.85
-"""Pods come until so much of the room is taken, and then as many as go."""
+"""Pods come until so much of the room is taken. Above it, more pods go than come: a walk without a drift would fill the
+cluster in the end, and pods would be pending for good reason."""
 EVERY = 0.05
 URGENT = "urgent"
 
@@ -99,7 +100,7 @@ class Traffic(threading.Thread):
             return self._replace_node
         if dice < 0.03:
             return self._turn_node
-        return self._create_pod if dice < (0.9 if taken < BUSY else 0.5) else self._delete_pod
+        return self._create_pod if dice < (0.9 if taken < BUSY else 0.3) else self._delete_pod
 
     def _create_pod(self) -> None:
         shape = self._rng.choices([shape for _, shape in _SHAPES], [weight for weight, _ in _SHAPES])[0]
