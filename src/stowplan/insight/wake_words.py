@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from stowplan.api.selector_words import listed, selector_in_words
 from stowplan.api.selectors import compile_label_selector
-from stowplan.framework import Action, ClusterEvent, EventResource, Pod
+from stowplan.framework import ALL_EVENTS, Action, ClusterEvent, EventResource, Pod
 from stowplan.framework.explanation import Wake
 
 _NODE, _POD, _OWN = "a node", "a pod", "it"
@@ -48,6 +48,8 @@ _OTHERS = {
 _UNCORDONED = "is uncordoned"
 """Cordoning a node changes its taints, as far as the queue is concerned."""
 _RESOURCES = "NodeResourcesFit"
+_EVERYTHING = frozenset((each.event.resource, each.event.action) for each in ALL_EVENTS)
+"""The default of plugins that register no events of their own."""
 _SPREAD = "PodTopologySpread"
 """The plugin for which only pods with certain labels matter."""
 
@@ -63,6 +65,10 @@ class WakeWords:
         self.wakes: dict[str, Wake] = {}
 
     def add(self, plugin: str, events: Iterable[ClusterEvent]) -> None:
+        events = list(events)
+        if {(event.resource, event.action) for event in events} >= _EVERYTHING:
+            self._add_sentence(ClusterEvent(EventResource.Wildcard, Action.All), _OTHERS[EventResource.Wildcard])
+            return
         for event in events:
             if event.resource == EventResource.Node:
                 self._add_clauses(event, _NODE, _NODE_ACTIONS)
