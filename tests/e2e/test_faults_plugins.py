@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e import misbehaving_plugin
 from tests.e2e.arrivals import arriving
 from tests.e2e.audit import Audit
 from tests.e2e.conftest import StartStowplan
@@ -56,6 +57,18 @@ BINDS_FIRST: dict[str, Any] = {
 }
 
 
+LINES = {
+    "raises": misbehaving_plugin.raises.__code__.co_firstlineno + 1,
+    "exits": misbehaving_plugin.Misbehaving._do.__code__.co_firstlineno + 2,
+}
+"""Where exceptions leave the plugin."""
+
+
+def place(trouble: str) -> str:
+    line = LINES.get(trouble.partition("-")[2])
+    return "" if line is None else f" (tests/e2e/misbehaving_plugin.py:{line})"
+
+
 def named(trouble: str) -> str:
     return trouble.replace("_", "").replace("-", "--")
 
@@ -81,7 +94,7 @@ def test_plugins_that_misbehave(kube_api: KubeApi, namespace: str, audit: Audit,
     kube_api.create_all(troubled)
     with arriving(kube_api, namespace, 200, within=0):  # Nobody waits for those that hang, which they do for an hour.
         wait_until(lambda: audit.seen >= 200 + len(HARMLESS))
-    expected = {named(trouble): note for trouble, note in TROUBLES.items()}
+    expected = {named(trouble): note + place(trouble) for trouble, note in TROUBLES.items()}
 
     def missing() -> dict[str, str]:
         told = notes(kube_api, namespace)

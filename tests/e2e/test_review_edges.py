@@ -38,7 +38,10 @@ class Mistaken(Plugin):
     def filter(self, state, pod, node):
         return reject("no such file: file\\udce9") if "words" in pod.labels else None
 
-    async def permit(self, state, pod):
+    async def permit(self, state, pod, node_name):
+        return self._allow(state, pod, node_name)
+
+    def _allow(self, state, pod):
         """Lacks an argument."""
 
     def concerns(self, template):

@@ -39,7 +39,7 @@ class SourceManifests:
             "kind": kind.name,
             "metadata": {**document.get("metadata", {}), **current.get("metadata", {})},
             "spec": _merged_spec(document.get("spec", {}), current.get("spec", {})),
-            "status": {**document.get("status", {}), **current.get("status", {})},
+            "status": _merged_status(document.get("status", {}), current.get("status", {})),
         }
 
     def _template_document(self, item: ApiObject) -> Json | None:
@@ -54,6 +54,14 @@ class SourceManifests:
                     document = document[step]  # type: ignore[index]
                 return document
         return None
+
+
+def _merged_status(document: Json, current: Json) -> Json:
+    """The manifest's status with the current fields. Of nodeInfo, which has many more, only one field is decoded."""
+    status = {**document, **current}
+    if document.get("nodeInfo"):
+        status["nodeInfo"] = {**document["nodeInfo"], **current.get("nodeInfo", {})}
+    return status
 
 
 def _merged_spec(document: Json, current: Json) -> Json:
