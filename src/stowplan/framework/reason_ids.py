@@ -65,6 +65,7 @@ REASON_IDS: dict[str, ReasonMeaning] = {
     "spread.skew": ReasonMeaning("PodTopologySpread", "The domain would exceed the emptiest by more than maxSkew."),
     "taint.lifecycle": ReasonMeaning("TaintToleration", "A taint of the node's state: not ready, under pressure."),
     "taint.untolerated": ReasonMeaning("TaintToleration", "The node has a taint that the pod does not tolerate."),
+    "too-large": ReasonMeaning("", "The spec is too large to be explained by a running scheduler."),
     "volume.limit": ReasonMeaning("NodeVolumeLimits", "The node has no attachments left for the driver."),
     "volume.location": ReasonMeaning("VolumeBinding, VolumeZone", "A volume cannot be reached from the node."),
     "volume.no-capacity": ReasonMeaning("VolumeBinding", "The storage class has too little capacity for the node."),

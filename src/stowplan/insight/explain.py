@@ -44,6 +44,7 @@ __all__ = ["explain", "run"]
 
 _MAX_EXAMINED_FOR_BEST = 16
 _MAX_SAMPLE = 5
+TOO_LARGE = "The spec is too large to be explained by a running scheduler; explain it from a snapshot."
 
 
 def explain(
@@ -56,6 +57,9 @@ def explain(
     """
     if not len(profile.cluster.nodes):
         return _short(pod, "not-now", "There are no nodes.", Because(id="no-nodes", plugin=""))
+    if message is not None and pod.template.large:
+        # A running scheduler: every check of a change would copy the spec, and a tenant decides how large that is.
+        return _short(pod, "not-now", TOO_LARGE, Because(id="too-large", plugin=""), message)
     matrix = FilterMatrix(profile, pod)
     yield
     decision = profile.explain_decision(pod) if message is None else None
