@@ -5,6 +5,7 @@ import sys
 from tests.docs.notebooks import executed, notebooks
 from tests.docs.page import ROOT, documentation
 from tests.docs.segments import FILES, current
+from tests.docs.translations import pairs, with_blocks_of
 
 if sys.argv[1:] == ["picture"]:
     from tests.docs.picture import draw
@@ -15,6 +16,11 @@ for page in documentation():
     if text != page.text:
         page.path.write_text(text)
         sys.stderr.write(f"{page.name}: updated\n")
+for original, translation in pairs():
+    text = with_blocks_of(original, translation)
+    if text != translation.text:
+        translation.path.write_text(text)
+        sys.stderr.write(f"{translation.name}: updated\n")
 for name, make in FILES.items():
     path = ROOT / name
     if not path.exists() or path.read_text() != make():

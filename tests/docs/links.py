@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.docs.page import ROOT, Page
 
-_ELSEWHERE = ("https://", "http://", "mailto:")
+ELSEWHERE = ("https://", "http://", "mailto:")
 
 
 def dead_links(pages: Sequence[Page]) -> Iterator[str]:
@@ -13,7 +13,7 @@ def dead_links(pages: Sequence[Page]) -> Iterator[str]:
     by_path = {page.path: page for page in pages}
     for page in pages:
         for link in page.links():
-            if link.startswith(_ELSEWHERE):
+            if link.startswith(ELSEWHERE):
                 continue
             path, anchor = resolve(page, link)
             if not path.exists():
@@ -37,7 +37,5 @@ def orphans(pages: Sequence[Page]) -> list[str]:
         if path in found or path not in by_path:
             continue
         found.add(path)
-        waiting += [
-            resolve(by_path[path], link)[0] for link in by_path[path].links() if not link.startswith(_ELSEWHERE)
-        ]
+        waiting += [resolve(by_path[path], link)[0] for link in by_path[path].links() if not link.startswith(ELSEWHERE)]
     return [page.name for page in pages if page.path not in found and page.name.startswith("docs/")]

@@ -23,13 +23,13 @@ ROOT = Path(__file__).parents[2]
 LANGUAGES = ("sh", "console", "python", "text", "json", "yaml", "toml", "diff", "dockerfile")
 MARKS = ("not run", "file", "status", "background")
 
-_FENCE = re.compile(r"^```(?P<language>[^\n`]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```(?P<language>[^\n`]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"<!-- *(?P<mark>[a-z ]+?) *(?:: *(?P<value>.*?) *)?-->", re.DOTALL)
 _BEFORE = re.compile(r"(?:<!--(?:(?!-->).)*-->\s*)+\Z", re.DOTALL)
 _ANY_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 _LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)\s>]+)>?\)")
-_INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Page:
     def blocks(self) -> list[Block]:
         blocks: list[Block] = []
         end = 0
-        for fence in _FENCE.finditer(self.text):
+        for fence in FENCE.finditer(self.text):
             between = self.text[end : fence.start()]
             comments = _BEFORE.search(between)
             marks = {
@@ -83,21 +83,21 @@ class Page:
     @cached_property
     def prose(self) -> str:
         """The page without its blocks."""
-        return _FENCE.sub("", self.text)
+        return FENCE.sub("", self.text)
 
     @cached_property
-    def anchors(self) -> frozenset[str]:
-        """What a link can point at after `#`, as GitHub names it."""
+    def anchors(self) -> tuple[str, ...]:
+        """The headings in their order, as GitHub names them in links after `#`."""
         found: dict[str, int] = {}
         names = []
         for heading in _HEADING.findall(self.prose):
             slug = _slug(heading)
             count = found[slug] = found.get(slug, -1) + 1
             names.append(f"{slug}-{count}" if count else slug)
-        return frozenset(names)
+        return tuple(names)
 
     def links(self) -> Iterator[str]:
-        yield from _LINK.findall(_INLINE_CODE.sub("", self.prose))
+        yield from _LINK.findall(INLINE_CODE.sub("", self.prose))
 
 
 def _slug(heading: str) -> str:
@@ -106,8 +106,8 @@ def _slug(heading: str) -> str:
 
 
 def documentation() -> list[Page]:
-    """The pages whose blocks are run: README.md and docs/."""
-    return [Page(path) for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))]
+    """README.md and docs/, with their translations. The blocks of these pages are run."""
+    return [Page(path) for path in (ROOT / "README.md", ROOT / "README.zh.md", *sorted((ROOT / "docs").rglob("*.md")))]
 
 
 def all_pages() -> list[Page]:

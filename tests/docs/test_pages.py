@@ -12,6 +12,7 @@ from tests.docs.notebooks import executed, notebooks
 from tests.docs.page import LANGUAGES, ROOT, Page, all_pages, documentation
 from tests.docs.running import Run, matches
 from tests.docs.segments import FILES, calls, current
+from tests.docs.translations import facts, is_translation, outline, pairs, targets, with_blocks_of
 
 from stowplan.cli.main import COMMANDS as COMMAND_TABLE
 from stowplan.config.defaults import DEFAULT_WEIGHTS
@@ -25,7 +26,8 @@ TUTORIAL = [Page(ROOT / "docs" / "tutorial" / f"first-{name}.md") for name in ("
 
 def pages_to_run() -> Iterator[object]:
     """Groups of pages that share a folder: the tutorial in its order, and each other page alone."""
-    others = [page for page in documentation() if page.name not in {page.name for page in TUTORIAL}]
+    apart = {page.path for page in TUTORIAL}
+    others = [page for page in documentation() if page.path not in apart and not is_translation(page)]
     for pages in (TUTORIAL, *([page] for page in others)):
         if any(block.language in COMMANDS for page in pages for block in page.blocks):
             marks = (pytest.mark.e2e,) if any(page.needs_control_plane for page in pages) else ()
@@ -96,7 +98,9 @@ def test_the_text_repeats_what_comments_say(page: Page) -> None:
         if "file" in block.marks:
             assert f"`{block.marks['file']}`" in block.lead, f"{page.name}:{block.line}: save it as what?"
         if "background" in block.marks:
-            assert "terminal" in block.lead, f"{page.name}:{block.line}: it does not end: mention another terminal"
+            assert "终端" in block.lead or "terminal" in block.lead, (
+                f"{page.name}:{block.line}: it does not end: mention another terminal"
+            )
 
 
 @pytest.mark.parametrize("page", [page for page in documentation() if calls(page)], ids=lambda page: page.name)
@@ -113,6 +117,16 @@ def test_generated_files_are_current(name: str) -> None:
 def test_notebooks_show_what_their_cells_give(path: Path) -> None:
     """Every cell is executed, in order; its output is the one in the file."""
     assert path.read_text() == executed(path), "make docs brings it up to date"
+
+
+@pytest.mark.parametrize(("original", "translation"), pairs(), ids=lambda page: page.name)
+def test_translations_correspond_to_their_originals(original: Page, translation: Page) -> None:
+    """A change of an English page needs the same change of its translation; `make docs` copies blocks."""
+    assert outline(translation) == outline(original)
+    assert [block.text for block in translation.blocks] == [block.text for block in original.blocks]
+    assert translation.text == with_blocks_of(original, translation), "make docs brings it up to date"
+    assert targets(translation) == targets(original)
+    assert facts(translation) == facts(original)
 
 
 def test_every_default_plugin_has_its_part() -> None:
@@ -162,7 +176,7 @@ def test_a_page_taken_apart(tmp_path: Path) -> None:
         "<!-- status: 3 -->\n```sh\ncat x.txt; exit 3\n```\n\n```text\nhi\n```\n"
     )
     page = Page(path)
-    assert page.anchors == {"a-b-c"}
+    assert page.anchors == ("a-b-c",)
     assert list(page.links()) == ["#a-b-c"]
     assert [(b.language, dict(b.marks), b.after_previous) for b in page.blocks] == [
         ("text", {"file": "x.txt"}, False),
