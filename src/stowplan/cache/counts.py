@@ -23,6 +23,8 @@ _NO_DOMAINS: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 _NONE = 2**31 - 1
 """The least count where there are no domains, as in kube-scheduler."""
 
+_MAX_SORTED_NAMES = 200
+
 _MIN_SWEEP = 4
 """Sums that are gone are swept out when their list has doubled, but not below this length."""
 
@@ -197,6 +199,20 @@ class DomainCounts:
     def of(self, slot: int) -> float:
         """The sum in the node's own domain; 0 where it has none."""
         return self.values[self.column.values[slot]]
+
+    def lowest(self, number: int) -> dict[str, int]:
+        """The lowest sums of `by_name`, with equal ones by name. Of very many equal ones, the first to come are taken:
+        to sort thousands of names takes milliseconds."""
+        domains = self._counted_domains
+        sums = self.array[domains]
+        if len(domains) > number:
+            limit = np.partition(sums, number - 1)[number - 1]
+            equal = np.flatnonzero(sums == limit)[:_MAX_SORTED_NAMES]
+            chosen = np.concatenate([np.flatnonzero(sums < limit), equal])
+            domains, sums = domains[chosen], sums[chosen]
+        texts = self.column.texts
+        found = sorted(zip(sums.astype(int).tolist(), [texts[each] for each in domains.tolist()], strict=True))
+        return {name: count for count, name in found[:number]}
 
     def by_name(self) -> dict[str, int]:
         """The sums of the domains that have an eligible node, by label value."""

@@ -35,7 +35,7 @@ class KeptBySlot(Generic[C]):
     ints are worth it, `repair_one`. The argument of `refresh` is passed on to them.
     """
 
-    __slots__ = ("_capacity", "_log", "_node_position", "_position", "nodes")
+    __slots__ = ("_capacity", "_log", "_node_version", "_position", "nodes")
 
     rebuilds_for_nodes: ClassVar[bool] = False
     """Whether a change of a node object makes all answers stale, instead of those of its slot."""
@@ -44,7 +44,8 @@ class KeptBySlot(Generic[C]):
         """`follows_pods` is False for answers that depend on node objects alone."""
         self.nodes = nodes
         self._log = nodes.log if follows_pods else nodes.node_log
-        self._capacity = self._node_position = 0
+        self._capacity = 0
+        self._node_version = -1
         self._position = _NEVER
 
     def refresh(self, context: C) -> None:
@@ -54,7 +55,7 @@ class KeptBySlot(Generic[C]):
         if not behind:
             return
         self._position = _NEVER
-        if behind > MAX_SCALAR_REPAIRS or self._node_position != self.nodes.node_log.position:
+        if behind > MAX_SCALAR_REPAIRS or self._node_version != self.nodes.version:
             self._repair_nodes(position, context)
         else:
             recent = log.slots[-behind:]
@@ -65,8 +66,8 @@ class KeptBySlot(Generic[C]):
     def _repair_nodes(self, position: int, context: C) -> None:
         """Repair many slots, or node objects."""
         nodes = self.nodes
-        nodes_changed = self._node_position != nodes.node_log.position
-        self._node_position = nodes.node_log.position
+        nodes_changed = self._node_version != nodes.version
+        self._node_version = nodes.version
         if position == _NEVER or self._capacity != nodes.capacity or (nodes_changed and self.rebuilds_for_nodes):
             self._capacity = nodes.capacity
             self.rebuild(context)

@@ -6,6 +6,8 @@ Upstream: pkg/scheduler/framework/types.go (NodeInfo), pkg/scheduler/backend/cac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -64,8 +66,11 @@ class NodeTable:
         """Slots whose node object changed, came or went."""
         self.log = ChangeLog(_INITIAL)
         """Slots where anything changed: the node object, or the pods on it."""
+        self.version = 0
+        """Changes when a node object changes, comes or goes. Equal versions mean equal node objects."""
         self.membership = 0
-        """Grows when a node comes or goes."""
+        """Changes when a node comes or goes."""
+        self._versions, self._memberships = count(1), count(1)
         self._serves_plugins = False
         self._everything: Nodes | None = None
         self._derived: dict[object, Any] = {}
@@ -128,8 +133,8 @@ class NodeTable:
 
     def everywhere(self, column: Column) -> bool:
         """Whether the column is positive for every node. Empty slots hold 1 there, and so do not matter."""
-        if column.everywhere[0] != self.node_log.position:
-            column.everywhere = (self.node_log.position, bool(column.array[: self.high].min(initial=1.0) > 0))
+        if column.everywhere[0] != self.version:
+            column.everywhere = (self.version, bool(column.array[: self.high].min(initial=1.0) > 0))
         return column.everywhere[1]
 
     def put(self, node: api.Node, source: Any = None) -> NodeInfo:
@@ -151,7 +156,7 @@ class NodeTable:
                 return info
         info.source = source
         self._fill(slot, before, node)
-        self._changed(slot)
+        self.note_change(slot)
         return info
 
     def remove(self, name: str) -> None:
@@ -165,7 +170,7 @@ class NodeTable:
         self.alive[slot] = False
         self._free.append(slot)
         self._joined_or_left()
-        self._changed(slot)
+        self.note_change(slot)
 
     def allocatable_of(self, slot: int) -> Mapping[str, int]:
         known = self._allocatable_maps.get(slot)
@@ -187,15 +192,31 @@ class NodeTable:
         for name in ("allocatable", "capacity"):
             force_setattr(node.status, name, ReadOnlyDict(getattr(node.status, name)))
 
-    def _joined_or_left(self) -> None:
-        self.membership += 1
-        self._everything = None
+    @contextmanager
+    def supposing(self) -> Iterator[None]:
+        """Node objects are altered for the sake of argument, and are back in their slots at the end.
 
-    def _changed(self, slot: int) -> None:
+        Kept answers that were not read in between stay valid. After a new slot was needed, they do not.
+        """
+        before = self.version, self.membership, self._everything
+        high = self.high
+        try:
+            yield
+        finally:
+            if self.high == high:
+                self.version, self.membership, self._everything = before
+
+    def note_change(self, slot: int) -> None:
+        """The node object at the slot changed, came or went."""
+        self.version = next(self._versions)
         if len(self.taint_sets) > 2 * len(self) + _MAX_UNUSED_TAINT_SETS:
             self._renumber_taint_sets()
         self.node_log.append(slot)
         self.log.append(slot)
+
+    def _joined_or_left(self) -> None:
+        self.membership = next(self._memberships)
+        self._everything = None
 
     def _claim_slot(self, name: str) -> int:
         if self._free:

@@ -1,8 +1,9 @@
 """Exact checks of changes: an altered pod or node, filtered by the profile's own plugins.
 
 An altered pod is interned under a template of its own and counts nowhere. An altered or further node is put into the
-cache for the time of the check, and the original is put back; the change logs record both, so kept answers stay
-correct. PreFilter runs anew each time: nothing that was computed for the unaltered pod is trusted.
+cache for the time of the check, and the original is put back; the change logs record both, so answers that the check
+reads are repaired, and answers that it does not read stay valid (`NodeTable.supposing`). PreFilter runs anew each time:
+nothing that was computed for the unaltered pod is trusted.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.api import codec
@@ -81,10 +84,13 @@ def altered_node(profile: Profile, info: NodeInfo, patch: Sequence[PatchOperatio
     """The node with a patch applied, for the time of the check."""
     cluster, before, source = profile.cluster, info.node, info.source
     changed = codec.convert(api.Node, apply_patch(codec.whole(codec.encode(before)), patch))
-    try:
-        yield cluster.put_node(changed, source)
-    finally:
-        cluster.put_node(before, source)
+    # Equal images must be the same object: the cache takes others for a change.
+    changed = replace(changed, status=replace(changed.status, images=before.status.images))
+    with cluster.nodes.supposing():
+        try:
+            yield cluster.put_node(changed, source)
+        finally:
+            cluster.put_node(before, source)
 
 
 @contextmanager
@@ -95,7 +101,9 @@ def further_node(profile: Profile, like: NodeInfo, name: str) -> Iterator[NodeIn
     labels = node["metadata"].setdefault("labels", {})
     if "kubernetes.io/hostname" in labels:
         labels["kubernetes.io/hostname"] = name
-    try:
-        yield profile.cluster.put_node(codec.convert(api.Node, node))
-    finally:
-        profile.cluster.remove_node(name)
+    node["status"].pop("images", None)  # No filter reads them, and scores of all nodes depend on them.
+    with profile.cluster.nodes.supposing():
+        try:
+            yield profile.cluster.put_node(codec.convert(api.Node, node))
+        finally:
+            profile.cluster.remove_node(name)

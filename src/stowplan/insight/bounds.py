@@ -10,7 +10,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.framework import Mask
 from stowplan.insight.lasting import TAINTS
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.sentences.structural import meeting, near_keys
@@ -44,12 +43,19 @@ def effort_bounds(matrix: FilterMatrix) -> Efforts:
     """By slot: the least effort that could make the node feasible."""
     total = np.zeros(matrix.high)
     for plugin, nodes in matrix.by_plugin().items():
-        total += np.where(nodes, bound_of(matrix, plugin, nodes), 0.0)
+        total += np.where(nodes, bound_of(matrix, plugin), 0.0)
     return total
 
 
-def bound_of(matrix: FilterMatrix, plugin: str, nodes: Mask) -> Efforts | float:
+def bound_of(matrix: FilterMatrix, plugin: str) -> Efforts | float:
     """By slot: the least effort that could end the plugin's rejections."""
+    found = matrix.bounds.get(plugin)
+    if found is None:
+        found = matrix.bounds[plugin] = _bound_of(matrix, plugin)
+    return found
+
+
+def _bound_of(matrix: FilterMatrix, plugin: str) -> Efforts | float:
     if plugin == "NodeResourcesFit":
         return _shortages(matrix)
     if plugin == TAINTS:
@@ -85,9 +91,9 @@ def _unmet(matrix: FilterMatrix, demands: Iterable[NodeDemand]) -> Efforts:
     for demand in demands:
         found += _UNMET_REQUIREMENT * ~meeting(matrix, demand)
         for key in near_keys(matrix, demand.requirement.key):
-            for info in matrix.table:
-                if info.labels.get(key) in demand.requirement.values:
-                    found[info.slot] -= _NEAR_SPELLING
+            wanted = set(demand.requirement.values)
+            slots = [slot for slot, value in enumerate(matrix.label_values(key)) if value in wanted]
+            found[slots] -= _NEAR_SPELLING
     return found
 
 

@@ -15,6 +15,7 @@ from stowplan.insight.json_patch import merged
 from stowplan.insight.lasting import TAINTS, alike
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.sentences.structural import alike_by_labels
+from stowplan.insight.slices import Slices
 from stowplan.plugins.node_resources_fit import lower_request
 
 RESOURCES = "NodeResourcesFit"
@@ -25,7 +26,7 @@ _MORE_NODES = 3
 _MAX_STEPS = 4
 
 
-def pod_changes(matrix: FilterMatrix) -> list[Change]:
+def pod_changes(matrix: FilterMatrix) -> Slices[list[Change]]:
     """Distinct changes of the pod, the smallest first."""
     distinct: dict[tuple[str, str], Change] = {}
     for plugin in matrix.by_plugin():
@@ -33,13 +34,16 @@ def pod_changes(matrix: FilterMatrix) -> list[Change]:
         if nodes.any():
             found = _lower_requests(matrix, nodes) if plugin == RESOURCES else _from_refusals(matrix, plugin, nodes)
             for change in found:
-                distinct.setdefault((change.kind, change.text), change)
+                if change is not None:
+                    distinct.setdefault((change.kind, change.text), change)
+                yield
     return sorted(distinct.values(), key=lambda change: (change.effort, change.text))
 
 
-def _from_refusals(matrix: FilterMatrix, plugin: str, nodes: Mask) -> Iterator[Change]:
-    """The changes that the plugin names for a sample of the nodes."""
+def _from_refusals(matrix: FilterMatrix, plugin: str, nodes: Mask) -> Iterator[Change | None]:
+    """The changes that the plugin names for a sample of the nodes; None after each node."""
     for slot in _sample(matrix, plugin, nodes).tolist():
+        yield None
         info = matrix.table.infos[slot]
         refusals = matrix.explain(plugin, info) if info is not None else []
         if len(refusals) == 1:

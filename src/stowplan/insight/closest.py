@@ -45,13 +45,16 @@ def closest_nodes(matrix: FilterMatrix, top: int) -> Slices[tuple[list[ClosestNo
     infos = [info for slot in order.tolist() if (info := _info(matrix, slot)) is not None]
     heap = [_Candidate(float(bounds[info.slot]), info.name, info.slot) for info in infos]
     heapify(heap)
+    yield
     found: list[tuple[float, ClosestNode]] = []
     checks = 0
     while heap and checks < MAX_CHECKS and (len(found) < top or heap[0].effort < max(each[0] for each in found)):
         info = _info(matrix, heappop(heap).slot)
-        assert info is not None
+        if info is None:  # The node is gone since the last slice.
+            continue
         refusals = matrix.refusals_of(info)
-        ways = ways_of(matrix, info, refusals)
+        yield
+        ways = yield from ways_of(matrix, info, refusals)
         passed = []
         for way in ways[:_MAX_ALTERNATIVES]:
             checks += 1
@@ -87,14 +90,14 @@ def _info(matrix: FilterMatrix, slot: int) -> NodeInfo | None:
     return matrix.table.infos[slot]
 
 
-def ways_of(matrix: FilterMatrix, info: NodeInfo, refusals: list[Refusal]) -> list[tuple[Change, ...]]:
+def ways_of(matrix: FilterMatrix, info: NodeInfo, refusals: list[Refusal]) -> Slices[list[tuple[Change, ...]]]:
     """Sets of changes that could make the node feasible: one change for each refusal; or pods that leave."""
     ways = []
     if all(refusal.changes for refusal in refusals):
         ways.append(tuple(_distinct([refusal.changes[0] for refusal in refusals])))
         if len(refusals) == 1:
             ways += [(change,) for change in refusals[0].changes[1:]]
-    leaving = leaving_pods(matrix, info)
+    leaving = yield from leaving_pods(matrix, info)
     if leaving is not None:
         ways.append((leaving,))
     ways.sort(key=lambda way: sum(change.effort for change in way))

@@ -60,7 +60,8 @@ def explain(
     if message is not None and pod.template.large:
         # A running scheduler: every check of a change would copy the spec, and a tenant decides how large that is.
         return _short(pod, "not-now", TOO_LARGE, Because(id="too-large", plugin=""), message)
-    matrix = FilterMatrix(profile, pod)
+    matrix = FilterMatrix(profile, pod, filled=False)
+    yield from matrix.fill()
     yield
     decision = profile.explain_decision(pod) if message is None else None
     message = message if decision is None else decision.message
@@ -74,13 +75,15 @@ def explain(
             _short(pod, "fits", f"Fits on {_nodes(len(feasible))} now.", None, message or ""), decision=record
         )
     eliminations = eliminate(matrix)
-    dominating = _dominating(matrix, eliminations)
-    start = forced(dominating)
-    around = way_around(dominating) or fragmentation(dominating)
+    yield
+    dominating = yield from _dominating(matrix, eliminations)
+    start = yield from forced(dominating)
+    yield
+    around = (yield from way_around(dominating)) or fragmentation(dominating)
     yield
     on_the_way = yield from fits_after_deletions(matrix)
     yield
-    verdict = verdict_of(matrix, on_the_way)
+    verdict = yield from verdict_of(matrix, on_the_way)
     yield
     proposals = yield from pod_proposals(matrix)
     yield
@@ -89,19 +92,26 @@ def explain(
         yield
     if eliminations[-1].rank.kind is StepKind.AMOUNT:
         proposals += [proposal for proposal in (node_proposal(matrix, dominating.best),) if proposal is not None]
+        yield
     closest, checks = yield from closest_nodes(matrix, top)
     preemption = preemption_answer(profile, pod, decision, message or "")
     yield
+    sentence = start.begin(dominating_sentence(dominating))
+    yield
+    because = _because(dominating, start)
+    yield
+    steps = yield from _steps(matrix, eliminations)
+    reasons = yield from _reasons(matrix)
     return Explanation(
         version=EXPLANATION_VERSION,
         pod=explained_pod(pod),
         state="pending",
         verdict=verdict,
-        sentence=start.begin(dominating_sentence(dominating)),
+        sentence=sentence,
         more=(*around, *_notes(dominating), _verdict_sentence(verdict, on_the_way, proposals, closest)),
-        because=_because(dominating, start),
-        steps=_steps(matrix, eliminations),
-        reasons=_reasons(matrix),
+        because=because,
+        steps=steps,
+        reasons=reasons,
         closest=tuple(closest),
         proposals=tuple(proposals),
         preemption=preemption,
@@ -173,18 +183,16 @@ def _refused_pod(matrix: FilterMatrix, message: str) -> Explanation:
     return _short(matrix.pod, verdict, sentence, because, message, refusal.notes)
 
 
-def _dominating(matrix: FilterMatrix, eliminations: list[Elimination]) -> Dominating:
+def _dominating(matrix: FilterMatrix, eliminations: list[Elimination]) -> Slices[Dominating]:
     left = left_before(matrix, eliminations)
-    plugin = eliminations[-1].plugin
-    best, refusal = _best_of(matrix, plugin, np.flatnonzero(left))
+    best, refusal = yield from _best_of(matrix, eliminations[-1].plugin, np.flatnonzero(left))
     return Dominating(matrix, eliminations, left, best, refusal)
 
 
-def _best_of(matrix: FilterMatrix, plugin: str, slots: Slots) -> tuple[NodeInfo, Refusal]:
+def _best_of(matrix: FilterMatrix, plugin: str, slots: Slots) -> Slices[tuple[NodeInfo, Refusal]]:
     """Of the nodes that a plugin rejects, the one whose refusal needs the smallest change."""
-    mask = np.zeros(matrix.high, dtype=np.bool_)
-    mask[slots] = True
-    bounds = np.broadcast_to(np.asarray(bound_of(matrix, plugin, mask)), (matrix.high,))[slots]
+    bounds = np.broadcast_to(np.asarray(bound_of(matrix, plugin)), (matrix.high,))[slots]
+    yield
     nearest = slots[np.argsort(bounds, kind="stable")][:_MAX_EXAMINED_FOR_BEST]
     found: list[tuple[float, str, NodeInfo, Refusal]] = []
     for slot in nearest.tolist():
@@ -192,6 +200,7 @@ def _best_of(matrix: FilterMatrix, plugin: str, slots: Slots) -> tuple[NodeInfo,
         if info is not None:
             hardest = max(matrix.explain(plugin, info), key=_effort)
             found.append((_effort(hardest), info.name, info, hardest))
+        yield
     return min(found, key=lambda entry: entry[:2])[2:]
 
 
@@ -242,17 +251,18 @@ def _nodes(number: int) -> str:
     return f"{number:,} node{'' if number == 1 else 's'}"
 
 
-def _steps(matrix: FilterMatrix, eliminations: list[Elimination]) -> tuple[Step, ...]:
+def _steps(matrix: FilterMatrix, eliminations: list[Elimination]) -> Slices[tuple[Step, ...]]:
     steps = [Step(left=count(matrix.alive))]
     for plugin, _, lost, left in eliminations:
         info = matrix.table.infos[int(np.flatnonzero(lost)[0])]
         refusal = matrix.explain(plugin, info)[0] if info is not None else None
         rule = "" if refusal is None else refusal.rule or refusal.wanted or refusal.text
         steps.append(Step(left=count(left), lost=count(lost), rule=rule, plugin=plugin))
+        yield
     return tuple(steps)
 
 
-def _reasons(matrix: FilterMatrix) -> tuple[Reason, ...]:
+def _reasons(matrix: FilterMatrix) -> Slices[tuple[Reason, ...]]:
     reasons = []
     for plugin, nodes in matrix.by_plugin().items():
         slots = np.flatnonzero(nodes)
@@ -272,4 +282,5 @@ def _reasons(matrix: FilterMatrix) -> tuple[Reason, ...]:
                 sample=tuple(info.name for info in infos),
             )
         )
+        yield
     return tuple(sorted(reasons, key=lambda reason: -reason.nodes))

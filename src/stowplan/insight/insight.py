@@ -33,7 +33,7 @@ from stowplan.insight.why_not import why_not
 from stowplan.insight.workloads import WorkloadReference, belongs_to
 from stowplan.runtime.profile.profile import Profile
 
-_PODS_PER_SLICE = 5000
+_PODS_PER_SLICE = 2000
 _PENDING_PODS_PER_SLICE = 300
 
 

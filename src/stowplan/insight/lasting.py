@@ -11,12 +11,13 @@ import numpy as np
 
 from stowplan.framework import Mask
 from stowplan.insight.matrix import FilterMatrix, Rejected
+from stowplan.insight.slices import Slices
 
 TAINTS = "TaintToleration"
 DEVICES = "DynamicResources"
 
 
-def lasting_nodes(matrix: FilterMatrix) -> Mask:
+def lasting_nodes(matrix: FilterMatrix) -> Slices[Mask]:
     """By slot: whether a lasting refusal keeps the node infeasible. For devices, not all nodes are examined if one of
     them may become feasible."""
     found = np.zeros(matrix.high, dtype=np.bool_)
@@ -29,11 +30,12 @@ def lasting_nodes(matrix: FilterMatrix) -> Mask:
                 refusals = matrix.explain(rejected.plugin, info)
                 if any(refusal.lasting for refusal in refusals if _speaks_of(refusal.reasons, rejected)):
                     found |= nodes
-    _add_devices(matrix, found)
+            yield
+    yield from _add_devices(matrix, found)
     return found
 
 
-def _add_devices(matrix: FilterMatrix, found: Mask) -> None:
+def _add_devices(matrix: FilterMatrix, found: Mask) -> Slices[None]:
     """Devices differ from node to node; the first node whose refusal passes decides that the pod may fit one day."""
     for rejected in matrix.rejected:
         for slot in np.flatnonzero(rejected.nodes & ~found).tolist() if rejected.plugin == DEVICES else ():
@@ -42,6 +44,7 @@ def _add_devices(matrix: FilterMatrix, found: Mask) -> None:
             if not any(refusal.lasting for refusal in refusals if _speaks_of(refusal.reasons, rejected)):
                 break
             found[slot] = True
+            yield
 
 
 def alike(matrix: FilterMatrix, rejected: Rejected) -> list[Mask]:

@@ -6,6 +6,7 @@ from stowplan.cache.ports import share_a_port, wanted_ports
 from stowplan.framework import Change, NodeInfo, Pod
 from stowplan.framework.explanation import LeavingPod
 from stowplan.insight.matrix import FilterMatrix
+from stowplan.insight.slices import Slices
 from stowplan.runtime.decide.filtering import run_filters
 from stowplan.runtime.decide.what_if import WhatIf
 
@@ -13,7 +14,7 @@ _MAX_LEAVING_PODS = 16
 _EFFORT_OF_LOWER_PRIORITY, _EFFORT_OF_OTHERS = 5, 9
 
 
-def leaving_pods(matrix: FilterMatrix, info: NodeInfo) -> Change | None:
+def leaving_pods(matrix: FilterMatrix, info: NodeInfo) -> Slices[Change | None]:
     """Pods of lower priority leave first; None if the pod would not fit after 16 pods have left."""
     ports = wanted_ports(matrix.pod.template)
     # The journal frees a port with the first of its holders, as kube-scheduler's dry run does; all of them must leave.
@@ -30,12 +31,14 @@ def leaving_pods(matrix: FilterMatrix, info: NodeInfo) -> Change | None:
         gone.append(pod)
         if len(gone) >= len(holders) and _fits_without(matrix, info, gone):
             break
+        yield
     else:
         return None
     for pod in gone[len(holders) : -1]:
         rest = [other for other in gone if other is not pod]
         if _fits_without(matrix, info, rest):
             gone = rest
+        yield
     return _change(matrix.pod, info, gone)
 
 

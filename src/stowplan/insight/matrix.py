@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stowplan.framework import CycleState, Mask, NodeInfo, Pod, Refusal, Slots, Status
+from stowplan.insight.slices import Slices, run
 from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.filtering import PreFiltered, absent_status, run_pre_filters
 from stowplan.runtime.decide.nominated_pods import NominatedPodsFilter
@@ -29,7 +31,8 @@ class FilterMatrix:
     Out-of-tree filters run only on nodes that no earlier filter rejects, as in a scheduling cycle.
     """
 
-    def __init__(self, profile: Profile, pod: Pod) -> None:
+    def __init__(self, profile: Profile, pod: Pod, *, filled: bool = True) -> None:
+        """`filled` is False for a matrix that `fill` completes in slices."""
         self.profile = profile
         self.pod = pod
         self.state = CycleState()
@@ -41,10 +44,20 @@ class FilterMatrix:
         self.rivals: Mask = np.zeros(self.high, dtype=np.bool_)
         """Nodes that are rejected only because of pods nominated to them."""
         self.pre_filtered: PreFiltered = run_pre_filters(profile.pre_filters, self.state, pod, self.table.everything())
+        self._by_plugin: dict[str, Mask] | None = None
+        self._labels: dict[str, list[str | None]] = {}
+        self.bounds: dict[str, NDArray[np.float64] | float] = {}
+        """By plugin, for `insight.bounds`."""
+        if filled:
+            run(self.fill())
+
+    def fill(self) -> Slices[None]:
+        """Run the filters."""
         if self.pre_filtered.names is not None:
             self._restrict(self.pre_filtered.names)
         if self.pre_filtered.status is None:
-            self._run_filters()
+            yield
+            yield from self._run_filters()
 
     @property
     def pod_status(self) -> Status | None:
@@ -65,17 +78,28 @@ class FilterMatrix:
 
     def by_plugin(self) -> dict[str, Mask]:
         """The nodes that each plugin rejects."""
-        found: dict[str, Mask] = {}
-        for plugin, _, nodes in self.rejected:
-            found[plugin] = found[plugin] | nodes if plugin in found else nodes
-        return found
+        if self._by_plugin is None:
+            found: dict[str, Mask] = {}
+            for plugin, _, nodes in self.rejected:
+                found[plugin] = found[plugin] | nodes if plugin in found else nodes
+            self._by_plugin = found
+        return self._by_plugin
 
     def alone(self, plugin: str) -> Mask:
         """The nodes that this plugin rejects and no other does."""
         masks = self.by_plugin()
-        found: Mask = masks.pop(plugin, np.zeros(self.high, dtype=np.bool_)).copy()
-        for other in masks.values():
-            found &= ~other
+        found: Mask = masks[plugin].copy() if plugin in masks else np.zeros(self.high, dtype=np.bool_)
+        for name, nodes in masks.items():
+            if name != plugin:
+                found &= ~nodes
+        return found
+
+    def label_values(self, key: str) -> list[str | None]:
+        """The values of a label by slot, without a column in the cache, which would stay."""
+        found = self._labels.get(key)
+        if found is None:
+            infos = self.table.infos[: self.high]
+            found = self._labels[key] = [None if info is None else info.labels.get(key) for info in infos]
         return found
 
     def statuses_of(self, slot: int) -> list[tuple[str, Status]]:
@@ -107,7 +131,7 @@ class FilterMatrix:
         for plugin in sorted(self.pre_filtered.restricting):
             self.rejected.append(Rejected(plugin, absent_status([plugin]), left_out))
 
-    def _run_filters(self) -> None:
+    def _run_filters(self) -> Slices[None]:
         open_ = self.alive & ~self.refused()
         for plugin in self.profile.filters:
             if plugin.name in self.state.skip_filter:
@@ -121,9 +145,10 @@ class FilterMatrix:
                 if rejected.any():
                     self.rejected.append(Rejected(plugin.name, status.with_plugin(plugin.name), rejected))
                     open_ &= ~rejected
-        self._add_nominated_pods(open_)
+            yield
+        yield from self._add_nominated_pods(open_)
 
-    def _add_nominated_pods(self, open_: Mask) -> None:
+    def _add_nominated_pods(self, open_: Mask) -> Slices[None]:
         """Nodes that pass without the pods nominated to them, and fail with those pods."""
         if not self.profile.nominator.by_node:
             return
@@ -135,3 +160,4 @@ class FilterMatrix:
                     only = np.zeros(self.high, dtype=np.bool_)
                     only[info.slot] = self.rivals[info.slot] = True
                     self.rejected.append(Rejected(status.plugin, status, only))
+                yield

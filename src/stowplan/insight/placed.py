@@ -22,7 +22,7 @@ from stowplan.framework.explanation import (
 )
 from stowplan.insight.explain import explained_pod
 from stowplan.insight.points import Points
-from stowplan.insight.slices import Slices
+from stowplan.insight.slices import Slices, run
 from stowplan.insight.thresholds import other_winners, without_plugins
 from stowplan.runtime.decide.decision import Decision, best_slots
 from stowplan.runtime.decide.diagnosis import Diagnosis
@@ -73,7 +73,7 @@ def explain_placed(
     profile: Profile, pod: Pod, *, top: int = 5, decision: DecisionRecord | PlacedExplanation | None = None
 ) -> Slices[PlacedExplanation]:
     """Why the pod is on its node: from the recorded decision, or as if the pod were placed again now."""
-    again = _place_again(profile, pod)
+    again = yield from _place_again(profile, pod)
     yield
     if isinstance(decision, PlacedExplanation):
         return replace(decision, again=_again(again, pod.node_name))
@@ -86,7 +86,7 @@ def explain_placed(
     if placement.points is None:
         return _no_node(profile, pod)
     yield
-    explanation = _explanation(profile, pod, placement, placement.points, top, recomputed=placement is again)
+    explanation = yield from _explanation(profile, pod, placement, placement.points, top, recomputed=placement is again)
     if placement is not again:
         explanation = replace(explanation, again=_again(again, pod.node_name), decision=decision)
     yield
@@ -97,24 +97,30 @@ def explain_decided(decision: Decision, *, top: int = 5) -> PlacedExplanation | 
     """The explanation of a decision before it takes effect; None if the pod gets no node, or not one of the best."""
     pod = decision.pod
     placed = Pod(pod.template, pod.name, pod.uid, pod.labels, decision.node_name, pod.nominated_node_name)
-    placement = _place_again(decision.profile, placed) if decision.node_name else None
+    placement = run(_place_again(decision.profile, placed)) if decision.node_name else None
     if placement is None or placement.points is None or placement.chosen != decision.node_name:
         return None
-    return _explanation(decision.profile, placed, placement, placement.points, top, recomputed=False)
+    return run(_explanation(decision.profile, placed, placement, placement.points, top, recomputed=False))
 
 
-def _place_again(profile: Profile, pod: Pod) -> _Placement:
-    with taken_off(profile, pod) as unassigned:
-        try:
+def _place_again(profile: Profile, pod: Pod) -> Slices[_Placement]:
+    """Filters, scores and words, each in a slice of its own with the pod off its node."""
+    try:
+        with taken_off(profile, pod) as unassigned:
             diagnosis = Diagnosis(profile, unassigned, plain=True).run()
-            evaluated = len(diagnosis.examined)
-            if not len(diagnosis.feasible):
-                return _Placement(None, "", {}, evaluated)
+        evaluated = len(diagnosis.examined)
+        if not len(diagnosis.feasible):
+            return _Placement(None, "", {}, evaluated)
+        yield
+        with taken_off(profile, pod):
             points = Points.of(diagnosis)
-        except CycleError:
-            return _Placement(None, "", {}, 0)
-        chosen = _chosen(points, pod.node_name, diagnosis)
-        compared = {chosen, _second(points, chosen, pod.node_name), pod.node_name}
+    except CycleError:
+        return _Placement(None, "", {}, 0)
+    yield
+    chosen = _chosen(points, pod.node_name, diagnosis)
+    compared = {chosen, _second(points, chosen, pod.node_name), pod.node_name}
+    yield
+    with taken_off(profile, pod):
         return _Placement(points, chosen, _words(profile, diagnosis.state, unassigned, compared), evaluated)
 
 
@@ -147,7 +153,7 @@ def _words(profile: Profile, state: CycleState, pod: Pod, names: set[str]) -> di
 
 def _explanation(
     profile: Profile, pod: Pod, placement: _Placement, points: Points, top: int, *, recomputed: bool
-) -> PlacedExplanation:
+) -> Slices[PlacedExplanation]:
     chosen = placement.chosen
     winner = points.position(chosen)
     assert winner is not None
@@ -155,6 +161,9 @@ def _explanation(
     compared = points.compared(winner, points.position(second), placement.words)
     tied = tuple(points.names[each] for each in points.best())
     nodes = len(profile.cluster.nodes)
+    yield
+    thresholds = yield from other_winners(points, winner)
+    without = yield from without_plugins(points)
     return PlacedExplanation(
         version=EXPLANATION_VERSION,
         as_of=AsOf(recomputed=recomputed),
@@ -170,8 +179,8 @@ def _explanation(
         tied=tied if len(tied) > 1 else (),
         ranking=points.ranking(top),
         points=compared,
-        thresholds=other_winners(points, winner),
-        without=without_plugins(points),
+        thresholds=thresholds,
+        without=without,
     )
 
 

@@ -18,8 +18,10 @@ def pod_proposals(matrix: FilterMatrix) -> Slices[list[Proposal]]:
     ones only if they open several times as many nodes."""
     found: list[Proposal] = []
     opened: dict[str, int] = {}
-    for change in pod_changes(matrix)[:MAX_CHECKED_PROPOSALS]:
-        proposal = _check(matrix, change)
+    changes = yield from pod_changes(matrix)
+    yield
+    for change in changes[:MAX_CHECKED_PROPOSALS]:
+        proposal = yield from _check(matrix, change)
         if proposal is not None and proposal.opens >= opened.get(change.kind, 0) * _MORE_NODES:
             opened[change.kind] = proposal.opens
             found.append(proposal)
@@ -51,8 +53,9 @@ def priority_proposal(matrix: FilterMatrix) -> Proposal | None:
     return Proposal(change=change, opens=len(found.candidates), best=found.node_name)
 
 
-def _check(matrix: FilterMatrix, change: Change) -> Proposal | None:
+def _check(matrix: FilterMatrix, change: Change) -> Slices[Proposal | None]:
     diagnosis = diagnose_altered(matrix.profile, matrix.pod, change.patch)
     if diagnosis is None or not len(diagnosis.feasible):
         return None
+    yield
     return Proposal(change=change, opens=len(diagnosis.feasible), best=best_node(diagnosis))

@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from stowplan.framework.explanation import WeightThreshold, WithoutPlugin
 from stowplan.insight.points import Points
+from stowplan.insight.slices import Slices
 from stowplan.runtime.decide.scoring import PluginScores
 
 _Integers = NDArray[np.int64]
 
 
-def other_winners(points: Points, winner: int) -> tuple[WeightThreshold, ...]:
+def other_winners(points: Points, winner: int) -> Slices[tuple[WeightThreshold, ...]]:
     """For each plugin, the nearest weights above and below the configured one at which another node wins or draws
     level."""
-    found = [
-        _threshold(points, scores, winner, weight)
-        for scores in points.plugins
-        for weight in (_nearest_above(points, scores, winner), _nearest_below(points, scores, winner))
-        if weight
-    ]
+    found = []
+    for scores in points.plugins:
+        weights = _nearest_above(points, scores, winner), _nearest_below(points, scores, winner)
+        found += [_threshold(points, scores, winner, weight) for weight in weights if weight]
+        yield
     return tuple(sorted(found, key=lambda each: (_factor(each), each.plugin)))
 
 
@@ -51,7 +51,7 @@ def winning_weights(points: Points, position: int) -> tuple[WeightThreshold, ...
     return tuple(sorted(found, key=lambda each: (_factor(each), each.plugin)))
 
 
-def without_plugins(points: Points) -> tuple[WithoutPlugin, ...]:
+def without_plugins(points: Points) -> Slices[tuple[WithoutPlugin, ...]]:
     """The winner without the points of each plugin that prefers some nodes."""
     found = []
     for scores in points.plugins:
@@ -64,6 +64,7 @@ def without_plugins(points: Points) -> tuple[WithoutPlugin, ...]:
             best = best[points.total[best] == points.total[best].max()]
             first = min(best.tolist(), key=points.names.__getitem__)
             found.append(WithoutPlugin(plugin=scores.plugin, wins=points.names[first], by=by))
+            yield
     return tuple(found)
 
 

@@ -15,10 +15,12 @@ from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.slices import Slices
 from stowplan.runtime.decide.diagnosis import Diagnosis
 
-MAX_LEAVING_PODS = 2000
+MAX_LEAVING_PODS = 1000
 """More pods that are being deleted than this are not taken away to see whether the pod fits after them."""
 
-_PODS_PER_SLICE = 5000
+_PODS_PER_SLICE = 2500
+_LEAVING_PODS_PER_SLICE = 50
+"""So many pods are taken away together; the journal puts them back within the same slice."""
 
 
 class OnTheWay(NamedTuple):
@@ -29,11 +31,12 @@ class OnTheWay(NamedTuple):
     nodes: int
 
 
-def verdict_of(matrix: FilterMatrix, on_the_way: OnTheWay | None) -> Verdict:
+def verdict_of(matrix: FilterMatrix, on_the_way: OnTheWay | None) -> Slices[Verdict]:
     """For a pod that no node is feasible for."""
     if on_the_way is not None:
         return "waiting"
-    return "never" if not (matrix.alive & ~lasting_nodes(matrix)).any() else "not-now"
+    lasting = yield from lasting_nodes(matrix)
+    return "not-now" if (matrix.alive & ~lasting).any() else "never"
 
 
 def fits_after_deletions(matrix: FilterMatrix) -> Slices[OnTheWay | None]:
@@ -41,14 +44,26 @@ def fits_after_deletions(matrix: FilterMatrix) -> Slices[OnTheWay | None]:
     cluster = matrix.profile.cluster
     leaving: list[Pod] = []
     pods = list(cluster.pods.values())
+    yield
     for start in range(0, len(pods), _PODS_PER_SLICE):
         part = pods[start : start + _PODS_PER_SLICE]
         leaving += [pod for pod in part if pod.terminating or pod.uid in cluster.evicted]
         yield
-    if not leaving or len(leaving) > MAX_LEAVING_PODS:
+    if len(leaving) > MAX_LEAVING_PODS:
         return None
+    leaving.sort(key=lambda pod: pod.node_name)
+    for start in range(0, len(leaving), _LEAVING_PODS_PER_SLICE):
+        found = _fits_without(matrix, leaving[start : start + _LEAVING_PODS_PER_SLICE])
+        if found is not None:
+            return found
+        yield
+    return None
+
+
+def _fits_without(matrix: FilterMatrix, leaving: list[Pod]) -> OnTheWay | None:
+    cluster = matrix.profile.cluster
+    by_node: dict[str, list[Pod]] = {}
     with cluster.what_if() as journal:
-        by_node: dict[str, list[Pod]] = {}
         for pod in leaving:
             info = cluster.nodes.get(pod.node_name)
             if info is not None and pod.uid in info.pods:

@@ -23,7 +23,7 @@ from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.placed import taken_off
 from stowplan.insight.plugin_words import pod_refusals
 from stowplan.insight.points import Points
-from stowplan.insight.slices import Slices
+from stowplan.insight.slices import Slices, run
 from stowplan.insight.steps import rank_of
 from stowplan.insight.thresholds import winning_weights
 from stowplan.runtime.decide.diagnosis import Diagnosis
@@ -43,7 +43,7 @@ def why_not(profile: Profile, pod: Pod, info: NodeInfo) -> Slices[WhyNot]:
             return _refused_pod(matrix, info, pod, matrix.pod_status)
         rules = _Rules(matrix, info)
         refusals = matrix.refusals_of(info)
-        ways = ways_of(matrix, info, refusals) if refusals else []
+        ways = run(ways_of(matrix, info, refusals)) if refusals else []
     yield
     if not refusals:
         return _would_do(profile, pod, info, rules)

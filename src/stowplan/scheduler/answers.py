@@ -1,7 +1,8 @@
 """Answers about pods from the state of a running scheduler, computed between its scheduling cycles.
 
-An answer is a generator (`insight.slices`). The scheduling loop runs one at a time, in slices of 2 ms; while pods are
-scheduled, at most a tenth of the loop's time. If a node or the pod in question changes, the answer starts again.
+An answer is a generator (`insight.slices`) that yields between pieces of work, which take 1 ms at most. The scheduling
+loop runs one answer at a time, in slices of 2 ms; while pods are scheduled, at most a tenth of the loop's time. If a
+node or the pod in question changes, the answer starts again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from stowplan.serving.insight_pages import NotReadyError, TooManyQuestionsError
 log = logs.get(__name__)
 
 ANSWER_SLICE_SECONDS = 0.002
-"""Time after which an answer pauses."""
+"""Time for which an answer may hold the scheduling loop."""
+PIECE_SECONDS = 0.001
+"""Time that a piece of an answer may take: no piece starts later than this before the end of a slice."""
 MAX_ANSWER_SHARE = 0.1
 """Share of the loop's time for answers while pods are scheduled."""
 MAX_QUEUED_QUESTIONS = 16
@@ -146,7 +149,7 @@ class Answers:
                 position = self._engine.cluster.nodes.log.position
                 _resolve(job, Answer(end.value, position, job.seconds, job.longest, job.restarts))
                 return True
-            if self._clock() - began >= ANSWER_SLICE_SECONDS:
+            if self._clock() - began >= ANSWER_SLICE_SECONDS - PIECE_SECONDS:
                 # Checks alter nodes and put them back, so the revision after the slice is the one to compare with.
                 job.revision = job.question.revision()
                 self._count(job, began)

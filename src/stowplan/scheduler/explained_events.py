@@ -174,7 +174,7 @@ class _SentenceQuestion:
         return "" if explanation.verdict == "fits" else explanation.sentence
 
     def revision(self) -> Hashable:
-        return self._engine.cluster.nodes.node_log.position
+        return self._engine.cluster.nodes.version
 
 
 def _explained(event: EmitEvent, sentence: str) -> EmitEvent:

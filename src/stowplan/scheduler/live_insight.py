@@ -22,7 +22,7 @@ from stowplan.insight.slices import Slices
 from stowplan.scheduler.answers import Answer, Answers
 from stowplan.serving.insight_pages import NotReadyError
 
-_PODS_PER_SLICE = 4000
+_PODS_PER_SLICE = 1000
 _find_message = re.compile(r"\d+/\d+ nodes are available").search
 
 
@@ -112,26 +112,28 @@ class _AboutPod:
 
     def revision(self) -> Hashable:
         engine = self._engine
-        position = engine.cluster.nodes.node_log.position
-        pod = self._pod()
-        return position, None if pod is None else (pod.template, pod.node_name, pod.nominated_node_name)
+        version = engine.cluster.nodes.version
+        pod = self._pod(self._uid)
+        return version, None if pod is None else (pod.template, pod.node_name, pod.nominated_node_name)
 
-    def _pod(self) -> Pod | None:
+    def _pod(self, uid: str) -> Pod | None:
         """The pod as it is now."""
-        placed = self._engine.cluster.pods.get(self._uid)
-        pending = self._engine.pending.get(self._uid)
+        placed = self._engine.cluster.pods.get(uid)
+        pending = self._engine.pending.get(uid)
         return placed or (None if pending is None else pending.pod)
 
     def _find(self) -> Slices[FoundPod]:
-        engine = self._engine
-        pods = [*engine.cluster.pods.values(), *(pending.pod for pending in engine.pending.values())]
-        for start in range(0, len(pods), _PODS_PER_SLICE):
-            for pod in pods[start : start + _PODS_PER_SLICE]:
-                if pod.name == self._name and pod.namespace == self._namespace:
-                    waits = engine.waiting_pods.get(pod.uid) is not None
-                    return FoundPod(pod, placed=bool(pod.node_name) and not waits)
-            yield
-        raise PodNotFoundError(f"pod {self._namespace}/{self._name} is not known to the scheduler")
+        engine, name, namespace = self._engine, self._name, self._namespace
+        for entries in (engine.pending, engine.cluster.pods):
+            uids = list(entries)
+            for start in range(0, len(uids), _PODS_PER_SLICE):
+                yield
+                for uid in uids[start : start + _PODS_PER_SLICE]:
+                    pod = self._pod(uid)
+                    if pod is not None and pod.name == name and pod.namespace == namespace:
+                        waits = engine.waiting_pods.get(uid) is not None
+                        return FoundPod(pod, placed=bool(pod.node_name) and not waits)
+        raise PodNotFoundError(f"pod {namespace}/{name} is not known to the scheduler")
 
 
 class _AboutPending:

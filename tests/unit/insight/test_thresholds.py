@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from stowplan.insight.points import Points
+from stowplan.insight.slices import run
 from stowplan.insight.thresholds import other_winners, winning_weights, without_plugins
 from stowplan.runtime.decide.scoring import PluginScores
 
@@ -35,7 +36,7 @@ def test_another_node_wins_at_the_threshold_and_none_before_it(seed: int) -> Non
     if len(points.best()) > 1:
         return
     winner = points.best()[0]
-    for each in other_winners(points, winner):
+    for each in run(other_winners(points, winner)):
         weight = each.at_least or each.at_most
         at = best_at(points, each.plugin, weight)
         assert each.wins in at
@@ -50,7 +51,7 @@ def test_plugins_without_a_threshold_have_none(seed: int) -> None:
     if len(points.best()) > 1:
         return
     winner = points.best()[0]
-    found = {(each.plugin, bool(each.at_least)) for each in other_winners(points, winner)}
+    found = {(each.plugin, bool(each.at_least)) for each in run(other_winners(points, winner))}
     for scores in points.plugins:
         if (scores.plugin, True) not in found:
             assert best_at(points, scores.plugin, 100_000) == {points.names[winner]}
@@ -80,7 +81,7 @@ def test_without_a_plugin_the_rest_decides() -> None:
     first = PluginScores("First", 2, np.array([100, 0]), np.array([100, 0]))
     other = PluginScores("Other", 1, np.array([10, 60]), np.array([10, 60]))
     points = Points(["a", "b"], np.array([210, 60]), [first, other])
-    assert [(each.plugin, each.wins, each.by) for each in without_plugins(points)] == [
+    assert [(each.plugin, each.wins, each.by) for each in run(without_plugins(points))] == [
         ("First", "b", 50),
         ("Other", "a", 200),
     ]

@@ -14,6 +14,7 @@ from stowplan.scheduler.answers import (
     MAX_ANSWER_SHARE,
     MAX_QUEUED_QUESTIONS,
     MAX_RESTARTS,
+    PIECE_SECONDS,
     AnswerFailedError,
     Answers,
 )
@@ -61,19 +62,27 @@ def rig() -> Rig:
     return Rig()
 
 
-def test_a_slice_ends_after_two_milliseconds(rig: Rig) -> None:
-    future = rig.answers.ask(Counting(rig.clock, 5))
+def test_a_slice_takes_two_milliseconds_at_most(rig: Rig) -> None:
+    future = rig.answers.ask(Counting(rig.clock, 5, 0.0006))
     assert rig.woken == 1
     began = rig.clock.now
     assert rig.answers.run_slice(busy=False)
-    assert rig.clock.now - began == pytest.approx(ANSWER_SLICE_SECONDS)
+    assert rig.clock.now - began == pytest.approx(0.0012)
     assert rig.answers.run_slice(busy=False)
     assert not rig.answers.run_slice(busy=False)
     answer = future.result(0)
     assert answer.result == "done"
-    assert answer.seconds == pytest.approx(0.005)
-    assert answer.longest_slice_seconds == pytest.approx(ANSWER_SLICE_SECONDS)
+    assert answer.seconds == pytest.approx(0.003)
+    assert answer.longest_slice_seconds == pytest.approx(0.0012)
     assert not rig.answers.waiting
+
+
+def test_no_piece_starts_that_would_exceed_the_slice(rig: Rig) -> None:
+    for seconds in (PIECE_SECONDS, 0.7 * PIECE_SECONDS, 0.1 * PIECE_SECONDS):
+        future = rig.answers.ask(Counting(rig.clock, 50, seconds))
+        while rig.answers.run_slice(busy=False):
+            pass
+        assert future.result(0).longest_slice_seconds <= ANSWER_SLICE_SECONDS
 
 
 def test_answers_take_a_tenth_of_the_time_of_a_busy_loop(rig: Rig) -> None:

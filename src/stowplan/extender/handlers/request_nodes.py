@@ -50,8 +50,7 @@ class RequestNodes:
         info = cluster.put_node(raw.node, raw.raw if cluster.keep_objects else None)
         if old is not None and old.status.conditions != info.node.status.conditions:
             # The cache ignores conditions, which no in-tree plugin reads; out-of-tree plugins may.
-            cluster.nodes.node_log.append(info.slot)
-            cluster.nodes.log.append(info.slot)
+            cluster.nodes.note_change(info.slot)
         raw.forget_parsed()
         self.known[raw.name.encode()] = raw
         self._seen_at.setdefault(raw.name, self._checked_at)

@@ -17,6 +17,7 @@ from stowplan.cache import ABSENT
 from stowplan.framework import Mask, Refusal
 from stowplan.framework.explanation import Because
 from stowplan.insight.sentences.dominating import Dominating
+from stowplan.insight.slices import Slices
 from stowplan.insight.steps import Elimination, StepKind, count, rank_of
 
 MAX_NAMED_DOMAINS = 3
@@ -44,7 +45,7 @@ class Forced(NamedTuple):
         return f"{self.text} {sentence if name[1:].lower() != name[1:] else sentence[:1].lower() + sentence[1:]}"
 
 
-def forced(dominating: Dominating) -> Forced:
+def forced(dominating: Dominating) -> Slices[Forced]:
     """What the rules before the dominating one force; an empty text if there is nothing to say."""
     *earlier, last = dominating.eliminations
     identity = "" if last.rank.kind in (StepKind.IDENTITY, StepKind.LOCATION) else identity_nodes(dominating)
@@ -56,12 +57,14 @@ def forced(dominating: Dominating) -> Forced:
             step.rank.kind == StepKind.LOCATION and last.rank.kind != StepKind.LOCATION
         ):
             refusal = refusal_of(dominating, step)
+            yield
             text = _BEGINNINGS[refusal.id](dominating, step, before, refusal) if refusal.id in _BEGINNINGS else ""
             if text:
                 texts.append(text)
             because = Because(
                 id=refusal.id, plugin=step.plugin, nodes=count(before), facts=refusal.facts, forced_by=because
             )
+            yield
         before = step.left
     return _joined(identity, texts, because)
 
@@ -85,7 +88,7 @@ def identity_nodes(dominating: Dominating) -> str:
     return f"the {nodes} with {wanted}{' that it may use' if len(steps) > 1 else ''}"
 
 
-def way_around(dominating: Dominating) -> tuple[str, ...]:
+def way_around(dominating: Dominating) -> Slices[tuple[str, ...]]:
     """At most one sentence: the nodes that one relation to other pods rejects, and no other rule, and why."""
     matrix = dominating.matrix
     last = dominating.eliminations[-1]
@@ -100,7 +103,10 @@ def way_around(dominating: Dominating) -> tuple[str, ...]:
     for (_, plugin), nodes in sorted(masks.items()):
         alone = nodes & matrix.alone(plugin)
         if count(alone) > most:
-            refusals = [_first(dominating, plugin, slot) for slot in _representatives(dominating, plugin, alone)]
+            refusals = []
+            for slot in _representatives(dominating, plugin, alone):
+                refusals.append(_first(dominating, plugin, slot))
+                yield
             known = [refusal for refusal in refusals if refusal.id in _WAYS_AROUND]
             if known:
                 most, best = count(alone), _WAYS_AROUND[known[0].id](dominating, alone, known)

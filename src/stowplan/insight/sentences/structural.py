@@ -67,7 +67,7 @@ def meeting(matrix: FilterMatrix, demand: NodeDemand) -> Mask:
 
 def values_of(matrix: FilterMatrix, key: str) -> Counter[str]:
     """The values of a label, with the number of nodes that have each."""
-    return Counter(info.labels[key] for info in matrix.table if key in info.labels)
+    return Counter(value for value in matrix.label_values(key) if value is not None)
 
 
 def near_keys(matrix: FilterMatrix, key: str) -> list[str]:
@@ -84,10 +84,10 @@ def alike_by_labels(matrix: FilterMatrix, nodes: Mask) -> Slots:
     columns = [table.label(key).array[slots] for key in sorted(own) if key in table.labels]
     near = {other for key in own for other in near_keys(matrix, key)} - own
     for other in sorted(near):
-        # Without a column of its own, which would stay.
         numbers: dict[str | None, int] = {}
-        labels = (None if (info := table.infos[slot]) is None else info.labels.get(other) for slot in slots.tolist())
-        columns.append(np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.intp))
+        labels = matrix.label_values(other)
+        numbered = [numbers.setdefault(labels[slot], len(numbers)) for slot in slots.tolist()]
+        columns.append(np.array(numbered, dtype=np.intp))
     if not columns:
         return slots[:1]
     _, firsts, sizes = np.unique(np.stack(columns), axis=1, return_index=True, return_counts=True)
@@ -120,7 +120,8 @@ def _nothing_meets(matrix: FilterMatrix, demand: NodeDemand) -> str:
     if operator in (NOT_IN, DOES_NOT_EXIST):
         has = f"has the label {key}" if operator == DOES_NOT_EXIST else f"has {key}={listed(values, 'or')}"
         return f"the only node {has}." if everywhere == 1 else f"each of the {everywhere:,} nodes {has}."
-    present = values_of(matrix, key)
+    column = matrix.table.label(key)  # The filter has read it.
+    present = Counter({value: nodes for value, nodes in zip(column.texts, column.sizes, strict=True) if nodes})
     if operator in (GT, LT):
         return _out_of_bounds(operator, key, present)
     none = "no node has that label" if present else f"no node has the label {key}"

@@ -9,13 +9,20 @@ from stowplan.plugins.base.claims_in_words import explain_claims, location_refus
 from stowplan.plugins.base.cordon import UNSCHEDULABLE_TAINT, cordoned
 from stowplan.plugins.base.cpu_and_memory import BALANCED_PART, LEAST_ALLOCATED_PART, CpuAndMemory
 from stowplan.plugins.base.node_facts import EXACT_IN_FLOAT
-from stowplan.plugins.base.other_pods import in_words_with_owner, leave, matching_labels, pods_in_domain
+from stowplan.plugins.base.other_pods import (
+    MAX_EXAMINED_PODS,
+    in_words_with_owner,
+    leave,
+    matching_labels,
+    pods_in_domain,
+)
 from stowplan.plugins.base.plugin import Demand, InTreePlugin, SharedScorer
 
 __all__ = [
     "BALANCED_PART",
     "EXACT_IN_FLOAT",
     "LEAST_ALLOCATED_PART",
+    "MAX_EXAMINED_PODS",
     "UNSCHEDULABLE_TAINT",
     "CpuAndMemory",
     "Demand",

@@ -14,6 +14,8 @@ from stowplan.cache import Cluster, DomainCounts
 _EFFORT_LOWER_PRIORITY = 5.0
 _EFFORT_PROTECTED = 3.0
 _EFFORT_OTHERS = 9.0
+MAX_EXAMINED_PODS = 300
+"""To go through all pods of a large domain would take longer than a piece of an explanation should."""
 
 
 def pods_in_domain(
@@ -23,11 +25,12 @@ def pods_in_domain(
     matches: Callable[[fwk.PodTemplate], bool],
     eligible: fwk.Mask | None = None,
 ) -> Iterator[fwk.Pod]:
-    """The pods on the nodes of a domain that the sums count; `matches` says which templates they have."""
+    """The pods on the nodes of a domain that the sums count, at most 300; `matches` says which templates they have."""
     counted = (domains.column.array == domain) & (domains.counts.array > 0)
     if eligible is not None:
         counted &= eligible
     known: dict[fwk.PodTemplate, bool] = {}
+    left = MAX_EXAMINED_PODS
     for slot in np.flatnonzero(counted).tolist():
         info = cluster.nodes.infos[slot]
         for pod in () if info is None else info.pods.values():
@@ -35,7 +38,10 @@ def pods_in_domain(
             if template not in known:
                 known[template] = matches(template)
             if known[template]:
+                left -= 1
                 yield pod
+                if not left:
+                    return
 
 
 def leave(cluster: Cluster, pod: fwk.Pod, others: Iterable[fwk.Pod]) -> fwk.Change:

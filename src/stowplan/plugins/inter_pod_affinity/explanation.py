@@ -228,7 +228,8 @@ class AffinityExplanation:
         pods = self._pods_near(domains, node, lambda template: _matches(clause, template))
         selector, word = selector_in_words(term.selector), topology_in_words(term.topology_key)
         name = domains.column.texts[domains.column.values[node.slot]]
-        there = f"{pods[0].key} is there" if len(pods) == 1 else f"{len(pods):,} are there, such as {pods[0].key}"
+        count = max(len(pods), int(domains.of(node.slot)))
+        there = f"{pods[0].key} is there" if count == 1 else f"{count:,} are there, such as {pods[0].key}"
         if word != "node":
             there = there.replace("there", f"in {name}", 1)
         changes = self._prefer("podAntiAffinity", self._broken(node))
@@ -237,12 +238,12 @@ class AffinityExplanation:
             reasons=ANTI_AFFINITY.reasons,
             text=f"must not share a {word} with {selector}, and {there}",
             wanted=f"no {selector} {'there' if word == 'node' else f'in the {word}'}",
-            there=f"{pods[0].key}" + (f" and {len(pods) - 1:,} more" if len(pods) > 1 else ""),
+            there=f"{pods[0].key}" + (f" and {count - 1:,} more" if count > 1 else ""),
             facts={
                 "topologyKey": term.topology_key,
                 "selector": selector,
                 "domain": name,
-                "count": len(pods),
+                "count": count,
                 "pods": [pod.key for pod in pods[:_MAX_NAMED]],
             },
             changes=(*changes, *self._leaving(pods)),
@@ -263,12 +264,13 @@ class AffinityExplanation:
     def _pods_near(
         self, domains: DomainCounts, node: fwk.NodeInfo, matches: Callable[[fwk.PodTemplate], bool]
     ) -> list[fwk.Pod]:
-        """The counted pods of the node's domain, those on the node first."""
+        """The counted pods of the node's domain, those on the node first; of more than can leave, the first ones."""
         domain = domains.column.values[node.slot]
         pods = self._pods.get((domains, domain))
         if pods is None:
             found = pods_in_domain(self._cluster, domains, domain, matches)
-            pods = self._pods[domains, domain] = sorted(found, key=lambda pod: pod.key)
+            pods = sorted(found, key=lambda pod: pod.key)[: _MAX_LEAVING + 1]
+            self._pods[domains, domain] = pods
         if not domains.counts.values[node.slot]:
             return pods
         here = [pod for pod in node.pods.values() if matches(pod.template)]
@@ -283,7 +285,8 @@ class AffinityExplanation:
         name = domains.column.texts[domains.column.values[node.slot]]
         who = f"{carrier.key} ({workload})" if workload else carrier.key
         where = "on the node" if carrier.node_name == node.name else f"in the same {word}"
-        more = f" (and {len(pods) - 1:,} more)" if len(pods) > 1 else ""
+        count = max(len(pods), int(domains.of(node.slot)))
+        more = f" (and {count - 1:,} more)" if count > 1 else ""
         return fwk.Refusal(
             id="anti-affinity.others",
             reasons=EXISTING_ANTI_AFFINITY.reasons,
@@ -297,7 +300,7 @@ class AffinityExplanation:
                 "carrier": carrier.key,
                 "workload": workload,
                 "node": carrier.node_name,
-                "count": len(pods),
+                "count": count,
             },
             changes=tuple(self._leaving(pods)),
         )

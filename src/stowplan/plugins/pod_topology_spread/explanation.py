@@ -4,7 +4,6 @@ smallest changes."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from heapq import nsmallest
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from stowplan.api.selector_words import domains_in_words, listed, pods_in_words,
 from stowplan.api.tolerations import find_untolerated, tolerated
 from stowplan.cache import ABSENT, Cluster
 from stowplan.cache.node_matching import required_nodes
-from stowplan.plugins.base import leave, matching_labels, pods_in_domain
+from stowplan.plugins.base import MAX_EXAMINED_PODS, leave, matching_labels, pods_in_domain
 from stowplan.plugins.pod_topology_spread.constraints import HARD, HOSTNAME, SOFT
 from stowplan.plugins.pod_topology_spread.filtering import SKEWED, UNLABELED, HardConstraint, SpreadFilter
 from stowplan.plugins.pod_topology_spread.scoring import SpreadScorer
@@ -75,13 +74,13 @@ class _ConstraintWords:
         self._word = topology_in_words(self._key)
         self._selector = selector_in_words(part.constraint.selector)
         self._itself = int(part.counts_itself)
-        self._by_name = part.domains.by_name()
         self._enough = part.domains.counted >= part.constraint.min_domains
         self._least = part.domains.least if self._enough else 0
+        self._by_name = part.domains.lowest(_MAX_DOMAINS_IN_FACTS)
+        """The sums of the emptiest domains, by label value."""
         emptiest = [name for name, count in self._by_name.items() if self._enough and count == self._least]
-        self._emptiest = nsmallest(_MAX_NAMED + 1, emptiest)
+        self._emptiest = emptiest[: _MAX_NAMED + 1]
         """The first of them; more than can be named stand for many."""
-        self._lowest = nsmallest(_MAX_DOMAINS_IN_FACTS, self._by_name, key=lambda name: (self._by_name[name], name))
         self._pods: dict[int, list[fwk.Pod]] = {}
         self._ghosts = self._find_ghosts()
 
@@ -145,14 +144,14 @@ class _ConstraintWords:
             "self": self._itself,
             "min": self._least,
             "maxSkew": self._constraint.max_skew,
-            "domains": {each: self._by_name[each] for each in sorted({name, *self._lowest})},
+            "domains": dict(sorted({**self._by_name, name: count}.items())),
             "emptiest": self._emptiest,
         }
         if not self._enough:
             facts["minDomains"] = self._constraint.min_domains
         if self._ghosts:
             facts["unusable"] = sorted(self._ghosts)
-        if others := self._of_other_replica_sets(domain):
+        if count <= MAX_EXAMINED_PODS and (others := self._of_other_replica_sets(domain)):
             facts["otherReplicaSets"] = len(others)
         if self._position is None:
             facts["default"] = True
@@ -165,8 +164,9 @@ class _ConstraintWords:
             yield f"The pod itself does not match {self._selector}: it is not among the pods that it spreads."
         yield from self._ghosts.values()
         if others := self._of_other_replica_sets(domain):
+            number = f"At least {len(others):,}" if count > MAX_EXAMINED_PODS else f"{len(others):,}"
             yield (
-                f"{len(others):,} of the {count:,} in {name} {'is' if len(others) == 1 else 'are'} of another "
+                f"{number} of the {count:,} in {name} {'is' if len(others) == 1 else 'are'} of another "
                 f"ReplicaSet; with matchLabelKeys: [{TEMPLATE_HASH}] {'it' if len(others) == 1 else 'they'} "
                 "would not count."
             )
@@ -209,7 +209,7 @@ class _ConstraintWords:
     def _start(self, count: int) -> list[fwk.Change]:
         """Pods in the emptiest domains, until the difference is allowed."""
         wanted = count + self._itself - self._constraint.max_skew
-        short = {name: wanted - present for name in self._lowest if (present := self._by_name[name]) < wanted}
+        short = {name: wanted - present for name, present in self._by_name.items() if present < wanted}
         if not self._enough or self._ghosts.keys() & short.keys() or not 0 < len(short) <= _MAX_NAMED:
             return []
         labels = matching_labels(self._constraint.selector)

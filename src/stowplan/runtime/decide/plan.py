@@ -190,7 +190,7 @@ class Plan(KeptBySlot[PlannedPod]):
         if (
             not self._calm
             or self._position < 0
-            or self._node_position != nodes.node_log.position
+            or self._node_version != nodes.version
             or (self.pre_filters and nodes.log.position - self._position > MAX_SCALAR_REPAIRS)
         ):
             return False
@@ -239,7 +239,7 @@ class Plan(KeptBySlot[PlannedPod]):
 
     def check_tokens(self, state: CycleState, pod: Pod) -> None:
         """Run the token filters whose token changed, unless `refresh` will rebuild the plan."""
-        if not self.token_filters or self._position < 0 or self._node_position != self.nodes.node_log.position:
+        if not self.token_filters or self._position < 0 or self._node_version != self.nodes.version:
             return
         position = self._position
         self.discard()  # Until all is combined: an exception leads to a rebuild.

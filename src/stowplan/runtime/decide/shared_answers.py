@@ -131,12 +131,12 @@ class SharedNodeAnswers:
         """The same; None the first time, when it is not known whether the answer will be of use again."""
         if pod.template.large:
             return None
-        key, position = plugins.key(pod.template), self._nodes.node_log.position
+        key, version = plugins.key(pod.template), self._nodes.version
         known = self._views.get(key)
         if known is None and not self._views.used_before(key):
             return None
-        if known is None or known[0] != position:
-            known = (position, self._make_view(plugins, state, pod))
+        if known is None or known[0] != version:
+            known = (version, self._make_view(plugins, state, pod))
             self._views.put(key, known)
         return known[1]
 
