@@ -226,6 +226,10 @@ class Engine:
         """Pods in the named sub-queues, by default in all."""
         return chain.from_iterable(getattr(self._state.queue, name) for name in sub_queues or SUB_QUEUES)
 
+    def next_to_pop(self, count: int) -> list[QueuedPodInfo]:
+        """The first pods of the active queue."""
+        return self._state.queue.next_to_pop(count)
+
     def queue_place(self, uid: str) -> tuple[str, QueuedPodInfo] | None:
         """(the name of the sub-queue, or `in_flight`; the pod)."""
         return self._state.queue.place_of(uid)

@@ -44,7 +44,6 @@ __all__ = ["explain", "run"]
 
 _MAX_EXAMINED_FOR_BEST = 16
 _MAX_SAMPLE = 5
-TOO_LARGE = "The spec is too large to be explained by a running scheduler; explain it from a snapshot."
 
 
 def explain(
@@ -57,9 +56,6 @@ def explain(
     """
     if not len(profile.cluster.nodes):
         return _short(pod, "not-now", "There are no nodes.", Because(id="no-nodes", plugin=""))
-    if message is not None and pod.template.large:
-        # A running scheduler: every check of a change would copy the spec, and a tenant decides how large that is.
-        return _short(pod, "not-now", TOO_LARGE, Because(id="too-large", plugin=""), message)
     matrix = FilterMatrix(profile, pod, filled=False)
     yield from matrix.fill()
     yield
@@ -140,6 +136,7 @@ def decision_record(decision: Decision, *, details: bool) -> DecisionRecord:
 
 
 def explained_pod(pod: Pod) -> ExplainedPod:
+    """The parts of the requests are left out for a large spec, which may have thousands of containers."""
     workload = workload_of(pod)
     return ExplainedPod(
         namespace=pod.namespace,
@@ -148,7 +145,7 @@ def explained_pod(pod: Pod) -> ExplainedPod:
         scheduler=pod.spec.scheduler_name,
         priority=pod.priority,
         requests=dict(pod.template.requests),
-        made_of=made_of(pod),
+        made_of={} if pod.template.large else made_of(pod),
     )
 
 

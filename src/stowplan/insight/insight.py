@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.cache import Cluster
+from stowplan.errors import StowplanError
 from stowplan.framework import DecisionRecord, Explanation, NodeInfo, Pod
 from stowplan.framework.explanation import (
     EXPLANATION_VERSION,
@@ -24,17 +25,28 @@ from stowplan.framework.explanation import (
 from stowplan.insight.explain import explain
 from stowplan.insight.finding import FoundPod, PodFinder, PodNotFoundError, find_node
 from stowplan.insight.groups import counted_in_pods, grouped
-from stowplan.insight.placed import explain_placed
+from stowplan.insight.placed import explain_placed, not_compared
 from stowplan.insight.queue_words import Clocks, QueueView, permit_sentence, queue_state
 from stowplan.insight.sentences.pod_affinity import pending_matches
 from stowplan.insight.slices import Slices
-from stowplan.insight.waiting import explain_gated, explain_permit, explain_preemptor, victims_under_way
+from stowplan.insight.waiting import (
+    explain_briefly,
+    explain_gated,
+    explain_permit,
+    explain_preemptor,
+    victims_under_way,
+)
 from stowplan.insight.why_not import why_not
 from stowplan.insight.workloads import WorkloadReference, belongs_to
 from stowplan.runtime.profile.profile import Profile
 
 _PODS_PER_SLICE = 2000
 _PENDING_PODS_PER_SLICE = 300
+TOO_LARGE = "The spec is too large to be explained by a running scheduler; explain it from a snapshot."
+
+
+class TooLargeError(StowplanError):
+    """The spec of a pod is too large for an answer of a running scheduler."""
 
 
 class SchedulerView(QueueView, Protocol):
@@ -65,15 +77,20 @@ class Insight:
         wall_clock: Callable[[], float] | None = None,
         other_pods: Callable[[], Iterable[api.Pod]] = tuple,
         last_message: Callable[[Pod], str | None] = lambda pod: None,
+        *,
+        running: bool = False,
     ) -> None:
         """`clock` is that of the scheduler; `wall_clock`, by default the same, gives the time of day. `other_pods` are
         pods that the scheduler does not keep: finished ones, and pending ones of other schedulers. `last_message` is
-        kube-scheduler's message of a pod's last attempt; without one the attempt is made again."""
+        kube-scheduler's message of a pod's last attempt; without one the attempt is made again. `running` if answers
+        hold up a scheduler: large specs are not explained, since a tenant decides how large they are, and each check of
+        a change copies the spec."""
         self.view = view
         self.clock = clock
         self.clocks = Clocks(clock, wall_clock or clock)
         self.other_pods = other_pods
         self.last_message = last_message
+        self._running = running
 
     def find(self, reference: str, namespace: str = "default") -> FoundPod:
         """The pod named `namespace/name`, `name` in the namespace, or by its uid."""
@@ -128,19 +145,24 @@ class Insight:
     ) -> Slices[PlacedExplanation]:
         """Why a pod is on its node: by the recorded decision, or as if it were placed again now."""
         chosen = self.profile_of(pod, profile)
+        if self._too_large(pod):
+            return not_compared(chosen, pod, TOO_LARGE)
         found = yield from explain_placed(chosen, pod, top=top, decision=decision)
         return replace(found, more=(*found.more, *self._other_scheduler(pod, chosen)))
 
     def why_not(self, pod: Pod, node: NodeInfo, *, profile: str = "") -> Slices[WhyNot]:
-        """The rules of all plugins about one node."""
+        """The rules of all plugins about one node. Raises TooLargeError."""
+        if self._too_large(pod):
+            raise TooLargeError(TOO_LARGE)
         chosen = self.profile_of(pod, profile)
         found = yield from why_not(chosen, pod, node)
         return replace(found, more=(*found.more, *self._other_scheduler(pod, chosen)))
 
     def pending(self, namespace: str = "") -> Slices[PendingPods]:
-        """All pending pods, or those of a namespace, grouped by sentence."""
+        """All pending pods, or those of a namespace, grouped by sentence. A running scheduler explains the most
+        frequent templates; the others are grouped by kube-scheduler's message."""
         keyed = yield from self._keyed(lambda pod: namespace in ("", pod.namespace))
-        groups = yield from grouped(keyed, self.explain)
+        groups = yield from grouped(keyed, self.explain, self._briefly if self._running else None)
         return PendingPods(version=EXPLANATION_VERSION, pods=len(keyed), groups=groups)
 
     def workload(self, reference: WorkloadReference, *, top: int = 5) -> Slices[PendingPods]:
@@ -168,6 +190,13 @@ class Insight:
             groups=tuple(counted),
         )
 
+    def _briefly(self, pod: Pod) -> Explanation:
+        message = self.last_message(pod) or ""
+        return explain_briefly(pod, "not-explained", message or "Not tried yet, or not rejected by a filter.", message)
+
+    def _too_large(self, pod: Pod) -> bool:
+        return self._running and pod.template.large
+
     def _explain_pending(self, profile: Profile, pod: Pod, top: int, details: bool) -> Slices[Explanation]:
         waiting = self.view.waiting_pods.get(pod.uid)
         if waiting is not None:
@@ -176,6 +205,8 @@ class Insight:
         victims = victims_under_way(profile.cluster, pod)
         if victims or pod.uid in self.view.preemptors:
             return explain_preemptor(pod, victims)
+        if self._too_large(pod):
+            return explain_briefly(pod, "too-large", TOO_LARGE, self.last_message(pod) or "")
         status = profile.pre_enqueue(pod)
         if status is not None:
             return (yield from explain_gated(profile, pod, status, top=top, message=self.last_message(pod)))

@@ -39,14 +39,17 @@ def request_parts(pod: Pod, resource: str) -> RequestParts:
     running = [(each.name, _amount(each.resources.requests, resource)) for each in spec.containers]
     sidecars: list[tuple[str, Exact]] = []
     peak: list[tuple[str, Exact]] = []
+    of_sidecars: Exact = 0
+    highest: Exact = 0
     for each in spec.init_containers:
         own = (each.name, _amount(each.resources.requests, resource))
         if each.restart_policy == "Always":
             sidecars.append(own)
-        elif own[1] + _sum(sidecars) > _sum(peak):
-            peak = [own, *sidecars]
+            of_sidecars += own[1]
+        elif own[1] + of_sidecars > highest:
+            highest, peak = own[1] + of_sidecars, [own, *sidecars]
     running += sidecars
-    chosen, init = (peak, peak[0][0]) if _sum(peak) > _sum(running) else (running, "")
+    chosen, init = (peak, peak[0][0]) if highest > _sum(running) else (running, "")
     containers = round_up(resource, _sum(running))
     if spec.resources is not None and resource in spec.resources.requests and _sets_pod_level(resource):
         chosen, init = [(POD, _amount(spec.resources.requests, resource))], ""

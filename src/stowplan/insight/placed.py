@@ -271,12 +271,18 @@ def _again(placement: _Placement, present: str) -> PlacedAgain:
 
 
 def _no_node(profile: Profile, pod: Pod) -> PlacedExplanation:
+    more = f"stowplan why-not {pod.key} {pod.node_name} shows the rules."
+    return not_compared(profile, pod, "If it were placed again now, no node would do.", more)
+
+
+def not_compared(profile: Profile, pod: Pod, sentence: str, *more: str) -> PlacedExplanation:
+    """The explanation of a placed pod without points."""
     return PlacedExplanation(
         version=EXPLANATION_VERSION,
         as_of=AsOf(recomputed=True),
         pod=explained_pod(pod),
         node=pod.node_name,
-        sentence="If it were placed again now, no node would do.",
-        more=(f"stowplan why-not {pod.key} {pod.node_name} shows the rules.",),
+        sentence=sentence,
+        more=more,
         nodes=len(profile.cluster.nodes),
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import takewhile
 from math import isfinite
 from typing import NamedTuple, Protocol
 
@@ -15,6 +15,8 @@ from stowplan.insight.wake_words import WakeWords
 from stowplan.runtime.points.waiting_pods import WaitingPods
 
 _MAX_NAMES_AHEAD = 3
+_MAX_COUNTED_AHEAD = 500
+"""To count tens of thousands of pods in order would hold up a running scheduler."""
 _BINDING, _PERMIT, _UNKNOWN = "binding", "permit", "unknown"
 _UNITS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"))
 
@@ -30,7 +32,9 @@ class QueueView(Protocol):
         """The uids of pods that are being bound."""
         ...
 
-    def queued_pods(self, *sub_queues: str) -> Iterator[QueuedPodInfo]: ...
+    def next_to_pop(self, count: int) -> list[QueuedPodInfo]:
+        """The first pods of the active queue."""
+        ...
 
     def queue_place(self, uid: str) -> tuple[str, QueuedPodInfo] | None: ...
 
@@ -97,16 +101,15 @@ class _Words(NamedTuple):
 
 
 def _active(view: QueueView, clocks: Clocks, info: QueuedPodInfo) -> _Words:
-    ahead: list[QueuedPodInfo] = []
-    for other in view.queued_pods("active"):
-        if other is info:
-            break
-        ahead.append(other)
+    ahead = list(takewhile(lambda other: other is not info, view.next_to_pop(_MAX_COUNTED_AHEAD + 1)))
     if not ahead:
         return _Words("next to be tried")
-    names = [f"{other.pod.key} (priority {other.pod.priority})" for other in islice(ahead, _MAX_NAMES_AHEAD)]
+    names = [f"{other.pod.key} (priority {other.pod.priority})" for other in ahead[:_MAX_NAMES_AHEAD]]
     more = ", …" if len(ahead) > _MAX_NAMES_AHEAD else ""
-    return _Words(f"behind {pods_in_words(len(ahead))}; ahead: {', '.join(names)}{more}", ahead=len(ahead))
+    count = pods_in_words(len(ahead))
+    if len(ahead) > _MAX_COUNTED_AHEAD:
+        count = f"more than {pods_in_words(_MAX_COUNTED_AHEAD)}"
+    return _Words(f"behind {count}; ahead: {', '.join(names)}{more}", ahead=len(ahead))
 
 
 def _in_flight(view: QueueView, clocks: Clocks, info: QueuedPodInfo) -> _Words:

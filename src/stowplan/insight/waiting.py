@@ -71,6 +71,11 @@ def explain_gated(
     )
 
 
+def explain_briefly(pod: Pod, id: str, sentence: str, message: str) -> Explanation:
+    """A pod that a running scheduler does not explain."""
+    return replace(_short(pod, "pending", "not-now", sentence, Because(id=id, plugin="")), message=message)
+
+
 def _short(pod: Pod, state: str, verdict: Verdict, sentence: str, because: Because) -> Explanation:
     return Explanation(
         version=EXPLANATION_VERSION,

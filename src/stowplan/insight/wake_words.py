@@ -91,7 +91,7 @@ class WakeWords:
         return f"{', '.join(clauses[:-1])}, or {clauses[-1]}" if len(clauses) > 1 else "".join(clauses)
 
     def _pods_of(self, plugin: str) -> str:
-        selectors = _selectors(self._pod) if plugin == _SPREAD else []
+        selectors = _selectors(self._pod) if plugin == _SPREAD and not self._pod.template.large else []
         return f"a pod with {listed(selectors, 'or')}" if selectors else _POD
 
     def _add_clauses(self, event: ClusterEvent, subject: str, words: dict[Action, str]) -> None:

@@ -46,7 +46,7 @@ def why_not(profile: Profile, pod: Pod, info: NodeInfo) -> Slices[WhyNot]:
         ways = run(ways_of(matrix, info, refusals)) if refusals else []
     yield
     if not refusals:
-        return _would_do(profile, pod, info, rules)
+        return (yield from _would_do(profile, pod, info, rules))
     changes = []
     for way in ways[:_MAX_CHECKED_WAYS]:
         with taken_off(profile, pod) as unassigned:
@@ -145,16 +145,20 @@ class _Scored(NamedTuple):
     position: int
 
 
-def _score(profile: Profile, pod: Pod, info: NodeInfo) -> _Scored:
+def _score(profile: Profile, pod: Pod, info: NodeInfo) -> Slices[_Scored]:
     with taken_off(profile, pod) as unassigned:
-        points = Points.of(Diagnosis(profile, unassigned, plain=True).run())
+        diagnosis = Diagnosis(profile, unassigned, plain=True).run()
+    yield
+    with taken_off(profile, pod):
+        points = Points.of(diagnosis)
+    yield
     position = points.position(info.name)
     assert position is not None
     return _Scored(points, position)
 
 
-def _would_do(profile: Profile, pod: Pod, info: NodeInfo, rules: _Rules) -> WhyNot:
-    points, position = _score(profile, pod, info)
+def _would_do(profile: Profile, pod: Pod, info: NodeInfo, rules: _Rules) -> Slices[WhyNot]:
+    points, position = yield from _score(profile, pod, info)
     standing = points.standing(position)
     other = points.position(standing.first)
     return WhyNot(

@@ -76,6 +76,19 @@ class PodHeap:
         """In the order of the key."""
         return (entry[-1] for entry in sorted(self._entries) if entry[-1].ticket == entry[-2])
 
+    def first(self, count: int) -> list[QueuedPodInfo]:
+        """The first pods in the order of the key, without sorting the others."""
+        entries, found = self._entries, list[QueuedPodInfo]()
+        nearest = [(entries[0], 0)] if entries else []
+        while nearest and len(found) < count:
+            entry, position = heappop(nearest)
+            if entry[-1].ticket == entry[-2]:
+                found.append(entry[-1])
+            for child in (2 * position + 1, 2 * position + 2):
+                if child < len(entries):
+                    heappush(nearest, (entries[child], child))
+        return found
+
     def push(self, info: QueuedPodInfo) -> None:
         info.sub_queue = self
         info.ticket = ticket = next(self._tickets)

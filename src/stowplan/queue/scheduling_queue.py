@@ -263,6 +263,10 @@ class SchedulingQueue:
         """In the order of pop."""
         return iter(self._active)
 
+    def next_to_pop(self, count: int) -> list[QueuedPodInfo]:
+        """The first pods of the active queue, in the order of pop."""
+        return self._active.first(count)
+
     @property
     def backoff(self) -> Iterator[QueuedPodInfo]:
         return iter(self._backoff.rejected)

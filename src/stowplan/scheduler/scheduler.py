@@ -99,7 +99,7 @@ class Scheduler:
             connection=settings.connection,
         )
         self.answers = Answers(self.engine, self._wake_from_thread)
-        self._insight = Insight(self.engine, now, time.time, last_message=last_message(self.engine))
+        self._insight = Insight(self.engine, now, time.time, last_message=last_message(self.engine), running=True)
         self.insight = LiveInsight(self._insight, self.engine, self.answers, lambda: self.ready)
         """Answers about pods, for other threads."""
         self.kinds = kinds_read(self.engine.profiles.values(), settings.taint_rules)

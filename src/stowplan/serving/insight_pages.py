@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from stowplan.api import codec
 from stowplan.errors import StowplanError
 from stowplan.insight.finding import NodeNotFoundError, PodNotFoundError
+from stowplan.insight.insight import TooLargeError
 from stowplan.serving.pages import JSON, NO_SNIFFING, Page, PageRequest, Pages, status_page
 
 INSIGHT_PREFIX = "/insight/v1/"
@@ -84,6 +85,8 @@ async def _answered(request: PageRequest, ask: Callable[[], Future[Any]]) -> Pag
         return status_page(503, "ServiceUnavailable", str(error))._replace(headers=_RETRY)
     except (PodNotFoundError, NodeNotFoundError) as error:
         return status_page(404, "NotFound", str(error))
+    except TooLargeError as error:
+        return status_page(422, "Invalid", str(error))
     except TimeoutError:
         message = f"no answer within {ANSWER_TIMEOUT_SECONDS:.0f} seconds"
         return status_page(503, "ServiceUnavailable", message)._replace(headers=_RETRY)

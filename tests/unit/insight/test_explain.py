@@ -39,13 +39,3 @@ def test_joined_changes_name_the_node_of_the_patch() -> None:
     label = Change(kind="label", on="node", node="closest", text="label closest k=v", effort=3, patch=patch)
     lower = Change(kind="request", on="pod", text="cpu: 1", effort=2, patch=patch)
     assert [joined(each).node for each in ((leave, label), (lower, leave), (lower, lower))] == ["closest", "other", ""]
-
-
-def test_a_running_scheduler_does_not_explain_a_spec_of_a_tenants_size() -> None:
-    world = World([node("small", cpu="2")])
-    selector = {f"key-{number}": "value" for number in range(2000)}
-    large = world.pod(pod("large", nodeSelector=selector))
-    answer = run(explain(world.profile, large, message="0/1 nodes are available"))
-    assert answer.because is not None
-    assert (answer.because.id, answer.message) == ("too-large", "0/1 nodes are available")
-    assert run(explain(world.profile, world.pod(pod("large", nodeSelector=selector)))).because != answer.because

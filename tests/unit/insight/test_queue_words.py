@@ -130,6 +130,13 @@ def test_active_pods_know_who_is_ahead() -> None:
     )
 
 
+def test_a_long_queue_is_not_counted_to_the_end() -> None:
+    host = Host(node("a"), *(pod(f"p{number:04}", priority=9999 - number) for number in range(1200)))
+    host.deliver()
+    assert queue_text(host, "p0500").startswith("behind 500 pods; ahead: default/p0000 (priority 9999), default/p0001")
+    assert queue_text(host, "p1199").startswith("behind more than 500 pods; ahead: default/p0000 (priority 9999), ")
+
+
 def test_backoff_has_an_end() -> None:
     host = Host(node("a", cpu="1"), pod("big", requests={"cpu": "2"}))
     host.schedule()

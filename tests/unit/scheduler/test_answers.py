@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.builders import Clock, container, node, pod
+from tests.builders import Clock, Json, container, node, pod
 from tests.builders.engine_host import Host
 
 from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation, WhyNot
 from stowplan.insight.finding import NodeNotFoundError, PodNotFoundError
-from stowplan.insight.insight import Insight
+from stowplan.insight.insight import TOO_LARGE, Insight, TooLargeError
 from stowplan.scheduler.answers import (
     ANSWER_SLICE_SECONDS,
     MAX_ANSWER_SHARE,
@@ -154,12 +154,12 @@ def test_questions_fail_when_the_scheduler_stops(rig: Rig) -> None:
 class Live:
     """A scheduler with a node and a pod that is too large for it."""
 
-    def __init__(self) -> None:
-        self.host = Host(node("n", cpu="4"), pod("large", containers=[container(cpu="9")]), pod("small"))
+    def __init__(self, *more: Json) -> None:
+        self.host = Host(node("n", cpu="4"), pod("large", containers=[container(cpu="9")]), pod("small"), *more)
         self.host.schedule()
         engine = self.host.engine
         self.answers = Answers(engine, lambda: None)
-        insight = Insight(engine, self.host.clock, last_message=last_message(engine))
+        insight = Insight(engine, self.host.clock, last_message=last_message(engine), running=True)
         self.ready = True
         self.insight = LiveInsight(insight, engine, self.answers, lambda: self.ready)
 
@@ -211,3 +211,52 @@ def test_before_the_caches_are_synced_there_is_no_answer(live: Live) -> None:
     live.ready = False
     with pytest.raises(NotReadyError, match="not synced"):
         live.insight.explain("default", "large", 5)
+
+
+GATES = [{"name": f"gate-{number:04}.example.com/{'x' * 60}"} for number in range(300)]
+LONG_SPEC = {"nodeSelector": {f"key-{number}": "value" for number in range(2000)}}
+
+
+@pytest.fixture
+def hostile() -> Live:
+    """Pods with specs that their owners made as large as they can."""
+    return Live(
+        pod("pending", **LONG_SPEC),
+        pod("gated", schedulingGates=GATES),
+        pod("placed", "n", **LONG_SPEC),
+    )
+
+
+@pytest.fixture
+def nothing_is_filtered(hostile: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("insight.matrix", "runtime.decide.diagnosis"):
+        refused = f"stowplan.{module}.run_pre_filters"
+        monkeypatch.setattr(refused, lambda *given: pytest.fail("the spec is filtered"))
+
+
+@pytest.mark.usefixtures("nothing_is_filtered")
+def test_large_specs_are_not_explained(hostile: Live) -> None:
+    for name in ("pending", "gated", "placed"):
+        found = hostile.answer(hostile.insight.explain("default", name, 5))
+        assert found.sentence == TOO_LARGE
+        with pytest.raises(TooLargeError, match="too large"):
+            hostile.answer(hostile.insight.why_not("default", name, "n"))
+
+
+def test_large_specs_are_one_group_of_the_list(hostile: Live) -> None:
+    listed = hostile.answer(hostile.insight.pending(""))
+    assert {group.sentence: group.pods for group in listed.groups}[TOO_LARGE] == 2
+
+
+def test_a_list_of_many_templates_explains_the_most_frequent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.insight.groups.MAX_EXPLAINED_TEMPLATES", 1)
+    live = Live(
+        *(pod(f"twin-{number}", requests={"cpu": "7"}) for number in range(2)),
+        *(pod(f"other-{number}", requests={"cpu": f"{5 + number}"}) for number in range(3)),
+    )
+    listed = live.answer(live.insight.pending(""))
+    assert [(group.because, group.pods) for group in listed.groups] == [
+        ("not-explained", 3),
+        ("resources.too-small", 3),
+    ]
+    assert listed.groups[0].sentence.startswith("0/1 nodes are available: 1 Insufficient cpu.")
