@@ -14,7 +14,8 @@ from stowplan.cache.nodes import NodeTable
 FREE = slice(0, 2)
 """Free cpu and memory. NaN for a node without room for another pod: no request is below that."""
 BASES = slice(2, 6)
-"""For cpu, then for memory: 100 x the free amount as scoring counts it, and the requested amount, negated."""
+"""100 x the free amount as scoring counts it, of memory and of cpu; the requested amount, negated, of cpu and of
+memory."""
 DIVISORS = slice(6, 10)
 """The divisors of the bases: the allocatable amount, and twice that."""
 BALANCE_BASE = 10
@@ -72,9 +73,9 @@ class NodeFacts(KeptBySlot[None]):
         facts = (
             cpu - used_cpu if pods[slot] < allowed[slot] else nan,
             memory - used_memory,
+            100 * (memory - filled_memories[slot]),
             100 * (cpu - filled_cpus[slot]),
             -used_cpu,
-            100 * (memory - filled_memories[slot]),
             -used_memory,
             150 - int((1 - difference) * 100),
         )
@@ -91,13 +92,13 @@ class NodeFacts(KeptBySlot[None]):
         facts = (
             np.where(pods < allowed, cpu - used_cpu, nan),
             memory - used_memory,
+            100 * (memory - filled_memory),
             100 * (cpu - filled_cpu),
             -used_cpu,
-            100 * (memory - filled_memory),
             -used_memory,
+            memory,
             cpu,
             2 * cpu,
-            memory,
             2 * memory,
             150 - np.floor((1 - difference) * 100),
         )

@@ -19,7 +19,6 @@ from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.filtering import passes_filter, passing_nodes
 from stowplan.runtime.decide.normalize import Normalized, Raw
 from stowplan.runtime.decide.scoring import Summed, run_pre_scores, score_of
-from stowplan.runtime.decide.shared_answers import NodePlugins
 from stowplan.runtime.decide.ties import TIE_BITS, Ranks
 
 if TYPE_CHECKING:
@@ -98,20 +97,15 @@ class Plan(KeptBySlot[PlannedPod]):
         self._inert = set(shape.unconcerned)
         self.plain = self._settle_pre_filter(pod)
         """Whether a plan does not pay, because PreFilter names the few nodes to filter."""
-        node_filters = [p for p in shape.node_filters if p.name not in self._inert]
         # Lists that are read in every cycle are shared with other plans where possible: a thousand plans used in turn
         # do not fit into the processor's caches, and then each list costs as much as the work on it.
         self._pod_filters = shape.pod_filters
         if not self._inert.isdisjoint([p.name for p in shape.pod_filters]):
             self._pod_filters = [p for p in shape.pod_filters if p.name not in self._inert]
-        self.folded = frozenset(p.name for p in (*node_filters, *self._pod_filters))
-        """The names of filters whose answers are part of the ranks."""
         unscored = self._settle_pre_score(pod)
-        self._node_plugins = NodePlugins(
-            node_filters,
-            [s for s in shape.node_scorers if s.plugin.name not in unscored],
-            [s for s in shape.normalized_scorers if s.plugin.name not in unscored],
-        )
+        self._node_plugins = shape.node_plugins.without(self._inert, unscored)
+        self.folded = frozenset(p.name for p in (*self._node_plugins.filters, *self._pod_filters))
+        """The names of filters whose answers are part of the ranks."""
         self._pod_scorers, self._pod_scores = shape.pod_scorers, shape.pod_scores
         if not unscored.isdisjoint([s.plugin.name for s in shape.pod_scorers]):
             self._pod_scorers = [s for s in shape.pod_scorers if s.plugin.name not in unscored]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -53,19 +54,36 @@ class RawScores(NamedTuple):
     raw: Raw
 
 
-class NodePlugins(NamedTuple):
-    """The active plugins of node scope for a pod."""
+class NodePlugins:
+    """Plugins of node scope whose answers are taken together."""
 
-    filters: Sequence[InTreePlugin]
-    scorers: Sequence[Weighted]
-    normalized: Sequence[Weighted]
-    """Plugins whose scores are normalised over the feasible nodes by a predefined normaliser."""
+    __slots__ = ("_identity", "_names", "filters", "normalized", "plugins", "scorers")
+
+    def __init__(
+        self, filters: Iterable[InTreePlugin], scorers: Iterable[Weighted], normalized: Iterable[Weighted]
+    ) -> None:
+        self.filters = tuple(filters)
+        self.scorers = tuple(scorers)
+        self.normalized = tuple(normalized)
+        """Plugins whose scores are normalised over the feasible nodes by a predefined normaliser."""
+        scoring = [plugin for plugin, _ in (*self.scorers, *self.normalized)]
+        self.plugins = tuple(dict.fromkeys((*self.filters, *scoring)))
+        self._names = frozenset(plugin.name for plugin in self.plugins)
+        self._identity = (*self.filters, len(self.scorers), *scoring)
 
     def key(self, template: PodTemplate) -> Hashable:
         """The key of shared answers: the plugins, and their signatures of the template."""
-        scoring = [plugin for plugin, _ in (*self.scorers, *self.normalized)]
-        signatures = [plugin.signature(template) for plugin in dict.fromkeys((*self.filters, *scoring))]
-        return (*self.filters, len(self.scorers), *scoring, *signatures)
+        return (*self._identity, *[plugin.signature(template) for plugin in self.plugins])
+
+    def without(self, unfiltered: AbstractSet[str], unscored: AbstractSet[str]) -> NodePlugins:
+        """The same without the filters and scorers of these names."""
+        if self._names.isdisjoint(unfiltered) and self._names.isdisjoint(unscored):
+            return self
+        return NodePlugins(
+            [plugin for plugin in self.filters if plugin.name not in unfiltered],
+            [scorer for scorer in self.scorers if scorer.plugin.name not in unscored],
+            [scorer for scorer in self.normalized if scorer.plugin.name not in unscored],
+        )
 
 
 class NodeView:

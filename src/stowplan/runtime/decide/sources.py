@@ -29,7 +29,7 @@ from stowplan.runtime.decide.nominated_pods import filter_with_nominated_pods
 from stowplan.runtime.decide.normalize import NORMALIZERS, Raw
 from stowplan.runtime.decide.plan import Plan
 from stowplan.runtime.decide.scoring import Weighted, normalize, run_pre_scores, weighted_sum
-from stowplan.runtime.decide.shared_answers import NodePlugins, NodeView
+from stowplan.runtime.decide.shared_answers import NodeView
 from stowplan.runtime.decide.ties import TIE_BITS, Ranks
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 
@@ -142,7 +142,7 @@ class Shared:
         if view is not None and view.open * 2 < table.high:
             self._narrow(table.subset(view.slots, fleeting=True))
         # Answers about node objects come first: where they leave few nodes, the other filters run on those alone.
-        self._filter(state, pod, (p for p in plugins.node_filters if view is None or isinstance(p, OutOfTreePlugin)))
+        self._filter(state, pod, plugins.node_filters if view is None else plugins.out_of_tree_node_filters)
         self._filter(state, pod, plugins.pod_filters)
         self._filter(state, pod, plugins.cluster_filters)
         return int(np.count_nonzero(self._passing))
@@ -193,18 +193,9 @@ class Shared:
         return _best_slot(self._feasible_nodes(), ranks)
 
     def _known_view(self, state: CycleState, pod: Pod) -> NodeView | None:
-        """The answers about node objects, from the second template on that reads the same.
-
-        Without out-of-tree plugins, which are called for no more nodes than necessary.
-        """
-        plugins, unfiltered, unscored = self._plugins, state.skip_filter, state.skip_score
-        filters = [p for p in plugins.node_filters if p.name not in unfiltered and not isinstance(p, OutOfTreePlugin)]
-
-        def active(scorers: Iterable[Weighted]) -> list[Weighted]:
-            return [s for s in scorers if s.plugin.name not in unscored and not isinstance(s.plugin, OutOfTreePlugin)]
-
-        active_plugins = NodePlugins(filters, active(plugins.node_scorers), active(plugins.normalized_scorers))
-        return self._profile.static_answers.known_view(active_plugins, state, pod)
+        """The answers about node objects, from the second template on that reads the same."""
+        active = self._plugins.in_tree_node_plugins.without(state.skip_filter, state.skip_score)
+        return self._profile.static_answers.known_view(active, state, pod)
 
     def _filter(self, state: CycleState, pod: Pod, plugins: Iterable[InTreePlugin]) -> None:
         """Leave only the nodes that pass these filters."""
@@ -242,11 +233,13 @@ class Shared:
 
     def _scorers(self, state: CycleState, *, pods: bool) -> list[Weighted]:
         """The plugins whose scores are no part of the view; those of scope node+pods only on request."""
-        plugins = self._plugins
-        of_nodes = (*plugins.node_scorers, *plugins.normalized_scorers)
-        own = [s for s in of_nodes if self._view is None or isinstance(s.plugin, OutOfTreePlugin)]
-        listed = (*(plugins.pod_scorers if pods else ()), *own, *plugins.other_scorers)
-        return [s for s in listed if s.plugin.name not in state.skip_score]
+        plugins, unscored = self._plugins, state.skip_score
+        listed = plugins.unshared_scorers
+        if self._view is None:
+            listed = [*plugins.node_scorers, *plugins.normalized_scorers, *plugins.other_scorers]
+        if pods:
+            listed = [*plugins.pod_scorers, *listed]
+        return [s for s in listed if s.plugin.name not in unscored]
 
 
 class Planned:

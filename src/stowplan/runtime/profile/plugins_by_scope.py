@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stowplan.framework import PodTemplate, implements
 from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.scoring import Summed, Weighted
+from stowplan.runtime.decide.shared_answers import NodePlugins
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 
 if TYPE_CHECKING:
@@ -30,10 +31,13 @@ class PluginsByScope:
         "constant_pre_scores",
         "cycle_pre_filters",
         "cycle_pre_scores",
+        "in_tree_node_plugins",
         "node_filters",
+        "node_plugins",
         "node_scorers",
         "normalized_scorers",
         "other_scorers",
+        "out_of_tree_node_filters",
         "pod_filters",
         "pod_scorers",
         "pod_scores",
@@ -41,6 +45,7 @@ class PluginsByScope:
         "scorers",
         "self_normalizing",
         "unconcerned",
+        "unshared_scorers",
     )
 
     def __init__(self, profile: Profile, unconcerned: frozenset[str] = frozenset()) -> None:
@@ -70,6 +75,19 @@ class PluginsByScope:
         self.normalized_scorers = [s for s in foldable if s.plugin.scope == "node" and s.plugin.normalize is not None]
         known = (*self.node_scorers, *self.pod_scorers, *self.normalized_scorers)
         self.other_scorers = [s for s in scorers if s not in known]
+        self._share_answers()
+
+    def _share_answers(self) -> None:
+        """Divide the plugins of node scope into those whose answers templates share and out-of-tree plugins, which are
+        called for no more nodes than necessary."""
+        by_node = (*self.node_scorers, *self.normalized_scorers)
+        self.node_plugins = NodePlugins(self.node_filters, self.node_scorers, self.normalized_scorers)
+        """The plugins of node scope."""
+        foreign = frozenset(p.name for p in self.node_plugins.plugins if isinstance(p, OutOfTreePlugin))
+        self.in_tree_node_plugins = self.node_plugins.without(foreign, foreign)
+        self.out_of_tree_node_filters = [p for p in self.node_filters if p.name in foreign]
+        self.unshared_scorers = [s for s in by_node if s.plugin.name in foreign] + self.other_scorers
+        """The scorers that are neither part of `in_tree_node_plugins` nor of scope node+pods."""
 
     def of(self, template: PodTemplate) -> PluginsByScope:
         """The same without the plugins that do not concern pods of the template."""
