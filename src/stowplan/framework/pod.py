@@ -50,6 +50,7 @@ class PodTemplate:
         "footprint",
         "labels",
         "large",
+        "metadata",
         "namespace",
         "non_zero_requests",
         "priority",
@@ -86,6 +87,8 @@ class PodTemplate:
         """(cpu, memory) with the defaults that scoring assumes for containers without requests."""
         self.large = False
         """Internal: whether the spec is so large that nothing made for it may outlive the pods of the template."""
+        self.metadata: ObjectMeta | None = None
+        """Internal: metadata of the first pod, where out-of-tree plugins run; other pods share parts of it."""
         self.derived: dict[Hashable, Any] = {}
         self.footprint: Any = None
         """Internal: the amounts that the cache adds to its columns for each such pod."""

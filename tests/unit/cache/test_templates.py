@@ -157,3 +157,17 @@ def test_a_large_template_does_not_outlive_its_pods() -> None:
     world.decide(pod("other"))
     gc.collect()
     assert gone() is None
+
+
+def test_pods_of_a_template_share_equal_parts_of_their_metadata() -> None:
+    world = World()
+    world.cluster.templates.serve_plugins(frozenset())
+    first = world.pod(pod("x-0", labels={"app": "a", INDEX: "0"}, **owned()))
+    equal = world.pod(pod("x-1", labels={"app": "a", INDEX: "0"}, **owned()))
+    other = world.pod(pod("x-2", labels={"app": "a"}, **owned(uid="2")))
+    assert first.template is equal.template is other.template
+    assert equal.details[0].labels is first.details[0].labels
+    assert equal.details[0].owner_references is first.details[0].owner_references
+    assert equal.metadata.name == "x-1"
+    assert other.metadata.labels == {"app": "a"}
+    assert other.metadata.owner_references[0].uid == "2"
