@@ -1,0 +1,152 @@
+// The start of the page: loads the first answers, registers the views, opens the stream.
+import { compareView } from './compare.js';
+import { configView } from './config.js';
+import { byId, el, replaceChildren } from './dom.js';
+import { startKeys } from './keys.js';
+import { map, setMode, startMap, themeChanged } from './map.js';
+import { startMapInput } from './map_input.js';
+import { startMapTools, takeMapQuery } from './map_tools.js';
+import { matrixView } from './matrix.js';
+import { getJson, openStream } from './net.js';
+import { nodeView } from './node.js';
+import { mapView } from './panel.js';
+import { pendingView } from './pending.js';
+import { podView } from './pod.js';
+import { loadPods, resetPods } from './pods.js';
+import { queueView } from './queue.js';
+import { addView, openRoute, startRouter } from './router.js';
+import { startSearch } from './search.js';
+import { showRefused, startStatus } from './status.js';
+import { publish, store, takeMap } from './store.js';
+import { startTheme } from './theme.js';
+import { startTimeline } from './timeline.js';
+import { whatIfView } from './what_if.js';
+import { workloadView } from './workload.js';
+
+const VIEWS = [
+  mapView, pendingView, podView, matrixView, nodeView, workloadView, queueView, configView, compareView, whatIfView,
+];
+
+/** Starts everything; called once, by boot.js or by a report. */
+export async function startPage() {
+  globalThis.stowplan = { map, store, loadPods };
+  startTheme(() => {
+    themeChanged();
+    publish('theme');
+    openRoute();
+  });
+  byId('skip').addEventListener('click', skip);
+  try {
+    await loadFirst();
+  } catch (error) {
+    refuse(error);
+    return;
+  }
+  startMap();
+  startMapTools();
+  startMapInput();
+  startStatus();
+  startSearch();
+  startKeys();
+  VIEWS.forEach(addView);
+  hideMissing();
+  startRouter(showView);
+  startTimeline(byId('timeline'));
+  publish('nodes', { all: true });
+  publish('pending');
+  document.documentElement.dataset.ready = '';
+  loadLater();
+  openStream(reload);
+}
+
+async function loadFirst() {
+  const [hello, columns] = await Promise.all([getJson('hello'), getJson('map')]);
+  store.hello = hello;
+  store.run = { time: hello.time, speed: 1, playing: false };
+  store.lastNews = Date.now();
+  takeMap(columns);
+}
+
+async function loadLater() {
+  try {
+    store.pending = await getJson('pending');
+    publish('pending');
+    if (store.hello.features.includes('history')) {
+      store.history = await getJson('history');
+      publish('history');
+    }
+  } catch (error) {
+    store.failed = error.message;
+  }
+}
+
+/** Loads everything again: another epoch, a gap in the stream, or polling. */
+async function reload() {
+  const epoch = store.nodes?.epoch;
+  const [hello, columns, pending] = await Promise.all([getJson('hello'), getJson('map'), getJson('pending')]);
+  store.hello = hello;
+  store.pending = pending;
+  if (epoch !== columns.epoch || store.nodes.revision !== columns.revision) takeMap(columns);
+  if (epoch !== columns.epoch) resetPods();
+  publish('hello');
+  publish('pending');
+  if (hello.features.includes('history')) {
+    store.history = await getJson('history');
+    publish('history');
+  }
+}
+
+/** Prepares the page for a view and returns the element that the view fills. */
+function showView(view, here) {
+  const beside = view.layout === 'panel';
+  byId('main').dataset.layout = view.layout;
+  byId('main').dataset.view = view.name;
+  byId('page').hidden = beside;
+  const place = byId(beside ? 'panel' : 'page');
+  replaceChildren(place);
+  place.scrollTop = 0;
+  const section = ['pod', 'matrix', 'workload'].includes(view.name) ? 'pending' : view.name === 'node' ? 'map' : view.name;
+  for (const link of document.querySelectorAll('nav a')) {
+    if (link.dataset.view === section) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  document.title = `${view.title(here)} · ${store.hello.source} · Stowplan`;
+  leavePod(view, here);
+  takeMapQuery(here.query);
+  return place;
+}
+
+/** Ends colours and rings of a pod when its view is left. */
+function leavePod(view, here) {
+  const key = here.segments.join('/');
+  if (['pod', 'matrix', 'what-if'].includes(view.name) && store.pod?.key === key) return;
+  const coloured = map.mode === 'refuses' || map.mode === 'points';
+  store.pod = null;
+  store.focus = null;
+  store.rings = [];
+  publish('pod');
+  publish('rings');
+  if (coloured) setMode('fullest');
+}
+
+function hideMissing() {
+  const { features } = store.hello;
+  const optional = { compare: 'compare' };
+  for (const [view, feature] of Object.entries(optional)) {
+    document.querySelector(`nav [data-view="${view}"]`).hidden = !features.includes(feature);
+  }
+}
+
+function skip(event) {
+  event.preventDefault();
+  byId(byId('page').hidden ? 'panel' : 'page').focus();
+}
+
+function refuse(error) {
+  if (error.status === 401 || error.status === 403) showRefused(byId('notice'), error);
+  else {
+    byId('notice').hidden = false;
+    replaceChildren(byId('notice'), el('strong', {}, 'The page could not be loaded.'), ` ${error.message}`);
+  }
+  document.documentElement.dataset.ready = 'refused';
+}

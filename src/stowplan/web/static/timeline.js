@@ -1,0 +1,6 @@
+// The timeline in the footer.
+
+/** Starts the timeline in its place. */
+export function startTimeline(place) {
+  place.hidden = true;
+}
