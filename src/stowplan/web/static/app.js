@@ -105,7 +105,7 @@ function showView(view, here) {
   const place = byId(beside ? 'panel' : 'page');
   replaceChildren(place);
   place.scrollTop = 0;
-  const section = ['pod', 'matrix', 'workload'].includes(view.name) ? 'pending' : view.name === 'node' ? 'map' : view.name;
+  const section = view.layout === 'panel' || view.name === 'matrix' ? 'map' : view.name;
   for (const link of document.querySelectorAll('nav a')) {
     if (link.dataset.view === section) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');

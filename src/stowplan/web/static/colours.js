@@ -54,8 +54,12 @@ function mako(at) {
 
 /** The sequential ramp: the fuller, the more a cell stands out from the background. */
 export function ramp(dark) {
-  const [start, end] = dark ? [0.27, 0.87] : [0.97, 0.285];
-  return Array.from({ length: RAMP_STEPS }, (_, i) => mako(start + ((end - start) * i) / (RAMP_STEPS - 1)));
+  const [start, end] = dark ? [0.3, 0.87] : [0.97, 0.285];
+  return Array.from({ length: RAMP_STEPS }, (_, i) => {
+    const at = i / (RAMP_STEPS - 1);
+    const colour = mako(start + (end - start) * at);
+    return dark ? mix(colour, '#1c2c40', 0.75 * (1 - at) ** 2) : colour;
+  });
 }
 
 /** Diverging colours of a difference: brown emptier, grey equal, teal fuller. */

@@ -137,49 +137,49 @@ function place(shelves, pitch, inner) {
   const size = Math.max(0, ...shelves.flat().map((column) => Math.max(-1, ...column.slots) + 1));
   const layout = {
     pitch, columns: [], blocks: [], cellX: new Float32Array(size), cellY: new Float32Array(size),
-    pixelX: new Float32Array(size), pixelY: new Float32Array(size), blockOf: new Int32Array(size).fill(-1),
+    offsetX: new Float32Array(size), offsetY: new Float32Array(size), blockOf: new Int32Array(size).fill(-1),
     cellsWide: 0, cellsHigh: 0, pixelsWide: 0, pixelsHigh: 0,
   };
   const widths = shelves.map((shelf) => columnWidths(shelf, pitch, inner.width) || shelf.map(() => 1));
   const heights = shelves.map((shelf, s) => Math.max(...shelf.map((c, i) => columnHeight(c, widths[s][i], pitch))));
   const spare = Math.max(0, inner.height - heights.reduce((sum, height) => sum + height, 0));
   let cellY = 0;
-  let pixelY = 0;
+  let offsetY = 0;
   shelves.forEach((shelf, s) => {
     const lines = Math.max(...shelf.map((column, i) => linesOf(column, widths[s][i], pitch).length));
     const extra = Math.min(MAX_EXTRA_GAP_PIXELS, spare / shelves.length / Math.max(1, lines));
     let cellX = 0;
     const bottom = { cells: 0, pixels: 0 };
     shelf.forEach((column, i) => {
-      const pixelX = MARGIN_PIXELS + i * COLUMN_GAP_PIXELS;
-      const end = placeColumn(layout, column, { cellX, cellY, pixelX, pixelY, width: widths[s][i], extra });
+      const offsetX = MARGIN_PIXELS + i * COLUMN_GAP_PIXELS;
+      const end = placeColumn(layout, column, { cellX, cellY, offsetX, offsetY, width: widths[s][i], extra });
       cellX += widths[s][i];
       if (end.cells * pitch + end.pixels > bottom.cells * pitch + bottom.pixels) Object.assign(bottom, end);
-      layout.pixelsWide = Math.max(layout.pixelsWide, pixelX + MARGIN_PIXELS);
+      layout.pixelsWide = Math.max(layout.pixelsWide, offsetX + MARGIN_PIXELS);
     });
     cellY = bottom.cells;
-    pixelY = bottom.pixels;
+    offsetY = bottom.pixels;
     layout.cellsWide = Math.max(layout.cellsWide, cellX);
   });
   layout.cellsHigh = cellY;
-  layout.pixelsHigh = pixelY;
+  layout.pixelsHigh = offsetY;
   return layout;
 }
 
 function placeColumn(layout, column, at) {
   const index = layout.columns.length;
   layout.columns.push({
-    name: column.name, nodes: column.slots.length, slots: column.slots, cellX: at.cellX, pixelX: at.pixelX,
-    cellY: at.cellY, pixelY: at.pixelY, width: at.width, heading: headingOf(column),
+    name: column.name, nodes: column.slots.length, slots: column.slots, cellX: at.cellX, offsetX: at.offsetX,
+    cellY: at.cellY, offsetY: at.offsetY, width: at.width, heading: headingOf(column),
   });
   let cells = at.cellY;
-  let pixels = at.pixelY + headingOf(column) - BLOCK_HEADING_PIXELS / 2;
+  let pixels = at.offsetY + headingOf(column) - BLOCK_HEADING_PIXELS / 2;
   for (const line of linesOf(column, at.width, layout.pitch)) {
     pixels += blockHeading(line.parts[0].block);
     for (const part of line.parts) {
       const block = {
         name: part.block.name, nodes: part.block.slots.length, slots: part.block.slots, width: part.width, column: index,
-        cellX: at.cellX + part.at, cellY: cells, pixelX: at.pixelX, pixelY: pixels,
+        cellX: at.cellX + part.at, cellY: cells, offsetX: at.offsetX, offsetY: pixels,
         rows: Math.ceil(part.block.slots.length / part.width),
       };
       placeBlock(layout, block);
@@ -199,8 +199,8 @@ function placeBlock(layout, block) {
   block.slots.forEach((slot, i) => {
     layout.cellX[slot] = block.cellX + (i % block.width);
     layout.cellY[slot] = block.cellY + Math.floor(i / block.width);
-    layout.pixelX[slot] = block.pixelX;
-    layout.pixelY[slot] = block.pixelY;
+    layout.offsetX[slot] = block.offsetX;
+    layout.offsetY[slot] = block.offsetY;
     layout.blockOf[slot] = index;
   });
 }
@@ -208,8 +208,8 @@ function placeBlock(layout, block) {
 /** The slot at a point of the world (pixels at cell size `size`), or -1. */
 export function slotAt(layout, x, y, size) {
   for (const block of layout.blocks) {
-    const column = Math.floor((x - block.pixelX) / size - block.cellX);
-    const row = Math.floor((y - block.pixelY) / size - block.cellY);
+    const column = Math.floor((x - block.offsetX) / size - block.cellX);
+    const row = Math.floor((y - block.offsetY) / size - block.cellY);
     if (column >= 0 && column < block.width && row >= 0 && row < block.rows) {
       return block.slots[row * block.width + column] ?? -1;
     }
@@ -219,11 +219,11 @@ export function slotAt(layout, x, y, size) {
 
 /** The offset in pixels of the block nearest to a point: the point of the world that stays while zooming. */
 export function offsetsNear(layout, x, y, size) {
-  let best = { pixelX: 0, pixelY: 0 };
+  let best = { offsetX: 0, offsetY: 0 };
   let distance = Infinity;
   for (const block of layout.blocks) {
-    const left = block.cellX * size + block.pixelX;
-    const top = block.cellY * size + block.pixelY;
+    const left = block.cellX * size + block.offsetX;
+    const top = block.cellY * size + block.offsetY;
     const dx = Math.max(left - x, 0, x - left - block.width * size);
     const dy = Math.max(top - y, 0, y - top - block.rows * size);
     if (dx * dx + dy * dy < distance) {
@@ -236,16 +236,16 @@ export function offsetsNear(layout, x, y, size) {
 
 /** The slot next to one in a direction (-1, 0, 1 each): within the block, else the nearest cell on that side. */
 export function neighbour(layout, slot, dx, dy, size) {
-  const x = (layout.cellX[slot] + 0.5) * size + layout.pixelX[slot];
-  const y = (layout.cellY[slot] + 0.5) * size + layout.pixelY[slot];
+  const x = (layout.cellX[slot] + 0.5) * size + layout.offsetX[slot];
+  const y = (layout.cellY[slot] + 0.5) * size + layout.offsetY[slot];
   const beside = slotAt(layout, x + dx * size, y + dy * size, size);
   if (beside >= 0) return beside;
   let best = -1;
   let distance = Infinity;
   for (const block of layout.blocks) {
     for (const other of block.slots) {
-      const ox = (layout.cellX[other] + 0.5) * size + layout.pixelX[other] - x;
-      const oy = (layout.cellY[other] + 0.5) * size + layout.pixelY[other] - y;
+      const ox = (layout.cellX[other] + 0.5) * size + layout.offsetX[other] - x;
+      const oy = (layout.cellY[other] + 0.5) * size + layout.offsetY[other] - y;
       const along = ox * dx + oy * dy;
       if (along < size * 0.5) continue;
       const across = Math.abs(ox * dy) + Math.abs(oy * dx);

@@ -132,7 +132,7 @@ function paint() {
 function place() {
   moved = false;
   const { layout, size, scale } = map;
-  const { cellX, cellY, pixelX, pixelY, blockOf } = layout;
+  const { cellX, cellY, offsetX, offsetY, blockOf } = layout;
   const { length } = cellX;
   if (map.xs.length !== length) {
     map.xs = new Float32Array(length);
@@ -141,8 +141,8 @@ function place() {
   }
   const visible = [];
   for (let slot = 0; slot < length; slot += 1) {
-    const x = Math.round((cellX[slot] * size + pixelX[slot] - map.x) * scale) / scale;
-    const y = Math.round((cellY[slot] * size + pixelY[slot] - map.y) * scale) / scale;
+    const x = Math.round((cellX[slot] * size + offsetX[slot] - map.x) * scale) / scale;
+    const y = Math.round((cellY[slot] * size + offsetY[slot] - map.y) * scale) / scale;
     const shown = blockOf[slot] >= 0 && x > -size && y > -size && x < map.width && y < map.height;
     map.xs[slot] = x;
     map.ys[slot] = y;
@@ -190,10 +190,10 @@ export function zoomAt(x, y, factor) {
   if (!layout) return;
   const zoom = Math.max(1, Math.min(map.zoom * factor, Math.max(1, MAX_SIZE_PIXELS / layout.pitch)));
   const near = offsetsNear(layout, x + map.x, y + map.y, map.size);
-  const cellX = (x + map.x - near.pixelX) / map.size;
-  const cellY = (y + map.y - near.pixelY) / map.size;
+  const cellX = (x + map.x - near.offsetX) / map.size;
+  const cellY = (y + map.y - near.offsetY) / map.size;
   const size = layout.pitch * zoom;
-  moveTo(cellX * size + near.pixelX - x, cellY * size + near.pixelY - y, zoom);
+  moveTo(cellX * size + near.offsetX - x, cellY * size + near.offsetY - y, zoom);
 }
 
 /** Zooms so that the block at a point fills the view. */
@@ -215,8 +215,8 @@ export function showCell(slot, size = map.size, middle = true) {
   if (!layout || layout.blockOf[slot] === undefined || layout.blockOf[slot] < 0) return;
   const zoom = Math.max(1, size / layout.pitch);
   const real = layout.pitch * zoom;
-  const x = layout.cellX[slot] * real + layout.pixelX[slot];
-  const y = layout.cellY[slot] * real + layout.pixelY[slot];
+  const x = layout.cellX[slot] * real + layout.offsetX[slot];
+  const y = layout.cellY[slot] * real + layout.offsetY[slot];
   if (middle) moveTo(x + real / 2 - map.width / 2, y + real / 2 - map.height / 2, zoom);
   else moveTo(x - 20, y - 60, zoom);
 }

@@ -9,9 +9,9 @@ export function paintLabels(view) {
   for (const block of layout.blocks) if (block.name) paintBlockLabel(view, block, layout.columns[block.column]);
   for (const column of layout.columns) {
     if (!column.name) continue;
-    const left = column.cellX * size + column.pixelX - view.x;
+    const left = column.cellX * size + column.offsetX - view.x;
     const right = left + column.width * size;
-    const top = column.cellY * size + column.pixelY - view.y;
+    const top = column.cellY * size + column.offsetY - view.y;
     const bottom = column.bottomCells * size + column.bottomPixels - view.y;
     const y = Math.max(top + 20, Math.min(20, bottom - 30));
     if (right < 60 || left > view.width || bottom < 0 || y > view.height + 20) continue;
@@ -34,9 +34,9 @@ function sumsOf(slots) {
 
 function paintBlockLabel(view, block, column) {
   const { size } = view;
-  const left = block.cellX * size + block.pixelX - view.x;
+  const left = block.cellX * size + block.offsetX - view.x;
   const right = left + block.width * size;
-  const top = block.cellY * size + block.pixelY - view.y;
+  const top = block.cellY * size + block.offsetY - view.y;
   const bottom = top + block.rows * size;
   const sticky = column.name ? 42 : 20;
   const y = Math.max(top - 6, Math.min(sticky, bottom - 8));

@@ -8,7 +8,7 @@ import { apiPath, getJson } from './net.js';
 import { podRoute, sourceNow } from './panel.js';
 import { factRows, folded, offersWhatIf, section } from './pod_parts.js';
 import { route } from './router.js';
-import { publish, store, subscribe } from './store.js';
+import { CORDONED, NOT_READY, publish, store, subscribe } from './store.js';
 
 const MAX_LISTED_PODS = 250;
 const state = { resource: 'cpu', sort: 'share', down: true };
@@ -44,8 +44,8 @@ function nodeHead(name, node) {
   return el('div', { class: 'panel-head' },
     el('a', { class: 'back', href: '#/map' }, '‹ all pending pods'),
     el('h1', { class: 'mono' }, name),
-    node && el('p', { class: 'quiet' }, el('span', { class: `verdict ${node.flags & 2 ? 'never' : node.flags & 1 ? 'gated' : 'fits'}` },
-      flagWords(node.flags) || 'Ready'), ` ${placeWords(node)}`));
+    node && el('p', { class: 'quiet' }, el('span', { class: `verdict ${node.flags & NOT_READY ? 'never' : node.flags & CORDONED ? 'gated' : 'fits'}` },
+      [node.flags & NOT_READY ? '' : 'Ready', flagWords(node.flags)].filter(Boolean).join(', ')), ` ${placeWords(node)}`));
 }
 
 function placeWords(node) {
@@ -91,7 +91,7 @@ function blocks(node, again) {
       href: podRoute(pod.pod), title: `${pod.pod}: ${amount(state.resource, pod.requests[state.resource])}`,
       'aria-label': pod.pod,
       style: { 'flex-basis': `${Math.max(0.7, (100 * pod.requests[state.resource]) / whole)}%`, background: colourOfName(pod.workload) },
-    }, shortWorkload(pod.workload).split('/').pop())), el('span', { class: 'free' })));
+    }, pod.requests[state.resource] / whole > 0.08 ? shortWorkload(pod.workload).split('/').pop() : ''))));
 }
 
 const COLUMNS = [

@@ -31,7 +31,6 @@ export const pendingView = {
     replaceChildren(here.place, head(refresh), columnHeads(), list.element);
     signal.addEventListener('abort', subscribe('pending', refresh));
     refresh();
-    list.focus();
   },
 };
 
@@ -110,10 +109,11 @@ function groupRow(group) {
     el('span', { class: 'pending-sentence', title: group.sentence }, el('i', { class: open ? 'caret open' : 'caret', 'aria-hidden': 'true' }, '›'), group.sentence),
     verdictBadge(group),
     el('span', { class: 'quiet cut', title: names.join(', ') }, names.slice(0, 2).join(', ') + (names.length > 2 ? ` +${names.length - 2}` : '')),
-    el('span', { class: 'quiet' }, age === null ? '' : duration(age)), sparkline(sizes.get(group.id) || []));
+    el('span', { class: 'quiet' }, age === null ? '' : duration(age)), sparkline(sizes.get(group.id)));
 }
 
-function sparkline(values) {
+function sparkline(values = []) {
+  if (values.length < 3) return el('span', {});
   const most = Math.max(1, ...values);
   return el('span', { class: 'spark', 'aria-hidden': 'true' }, values.slice(-24).map((value) => el('i', { style: { height: `${(100 * value) / most}%` } })));
 }

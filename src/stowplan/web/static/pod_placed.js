@@ -2,8 +2,10 @@
 import { categoryColour } from './colours.js';
 import { byId, el, replaceChildren } from './dom.js';
 import { commonPrefix, count, plural, shortNodeName, trimmed } from './format.js';
+import { map } from './map.js';
 import { factRows, offersWhatIf, rawJson, requestsText, section, sentenceBox, workloadLink } from './pod_parts.js';
 import { route } from './router.js';
+import { labelOf, store } from './store.js';
 import { weightSliders } from './weights.js';
 
 /** The content of the panel below the head. */
@@ -34,11 +36,15 @@ function placedFacts(explanation) {
   return [workload && 'of ', workload, workload && ', ', 'on ', el('a', { href: route('node', [explanation.node]) }, explanation.node)];
 }
 
-/** Names of the winner and the runner-up, without the start that they share. */
+/** Names of the winner and the runner-up, without the start that they share or the value of a label. */
 function shortNames(explanation) {
   const names = [explanation.winner || explanation.node, explanation.second].filter(Boolean);
   const prefix = commonPrefix(names);
-  return names.map((name) => shortNodeName(name, prefix));
+  return names.map((name) => {
+    const slot = store.nodes.slotOf.get(name);
+    const value = slot === undefined ? '' : map.groups.map((key) => labelOf(key, slot)).find((text) => text && name.startsWith(`${text}-`));
+    return shortNodeName(name, value ? `${value}-` : prefix);
+  });
 }
 
 function points(explanation) {

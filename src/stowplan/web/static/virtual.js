@@ -9,7 +9,7 @@ const SPARE_ROWS = 6;
  */
 export function virtualList(options) {
   const inner = el('div', { class: 'virtual-inner', role: 'presentation' });
-  const element = el('div', { class: 'virtual', tabindex: 0, role: 'listbox', 'aria-label': options.label, onscroll: () => draw(), onkeydown: keys }, inner);
+  const element = el('div', { class: 'virtual', tabindex: 0, role: 'listbox', 'aria-label': options.label, onscroll: () => draw(), onkeydown: keys, onfocus }, inner);
   let length = 0;
   let cursor = -1;
   let shown = [0, -1];
@@ -44,6 +44,10 @@ export function virtualList(options) {
       draw(true);
     });
     return made;
+  }
+
+  function onfocus() {
+    if (cursor < 0 && length && element.matches(':focus-visible')) moveTo(0);
   }
 
   function keys(event) {
