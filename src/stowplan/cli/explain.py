@@ -89,37 +89,17 @@ def _ask_scheduler(remote: RemoteScheduler, pod: str | None, namespace: str, pro
 
 
 def _answer(state: State, pod: str | None, namespace: str, profile: str, top: int, *, details: bool) -> Answer:
-    from msgspec.structs import replace
-
+    from stowplan.cli.state_answers import StateAnswers
     from stowplan.insight.explain import run
     from stowplan.insight.workloads import workload_reference
 
-    insight = state.insight
-    reference = None if pod is None else workload_reference(pod, state.namespace)
+    answers = StateAnswers(state)
     if pod is None:
-        return replace(run(insight.pending(namespace)), as_of=state.as_of)
+        return run(answers.pending(namespace))
+    reference = workload_reference(pod, state.namespace)
     if reference is not None:
-        return replace(run(insight.workload(reference, top=top)), as_of=state.as_of)
-    found = insight.find(pod, state.namespace)
-    if found.placed:
-        attempt = state.recorder.last_attempts.get(found.pod.uid)
-        decision = None if attempt is None else attempt.detail
-        placed = run(insight.explain_placed(found.pod, top=top, profile=profile, decision=decision))
-        return replace(placed, as_of=replace(state.as_of, recomputed=placed.as_of.recomputed))
-    explanation = run(insight.explain(found.pod, top=top, profile=profile, details=details))
-    return replace(explanation if state.ran else _without_queue(explanation, state), as_of=state.as_of)
-
-
-def _without_queue(explanation: Explanation, state: State) -> Explanation:
-    """The explanation of a pod that was not tried here: its queue is that of another scheduler, and not known."""
-    from msgspec.structs import replace
-
-    from stowplan import api
-
-    named = explanation.pod
-    stored = state.simulation.api_server.get(api.Pod, named.name, named.namespace)
-    since = "" if stored is None else stored.metadata.creation_timestamp or ""
-    return replace(explanation, queue=None, pod=replace(named, since=since))
+        return run(answers.workload(reference, top=top))
+    return run(answers.explain(pod, state.namespace, top=top, profile=profile, details=details))
 
 
 def _print(answer: Answer, output: str, top: int) -> bool:

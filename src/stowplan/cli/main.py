@@ -29,6 +29,7 @@ COMMANDS = {
     "explain": CommandEntry(
         "stowplan.cli.explain", "explain", "Explain why pods are pending, or why a pod is on its node."
     ),
+    "web": CommandEntry("stowplan.cli.web", "web", "Show a cluster, its queue and every explanation in a browser."),
     "why-not": CommandEntry("stowplan.cli.why_not", "why_not", "Explain why a pod is not on a node."),
     "snapshot": CommandEntry(
         "stowplan.cli.snapshot", "snapshot", "Write everything that scheduling reads into one file."

@@ -30,8 +30,6 @@ def why_not(pod: str, node: str, request: StateRequest, profile: str, output: st
 
     Exit status: 0 the node would do, 3 it is rejected, 2 the input is invalid.
     """
-    from msgspec.structs import replace
-
     from stowplan.insight.explain import run
     from stowplan.insight.text.why_not import why_not_lines
 
@@ -40,10 +38,9 @@ def why_not(pod: str, node: str, request: StateRequest, profile: str, output: st
         answer = remote.why_not(pod, request.namespace or remote.namespace, node)
     else:
         with request.open() as state:
-            insight = state.insight
-            insight.check_profile(profile)
-            found, info = insight.find(pod, state.namespace), insight.node(node)
-            answer = run(insight.why_not(found.pod, info, profile=profile))
-            answer = replace(answer, as_of=replace(state.as_of, recomputed=True))
+            from stowplan.cli.state_answers import StateAnswers
+
+            state.insight.check_profile(profile)
+            answer = run(StateAnswers(state).why_not(pod, state.namespace, node, profile=profile))
     print_answer(answer, output, lambda layout: why_not_lines(answer, layout))
     click.get_current_context().exit(0 if answer.fits else EXIT_PENDING)

@@ -36,9 +36,10 @@ def grouped(
     brief: Callable[[Pod], Explanation] | None = None,
     *,
     keep_explanations: bool = False,
+    members: dict[str, list[Pod]] | None = None,
 ) -> Slices[tuple[PendingGroup, ...]]:
     """Groups of the pods, which come with a key that pods with equal explanations share; the largest first. With
-    `brief` only the most frequent keys are explained."""
+    `brief` only the most frequent keys are explained. Adds the pods of each group to `members`, by sentence."""
     by_key: dict[Hashable, list[Pod]] = {}
     for number, (key, pod) in enumerate(pods):
         by_key.setdefault(key, []).append(pod)
@@ -55,6 +56,8 @@ def grouped(
     groups = []
     for explanation, same in by_sentence.values():
         groups.append((yield from _group(explanation, same, keep_explanations)))
+    if members is not None:
+        members.update({sentence: same for sentence, (_, same) in by_sentence.items()})
     return tuple(sorted(groups, key=lambda group: (-group.pods, group.sentence)))
 
 

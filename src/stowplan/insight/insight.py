@@ -158,11 +158,12 @@ class Insight:
         found = yield from why_not(chosen, pod, node)
         return replace(found, more=(*found.more, *self._other_scheduler(pod, chosen)))
 
-    def pending(self, namespace: str = "") -> Slices[PendingPods]:
-        """All pending pods, or those of a namespace, grouped by sentence. A running scheduler explains the most
-        frequent templates; the others are grouped by kube-scheduler's message."""
+    def pending(self, namespace: str = "", *, members: dict[str, list[Pod]] | None = None) -> Slices[PendingPods]:
+        """All pending pods, or those of a namespace, grouped by sentence; their pods are added to `members`. A running
+        scheduler explains the most frequent templates; the others are grouped by kube-scheduler's message."""
         keyed = yield from self._keyed(lambda pod: namespace in ("", pod.namespace))
-        groups = yield from grouped(keyed, self.explain, self._briefly if self._running else None)
+        brief = self._briefly if self._running else None
+        groups = yield from grouped(keyed, self.explain, brief, members=members)
         return PendingPods(version=EXPLANATION_VERSION, pods=len(keyed), groups=groups)
 
     def workload(self, reference: WorkloadReference, *, top: int = 5) -> Slices[PendingPods]:

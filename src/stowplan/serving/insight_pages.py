@@ -81,15 +81,20 @@ async def _answered(request: PageRequest, ask: Callable[[], Future[Any]]) -> Pag
         return status_page(405, "MethodNotAllowed", "the method is not allowed; use GET")
     try:
         answer = await asyncio.wait_for(asyncio.wrap_future(ask()), ANSWER_TIMEOUT_SECONDS)
-    except (TooManyQuestionsError, NotReadyError) as error:
-        return status_page(503, "ServiceUnavailable", str(error))._replace(headers=_RETRY)
-    except (PodNotFoundError, NodeNotFoundError) as error:
-        return status_page(404, "NotFound", str(error))
-    except TooLargeError as error:
-        return status_page(422, "Invalid", str(error))
-    except TimeoutError:
+    except (StowplanError, TimeoutError) as problem:
+        return problem_page(problem)
+    return Page(200, codec.encode(answer), JSON, NO_SNIFFING)
+
+
+def problem_page(problem: StowplanError | TimeoutError) -> Page:
+    """The response to a question that was not answered."""
+    if isinstance(problem, TooManyQuestionsError | NotReadyError):
+        return status_page(503, "ServiceUnavailable", str(problem))._replace(headers=_RETRY)
+    if isinstance(problem, PodNotFoundError | NodeNotFoundError):
+        return status_page(404, "NotFound", str(problem))
+    if isinstance(problem, TooLargeError):
+        return status_page(422, "Invalid", str(problem))
+    if isinstance(problem, TimeoutError):
         message = f"no answer within {ANSWER_TIMEOUT_SECONDS:.0f} seconds"
         return status_page(503, "ServiceUnavailable", message)._replace(headers=_RETRY)
-    except StowplanError as error:
-        return status_page(500, "InternalError", str(error))
-    return Page(200, codec.encode(answer), JSON, NO_SNIFFING)
+    return status_page(500, "InternalError", str(problem))

@@ -36,20 +36,20 @@ _TOO_SLOW = status_page(408, "Timeout", "Request body did not arrive in time")
 Respond = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
-async def read_page(pages: Pages, request: web.BaseRequest) -> Page:
+async def read_page(pages: Pages, request: web.BaseRequest, max_body_bytes: int = _MAX_BODY_BYTES) -> Page:
     """Run the handler of the request's path."""
     body = b""
     if request.can_read_body:
         try:
             async with asyncio.timeout(_BODY_SECONDS):
-                while len(body) < _MAX_BODY_BYTES and (part := await request.content.read(_MAX_BODY_BYTES - len(body))):
+                while len(body) < max_body_bytes and (part := await request.content.read(max_body_bytes - len(body))):
                     body += part
         except TimeoutError:
             return _TOO_SLOW
         if not request.content.at_eof():
             return _TOO_LARGE
     query = parse_qs(request.query_string, keep_blank_values=True)
-    wanted = PageRequest(request.method, request.path, query, request.headers.get("Accept", ""), body)
+    wanted = PageRequest(request.method, request.path, query, request.headers.get("Accept", ""), body, request.headers)
     waiting = pages.find_async(wanted.path)
     if waiting is not None:
         return await waiting(wanted)
@@ -63,7 +63,7 @@ def page_response(page: Page, headers: Mapping[str, str]) -> web.Response:
     response = web.Response(
         body=page.content, status=page.status, headers={**headers, "Content-Type": page.content_type, **page.headers}
     )
-    if len(page.content) > _COMPRESS_FROM_BYTES:
+    if len(page.content) > _COMPRESS_FROM_BYTES and "Content-Encoding" not in page.headers:
         response.enable_compression()
     return response
 
@@ -91,13 +91,14 @@ async def serve(
     respond: Respond,
     tls: ssl.SSLContext | None = None,
     limits: ConnectionLimits | None = None,
-    allowed_hosts: Collection[str] = (),
+    allowed_hosts: Collection[str] | None = (),
 ) -> AsyncIterator[None]:
     """Serve HTTP on a listening socket and the running event loop, until the end of the context.
 
-    `allowed_hosts` are names by which a loopback address may be called, besides localhost.
+    `allowed_hosts` are names by which a loopback address may be called, besides localhost; None if `respond` checks the
+    host.
     """
-    if is_loopback(listener):
+    if allowed_hosts is not None and is_loopback(listener):
         respond = _refusing_foreign_hosts(respond, allowed_hosts)
     server = web.Server(_marking_begin(respond))
     connections = Connections(listener, server, tls, limits or default_limits())

@@ -23,6 +23,8 @@ class PageRequest(NamedTuple):
     query: Mapping[str, Sequence[str]] = {}
     accept: str = ""
     body: bytes = b""
+    headers: Mapping[str, str] = {}
+    """By name, in any case."""
 
 
 class Page(NamedTuple):

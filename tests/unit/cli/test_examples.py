@@ -17,6 +17,7 @@ ENDLESS = (
     "extender explain shop/web-0",
     "extender replay",
     "demo",
+    "web",
     "bench",
     "simulate --from-cluster",
     "explain",

@@ -1,0 +1,191 @@
+"""`stowplan web`: a cluster, its queue and every explanation in a browser."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import socket
+import threading
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from stowplan.cli.command import Command
+from stowplan.cli.state_options import StateRequest, state_options
+
+if TYPE_CHECKING:
+    from stowplan.cli.state import State
+    from stowplan.serving.pages import Pages
+    from stowplan.web.source import StateSource
+
+DEFAULT_PORT = 8259
+_PORTS_TRIED = 20
+
+
+class WebOptions(NamedTuple):
+    """Where the page is served."""
+
+    address: str
+    port: int | None
+    """None: the default port, or the next free one."""
+    allowed_hosts: tuple[str, ...]
+    certificate_file: str
+    key_file: str
+    open_browser: bool
+
+
+@click.command(cls=Command)
+@state_options
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help=f"Port of the page; 0 for any free one. By default {DEFAULT_PORT}, or the next free port.",
+)
+@click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
+@click.option(
+    "--bind-address",
+    "address",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address to listen on. Others than loopback need --tls-cert-file, or --insecure.",
+)
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME[:PORT]",
+    help="A further name by which browsers call this server, such as that of a reverse proxy.",
+)
+@click.option("--tls-cert-file", "certificate_file", default="", metavar="FILE", help="Certificate; serves https.")
+@click.option("--tls-private-key-file", "key_file", default="", metavar="FILE", help="Key of the certificate.")
+@click.option(
+    "--insecure",
+    "plain_http",
+    is_flag=True,
+    help="Serve plain http on an address that other machines reach: they can read the token and the data.",
+)
+def web(
+    request: StateRequest,
+    port: int | None,
+    open_browser: bool,
+    address: str,
+    allowed_hosts: tuple[str, ...],
+    certificate_file: str,
+    key_file: str,
+    plain_http: bool,
+) -> None:
+    """Show a cluster, its queue and every explanation in a browser.
+
+    Prints the address of the page and serves it until it is interrupted. The page is read-only and comes from this
+    process alone: it changes nothing in a cluster and loads nothing from elsewhere. The address has a random token;
+    without it other users of this machine see nothing.
+
+    \b
+    Examples:
+      stowplan web -f cluster.yaml --open
+      stowplan web --from cluster.json.gz
+      stowplan web --from-cluster
+    """
+    _check_address(address, certificate_file, key_file, plain_http)
+    options = WebOptions(address, port, allowed_hosts, certificate_file, key_file, open_browser)
+    with request.open() as state, _source(state) as source:
+        from stowplan.serving.pages import Pages
+        from stowplan.web.assets import add_asset_pages, read_assets
+        from stowplan.web.routes import add_data_pages
+
+        pages = Pages()
+        add_data_pages(pages, source)
+        add_asset_pages(pages, read_assets())
+        serve_until_interrupted(pages, options)
+
+
+def serve_until_interrupted(pages: Pages, options: WebOptions) -> None:
+    """Serves the pages, and prints their address."""
+    from stowplan.config.options import ServingOptions
+    from stowplan.serving.certificates import ServerTLS
+    from stowplan.web.access import PageAccess
+    from stowplan.web.server import WebServer
+
+    tls = None
+    if options.certificate_file:
+        tls = ServerTLS(
+            ServingOptions(
+                address=options.address, certificate_file=options.certificate_file, key_file=options.key_file
+            )
+        ).context
+    listener = _listen(options.address, options.port)
+    access = PageAccess(
+        options.address, listener.getsockname()[1], allowed_hosts=options.allowed_hosts, tls=tls is not None
+    )
+    server = WebServer(listener, pages, access, tls)
+    server.start()
+    click.echo(access.url)
+    click.echo("stowplan: serving the page; press Ctrl-C to stop", err=True)
+    if options.open_browser:
+        webbrowser.open(access.url)
+    try:
+        _wait()
+    finally:
+        server.stop()
+
+
+def _check_address(address: str, certificate_file: str, key_file: str, plain_http: bool) -> None:
+    import ipaddress
+
+    try:
+        loopback = ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        raise click.UsageError(f"--bind-address {address}: not an IP address.") from None
+    if bool(certificate_file) != bool(key_file):
+        raise click.UsageError("--tls-cert-file and --tls-private-key-file belong together.")
+    if not loopback and not certificate_file and not plain_http:
+        raise click.UsageError(
+            f"--bind-address {address}: other machines reach this address; add --tls-cert-file and "
+            "--tls-private-key-file, or --insecure to send the token and the data in plain text."
+        )
+
+
+@contextmanager
+def _source(state: State) -> Iterator[StateSource]:
+    """The state as the source of the page."""
+    from stowplan.cli.web_state import state_source
+    from stowplan.web.owner import ThreadOwner
+
+    owner = ThreadOwner()
+    try:
+        yield state_source(state, owner)
+    finally:
+        owner.close()
+
+
+def _listen(address: str, port: int | None) -> socket.socket:
+    """Listens on the port, or on the default one or a free one after it. Raises ConfigError."""
+    from stowplan.config.options import ServingOptions
+    from stowplan.errors import ConfigError
+    from stowplan.serving.listening import listen
+
+    if port is not None:
+        return listen(ServingOptions(address=address, port=port))
+    for number in range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED - 1):
+        try:
+            return listen(ServingOptions(address=address, port=number))
+        except ConfigError as error:
+            if not isinstance(error.__cause__, OSError) or error.__cause__.errno != errno.EADDRINUSE:
+                raise
+    return listen(ServingOptions(address=address, port=0))
+
+
+def _wait() -> None:
+    """Waits for an interrupt or SIGTERM."""
+    stopping = threading.Event()
+    before = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        while not stopping.wait(3600):
+            pass
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

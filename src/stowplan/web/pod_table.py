@@ -1,0 +1,112 @@
+"""Pods on nodes as columns of the page's JSON.
+
+A pod is an entry whose number stays the same while the pod is on a node; the number is reused afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from stowplan.framework import Pod
+from stowplan.insight.workloads import workload_of
+from stowplan.web.columns import column, indexed
+from stowplan.web.wire import Ints, PodColumns, PodNames, PodsChanged
+
+PodKey = str
+"""The pod's uid."""
+
+
+class _Entry(NamedTuple):
+    uid: str
+    key: str
+    workload: str
+    slot: int
+    priority: int
+    requests: Mapping[str, int]
+
+
+class PodTable:
+    """The entries. Used on the server's thread only."""
+
+    def __init__(self, resources: list[str]) -> None:
+        self.resources = [name for name in resources if name != "pods"]
+        self._entries: list[_Entry | None] = []
+        self._free: list[int] = []
+        self._of_node: dict[int, dict[PodKey, int]] = {}
+        """Entries by slot and uid."""
+
+    def put_node(self, slot: int, pods: Iterable[Pod]) -> set[int]:
+        """Sets the pods of a node; returns the entries that changed."""
+        known = self._of_node.setdefault(slot, {})
+        changed: set[int] = set()
+        present = {pod.uid: pod for pod in pods}
+        for uid in [uid for uid in known if uid not in present]:
+            number = known.pop(uid)
+            self._entries[number] = None
+            self._free.append(number)
+            changed.add(number)
+        for uid, pod in present.items():
+            if uid not in known:
+                number = known[uid] = self._number()
+                self._entries[number] = _entry(pod, slot)
+                changed.add(number)
+        return changed
+
+    def columns(self, epoch: str, revision: int) -> PodColumns:
+        entries = self._entries
+        return PodColumns(
+            epoch=epoch,
+            revision=revision,
+            node=column([-1 if entry is None else entry.slot for entry in entries]),
+            workload=indexed(["" if entry is None else entry.workload for entry in entries]),
+            priority=column([0 if entry is None else entry.priority for entry in entries]),
+            requests=self._requests(entries),
+        )
+
+    def names(self, epoch: str, revision: int) -> PodNames:
+        """The names, split after the last dash, which most names of one workload have in common."""
+        parts = [("", "", "") if entry is None else entry.key.rpartition("-") for entry in self._entries]
+        return PodNames(
+            epoch=epoch,
+            revision=revision,
+            prefix=indexed([head + dash for head, dash, _ in parts]),
+            suffix=[tail for _, _, tail in parts],
+        )
+
+    def changed(self, numbers: list[int]) -> PodsChanged:
+        here = [(number, entry) for number in numbers if (entry := self._entries[number]) is not None]
+        entries = [entry for _, entry in here]
+        return PodsChanged(
+            pod=[number for number, _ in here],
+            node=column([entry.slot for entry in entries]),
+            name=[entry.key for entry in entries],
+            workload=indexed([entry.workload for entry in entries]),
+            priority=column([entry.priority for entry in entries]),
+            requests=self._requests(entries),
+            gone=[number for number in numbers if self._entries[number] is None],
+        )
+
+    def _requests(self, entries: Iterable[_Entry | None]) -> dict[str, Ints]:
+        listed = list(entries)
+        return {
+            name: column([0 if entry is None else entry.requests.get(name, 0) for entry in listed])
+            for name in self.resources
+        }
+
+    def _number(self) -> int:
+        if self._free:
+            return self._free.pop()
+        self._entries.append(None)
+        return len(self._entries) - 1
+
+
+def _entry(pod: Pod, slot: int) -> _Entry:
+    requests = pod.template.requests if pod.used is None else pod.used[0]
+    return _Entry(pod.uid, pod.key, workload_key(pod), slot, pod.priority, requests)
+
+
+def workload_key(pod: Pod) -> str:
+    """`namespace/Kind/name`; `namespace/` for a pod without a controller."""
+    workload = workload_of(pod)
+    return f"{pod.namespace}/" if workload is None else f"{pod.namespace}/{workload}"

@@ -1,0 +1,113 @@
+"""The paths of the page's data, below /api/v1/ or, in a live scheduler, /insight/v1/."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from stowplan.errors import StowplanError
+from stowplan.insight.workloads import Workload, WorkloadReference
+from stowplan.serving.insight_pages import ANSWER_TIMEOUT_SECONDS, MAX_TOP, problem_page
+from stowplan.serving.pages import JSON, NO_SNIFFING, Page, PageRequest, Pages, status_page
+from stowplan.web.source import StateSource
+
+API_PREFIX = "/api/v1/"
+DEFAULT_TOP = 5
+_COMPRESS_FROM_BYTES = 1024
+_COMPRESS_ON_THREAD_FROM_BYTES = 100_000
+_GZIP_LEVEL = 3
+_DEFAULT_ROWS = 100
+
+Answer = Callable[[PageRequest, list[str]], Awaitable[Any]]
+
+
+class BadRequestError(StowplanError):
+    """A path or a query that is not valid."""
+
+
+def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) -> None:
+    """Serves the answers of a source."""
+
+    async def explain(request: PageRequest, names: list[str]) -> Any:
+        namespace, pod = _named(names, 2, "NAMESPACE/POD")
+        return await source.answers.explain(namespace, pod, _number(request, "top", DEFAULT_TOP))
+
+    async def why_not(request: PageRequest, names: list[str]) -> Any:
+        return await source.answers.why_not(*_named(names, 3, "NAMESPACE/POD/NODE"))
+
+    async def workload(request: PageRequest, names: list[str]) -> Any:
+        namespace, kind, name = _named(names, 3, "NAMESPACE/KIND/NAME")
+        return await source.answers.workload(WorkloadReference(namespace, Workload(kind, name)))
+
+    async def pending(request: PageRequest, names: list[str]) -> Any:
+        if not names:
+            return await source.pending()
+        count = _number(request, "count", _DEFAULT_ROWS, 1000)
+        return await source.group(_named(names, 1, "GROUP")[0], _number(request, "from", 0, 10**9), count)
+
+    answers: dict[str, Answer] = {
+        "hello": lambda request, names: source.hello(),
+        "map": lambda request, names: source.map(),
+        "pending": pending,
+        "explain": explain,
+        "why-not": why_not,
+        "workload": workload,
+        "node": lambda request, names: source.node(*_named(names, 1, "NAME")),
+    }
+    for name, answer in answers.items():
+        handler = _handler(f"{prefix}{name}", answer)
+        pages.add_async(f"{prefix}{name}", handler)
+        pages.add_async(f"{prefix}{name}/", handler)
+
+
+def _handler(path: str, answer: Answer) -> Callable[[PageRequest], Awaitable[Page]]:
+    async def handler(request: PageRequest) -> Page:
+        if request.method not in ("GET", "HEAD"):
+            return status_page(405, "MethodNotAllowed", "the method is not allowed; use GET")
+        rest = request.path[len(path) :].strip("/")
+        names = [unquote(name) for name in rest.split("/")] if rest else []
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
+                value = await answer(request, names)
+        except BadRequestError as error:
+            return status_page(400, "BadRequest", str(error))
+        except (StowplanError, TimeoutError) as problem:
+            return problem_page(problem)
+        return await json_page(request, value)
+
+    return handler
+
+
+async def json_page(request: PageRequest, value: Any) -> Page:
+    """The value as JSON, compressed if the client accepts that; 304 if the client has it."""
+    content = msgspec.json.encode(value)
+    etag = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
+    headers = {**NO_SNIFFING, "ETag": etag, "Vary": "Accept-Encoding"}
+    if request.headers.get("If-None-Match", "") == etag:
+        return Page(304, b"", JSON, headers)
+    if len(content) >= _COMPRESS_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+        if len(content) >= _COMPRESS_ON_THREAD_FROM_BYTES:
+            content = await asyncio.to_thread(gzip.compress, content, _GZIP_LEVEL)
+        else:
+            content = gzip.compress(content, _GZIP_LEVEL)
+    return Page(200, content, JSON, headers)
+
+
+def _named(names: list[str], count: int, pattern: str) -> list[str]:
+    if len(names) != count or not all(names):
+        raise BadRequestError(f"the path ends in {pattern}")
+    return names
+
+
+def _number(request: PageRequest, name: str, default: int, maximum: int = MAX_TOP) -> int:
+    text = request.query.get(name, [str(default)])[0]
+    if not text.isdecimal() or len(text) > 10 or int(text) > maximum:
+        raise BadRequestError(f"{name}: a number up to {maximum} is expected")
+    return int(text)
