@@ -7,9 +7,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 LIGHT  := $(VENV)/.runnable
+SITE   := $(VENV)/.site
 TOOLS  := $(VENV)/maintain
 PIP    := -m pip --disable-pip-version-check --quiet
-LOCKS  := $(addprefix requirements/,runtime.txt build.txt ci.txt maintain.txt)
+LOCKS  := $(addprefix requirements/,runtime.txt build.txt ci.txt maintain.txt site.txt)
 COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
   --generate-hashes --no-header --no-emit-index-url $(if $(UPGRADE),--upgrade)
 BENCH  ?= decisions
@@ -17,7 +18,7 @@ WORKERS ?= 2
 BINARIES := etcd kube-apiserver kube-scheduler kubectl helm
 
 .DEFAULT_GOAL := help
-.PHONY: help setup control-plane demo test soak check docs picture bench parity dist image manifests lock audit clean
+.PHONY: help setup control-plane demo test soak check docs site picture bench parity dist image manifests lock audit clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +49,11 @@ check: $(STAMP)  ## check formatting, lint, types, import layers and spelling
 docs: $(STAMP)  ## update generated parts of the documentation, check links, run every block
 	$(BIN)/python -m tests.docs
 	$(BIN)/pytest tests/docs $(ARGS)
+
+site: $(SITE)  ## build the documentation as a site with search, into site/
+	$(BIN)/python -m tests.docs.site site
+	STOWPLAN_SITE=site $(BIN)/pytest --quiet tests/docs/test_site.py
+	@echo "To read it: $(BIN)/python -m http.server --bind 127.0.0.1 --directory site"
 
 picture: $(STAMP)  ## redraw the README's picture
 	$(BIN)/python -m tests.docs picture
@@ -82,12 +88,13 @@ lock: $(TOOLS)  ## update the lock files after a change of pyproject.toml; UPGRA
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | \
 	  $(COMPILE) - -c requirements/ci.txt -o requirements/build.txt
 	$(COMPILE) --group maintain -c requirements/ci.txt -o requirements/maintain.txt
+	$(COMPILE) --group site -c requirements/ci.txt -c requirements/maintain.txt -o requirements/site.txt
 
 audit: $(TOOLS)  ## look up known vulnerabilities of all locked packages
 	$(TOOLS)/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off $(addprefix -r ,$(LOCKS))
 
 clean:  ## remove .venv, caches and build results
-	rm -rf $(VENV) dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) dist site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): INSTALLED := -r requirements/ci.txt
@@ -101,6 +108,10 @@ $(STAMP) $(LIGHT): pyproject.toml $(LOCKS)
 	@$(BIN)/python $(PIP) install --require-hashes $(INSTALLED)
 	@$(BIN)/python $(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@ $(LIGHT)
+
+$(SITE): $(STAMP) requirements/site.txt
+	@$(BIN)/python $(PIP) install --require-hashes -r requirements/site.txt
+	@touch $@
 
 $(TOOLS): $(LIGHT) requirements/maintain.txt
 	@$(PYTHON) -m venv $@

@@ -9,7 +9,17 @@ import re
 from collections.abc import Callable, Mapping
 
 from tests.docs.page import Page
-from tests.docs.reference import cli, compared, configuration, explanations, metrics, plugin_api, plugins, policy_names
+from tests.docs.reference import (
+    cli,
+    compared,
+    configuration,
+    explanations,
+    metrics,
+    plugin_api,
+    plugins,
+    policy_names,
+    python_api,
+)
 
 END = "<!-- end of the generated part -->"
 MAKERS: Mapping[str, Callable[..., str]] = {
@@ -20,6 +30,9 @@ MAKERS: Mapping[str, Callable[..., str]] = {
     "class": plugin_api.describe_class,
     "fields": plugin_api.struct_fields,
     "functions": plugin_api.functions,
+    "python": python_api.python_names,
+    "errors": python_api.errors,
+    "fixtures": python_api.fixtures,
     "comparison": compared.comparison,
     "reason-ids": explanations.reason_ids,
     "answer-records": explanations.records,

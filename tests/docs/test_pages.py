@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -132,6 +134,22 @@ def test_translations_correspond_to_their_originals(original: Page, translation:
 def test_every_default_plugin_has_its_part() -> None:
     page = Page(ROOT / "docs" / "reference" / "default-plugins.md")
     assert calls(page) == ["default-plugins", *(f"plugin {name}" for name in DEFAULT_WEIGHTS)]
+
+
+@pytest.mark.parametrize(
+    ("module", "page"),
+    [
+        ("stowplan", "plugin-api"),
+        ("stowplan.library", "library-api"),
+        ("stowplan.evaluation", "library-api"),
+        ("stowplan.testing", "testing-api"),
+        ("stowplan.testing.extender", "testing-api"),
+    ],
+)
+def test_every_public_name_is_in_the_reference(module: str, page: str) -> None:
+    pages = [Page(ROOT / "docs" / "reference" / f"{name}.md").text for name in {page, "library-api"}]
+    for name in import_module(module).__all__:
+        assert any(re.search(rf"`{name}\b|### {name}\n", text) for text in pages), name
 
 
 def test_every_command_is_documented_once() -> None:

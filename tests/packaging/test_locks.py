@@ -29,6 +29,7 @@ WANTED: dict[str, list[str]] = {
     "ci": [*PYPROJECT["project"]["dependencies"], *EXTRAS["test"], *EXTRAS["lint"]],
     "build": PYPROJECT["build-system"]["requires"],
     "maintain": PYPROJECT["dependency-groups"]["maintain"],
+    "site": PYPROJECT["dependency-groups"]["site"],
 }
 LOCKS = {name: list(sbom.read_lock((FOLDER / f"{name}.txt").read_text())) for name in WANTED}
 

@@ -53,7 +53,7 @@ class ControlPlane:
         self.url = ""
 
     def start(self) -> None:
-        """Start both, and return when the API server is ready."""
+        """Start etcd and kube-apiserver, and return when the API server is ready."""
         etcd, kube_apiserver = require(["etcd", "kube-apiserver"])
         with ExitStack() as on_failure:
             on_failure.callback(self.stop)
@@ -74,23 +74,23 @@ class ControlPlane:
         return [self.etcd, self.api_server]
 
     def stop_api_server(self, *, kill: bool = False) -> None:
-        """Take the API server away: by SIGTERM, or at once. etcd stays, and with it all objects."""
+        """Stop the API server, by SIGTERM or SIGKILL. etcd runs on and keeps all objects."""
         if kill:
             self.api_server.kill()
         self.api_server.stop(API_SERVER_GRACE)
 
     def start_api_server(self, timeout: float = 90.0) -> None:
-        """Bring it back at the same address, and return when it is ready."""
+        """Start the API server again at the same address, and return when it is ready."""
         self.api_server.start()
         with self.client() as client:
             self.api_server.wait_ready(lambda: api_server.ready(client), timeout)
 
     def client(self, user: User = ADMIN, *, server: str = "", timeout: float = 90.0) -> KubeApi:
-        """The API server as this user sees it; `server` is another way to it, such as through a proxy."""
+        """A client with the credentials of a user; `server` is another URL of the API server, such as a proxy's."""
         return KubeApi(server or self.url, self.tls(), token=user.token, timeout=timeout)
 
     def client_with_certificate(self, pair: IssuedKeyPair) -> KubeApi:
-        """The API server as the owner of this certificate sees it."""
+        """A client with a client certificate."""
         tls = self.tls()
         tls.load_cert_chain(pair.certificate, pair.key)
         return KubeApi(self.url, tls)

@@ -4,7 +4,7 @@ from stowplan.errors import StowplanError
 
 
 class SurroundingsError(StowplanError):
-    """The control plane or a part of it cannot be had."""
+    """A part of the test environment is missing or failed."""
 
 
 class UnavailableError(SurroundingsError):
@@ -30,4 +30,4 @@ class RefusedError(SurroundingsError):
 
 
 class UnreachableError(SurroundingsError):
-    """The API server did not answer at all."""
+    """The API server sent no response."""

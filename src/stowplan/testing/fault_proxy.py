@@ -49,7 +49,7 @@ class FaultProxy:
 
     @property
     def processes(self) -> list[Process]:
-        """It runs on a thread of this one."""
+        """Empty: the proxy runs on a thread of the test's process."""
         return []
 
     def start(self) -> None:
@@ -72,7 +72,7 @@ class FaultProxy:
 
     @contextmanager
     def rule(self, rule: Rule) -> Iterator[Rule]:
-        """A rule that is in force for the length of a `with`."""
+        """Adds a rule for the length of a `with` block."""
         yield self.add(rule)
         self.remove(rule)
 

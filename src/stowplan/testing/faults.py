@@ -45,7 +45,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Delay:
-    """Delay the reply. The request is forwarded at once, so that the API server completes what the client gives up on;
+    """Delay the reply. The request is forwarded at once, so the API server completes requests that the client gives up on;
     with `forward=False` the request is delayed too."""
 
     seconds: float
@@ -82,13 +82,13 @@ Fault = Reply | Delay | Hold | Drop | Garble
 
 @dataclass
 class Rule:
-    """A fault and the requests that it befalls: all, unless narrowed down.
+    """A fault and the requests that it applies to; by default all requests.
 
     method       the HTTP method, such as "POST"
-    path         a regular expression, looked for in path and query: "/binding$", "resourceVersion=[1-9]"
-    watch        watches only, or all but watches
-    times        how often, after which the rule is spent
-    probability  by which a request that fits is hit
+    path         a regular expression that is searched in path and query: "/binding$", "resourceVersion=[1-9]"
+    watch        True: watches only; False: other requests only
+    times        the number of requests after which the rule no longer applies
+    probability  that a matching request gets the fault
     """
 
     fault: Fault

@@ -23,7 +23,7 @@ PATCH_TYPES = {
 
 
 class KubeApi:
-    """The API server as a user sees it. Objects are dicts as in JSON; any thread may use it.
+    """A client of the API server. Objects are dicts as in JSON; any thread may use it.
 
     A kind is given as apiVersion and kind, `"apps/v1/ReplicaSet"`; one of the core group by its kind alone, `"Pod"`.
     """
@@ -43,7 +43,7 @@ class KubeApi:
         content_type: str = "application/json",
         params: Mapping[str, object] | None = None,
     ) -> JsonObject:
-        """Send a request and return the JSON of the reply; an error status raises Refused."""
+        """Send a request and return the JSON of the reply; an error status raises RefusedError."""
         status, text = self._connections.exchange(
             method, _with_params(path, params), self._headers | {"Content-Type": content_type}, _encode(body)
         )
@@ -54,7 +54,7 @@ class KubeApi:
         return reply
 
     def healthy(self, path: str = "/readyz") -> bool:
-        """Whether the server answers there, and with success."""
+        """Whether a GET request to the path succeeds."""
         try:
             self.request("GET", path)
         except SurroundingsError:
@@ -84,6 +84,7 @@ class KubeApi:
             return list(threads.map(self.create, objects))
 
     def get(self, kind: str, name: str, namespace: str = "default") -> JsonObject:
+        """Read an object."""
         return self.request("GET", self.path(kind, name, namespace))
 
     def list(self, kind: str, namespace: str = "", **params: object) -> Objects:
@@ -92,7 +93,7 @@ class KubeApi:
         return items
 
     def replace(self, obj: JsonObject, subresource: str = "") -> JsonObject:
-        """Write an object that was read before, changed."""
+        """Update an object that was read before."""
         meta = obj["metadata"]
         kind = f"{obj['apiVersion']}/{obj['kind']}"
         path = self.path(kind, meta["name"], meta.get("namespace", ""), subresource)

@@ -66,7 +66,7 @@ class KubeScheduler:
                 on_failure.pop_all()
 
     def wait_ready(self, timeout: float = 90.0) -> None:
-        """Wait until it has read the cluster."""
+        """Wait until its informer caches have synced."""
         self.process.wait_ready(self._client.healthy, timeout)
 
     def stop(self) -> None:
@@ -81,7 +81,7 @@ class KubeScheduler:
         return str(self._client.request("GET", path)["message"])
 
     def metrics(self) -> dict[str, float]:
-        """The samples of its metrics, by name and labels as the text has them."""
+        """The values of its metrics, by name with labels: `name{label="value"}`."""
         return parse_samples(self.scrape())
 
     def cpu_seconds(self) -> float:

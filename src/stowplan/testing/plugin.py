@@ -62,7 +62,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest
 
 @pytest.fixture
 def kube_api(control_plane: "ControlPlane") -> Iterator["KubeApi"]:
-    """The shared API server as an administrator sees it. Nodes, pods and the like are deleted after the test."""
+    """An administrator's client of the shared API server. Nodes, pods and other objects are deleted after the test."""
     from stowplan.testing.cleanup import clear_cluster
 
     with control_plane.client() as client:
@@ -72,7 +72,7 @@ def kube_api(control_plane: "ControlPlane") -> Iterator["KubeApi"]:
 
 @pytest.fixture
 def namespace(kube_api: "KubeApi") -> Iterator[str]:
-    """The name of a namespace on the shared API server that is this test's own."""
+    """The name of a new namespace on the shared API server, for this test only."""
     from stowplan.testing.cleanup import delete_namespace
 
     name = f"test-{uuid.uuid4().hex[:12]}"
@@ -90,7 +90,7 @@ def _own(pytestconfig: pytest.Config) -> Iterator["_Own"]:
 
 @pytest.fixture
 def start_control_plane(tmp_path_factory: pytest.TempPathFactory, _own: "_Own") -> Callable[..., "ControlPlane"]:
-    """A function that starts a control plane of the test's own, with the options of ControlPlane."""
+    """A function that starts another control plane, for this test only, with the options of ControlPlane."""
 
     def start(**options: Any) -> "ControlPlane":
         with _or_skip():
@@ -117,7 +117,7 @@ def start_kube_scheduler(request: pytest.FixtureRequest, _own: "_Own") -> Callab
 
 @pytest.fixture
 def start_fault_proxy(request: pytest.FixtureRequest, _own: "_Own") -> Callable[..., "FaultProxy"]:
-    """A function that starts a fault proxy, before the shared control plane or before that of its first argument."""
+    """A function that starts a fault proxy, in front of the shared control plane or that of its first argument."""
 
     def start(control_plane: "ControlPlane | None" = None, **options: Any) -> "FaultProxy":
         with _or_skip():

@@ -137,7 +137,7 @@ def free_port() -> int:
 
     It is below the ephemeral ports: the kernel could give one of those to an outgoing connection while a test has its
     server stopped, and the server could not start again. On Linux the port is reserved against other calls, also of
-    other test runs on this machine, until the process ends or has drawn many more.
+    other test runs on this machine, until the process ends or has reserved many more ports.
     """
     bounds = Path("/proc/sys/net/ipv4/ip_local_port_range")
     first_handed_out = int(bounds.read_text().split()[0]) if bounds.exists() else 32768
@@ -177,19 +177,19 @@ def _is_free(port: int) -> bool:
 
 
 def cpu_seconds(pid: int) -> float:
-    """The CPU time that a process has used so far, in user and in kernel mode."""
+    """CPU time of a process so far, in user and in kernel mode."""
     # The name in parentheses may hold spaces; utime and stime are the 14th and 15th field of the line.
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def rss_mib(pid: int) -> float:
-    """The memory that a process has resident now."""
+    """Resident memory of a process."""
     return _status_kib(pid, "VmRSS") / 1024
 
 
 def peak_rss_mib(pid: int) -> float:
-    """The most memory that a process has had resident."""
+    """Peak resident memory of a process."""
     return _status_kib(pid, "VmHWM") / 1024
 
 

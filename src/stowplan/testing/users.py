@@ -15,7 +15,7 @@ class User:
 
     @classmethod
     def service_account(cls, namespace: str, name: str) -> "User":
-        """The user that a pod of this service account would be."""
+        """The user of a service account."""
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
         return cls(f"system:serviceaccount:{namespace}:{name}", groups)
 

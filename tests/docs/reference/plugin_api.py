@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections.abc import Collection
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -13,6 +14,11 @@ import stowplan
 from stowplan import api
 from stowplan.framework.points import POINTS, Point
 
+_IMPLIED = ("self", "cls")
+_QUALIFIED = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
+_COLUMNS = re.compile(r"(?:^[a-z_]+ {2,}\S.*(?:\n|\Z))+", re.MULTILINE)
+_LITERALS = (str, int, float, tuple, type(None))
+_MAX_DEFAULT_CHARACTERS = 40
 _WORDS = ("accept", "reject", "reject_forever", "pending", "error", "wait", "skip")
 
 
@@ -21,25 +27,34 @@ def functions(*names: str) -> str:
     rows = []
     for name in names or _WORDS:
         function = getattr(stowplan, name)
-        rows.append((code(f"{name}{_signature(function)}"), text_of(function.__doc__)))
+        rows.append((code(f"{name}{signature(function)}"), text_of(function.__doc__)))
     return table(("call", "meaning"), rows)
 
 
 def describe_class(name: str, *wanted: str) -> str:
-    """A class: what it is, its attributes, its methods; or only those that are named."""
-    cls = getattr(stowplan, name)
+    """A class of `stowplan`: its docstring, attributes and methods; or only the members that are named."""
+    return describe(getattr(stowplan, name), wanted)
+
+
+def describe(cls: type, wanted: tuple[str, ...] = (), arguments: Collection[str] = ()) -> str:
+    """A class: its docstring, attributes and methods; or only the wanted members.
+
+    Attributes that are arguments of the constructor are left out, unless they have a docstring.
+    """
     known = wanted or tuple(n for n, text in members(cls).items() if n[0] != "_" and not text.startswith("Internal: "))
     rows, methods = [], []
     for member in known:
         value = inspect.getattr_static(cls, member, None)
+        value = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         text = members(cls).get(member, "")
         if inspect.isfunction(value):
-            methods.append(f"- {code(f'{member}{_signature(value)}')}{_dash(text_of(value.__doc__))}")
+            methods.append(f"- {code(f'{member}{signature(value)}')}{_dash(text_of(value.__doc__))}")
         else:
             text = text_of(value.fget.__doc__) if isinstance(value, property) else text
             rows.append((code(member), text))
     parts = [] if wanted else [_paragraphs(cls.__doc__)]
-    with_text, plain = [row for row in rows if row[1]], [name for name, text in rows if not text]
+    with_text = [row for row in rows if row[1]]
+    plain = [name for name, text in rows if not text and name.strip("`") not in arguments]
     parts += [table(("attribute", "meaning"), with_text)] if with_text else []
     parts += [f"{'Also' if with_text else 'Attributes'}: {', '.join(plain)}."] if plain else []
     parts += ["\n".join(methods)] if methods else []
@@ -88,7 +103,7 @@ def plugin_class() -> str:
             parts.append(f"### {section}")
         function = vars(cls)[name]
         text = f"{text_of(function.__doc__)}{_origin(name, point)}"
-        parts.append(f"#### {name}\n\n{code(name + _signature(function))}\n\n{text}")
+        parts.append(f"#### {name}\n\n{code(name + signature(function))}\n\n{text}")
     return "\n\n".join(parts)
 
 
@@ -99,15 +114,43 @@ def _origin(method: str, point: Point | None) -> str:
     return f" (Extension point: `{point.name}`{verb}.)"
 
 
-def _signature(function: Any) -> str:
-    signature = inspect.signature(function)
-    parameters = [p for p in signature.parameters.values() if p.name != "self"]
-    text = str(signature.replace(parameters=parameters))
-    return re.sub(r"'", "", text)
+def signature(function: Any) -> str:
+    """The parameters and the result of a function, as authors write them."""
+    found = inspect.signature(function)
+    parameters = [
+        p.replace(annotation=_hint(p.annotation), default=_default(p.default))
+        for name, p in found.parameters.items()
+        if name not in _IMPLIED
+    ]
+    text = str(found.replace(parameters=parameters, return_annotation=_hint(found.return_annotation)))
+    return _QUALIFIED.sub("", text)
+
+
+class _Text(str):
+    """An annotation or a default value that is shown without quotes."""
+
+    __repr__ = str.__str__
+
+
+def _hint(annotation: Any) -> Any:
+    return _Text(annotation.replace('"', "").replace("'", "")) if isinstance(annotation, str) else annotation
+
+
+def _default(value: Any) -> Any:
+    """A default value: literals as they are, anything else as `...`."""
+    literal = value is inspect.Parameter.empty or isinstance(value, _LITERALS)
+    return value if literal and len(repr(value)) < _MAX_DEFAULT_CHARACTERS else _Text("...")
 
 
 def _paragraphs(docstring: str | None) -> str:
-    return inspect.cleandoc(docstring or "")
+    """A docstring, with its columns of names and meanings as tables."""
+    text = inspect.cleandoc(docstring or "")
+    return _COLUMNS.sub(lambda found: table(("argument", "meaning"), map(_columns, found[0].splitlines())), text)
+
+
+def _columns(line: str) -> tuple[str, str]:
+    name, meaning = line.split(maxsplit=1)
+    return code(name), meaning
 
 
 def _dash(text: str) -> str:

@@ -26,7 +26,7 @@ class ExtenderFailedError(StowplanError):
 
 
 class SchedulerCrashedError(ExtenderFailedError):
-    """A reply that makes kube-scheduler of that age dereference nil, or look beyond the end of a list."""
+    """A reply that crashes kube-scheduler of that release: a nil pointer, or an index out of range."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,13 @@ class KubeSchedulerClient:
         """The last request and its reply."""
 
     def url(self, verb: str) -> str:
+        """The URL of a verb, as the release composes it."""
         prefix = self.url_prefix.rstrip("/") if self.era.trims_prefix else self.url_prefix
         return "/".join((prefix, "v1", verb) if self.era.version_in_path else (prefix, verb))
 
     # Verbs
     def filter(self, pod: JsonObject, nodes: Sequence[JsonObject]) -> FilterOutcome:
+        """The nodes that pass, and the reasons of the others."""
         names = [_name(node) for node in nodes]
         if not self.verbs["filter"]:
             return FilterOutcome(names)
@@ -111,7 +113,7 @@ class KubeSchedulerClient:
         return FilterOutcome(passing, failed, unresolvable, frozenset(candidates))
 
     def prioritize(self, pod: JsonObject, nodes: Sequence[JsonObject]) -> Priorities:
-        """kube-scheduler does not prioritize a single node."""
+        """The scores of nodes. As in kube-scheduler, the extender is called only for two nodes or more."""
         if not self.verbs["prioritize"] or len(nodes) < 2:
             return Priorities({})
         try:
@@ -155,7 +157,7 @@ class KubeSchedulerClient:
         return {node: claim for node, claim in found.items() if self._has_victims(node, claim[0])}
 
     def bind(self, pod: JsonObject, node_name: str) -> None:
-        """Raises ExtenderFailed, also where the extender is ignorable: then another one binds."""
+        """Bind the pod. Raises ExtenderFailedError, also if the extender is ignorable."""
         meta = pod["metadata"]
         body = {"PodName": meta["name"], "PodNamespace": meta["namespace"], "PodUID": meta["uid"], "Node": node_name}
         result = self._ask("bind", body, go_json.BINDING_RESULT, "v1.ExtenderBindingResult")

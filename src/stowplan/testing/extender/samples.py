@@ -19,6 +19,7 @@ def sample_pod(name: str = "conformance-0", namespace: str = "default", **spec: 
 
 
 def sample_nodes(count: int = 3, prefix: str = "node-") -> list[JsonObject]:
+    """Nodes as an informer has them, in three zones."""
     return [_node(f"{prefix}{i}", zone=f"zone-{i % 3}") for i in range(count)]
 
 
