@@ -45,7 +45,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Delay:
-    """Delay the reply. The request is forwarded at once, so the API server completes requests that the client gives up on;
+    """Delay the reply. The request is forwarded at once, so the API server completes it even if the client gives up;
     with `forward=False` the request is delayed too."""
 
     seconds: float
