@@ -19,7 +19,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from stowplan import logs
-from stowplan.errors import os_error_text
+from stowplan.serving.acceptor import HANDSHAKE_SECONDS, Acceptor
 from stowplan.serving.open_files import open_files_limit
 
 log = logs.get(__name__)
@@ -27,7 +27,6 @@ log = logs.get(__name__)
 MAX_CONNECTIONS = 1000
 _OPEN_FILES_SHARE = 4
 """One server uses at most this fraction of the open files; the API server's connections need some too."""
-_ACCEPT_RETRY_SECONDS = 0.1
 _SETTINGS: dict[str, Any] = {"access_log": None, "lingering_time": 1.0}
 
 
@@ -35,7 +34,7 @@ class ConnectionLimits(NamedTuple):
     """Maximum number of connections, and time limits in seconds."""
 
     max_connections: int
-    handshake: float = 10.0
+    handshake: float = HANDSHAKE_SECONDS
     """For the TLS handshake."""
     first_request: float = 32.0
     """From the connect to the end of the first request's header."""
@@ -135,59 +134,48 @@ class Connections:
         self, listener: socket.socket, server: web.Server, tls: ssl.SSLContext | None, limits: ConnectionLimits
     ) -> None:
         self.limits = limits
-        self._listener = listener
         self._address = "{}:{}".format(*listener.getsockname()[:2])
         self._server = server
-        self._tls = tls
         self._open: set[PageConnection] = set()
-        self._handshakes: set[asyncio.Task[None]] = set()
-        self._loops: list[asyncio.Task[None]] = []
+        self._acceptor = Acceptor(
+            listener,
+            tls,
+            open_connection=self._open_connection,
+            discard=self.discard,
+            make_room=lambda: self._make_room(1 + len(self._open) // 4),
+            handshake_seconds=limits.handshake,
+            shutdown_seconds=limits.stalled,
+        )
+        self._checking: asyncio.Task[None] | None = None
         self.on_failed_request = logs.RepeatedWarning(log, "Failed to answer a request")
         self._on_full = logs.RepeatedWarning(log, "Too many connections are open, closed an idle one")
         self._on_refused = logs.RepeatedWarning(log, "Too many connections are open, refused another")
-        self._on_accept_failed = logs.RepeatedWarning(log, "Failed to accept a connection")
 
     def start(self) -> None:
-        self._listener.setblocking(False)
-        loop = asyncio.get_running_loop()
-        self._loops = [loop.create_task(self._accept()), loop.create_task(self._check())]
+        self._acceptor.start()
+        self._checking = asyncio.get_running_loop().create_task(self._check())
 
     async def stop(self) -> None:
         """Accept no more connections, and end those in the TLS handshake."""
-        for task in self._loops:
-            task.cancel()
-        await asyncio.gather(*self._loops, return_exceptions=True)
-        self._listener.close()
+        await self._acceptor.stop()
+        if self._checking is not None:
+            self._checking.cancel()
+            await asyncio.gather(self._checking, return_exceptions=True)
         for connection in self._open:
             if connection.in_handshake:
                 connection.drop()
-        await asyncio.gather(*self._handshakes)
+        await self._acceptor.finish_handshakes()
 
     def discard(self, connection: PageConnection) -> None:
         self._open.discard(connection)
 
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                accepted, _ = await loop.sock_accept(self._listener)
-            except ConnectionError:
-                continue  # The client has gone.
-            except OSError as problem:  # No more files may be opened.
-                self._on_accept_failed(address=self._address, err=os_error_text(problem))
-                self._make_room(1 + len(self._open) // 4)
-                await asyncio.sleep(_ACCEPT_RETRY_SECONDS)
-                continue
-            if len(self._open) >= self.limits.max_connections and not self._make_room():
-                self._on_refused(address=self._address, connections=len(self._open))
-                accepted.close()
-                continue
-            connection = PageConnection(self._server, accepted, self)
-            self._open.add(connection)
-            task = loop.create_task(self._connect(connection, accepted))
-            self._handshakes.add(task)
-            task.add_done_callback(self._handshakes.discard)
-            await asyncio.sleep(0)  # Requests on open connections come before the next of many waiting clients.
+    def _open_connection(self, accepted: socket.socket) -> PageConnection | None:
+        if len(self._open) >= self.limits.max_connections and not self._make_room():
+            self._on_refused(address=self._address, connections=len(self._open))
+            return None
+        connection = PageConnection(self._server, accepted, self)
+        self._open.add(connection)
+        return connection
 
     def _make_room(self, count: int = 1) -> bool:
         """Close the connections that wait longest for a request. False if every connection is being answered."""
@@ -199,24 +187,6 @@ class Connections:
             self.discard(connection)
             connection.drop()
         return True
-
-    async def _connect(self, connection: PageConnection, accepted: socket.socket) -> None:
-        loop, tls, limits = asyncio.get_running_loop(), self._tls, self.limits
-        try:
-            if tls is None:
-                await loop.connect_accepted_socket(lambda: connection, accepted)
-            else:
-                await loop.connect_accepted_socket(
-                    lambda: connection,
-                    accepted,
-                    ssl=tls,
-                    ssl_handshake_timeout=limits.handshake,
-                    ssl_shutdown_timeout=limits.stalled,
-                )
-        except OSError as problem:  # The client's handshake failed or ended.
-            self.discard(connection)
-            accepted.close()
-            log.v(2, "TLS handshake failed", address=self._address, err=os_error_text(problem))
 
     async def _check(self) -> None:
         loop = asyncio.get_running_loop()

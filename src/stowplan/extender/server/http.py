@@ -6,22 +6,16 @@ import asyncio
 import socket
 import ssl
 from abc import ABC, abstractmethod
-from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from stowplan import logs
-from stowplan.errors import os_error_text
 from stowplan.extender.server.body_buffer import BodyBudget
 from stowplan.extender.server.connection import ServerConnection
 from stowplan.extender.server.messages import HttpRequest, RequestHead, Response
-
-log = logs.get(__name__)
+from stowplan.serving.acceptor import Acceptor
 
 KEEP_ALIVE_SECONDS = 150.0
 """Longer than the 90 s for which kube-scheduler keeps idle connections, so that the client closes first."""
-_HANDSHAKE_SECONDS = 10.0
-_ACCEPT_RETRY_SECONDS = 0.1
 _IDLE_CHECK_SECONDS = 5.0
 _QUIET_SECONDS = 0.25
 """While draining: connections without a request for so long are closed."""
@@ -46,14 +40,12 @@ class HttpServer(ABC):
         self.draining = False
         """Whether responses close their connection."""
         self.port: int = listener.getsockname()[1]
-        self._listener = listener
-        self._tls = tls
         self._connections: set[ServerConnection] = set()
         self._quiet_since = 0.0
-        self._accepting: asyncio.Task[None] | None = None
+        self._acceptor = Acceptor(
+            listener, tls, open_connection=self._open_connection, discard=self.closed, make_room=self._make_room
+        )
         self._idle_check: asyncio.Task[None] | None = None
-        self._handshakes: set[asyncio.Task[None]] = set()
-        self._on_accept_failed = logs.RepeatedWarning(log, "Failed to accept a connection")
 
     @abstractmethod
     def admit(self, head: RequestHead, certificate: Any) -> Response | None:
@@ -80,16 +72,13 @@ class HttpServer(ABC):
         """The client closed the connection while the request is being answered."""
 
     async def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._listener.setblocking(False)
-        self._accepting = loop.create_task(self._accept())
-        self._idle_check = loop.create_task(self._close_idle())
+        self._acceptor.start()
+        self._idle_check = asyncio.get_running_loop().create_task(self._close_idle())
 
     async def drain(self, seconds: float) -> None:
         """Accept no more connections, answer the requests on open ones, and close these when they are quiet."""
         await asyncio.sleep(0.02)  # Accept connections that wait in the backlog.
-        await _cancel(self._accepting)
-        self._listener.close()
+        await self._acceptor.stop()
         # Not earlier: clients reconnect after "Connection: close", and a closed socket loses its backlog.
         self.draining = True
         self._quiet_since = monotonic()
@@ -102,44 +91,20 @@ class HttpServer(ABC):
             await asyncio.sleep(0.01)
         for connection in list(self._connections):
             connection.close()
-        await asyncio.gather(*self._handshakes)
+        await self._acceptor.finish_handshakes()
         await asyncio.sleep(0)  # Sockets are closed before the loop.
-        await _cancel(self._idle_check)
+        if self._idle_check is not None:
+            self._idle_check.cancel()
+            await asyncio.gather(self._idle_check, return_exceptions=True)
 
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                accepted, _ = await loop.sock_accept(self._listener)
-            except ConnectionError:
-                continue  # The client has gone.
-            except OSError as problem:  # No more files may be opened.
-                self._on_accept_failed(port=self.port, err=os_error_text(problem))
-                self._make_room()
-                await asyncio.sleep(_ACCEPT_RETRY_SECONDS)
-                continue
-            if len(self._connections) >= self._max_connections:
-                self.too_many_connections()
-                if not self._make_room():
-                    accepted.close()
-                    continue
-            connection = ServerConnection(self, loop, accepted)
-            self._connections.add(connection)
-            task = loop.create_task(self._connect(connection, accepted))
-            self._handshakes.add(task)
-            task.add_done_callback(self._handshakes.discard)
-
-    async def _connect(self, connection: ServerConnection, accepted: socket.socket) -> None:
-        """Complete the TLS handshake, if there is any. Until then the connection counts as one without a request."""
-        limit = None if self._tls is None else _HANDSHAKE_SECONDS
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: connection, accepted, ssl=self._tls, ssl_handshake_timeout=limit
-            )
-        except OSError as problem:  # The client's handshake failed or ended.
-            self.closed(connection)
-            accepted.close()
-            log.v(2, "TLS handshake failed", port=self.port, err=os_error_text(problem))
+    def _open_connection(self, accepted: socket.socket) -> ServerConnection | None:
+        if len(self._connections) >= self._max_connections:
+            self.too_many_connections()
+            if not self._make_room():
+                return None
+        connection = ServerConnection(self, asyncio.get_running_loop(), accepted)
+        self._connections.add(connection)
+        return connection
 
     async def _close_idle(self) -> None:
         while True:
@@ -161,10 +126,3 @@ class HttpServer(ABC):
     # Called by connections
     def closed(self, connection: ServerConnection) -> None:
         self._connections.discard(connection)
-
-
-async def _cancel(task: asyncio.Task[None] | None) -> None:
-    if task is not None:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
