@@ -112,7 +112,16 @@ def test_with_rights(control_plane: ControlPlane, namespace: str, url: str, wait
     assert [group["pods"] for group in listed["groups"]] == [1]
     unknown = run("explain", "none", *login)
     assert unknown.exit_code == 2
-    assert unknown.stderr == f"stowplan: pod {namespace}/none is not known to the scheduler\n"
+    line = f"pod {namespace}/none is not known to the scheduler: it is neither on a node nor pending for"
+    assert unknown.stderr == f"stowplan: {line} default-scheduler\n"
+    workload = run("explain", "Deployment/web", *login)
+    assert (workload.exit_code, workload.stderr) == (
+        2,
+        f"stowplan: no pod belongs to Deployment/web in namespace {namespace}\n",
+    )
+    profile = run("explain", waiting, *login, "--as", "other")
+    assert profile.exit_code == 2
+    assert "no profile has the schedulerName other" in profile.stderr
 
 
 def test_without_rights(control_plane: ControlPlane, namespace: str, url: str, waiting: str) -> None:

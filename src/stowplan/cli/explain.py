@@ -77,15 +77,9 @@ def _recording(pod: str | None, top: int) -> RunOptions | None:
 
 
 def _ask_scheduler(remote: RemoteScheduler, pod: str | None, namespace: str, profile: str, top: int) -> Answer:
-    from stowplan.insight.workloads import workload_reference
-
-    if profile:
-        raise click.UsageError("--as cannot be used with a running scheduler.")
     if pod is None:
         return remote.pending(namespace)
-    if workload_reference(pod, remote.namespace) is not None:
-        raise click.UsageError("A running scheduler explains pods, not workloads.")
-    return remote.explain(pod, namespace or remote.namespace, top)
+    return remote.explain(pod, namespace or remote.namespace, top, profile)
 
 
 def _answer(state: State, pod: str | None, namespace: str, profile: str, top: int, *, details: bool) -> Answer:

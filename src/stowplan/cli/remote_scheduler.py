@@ -17,6 +17,7 @@ from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.tls import Trust
 from stowplan.errors import ConfigError, InputError
 from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation, WhyNot
+from stowplan.insight.workloads import workload_reference
 from stowplan.serving.insight_pages import INSIGHT_PREFIX, MAX_TOP
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 
@@ -61,13 +62,23 @@ class RemoteScheduler:
         """Of the kubeconfig's context."""
         return self._connection.namespace or DEFAULT_NAMESPACE
 
-    def explain(self, reference: str, namespace: str, top: int) -> Explanation | PlacedExplanation:
-        content = self._get("explain", *_pod(reference, namespace), nodes=str(min(top, MAX_TOP)))
+    def explain(
+        self, reference: str, namespace: str, top: int, profile: str = ""
+    ) -> Explanation | PlacedExplanation | PendingPods:
+        """The answer about a pod, or about a workload."""
+        nodes = str(min(top, MAX_TOP))
+        workload = workload_reference(reference, namespace)
+        if workload is not None:
+            if profile:
+                raise InputError("a running scheduler explains each pod of a workload by its own profile")
+            content = self._get("workload", workload.namespace, *workload.workload, nodes=nodes)
+            return codec.decode(PendingPods, content)
+        content = self._get("explain", *_pod(reference, namespace), nodes=nodes, profile=profile)
         placed = codec.decode(_State, content).state == "placed"
         return codec.decode(PlacedExplanation, content) if placed else codec.decode(Explanation, content)
 
-    def why_not(self, reference: str, namespace: str, node: str) -> WhyNot:
-        return codec.decode(WhyNot, self._get("why-not", *_pod(reference, namespace), node))
+    def why_not(self, reference: str, namespace: str, node: str, profile: str = "") -> WhyNot:
+        return codec.decode(WhyNot, self._get("why-not", *_pod(reference, namespace), node, profile=profile))
 
     def pending(self, namespace: str = "") -> PendingPods:
         return codec.decode(PendingPods, self._get("pending", namespace=namespace))
@@ -87,7 +98,7 @@ class RemoteScheduler:
 
     def _refused(self, error: ApiError) -> ClusterError | InputError:
         url, text = self._connection.url, " ".join((error.message or str(error)).split())
-        if error.status == 404 and error.message.startswith(("pod ", "node ")):
+        if error.status == 422 or (error.status == 404 and error.message.startswith(("pod ", "node ", "no "))):
             return InputError(text)
         if error.status == 404:
             return ClusterError(f"{url}: no stowplan scheduler answers there: {text}")

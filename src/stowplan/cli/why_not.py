@@ -35,7 +35,7 @@ def why_not(pod: str, node: str, request: StateRequest, profile: str, output: st
 
     remote = request.remote()
     if remote is not None:
-        answer = remote.why_not(pod, request.namespace or remote.namespace, node)
+        answer = remote.why_not(pod, request.namespace or remote.namespace, node, profile)
     else:
         with request.open() as state:
             from stowplan.cli.state_answers import StateAnswers

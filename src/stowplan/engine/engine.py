@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, count
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from stowplan.cache import Cluster
 from stowplan.config.options import Options
 from stowplan.config.types import KubeSchedulerConfiguration
+from stowplan.engine.attempt_history import FailedAttempts
 from stowplan.engine.binding_cycle import BindingCycles
 from stowplan.engine.event_handlers import EventHandlers
 from stowplan.engine.extender_outages import ExtenderOutages
@@ -237,6 +238,10 @@ class Engine:
     def retry_deadline(self, info: QueuedPodInfo) -> float:
         """When the unschedulable timeout requeues a pod of the sub-queue `unschedulable`."""
         return self._state.queue.retry_deadline(info)
+
+    def failed_attempts(self, uid: str) -> Sequence[FailedAttempts]:
+        """The last failed attempts of a pod, the oldest first."""
+        return self._state.history.of(uid)
 
     def waking_events(self, info: QueuedPodInfo, plugin: str) -> list[ClusterEvent]:
         """The events for which a plugin of the pod's profile registered."""

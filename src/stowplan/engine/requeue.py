@@ -68,6 +68,8 @@ class FailureHandler:
             state.nominator.add(known.pod, failed.nominate or "")
         if failed.status.code is Code.Skip:
             return  # All Bind plugins skipped the pod; that is not reported as a failure.
+        plugins = failed.unschedulable_plugins | failed.pending_plugins
+        state.history.record(uid, state.clock(), failed.status, failed.message, plugins)
         note = encode_note(failed.message).decode()
         state.outbox.append(EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", note))
         self._patch(known.pod, failed)

@@ -8,6 +8,7 @@ from functools import partial
 
 from stowplan import api
 from stowplan.cache import Cluster
+from stowplan.engine.attempt_history import AttemptHistory
 from stowplan.engine.observer import Observer
 from stowplan.engine.tasks import Task, Tasks
 from stowplan.engine.timers import Timers
@@ -95,6 +96,7 @@ class EngineState:
         """Unassigned pods of our profiles by uid: queued, in flight, or assumed and not yet reported as bound."""
         self.attempts: dict[str, Attempt] = {}
         """Assumed pods by uid whose binding is under way; an attempt ends with the pod bound or forgotten."""
+        self.history = AttemptHistory()
         self.cycle = 0
         """Number of the current or last scheduling cycle."""
         self.deciding = True

@@ -197,6 +197,19 @@ class QueueState(Record, frozen=True, kw_only=True):
     wakes: tuple[Wake, ...] = ()
 
 
+class HistoryEntry(Record, frozen=True, kw_only=True):
+    """Consecutive attempts that failed alike: the same plugins rejected the pod, or the same error occurred."""
+
+    time: str
+    """Of the first of them."""
+    latest: str
+    attempts: int
+    verdict: Literal["rejected", "error"]
+    plugins: tuple[str, ...] = ()
+    message: str = ""
+    """kube-scheduler's message of the latest of them, at most 1,024 characters."""
+
+
 class PreemptionAnswer(Record, frozen=True, kw_only=True):
     """Whether other pods would be evicted for the pod."""
 
@@ -262,6 +275,8 @@ class Explanation(Record, frozen=True, kw_only=True):
     closest: tuple[ClosestNode, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     queue: QueueState | None = None
+    history: tuple[HistoryEntry, ...] = ()
+    """The last attempts, the oldest first; each entry after the first differs from the one before."""
     preemption: PreemptionAnswer | None = None
     message: str = ""
     """kube-scheduler's message, word for word."""

@@ -26,7 +26,7 @@ from stowplan.insight.explain import explain
 from stowplan.insight.finding import FoundPod, PodFinder, PodNotFoundError, find_node
 from stowplan.insight.groups import counted_in_pods, grouped
 from stowplan.insight.placed import explain_placed, not_compared
-from stowplan.insight.queue_words import Clocks, QueueView, permit_sentence, queue_state
+from stowplan.insight.queue_words import Clocks, QueueView, history_of, permit_sentence, queue_state
 from stowplan.insight.sentences.pod_affinity import pending_matches
 from stowplan.insight.slices import Slices
 from stowplan.insight.waiting import (
@@ -122,7 +122,8 @@ class Insight:
         place = self.view.queue_place(pod.uid)
         first = None if place is None else place[1].initial_attempt_timestamp
         since = "" if first is None else self.clocks.timestamp(first)
-        found = replace(found, queue=queue, pod=replace(found.pod, since=since))
+        history = history_of(self.view, self.clocks, pod)
+        found = replace(found, queue=queue, history=history, pod=replace(found.pod, since=since))
         name = pod.template.spec.scheduler_name
         if name in self.view.profiles:
             return found
@@ -168,7 +169,7 @@ class Insight:
 
     def workload(self, reference: WorkloadReference, *, top: int = 5) -> Slices[PendingPods]:
         """The pods of a workload: those pending grouped by sentence, each group with an explanation whose proposals
-        are counted in pods as well."""
+        are counted in pods as well, except in a running scheduler: that takes seconds."""
         keyed = yield from self._keyed(lambda pod: belongs_to(pod, reference))
         placed = 0
         others = list(self.view.cluster.pods.values())
@@ -177,12 +178,14 @@ class Insight:
             yield
         if not keyed and not placed:
             raise PodNotFoundError(f"no pod belongs to {reference.workload} in namespace {reference.namespace}")
-        groups = yield from grouped(keyed, lambda pod: self.explain(pod, top=top), keep_explanations=True)
+        brief = self._briefly if self._running else None
+        groups = yield from grouped(keyed, lambda pod: self.explain(pod, top=top), brief, keep_explanations=True)
         counted: list[PendingGroup] = []
         by_name = {pod.key: pod for _, pod in keyed}
         for group in groups:
             pod = by_name[group.sample[0]]
-            counted.append((yield from counted_in_pods(self.profile_of(pod), pod, group)))
+            profile = self.profile_of(pod)
+            counted.append(group if self._running else (yield from counted_in_pods(profile, pod, group)))
         return PendingPods(
             version=EXPLANATION_VERSION,
             workload=f"{reference.namespace}/{reference.workload}",

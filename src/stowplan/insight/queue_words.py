@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile
 from math import isfinite
@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from stowplan.api.selector_words import listed, pods_in_words
 from stowplan.framework import ClusterEvent, Pod, QueuedPodInfo
-from stowplan.framework.explanation import QueueState
+from stowplan.framework.explanation import HistoryEntry, QueueState
 from stowplan.insight.wake_words import WakeWords
 from stowplan.runtime.points.waiting_pods import WaitingPods
 
@@ -19,6 +19,17 @@ _MAX_COUNTED_AHEAD = 500
 """To count tens of thousands of pods in order would hold up a running scheduler."""
 _BINDING, _PERMIT, _UNKNOWN = "binding", "permit", "unknown"
 _UNITS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"))
+
+
+class FailedAttemptsView(Protocol):
+    """Consecutive attempts that failed alike, as the engine keeps them."""
+
+    rejected: bool
+    plugins: frozenset[str]
+    count: int
+    first: float
+    latest: float
+    message: str
 
 
 class QueueView(Protocol):
@@ -39,6 +50,10 @@ class QueueView(Protocol):
     def queue_place(self, uid: str) -> tuple[str, QueuedPodInfo] | None: ...
 
     def retry_deadline(self, info: QueuedPodInfo) -> float: ...
+
+    def failed_attempts(self, uid: str) -> Sequence[FailedAttemptsView]:
+        """The last failed attempts of a pod, the oldest first."""
+        ...
 
     def waking_events(self, info: QueuedPodInfo, plugin: str) -> list[ClusterEvent]: ...
 
@@ -90,6 +105,21 @@ def queue_state(view: QueueView, clocks: Clocks, pod: Pod) -> QueueState:
         ahead=words.ahead,
         plugins=tuple(sorted(info.unschedulable_plugins | info.pending_plugins)),
         wakes=() if words.wakes is None else tuple(words.wakes.wakes.values()),
+    )
+
+
+def history_of(view: QueueView, clocks: Clocks, pod: Pod) -> tuple[HistoryEntry, ...]:
+    """The last failed attempts of the pod."""
+    return tuple(
+        HistoryEntry(
+            time=clocks.timestamp(each.first),
+            latest=clocks.timestamp(each.latest),
+            attempts=each.count,
+            verdict="rejected" if each.rejected else "error",
+            plugins=tuple(sorted(each.plugins)),
+            message=each.message,
+        )
+        for each in view.failed_attempts(pod.uid)
     )
 
 

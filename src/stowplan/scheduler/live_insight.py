@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from stowplan._version import __version__
+from stowplan.api.selector_words import listed
 from stowplan.engine import Engine
 from stowplan.framework import Pod
 from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation, WhyNot
@@ -19,6 +20,7 @@ from stowplan.insight import sentences
 from stowplan.insight.finding import FoundPod, PodNotFoundError
 from stowplan.insight.insight import Insight
 from stowplan.insight.slices import Slices
+from stowplan.insight.workloads import WorkloadReference
 from stowplan.scheduler.answers import Answer, Answers
 from stowplan.serving.insight_pages import NotReadyError
 
@@ -36,21 +38,26 @@ class LiveInsight:
         self._is_ready = is_ready
         _import_sentences()
 
-    def explain(self, namespace: str, pod: str, top: int) -> Future[Any]:
+    def explain(self, namespace: str, pod: str, top: int, profile: str = "") -> Future[Any]:
         def answer(found: FoundPod) -> Slices[Explanation] | Slices[PlacedExplanation]:
-            insight = self._insight
-            return insight.explain_placed(found.pod, top=top) if found.placed else insight.explain(found.pod, top=top)
+            self._insight.check_profile(profile)
+            explain = self._insight.explain_placed if found.placed else self._insight.explain
+            return explain(found.pod, top=top, profile=profile)
 
         return self._ask(_AboutPod(self._engine, namespace, pod, answer))
 
-    def why_not(self, namespace: str, pod: str, node: str) -> Future[Any]:
+    def why_not(self, namespace: str, pod: str, node: str, profile: str = "") -> Future[Any]:
         def answer(found: FoundPod) -> Slices[WhyNot]:
-            return self._insight.why_not(found.pod, self._insight.node(node))
+            self._insight.check_profile(profile)
+            return self._insight.why_not(found.pod, self._insight.node(node), profile=profile)
 
         return self._ask(_AboutPod(self._engine, namespace, pod, answer))
+
+    def workload(self, reference: WorkloadReference, top: int) -> Future[Any]:
+        return self._ask(_AboutPending(self._engine, lambda: self._insight.workload(reference, top=top)))
 
     def pending(self, namespace: str) -> Future[Any]:
-        return self._ask(_AboutPending(self._engine, self._insight, namespace))
+        return self._ask(_AboutPending(self._engine, lambda: self._insight.pending(namespace)))
 
     def _ask(self, question: _AboutPod | _AboutPending) -> Future[Any]:
         if not self._is_ready():
@@ -95,7 +102,7 @@ def _import_sentences() -> None:
 
 
 class _AboutPod:
-    """A question about one pod. Starts again if a node changed, or the pod itself."""
+    """A question about one pod, by its name or uid. Starts again if a node changed, or the pod itself."""
 
     def __init__(self, engine: Engine, namespace: str, name: str, answer: Callable[[FoundPod], Slices[Any]]) -> None:
         self._engine = engine
@@ -124,6 +131,9 @@ class _AboutPod:
 
     def _find(self) -> Slices[FoundPod]:
         engine, name, namespace = self._engine, self._name, self._namespace
+        named = self._pod(name)
+        if named is not None:
+            return self._found(named)
         for entries in (engine.pending, engine.cluster.pods):
             uids = list(entries)
             for start in range(0, len(uids), _PODS_PER_SLICE):
@@ -131,21 +141,26 @@ class _AboutPod:
                 for uid in uids[start : start + _PODS_PER_SLICE]:
                     pod = self._pod(uid)
                     if pod is not None and pod.name == name and pod.namespace == namespace:
-                        waits = engine.waiting_pods.get(uid) is not None
-                        return FoundPod(pod, placed=bool(pod.node_name) and not waits)
-        raise PodNotFoundError(f"pod {namespace}/{name} is not known to the scheduler")
+                        return self._found(pod)
+        raise PodNotFoundError(
+            f"pod {namespace}/{name} is not known to the scheduler: it is neither on a node nor pending for "
+            f"{listed(sorted(engine.profiles), 'or')}"
+        )
+
+    def _found(self, pod: Pod) -> FoundPod:
+        waits = self._engine.waiting_pods.get(pod.uid) is not None
+        return FoundPod(pod, placed=bool(pod.node_name) and not waits)
 
 
 class _AboutPending:
-    """The list of pending pods. Starts again if a node came or went."""
+    """A list of pending pods. Starts again if a node came or went."""
 
-    def __init__(self, engine: Engine, insight: Insight, namespace: str) -> None:
+    def __init__(self, engine: Engine, answer: Callable[[], Slices[PendingPods]]) -> None:
         self._engine = engine
-        self._insight = insight
-        self._namespace = namespace
+        self._answer = answer
 
     def begin(self) -> Slices[PendingPods]:
-        return self._insight.pending(self._namespace)
+        return self._answer()
 
     def revision(self) -> Hashable:
         return self._engine.cluster.nodes.membership

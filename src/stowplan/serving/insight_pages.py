@@ -1,4 +1,4 @@
-"""Pages that explain decisions: /insight/v1/explain, /insight/v1/why-not and /insight/v1/pending.
+"""Pages that explain decisions: /insight/v1/explain, why-not, workload and pending.
 
 The scheduling loop computes the answers, so a page waits for it without blocking a thread.
 """
@@ -15,12 +15,14 @@ from stowplan.api import codec
 from stowplan.errors import StowplanError
 from stowplan.insight.finding import NodeNotFoundError, PodNotFoundError
 from stowplan.insight.insight import TooLargeError
+from stowplan.insight.workloads import Workload, WorkloadReference
 from stowplan.serving.pages import JSON, NO_SNIFFING, Page, PageRequest, Pages, status_page
 
 INSIGHT_PREFIX = "/insight/v1/"
 ANSWER_TIMEOUT_SECONDS = 30.0
 _DEFAULT_TOP = 5
 MAX_TOP = 100
+_BAD_TOP = f"nodes: a number up to {MAX_TOP} is expected"
 _RETRY = {**NO_SNIFFING, "Retry-After": "1"}
 
 
@@ -35,9 +37,11 @@ class NotReadyError(StowplanError):
 class InsightSource(Protocol):
     """Answers as structs. The methods return at once; they raise TooManyQuestionsError or NotReadyError."""
 
-    def explain(self, namespace: str, pod: str, top: int) -> Future[Any]: ...
+    def explain(self, namespace: str, pod: str, top: int, profile: str = "") -> Future[Any]: ...
 
-    def why_not(self, namespace: str, pod: str, node: str) -> Future[Any]: ...
+    def why_not(self, namespace: str, pod: str, node: str, profile: str = "") -> Future[Any]: ...
+
+    def workload(self, reference: WorkloadReference, top: int) -> Future[Any]: ...
 
     def pending(self, namespace: str) -> Future[Any]: ...
 
@@ -49,27 +53,48 @@ def add_insight_pages(pages: Pages, source: InsightSource) -> None:
         names = _names(request.path)
         if len(names) != 3 or not all(names):
             return _bad("the path is /insight/v1/explain/NAMESPACE/POD")
-        top = request.query.get("nodes", [str(_DEFAULT_TOP)])[0]
-        if not top.isdecimal() or int(top) > MAX_TOP:
-            return _bad(f"nodes: a number up to {MAX_TOP} is expected")
-        return await _answered(request, lambda: source.explain(names[1], names[2], int(top)))
+        top, profile = _top(request), _value(request, "profile")
+        if top is None:
+            return _bad(_BAD_TOP)
+        return await _answered(request, lambda: source.explain(names[1], names[2], top, profile))
 
     async def why_not(request: PageRequest) -> Page:
         names = _names(request.path)
         if len(names) != 4 or not all(names):
             return _bad("the path is /insight/v1/why-not/NAMESPACE/POD/NODE")
-        return await _answered(request, lambda: source.why_not(names[1], names[2], names[3]))
+        profile = _value(request, "profile")
+        return await _answered(request, lambda: source.why_not(names[1], names[2], names[3], profile))
+
+    async def workload(request: PageRequest) -> Page:
+        names = _names(request.path)
+        if len(names) != 4 or not all(names):
+            return _bad("the path is /insight/v1/workload/NAMESPACE/KIND/NAME")
+        top, reference = _top(request), WorkloadReference(names[1], Workload(names[2], names[3]))
+        if top is None:
+            return _bad(_BAD_TOP)
+        return await _answered(request, lambda: source.workload(reference, top))
 
     async def pending(request: PageRequest) -> Page:
-        return await _answered(request, lambda: source.pending(request.query.get("namespace", [""])[0]))
+        return await _answered(request, lambda: source.pending(_value(request, "namespace")))
 
     pages.add_async(f"{INSIGHT_PREFIX}explain/", explain)
     pages.add_async(f"{INSIGHT_PREFIX}why-not/", why_not)
+    pages.add_async(f"{INSIGHT_PREFIX}workload/", workload)
     pages.add_async(f"{INSIGHT_PREFIX}pending", pending)
 
 
 def _names(path: str) -> list[str]:
     return [unquote(part) for part in path.removeprefix(INSIGHT_PREFIX).split("/")]
+
+
+def _value(request: PageRequest, name: str) -> str:
+    return request.query.get(name, [""])[0]
+
+
+def _top(request: PageRequest) -> int | None:
+    """The number of nodes that the request asks for; None if it is invalid."""
+    top = _value(request, "nodes") or str(_DEFAULT_TOP)
+    return int(top) if top.isdecimal() and int(top) <= MAX_TOP else None
 
 
 def _bad(message: str) -> Page:

@@ -12,7 +12,11 @@ from stowplan import framework as fwk
 from stowplan.framework import Bind, Explanation, Plugin
 from stowplan.insight.explain import run
 from stowplan.insight.insight import Insight
-from stowplan.insight.queue_words import duration_in_words
+from stowplan.insight.queue_words import duration_in_words, history_of
+from stowplan.insight.text.layout import Layout
+from stowplan.insight.text.pending import pending_lines
+
+TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 
 
 def explained(host: Host, name: str) -> Explanation:
@@ -40,6 +44,58 @@ def test_an_unschedulable_pod_names_the_events_that_wake_it() -> None:
     assert answer.queue.latest == "1970-01-12T13:52:10Z"
     assert answer.queue.plugins == ("NodeResourcesFit",)
     assert {wake.event for wake in answer.queue.wakes} >= {"NodeAdd", "PodDelete"}
+
+
+def tried_three_times() -> Host:
+    """Rejected twice for cpu, then for a taint as well; tried again after five minutes."""
+    host = Host(node("a", cpu="1"), pod("big", requests={"cpu": "2"}))
+    host.schedule()
+    host.advance(400)
+    host.schedule()
+    host.put(node("tainted", cpu="1", taints=[TAINT]))
+    host.advance(400)
+    host.schedule()
+    return host
+
+
+def test_the_history_of_attempts() -> None:
+    host = tried_three_times()
+    answer = explained(host, "big")
+    assert [(each.attempts, each.verdict, each.plugins) for each in answer.history] == [
+        (2, "rejected", ("NodeResourcesFit",)),
+        (1, "rejected", ("NodeResourcesFit", "TaintToleration")),
+    ]
+    assert answer.history[-1].message == answer.message
+    text = list(pending_lines(answer, Layout(80)))
+    start = text.index("Attempts")
+    assert text[start + 1 : start + 3] == [
+        "  13:46:40  2 times until 13:52:10: rejected by NodeResourcesFit",
+        "  13:57:40  rejected by NodeResourcesFit and TaintToleration",
+    ]
+
+
+def test_equal_attempts_are_not_listed() -> None:
+    host = Host(node("a", cpu="1"), pod("big", requests={"cpu": "2"}))
+    host.schedule()
+    answer = explained(host, "big")
+    assert [each.attempts for each in answer.history] == [1]
+    assert "Attempts" not in list(pending_lines(answer, Layout(80)))
+
+
+class Broken(Plugin):
+    name = "Broken"
+
+    def filter(self, state: Any, pod: Any, node: Any) -> Any:
+        raise RuntimeError("no such quota")
+
+
+def test_errors_are_part_of_the_history() -> None:
+    host = Host(node("a"), pod("web"), plugins={"Broken": Broken})
+    host.schedule()
+    insight = Insight(host.engine, host.clock)
+    (entry,) = history_of(host.engine, insight.clocks, insight.find("web").pod)
+    assert entry.verdict == "error"
+    assert "no such quota" in entry.message
 
 
 def test_the_latest_retry_is_when_the_pod_is_really_tried_again() -> None:

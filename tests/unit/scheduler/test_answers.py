@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.builders import Clock, Json, container, node, pod
+from tests.builders import Clock, Json, container, node, pod, profile_config
 from tests.builders.engine_host import Host
 
 from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation, WhyNot
 from stowplan.insight.finding import NodeNotFoundError, PodNotFoundError
 from stowplan.insight.insight import TOO_LARGE, Insight, TooLargeError
+from stowplan.insight.workloads import Workload, WorkloadReference
 from stowplan.scheduler.answers import (
     ANSWER_SLICE_SECONDS,
     MAX_ANSWER_SHARE,
@@ -154,8 +155,9 @@ def test_questions_fail_when_the_scheduler_stops(rig: Rig) -> None:
 class Live:
     """A scheduler with a node and a pod that is too large for it."""
 
-    def __init__(self, *more: Json) -> None:
-        self.host = Host(node("n", cpu="4"), pod("large", containers=[container(cpu="9")]), pod("small"), *more)
+    def __init__(self, *more: Json, **options: Any) -> None:
+        large, small = pod("large", containers=[container(cpu="9")]), pod("small")
+        self.host = Host(node("n", cpu="4"), large, small, *more, **options)
         self.host.schedule()
         engine = self.host.engine
         self.answers = Answers(engine, lambda: None)
@@ -201,10 +203,47 @@ def test_placed_pods_nodes_and_the_list_of_pending_pods(live: Live) -> None:
 
 
 def test_unknown_names(live: Live) -> None:
-    with pytest.raises(PodNotFoundError, match="pod default/none is not known to the scheduler"):
+    line = "pod default/none is not known to the scheduler: it is neither on a node nor pending for default-scheduler"
+    with pytest.raises(PodNotFoundError, match=line):
         live.answer(live.insight.explain("default", "none", 5))
     with pytest.raises(NodeNotFoundError, match="node m is not known"):
         live.answer(live.insight.why_not("default", "large", "m"))
+
+
+def test_pods_are_found_by_their_uid(live: Live) -> None:
+    assert live.answer(live.insight.explain("", "default/large", 5)).pod.name == "large"
+
+
+OTHER = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "db"}
+
+
+def test_workloads() -> None:
+    live = Live(
+        *(pod(f"db-{number}", requests={"cpu": "5"}, owner=OTHER) for number in range(3)),
+        pod("db-3", "n", owner=OTHER),
+    )
+    found = live.answer(live.insight.workload(WorkloadReference("default", Workload("StatefulSet", "db")), 2))
+    assert isinstance(found, PendingPods)
+    assert (found.workload, found.pods, found.placed) == ("default/StatefulSet/db", 3, 1)
+    (group,) = found.groups
+    assert group.explanation is not None
+    assert group.explanation.proposals[0].opens == 1
+    assert not group.explanation.proposals[0].pods
+    assert found.as_of.source == "scheduler"
+    with pytest.raises(PodNotFoundError, match="no pod belongs to Deployment/web in namespace default"):
+        live.answer(live.insight.workload(WorkloadReference("default", Workload("Deployment", "web")), 2))
+
+
+def test_another_profile() -> None:
+    config = profile_config()
+    without_fit = {"multiPoint": {"disabled": [{"name": "NodeResourcesFit"}]}}
+    config["profiles"].append({"schedulerName": "tolerant", "plugins": without_fit})
+    live = Live(config=config)
+    assert live.answer(live.insight.explain("default", "large", 5)).verdict == "never"
+    assert live.answer(live.insight.explain("default", "large", 5, "tolerant")).verdict == "fits"
+    assert live.answer(live.insight.why_not("default", "large", "n", "tolerant")).fits
+    with pytest.raises(PodNotFoundError, match="no profile has the schedulerName x"):
+        live.answer(live.insight.explain("default", "large", 5, "x"))
 
 
 def test_before_the_caches_are_synced_there_is_no_answer(live: Live) -> None:
@@ -214,7 +253,7 @@ def test_before_the_caches_are_synced_there_is_no_answer(live: Live) -> None:
 
 
 GATES = [{"name": f"gate-{number:04}.example.com/{'x' * 60}"} for number in range(300)]
-LONG_SPEC = {"nodeSelector": {f"key-{number}": "value" for number in range(2000)}}
+LONG_SPEC: Json = {"nodeSelector": {f"key-{number}": "value" for number in range(2000)}}
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import pytest
 
 from stowplan.errors import StowplanError
 from stowplan.insight.finding import NodeNotFoundError, PodNotFoundError
+from stowplan.insight.insight import TooLargeError
+from stowplan.insight.workloads import WorkloadReference
 from stowplan.serving import insight_pages
 from stowplan.serving.insight_pages import NotReadyError, TooManyQuestionsError, add_insight_pages
 from stowplan.serving.pages import Page, PageRequest, Pages
@@ -20,11 +22,14 @@ class FakeSource:
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
 
-    def explain(self, namespace: str, pod: str, top: int) -> Future[Any]:
-        return self._answer({"namespace": namespace, "pod": pod, "top": top})
+    def explain(self, namespace: str, pod: str, top: int, profile: str = "") -> Future[Any]:
+        return self._answer({"namespace": namespace, "pod": pod, "top": top, **({"as": profile} if profile else {})})
 
-    def why_not(self, namespace: str, pod: str, node: str) -> Future[Any]:
-        return self._answer({"namespace": namespace, "pod": pod, "node": node})
+    def why_not(self, namespace: str, pod: str, node: str, profile: str = "") -> Future[Any]:
+        return self._answer({"namespace": namespace, "pod": pod, "node": node, **({"as": profile} if profile else {})})
+
+    def workload(self, reference: WorkloadReference, top: int) -> Future[Any]:
+        return self._answer({"namespace": reference.namespace, "workload": str(reference.workload), "top": top})
 
     def pending(self, namespace: str) -> Future[Any]:
         return self._answer({"namespace": namespace})
@@ -57,6 +62,13 @@ def get(path: str, method: str = "GET", error: Exception | None = None, **query:
         ("/insight/v1/explain/shop/web-0", {}, {"namespace": "shop", "pod": "web-0", "top": 5}),
         ("/insight/v1/explain/shop/web%2D0", {"nodes": ["7"]}, {"namespace": "shop", "pod": "web-0", "top": 7}),
         ("/insight/v1/why-not/shop/web-0/n.1", {}, {"namespace": "shop", "pod": "web-0", "node": "n.1"}),
+        ("/insight/v1/explain/shop/a", {"profile": ["b"]}, {"namespace": "shop", "pod": "a", "top": 5, "as": "b"}),
+        ("/insight/v1/why-not/shop/a/n", {"profile": ["b"]}, {"namespace": "shop", "pod": "a", "node": "n", "as": "b"}),
+        (
+            "/insight/v1/workload/shop/Deployment/web",
+            {"nodes": ["3"]},
+            {"namespace": "shop", "workload": "Deployment/web", "top": 3},
+        ),
         ("/insight/v1/pending", {}, {"namespace": ""}),
         ("/insight/v1/pending", {"namespace": ["shop"]}, {"namespace": "shop"}),
     ],
@@ -76,6 +88,8 @@ def test_answers(path: str, query: dict[str, list[str]], answer: dict[str, Any])
         ("/insight/v1/explain/shop/a", {"nodes": ["-1"]}, 400),
         ("/insight/v1/explain/shop/a", {"nodes": ["1000"]}, 400),
         ("/insight/v1/why-not/shop/a", {}, 400),
+        ("/insight/v1/workload/shop/web", {}, 400),
+        ("/insight/v1/workload/shop/Deployment/web", {"nodes": ["x"]}, 400),
         ("/insight/v1/other", {}, 404),
         ("/insight/v1/pending/x", {}, 404),
     ],
@@ -91,6 +105,7 @@ def test_wrong_paths(path: str, query: dict[str, list[str]], status: int) -> Non
         (NotReadyError("not synced"), 503),
         (PodNotFoundError("pod a/b is not known"), 404),
         (NodeNotFoundError("node n is not known"), 404),
+        (TooLargeError("too large"), 422),
         (StowplanError("oops"), 500),
     ],
 )

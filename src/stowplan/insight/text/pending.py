@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from stowplan.api import amounts
+from stowplan.api.selector_words import listed
 from stowplan.framework import Change, Refusal
-from stowplan.framework.explanation import AsOf, ClosestNode, ExplainedPod, Explanation
+from stowplan.framework.explanation import AsOf, ClosestNode, ExplainedPod, Explanation, HistoryEntry
 from stowplan.insight.made_of import requests_in_words
 from stowplan.insight.queue_words import duration_in_words
 from stowplan.insight.text.layout import INDENT, Layout, bar, counted, source_lines, table
@@ -38,6 +39,9 @@ def explanation_body(explanation: Explanation, layout: Layout) -> Iterator[str]:
         yield from _section("What would help", _proposals(explanation, layout))
     if explanation.queue is not None and explanation.queue.text:
         yield from _section("Queue", layout.folded(explanation.queue.text, INDENT))
+    if _worth_listing(explanation.history):
+        lines = [line for entry in explanation.history for line in _entry_lines(entry, explanation.as_of, layout)]
+        yield from _section("Attempts", lines)
     if explanation.preemption is not None:
         yield from _section("Preemption", layout.folded(f"{explanation.preemption.text}.", INDENT))
     if explanation.message:
@@ -60,6 +64,25 @@ def _pending_for(pod: ExplainedPod, as_of: AsOf) -> str:
         return ""
     seconds = (datetime.strptime(as_of.time, _TIME) - datetime.strptime(pod.since, _TIME)).total_seconds()
     return f" for {duration_in_words(seconds)}" if seconds >= 1 else ""
+
+
+def _worth_listing(history: tuple[HistoryEntry, ...]) -> bool:
+    """The queue's words have the number of attempts; equal ones need no list."""
+    return len(history) > 1 or any(entry.verdict == "error" for entry in history)
+
+
+def _entry_lines(entry: HistoryEntry, as_of: AsOf, layout: Layout) -> list[str]:
+    """`13:45:12  6 times until 13:57:12: rejected by NodeResourcesFit`."""
+    times = "" if entry.attempts == 1 else f"{entry.attempts:,} times until {_time(entry.latest, as_of)}: "
+    what = f"rejected by {listed(entry.plugins)}" if entry.plugins and entry.verdict == "rejected" else entry.message
+    start = f"{INDENT}{_time(entry.time, as_of)}{INDENT}"
+    return layout.folded(f"{start}{times}{what}", hanging=" " * len(start))
+
+
+def _time(timestamp: str, as_of: AsOf) -> str:
+    """The time of day, with the date if it is not that of the answer."""
+    date, _, time = timestamp.rstrip("Z").partition("T")
+    return time if not as_of.time or as_of.time.startswith(date) else f"{date} {time}"
 
 
 def _requests(pod: ExplainedPod, *, with_parts: bool) -> str:

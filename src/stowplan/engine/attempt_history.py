@@ -1,0 +1,63 @@
+"""The last failed attempts of pending pods, for explanations; bounded memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+
+from stowplan.framework import Status
+
+MAX_PODS_WITH_HISTORY = 10_000
+MAX_ENTRIES_PER_POD = 8
+MAX_KEPT_MESSAGE_CHARS = 1024
+
+
+class FailedAttempts:
+    """Consecutive attempts of one pod that failed alike: the same plugins rejected it, or the same error occurred."""
+
+    __slots__ = ("count", "first", "latest", "message", "plugins", "rejected")
+
+    def __init__(self, rejected: bool, plugins: frozenset[str]) -> None:
+        self.rejected = rejected
+        """Whether plugins rejected the pod; otherwise an error occurred."""
+        self.plugins = plugins
+        self.count = 0
+        self.first = self.latest = 0.0
+        """Times of the engine's clock."""
+        self.message = ""
+        """Of the latest attempt."""
+
+
+class AttemptHistory:
+    """Entries by the pod's uid. The pods whose latest failure is the longest ago are forgotten first."""
+
+    def __init__(self) -> None:
+        self._by_uid: OrderedDict[str, deque[FailedAttempts]] = OrderedDict()
+
+    def record(self, uid: str, now: float, status: Status, message: str, plugins: frozenset[str]) -> None:
+        """An attempt failed."""
+        entries = self._by_uid.get(uid)
+        if entries is None:
+            entries = self._by_uid[uid] = deque(maxlen=MAX_ENTRIES_PER_POD)
+            if len(self._by_uid) > MAX_PODS_WITH_HISTORY:
+                self._by_uid.popitem(last=False)
+        else:
+            self._by_uid.move_to_end(uid)
+        message = message[:MAX_KEPT_MESSAGE_CHARS]
+        last = entries[-1] if entries else None
+        if last is None or (last.rejected, last.plugins) != (status.rejected, plugins) or not _alike(last, message):
+            last = FailedAttempts(status.rejected, plugins)
+            last.first = now
+            entries.append(last)
+        last.count += 1
+        last.latest = now
+        last.message = message
+
+    def of(self, uid: str) -> Sequence[FailedAttempts]:
+        """The oldest first."""
+        return tuple(self._by_uid.get(uid, ()))
+
+
+def _alike(last: FailedAttempts, message: str) -> bool:
+    """Numbers of nodes change from attempt to attempt; errors are alike if their messages are equal."""
+    return last.rejected or last.message == message
