@@ -19,6 +19,7 @@ from stowplan.cache.ports import HostPort, PortTable, wanted_ports
 from stowplan.cache.selection import PodClass, PodSelector, Selection, carried_terms
 from stowplan.cache.stores import ApiObject, Stores, key_of
 from stowplan.cache.templates import Templates
+from stowplan.config.releases import LATEST, Release
 from stowplan.errors import StowplanError
 from stowplan.framework import NodeInfo, Pod, PodTemplate
 from stowplan.framework.pod import AnnotationKeys
@@ -55,12 +56,16 @@ class Cluster:
     because nothing changes during a scheduling cycle.
     """
 
-    def __init__(self, *, keep_objects: bool = False) -> None:
+    def __init__(self, *, keep_objects: bool = False, release: Release = LATEST) -> None:
         self.keep_objects = keep_objects
+        self.release = release
+        """The release of kube-scheduler whose rules apply; plugins read it when they are built."""
+        self.backs_extended_resources = release.has("DRAExtendedResource")
+        """Whether device classes may stand behind extended resources."""
         self.nodes = NodeTable()
         self.selection = Selection()
         self.selection.grow(self.nodes.capacity)
-        self.templates = Templates()
+        self.templates = Templates(release)
         self.stores = Stores()
         self.ports = PortTable()
         self.pods: dict[str, Pod] = {}

@@ -14,7 +14,11 @@ IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 
 def backing_device_class(cluster: Cluster, resource: str) -> api.DeviceClass | None:
-    """The device class whose devices serve an extended resource; of several, the newest, then the first by name."""
+    """The device class whose devices serve an extended resource; of several, the newest, then the first by name.
+
+    None if the release has no extended resources by device class."""
+    if not cluster.backs_extended_resources:
+        return None
     classes = cluster.stores.of(api.DeviceClass)
     if resource.startswith(IMPLICIT_PREFIX):
         return classes.get(resource[len(IMPLICIT_PREFIX) :])

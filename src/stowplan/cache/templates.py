@@ -13,6 +13,7 @@ from stowplan import api
 from stowplan.api.read_only import freeze
 from stowplan.cache.interning import WeakTable
 from stowplan.cache.requests import scheduling_requests
+from stowplan.config.releases import LATEST, Release
 from stowplan.framework import Pod, PodTemplate
 from stowplan.framework.pod import AnnotationKeys
 
@@ -37,7 +38,9 @@ _NO_TEMPLATE = PodTemplate("", {}, api.PodSpec(), None, (), {}, (0, 0))
 class Templates:
     """Equal templates are one object for as long as any pod uses it."""
 
-    def __init__(self) -> None:
+    def __init__(self, release: Release = LATEST) -> None:
+        self._counts_pod_level = release.has("PodLevelResources")
+        self._counts_pod_level_status = release.has("InPlacePodLevelResourcesVerticalScaling")
         self._known: WeakTable[bytes, PodTemplate] = WeakTable()
         self._ignored = set(PER_REPLICA_LABELS)
         self.version = 0
@@ -94,7 +97,7 @@ class Templates:
                 for c in status.conditions
             )
         if (status.container_statuses or status.resources is not None) and _reports_resources(status):
-            used = scheduling_requests(spec, status)
+            used = self._resized_requests(template.spec, status)
             if used != (template.requests, template.non_zero_requests):
                 pod.used = used
         if self._serves_plugins:
@@ -133,6 +136,8 @@ class Templates:
             key = sha256(key).digest()
         template = self._known.get(key)
         if template is None:
+            if spec.resources is not None and not self._counts_pod_level:
+                spec = replace(spec, resources=None)
             requests, non_zero = scheduling_requests(spec)
             template = PodTemplate(namespace, labels, spec, controller, claims, requests, non_zero)
             template.large = large
@@ -143,6 +148,12 @@ class Templates:
             self._known.put(key, template)
         self._latest = (key, template)
         return template
+
+    def _resized_requests(self, spec: api.PodSpec, status: api.PodStatus) -> tuple[dict[str, int], tuple[int, int]]:
+        """The requests of a pod whose status reports resources."""
+        if status.resources is not None and not self._counts_pod_level_status:
+            status = replace(status, resources=None)
+        return scheduling_requests(spec, status)
 
     def _declared(self, annotations: Mapping[str, str]) -> dict[str, str]:
         keys = self._annotation_keys

@@ -1,6 +1,6 @@
 """Reads configuration files for commands, with the Policy that a configuration refers to, and prints notices."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import click
 
@@ -8,7 +8,11 @@ from stowplan.cli.streams import read, shown
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.config import read as read_config
 from stowplan.config.conversion import Notice, PolicyReader, PolicySource
+from stowplan.config.releases import LATEST, Release
 from stowplan.errors import ConfigError, InputError
+
+ConfigReader = Callable[[Release], KubeSchedulerConfiguration]
+"""Reads a configuration with the defaults of a release."""
 
 
 def policies(given: str | None = None) -> PolicyReader:
@@ -29,11 +33,22 @@ def policies(given: str | None = None) -> PolicyReader:
     return reader
 
 
-def load_file(file: str, known_plugins: Collection[str]) -> KubeSchedulerConfiguration:
+def load_file(file: str, known_plugins: Collection[str], release: Release = LATEST) -> KubeSchedulerConfiguration:
     """Loads a configuration of any version. Conversion notices go to standard error."""
-    loaded = read_config(read(file), shown(file), known_plugins, policies())
-    print_notices(loaded.converted.notices)
-    return loaded.config
+    return config_reader(file, known_plugins, release)(release)
+
+
+def config_reader(file: str, known_plugins: Collection[str], release: Release) -> ConfigReader:
+    """Reads a configuration file for a release, and returns a function that reads the same text for any other one.
+    Conversion notices go to standard error, once."""
+    text, source = read(file), shown(file)
+    first = read_config(text, source, known_plugins, policies(), release)
+    print_notices(first.converted.notices)
+
+    def reader(other: Release) -> KubeSchedulerConfiguration:
+        return first.config if other is release else read_config(text, source, known_plugins, policies(), other).config
+
+    return reader
 
 
 def print_notices(notices: Iterable[Notice]) -> None:

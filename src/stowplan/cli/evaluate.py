@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stowplan.cli.command import FileCommand
+from stowplan.cli.emulated_version import emulated_version_option
 from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins, plugin_option
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import STDIN, opened, shown
@@ -18,6 +19,7 @@ from stowplan.cli.verbosity import tracebacks_wanted
 from stowplan.errors import InputError
 
 if TYPE_CHECKING:
+    from stowplan.config.releases import Release
     from stowplan.evaluation import Evaluator
 
 EXIT_CASES_FAILED = 2
@@ -26,8 +28,11 @@ EXIT_CASES_FAILED = 2
 @click.command(cls=FileCommand)
 @click.argument("files", nargs=-1, metavar="[FILE...|-]")
 @click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration for cases without their own.")
+@emulated_version_option("1.36")
 @plugin_option
-def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str, ...]) -> None:
+def evaluate(
+    files: tuple[str, ...], config_file: str | None, release: Release | None, plugins: tuple[str, ...]
+) -> None:
     """Evaluate one scheduling decision per case, with kube-scheduler's verdict on each node.
 
     Reads cases from FILEs (-f FILE is accepted too) or standard input: one JSON object per line, or indented JSON or
@@ -42,6 +47,7 @@ def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str
       nodes, pods     the cluster: nodes, and running pods with spec.nodeName
       nominatedPods   other pending pods, with status.nominatedNodeName
       config          KubeSchedulerConfiguration for this case, instead of --config
+      release         release of kube-scheduler for this case, such as 1.34, instead of --emulated-version
       namespaces services replicasets replicationcontrollers statefulsets pdbs pvcs pvs
       storageclasses csinodes csidrivers csistoragecapacities volumeattachments
       resourceclaims resourceclaimtemplates deviceclasses resourceslices
@@ -55,7 +61,7 @@ def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str
     Exit status: 0 every case has a verdict; 2 a case has an error, or a file or the configuration is invalid; 4 a
     plugin has a bug.
     """
-    evaluator = _evaluator(config_file, plugins)
+    evaluator = _evaluator(config_file, release, plugins)
     unreadable: list[str] = []
     cases = 0
     # On a terminal the verdicts themselves show the progress.
@@ -75,21 +81,22 @@ def evaluate(files: tuple[str, ...], config_file: str | None, plugins: tuple[str
         click.get_current_context().exit(EXIT_PLUGIN_BUG if evaluator.plugin_bugs else EXIT_CASES_FAILED)
 
 
-def _evaluator(config_file: str | None, plugins: tuple[str, ...]) -> Evaluator:
-    from stowplan.cli.config_files import load_file
+def _evaluator(config_file: str | None, release: Release | None, plugins: tuple[str, ...]) -> Evaluator:
+    from stowplan.cli.config_files import config_reader
     from stowplan.cli.profiles import try_profiles
     from stowplan.config import IN_TREE_PLUGINS, default_configuration
+    from stowplan.config.releases import LATEST
     from stowplan.evaluation import Evaluator
 
     registered = load_plugins(plugins)
-    config = None
+    release = release or LATEST
     if config_file is not None:
-        source = shown(config_file)
-        config = load_file(config_file, IN_TREE_PLUGINS.union(registered))
-        try_profiles(config, registered, source)
-    elif registered:
-        try_profiles(default_configuration(), registered, "--plugin")
-    return Evaluator(config, registered, _on_bug)
+        reader = config_reader(config_file, IN_TREE_PLUGINS.union(registered), release)
+        try_profiles(reader(release), registered, shown(config_file))
+        return Evaluator(reader, registered, _on_bug, release)
+    if registered:
+        try_profiles(default_configuration(release), registered, "--plugin")
+    return Evaluator(None, registered, _on_bug, release)
 
 
 def _cases(files: tuple[str, ...], unreadable: list[str]) -> Iterator[bytes]:

@@ -10,9 +10,11 @@ from stowplan.api.kinds import Kind
 from stowplan.cache.stores import key_of
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import read, shown
+from stowplan.cluster.discovery import server_release
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.cluster.snapshot import Snapshot, take_snapshot
+from stowplan.config.releases import LATEST, Release
 from stowplan.errors import InputError
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 from stowplan.simulator.input import SIMULATED
@@ -31,6 +33,15 @@ class LiveCluster(NamedTuple):
     """When it was read, in seconds since 1970."""
     name: str
     """Of the cluster, for people."""
+
+
+def effective_release(given: Release | None, login: tuple[str, str] | None) -> Release:
+    """The given release; else that of the cluster of a login (kubeconfig, context); else the latest."""
+    if given is not None or login is None:
+        return given or LATEST
+    kubeconfig, context = login
+    found = server_release(load_connection(kubeconfig, context=context))
+    return LATEST if found is None else found
 
 
 def read_cluster(

@@ -70,7 +70,7 @@ class McpTools:
         self._request = request
         self._clock = clock
         self._plugins = load_plugins(request.plugins)
-        self._config = load_config(request.config_file, self._plugins)
+        self._config = load_config(request.config_file, self._plugins, request.effective_release())
         self._remote = request.remote()
         self._cluster = read_state(request) if self._remote is None else None
         self._read_at = clock()

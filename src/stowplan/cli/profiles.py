@@ -7,6 +7,7 @@ from stowplan.cache import Cluster
 from stowplan.cli.config_files import load_file
 from stowplan.cli.streams import shown
 from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration
+from stowplan.config.releases import LATEST, Release
 from stowplan.errors import ConfigError, PluginBugError, PluginError
 from stowplan.framework import Plugin
 from stowplan.framework.points import RUN_POINTS
@@ -15,12 +16,14 @@ from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Factory, build_profiles, enable_everywhere
 
 
-def load_config(file: str | None, plugins: Mapping[str, Factory]) -> KubeSchedulerConfiguration:
-    """The configuration of a file, or the default one, with these plugins enabled."""
-    config = default_configuration()
+def load_config(
+    file: str | None, plugins: Mapping[str, Factory], release: Release = LATEST
+) -> KubeSchedulerConfiguration:
+    """The configuration of a file, or the default one, with these plugins enabled, for a release."""
+    config = default_configuration(release)
     if file is not None:
         source = shown(file)
-        config = load_file(file, IN_TREE_PLUGINS.union(plugins))
+        config = load_file(file, IN_TREE_PLUGINS.union(plugins), release)
         try_profiles(config, plugins, source)
     return enable_everywhere(config, plugins)
 
@@ -35,7 +38,9 @@ def try_profiles(
     stand_ins: dict[str, Factory] = {name: _stand_in(config, name) for name in promised}
     registry: dict[str, Factory] = {**stand_ins, **REGISTRY, **plugins}
     try:
-        build_profiles(enable_everywhere(config, plugins), registry, Cluster(), Nominator(), random.Random(0))
+        build_profiles(
+            enable_everywhere(config, plugins), registry, Cluster(release=config.release), Nominator(), random.Random(0)
+        )
     except ConfigError as error:
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
     except PluginBugError:

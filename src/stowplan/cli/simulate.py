@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from stowplan.cli.command import FileCommand, filename_option
+from stowplan.cli.emulated_version import emulated_version_option
 from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins, plugin_option
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import print_lines, print_notes
 
 if TYPE_CHECKING:
     from stowplan.cli.state import State
+    from stowplan.config.releases import Release
     from stowplan.simulator.report.recorder import Examine
     from stowplan.simulator.report.report import SimulationReport
     from stowplan.simulator.report.tables import TableStyle
@@ -52,6 +54,7 @@ EXIT_SOME_PENDING = 3
     help="Largest size of a file, in MiB.",
 )
 @click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file.")
+@emulated_version_option("that of the cluster with --from-cluster, else 1.36")
 @plugin_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for ties between nodes.")
 @click.option(
@@ -81,6 +84,7 @@ def simulate(
     hpa: str,
     max_input_size: int,
     config_file: str | None,
+    release: Release | None,
     plugins: tuple[str, ...],
     seed: int,
     output: str,
@@ -151,6 +155,7 @@ def simulate(
     Exit status: 0 all pods are placed, 3 some are pending (with --from-cluster and -f: pods of the manifests) or were
     not created, 2 the input is invalid, or the cluster cannot be read, 4 a plugin has a bug.
     """
+    from stowplan.cli.live_cluster import effective_release
     from stowplan.cli.profiles import load_config
     from stowplan.cli.state import ClusterLogin, RunOptions, StateSource, open_state
     from stowplan.simulator.input import InputOptions
@@ -161,7 +166,8 @@ def simulate(
         names = (*names, _sample())
     _check_usage(names, snapshot, from_cluster, kubeconfig or context)
     registered = load_plugins(plugins)
-    config = load_config(config_file, registered)
+    login = (kubeconfig, context) if from_cluster else None
+    config = load_config(config_file, registered, effective_release(release, login))
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
     source = StateSource(names, cluster, snapshot, InputOptions(namespace, strict, hpa), max_input_size * 2**20)
     options = RunOptions(seed, _examine(output, all_scores), always=True)

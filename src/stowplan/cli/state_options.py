@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from stowplan.cli.emulated_version import emulated_version_option
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import print_notes
@@ -16,6 +17,7 @@ from stowplan.cli.streams import print_notes
 if TYPE_CHECKING:
     from stowplan.cli.remote_scheduler import RemoteScheduler
     from stowplan.cli.state import RunOptions, State
+    from stowplan.config.releases import Release
 
 
 class StateRequest(NamedTuple):
@@ -31,6 +33,7 @@ class StateRequest(NamedTuple):
     insecure: bool
     namespace: str
     config_file: str | None
+    release: Release | None
     plugins: tuple[str, ...]
 
     def remote(self) -> RemoteScheduler | None:
@@ -40,7 +43,12 @@ class StateRequest(NamedTuple):
         from stowplan.cli.remote_scheduler import SchedulerAddress
 
         self.check_usage()
-        unused = {"-f": self.names, "--config": self.config_file, "--plugin": self.plugins}
+        unused = {
+            "-f": self.names,
+            "--config": self.config_file,
+            "--emulated-version": self.release,
+            "--plugin": self.plugins,
+        }
         for name, value in unused.items():
             if value:
                 raise click.UsageError(f"{name} cannot be used with a running scheduler, which has its own.")
@@ -59,7 +67,7 @@ class StateRequest(NamedTuple):
         if "://" in self.origin:
             raise click.UsageError("A running scheduler answers 'explain' and 'why-not' only; use a snapshot.")
         registered = load_plugins(self.plugins)
-        config = load_config(self.config_file, registered)
+        config = load_config(self.config_file, registered, self.effective_release())
         source = StateSource(
             (self.base, *self.names) if self.base else self.names,
             ClusterLogin(self.kubeconfig, self.context) if self.from_cluster else None,
@@ -73,6 +81,12 @@ class StateRequest(NamedTuple):
                     open_state(source, config, registered, notes=notes, progress=progress, options=options)
                 )
             yield state
+
+    def effective_release(self) -> Release:
+        """The release of --emulated-version, else that of the cluster, else the latest one."""
+        from stowplan.cli.live_cluster import effective_release
+
+        return effective_release(self.release, (self.kubeconfig, self.context) if self.from_cluster else None)
 
     def check_usage(self) -> None:
         """Raises UsageError unless the options name one source."""
@@ -126,6 +140,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("-n", "--namespace", default="", metavar="NAME", help="Namespace of pods; default as for kubectl."),
     click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file."),
+    emulated_version_option("that of the cluster with --from-cluster, else 1.36"),
     plugin_option,
 )
 

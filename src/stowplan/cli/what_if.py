@@ -223,7 +223,7 @@ def _other_setup(request: StateRequest, state: State) -> Any:
     from stowplan.simulator.what_if.run import Setup
 
     registered = load_plugins(request.plugins)
-    config = load_config(request.config_file, registered)
+    config = load_config(request.config_file, registered, state.config.release)
     if config.extenders != state.config.extenders:
         raise InputError(f"{request.config_file}: its extenders are not those of --config-now, and cannot be compared")
     setup = Setup(config, {**REGISTRY, **registered})

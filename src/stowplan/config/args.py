@@ -13,6 +13,7 @@ from stowplan.api.names import label_key_errors
 from stowplan.api.node_selectors import term_errors
 from stowplan.config.duration import Duration
 from stowplan.config.errors import Problems
+from stowplan.config.releases import LATEST, Release
 from stowplan.config.types import Strict
 
 LEAST_ALLOCATED = "LeastAllocated"
@@ -31,7 +32,7 @@ class PluginArgs(Strict, frozen=True, kw_only=True):
         """With defaults for fields that are given but empty or zero."""
         return self
 
-    def check(self, path: str, problems: Problems) -> None:
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         """Report every value that kube-scheduler rejects."""
 
 
@@ -72,7 +73,7 @@ class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
     min_candidate_nodes_percentage: Int32 = 10
     min_candidate_nodes_absolute: Int32 = 100
 
-    def check(self, path: str, problems: Problems) -> None:
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         percentage, absolute = self.min_candidate_nodes_percentage, self.min_candidate_nodes_absolute
         percentage_path, absolute_path = f"{path}.minCandidateNodesPercentage", f"{path}.minCandidateNodesAbsolute"
         _check_range(percentage, 0, 100, percentage_path, problems)
@@ -90,7 +91,7 @@ class InterPodAffinityArgs(PluginArgs, frozen=True, kw_only=True):
     hard_pod_affinity_weight: Int32 = 1
     ignore_preferred_terms_of_existing_pods: bool = False
 
-    def check(self, path: str, problems: Problems) -> None:
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         _check_range(self.hard_pod_affinity_weight, 0, 100, f"{path}.hardPodAffinityWeight", problems)
 
 
@@ -99,7 +100,7 @@ class NodeAffinityArgs(PluginArgs, frozen=True, kw_only=True):
 
     added_affinity: NodeAffinity | None = None
 
-    def check(self, path: str, problems: Problems) -> None:
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         if self.added_affinity is None:
             return
         required = self.added_affinity.required_during_scheduling_ignored_during_execution
@@ -124,7 +125,7 @@ class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
         strategy = msgspec.structs.replace(strategy, resources=_completed_resources(strategy.resources))
         return msgspec.structs.replace(self, scoring_strategy=strategy)
 
-    def check(self, path: str, problems: Problems) -> None:
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         for index, resource in enumerate(self.ignored_resources):
             _check_label_key(resource, f"{path}.ignoredResources[{index}]", problems)
         for index, group in enumerate(self.ignored_resource_groups):
@@ -132,9 +133,9 @@ class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
             if "/" in group:
                 problems.invalid(group_path, group, "resource group name can't contain '/'")
             _check_label_key(group, group_path, problems)
-        self._check_strategy(f"{path}.scoringStrategy", problems)
+        self._check_strategy(f"{path}.scoringStrategy", problems, release)
 
-    def _check_strategy(self, path: str, problems: Problems) -> None:
+    def _check_strategy(self, path: str, problems: Problems, release: Release) -> None:
         strategy = self.scoring_strategy
         if strategy.type not in SCORING_STRATEGIES:
             problems.unsupported(f"{path}.type", strategy.type, SCORING_STRATEGIES)
@@ -143,11 +144,12 @@ class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
                 detail = f"resource weight of {resource.name} not in valid range (0, 100]"
                 problems.invalid(f"{path}.resources[{index}].weight", resource.weight, detail)
         ratio, ratio_path = strategy.requested_to_capacity_ratio, f"{path}.requestedToCapacityRatio"
-        if strategy.type != REQUESTED_TO_CAPACITY_RATIO:
-            if ratio is not None:
-                problems.forbidden(ratio_path, "must be nil when type is not RequestedToCapacityRatio")
-        elif ratio is None:
-            problems.required(ratio_path, "must be specified when type is RequestedToCapacityRatio")
+        is_used = strategy.type == REQUESTED_TO_CAPACITY_RATIO
+        if ratio is None:
+            if is_used:
+                problems.required(ratio_path, "must be specified when type is RequestedToCapacityRatio")
+        elif release.rules.rejects_unused_ratio and not is_used:
+            problems.forbidden(ratio_path, "must be nil when type is not RequestedToCapacityRatio")
         else:
             _check_shape(ratio.shape, f"{ratio_path}.shape", problems)
 
@@ -160,7 +162,7 @@ class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True)
     def completed(self) -> Self:
         return msgspec.structs.replace(self, resources=_completed_resources(self.resources))
 
-    def check(self, path: str, problems: Problems) -> None:
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         seen: set[str] = set()
         for index, resource in enumerate(self.resources):
             if resource.name in seen:
@@ -179,7 +181,7 @@ class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
     def completed(self) -> Self:
         return self if self.defaulting_type else msgspec.structs.replace(self, defaulting_type=SYSTEM_DEFAULTING)
 
-    def check(self, path: str, problems: Problems) -> None:
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         choices = (SYSTEM_DEFAULTING, LIST_DEFAULTING)
         if self.defaulting_type not in choices:
             problems.unsupported(f"{path}.defaultingType", self.defaulting_type, choices)
@@ -201,7 +203,7 @@ class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
     bind_timeout_seconds: Int64 = 600
     shape: tuple[UtilizationShapePoint, ...] | None = None
 
-    def check(self, path: str, problems: Problems) -> None:
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         if self.bind_timeout_seconds < 0:
             detail = "invalid BindTimeoutSeconds, should not be a negative value"
             problems.invalid(f"{path}.bindTimeoutSeconds", self.bind_timeout_seconds, detail)
@@ -216,7 +218,7 @@ class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
     filter_timeout: Duration = Duration.of_seconds(10)
     binding_timeout: Duration = Duration.of_seconds(600)
 
-    def check(self, path: str, problems: Problems) -> None:
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         if self.filter_timeout < Duration():
             problems.invalid(f"{path}.filterTimeout", self.filter_timeout, "must be zero or positive")
         if self.binding_timeout < Duration.of_seconds(1):

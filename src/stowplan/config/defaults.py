@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from stowplan.config.args import ARGS, NodeResourcesFitArgs, PluginArgs
+from stowplan.config.releases import LATEST, Release
 from stowplan.config.types import (
     PLUGINS_ATTRIBUTES,
     ClientConnection,
@@ -49,9 +50,18 @@ DEFAULT_WEIGHTS = {
 }
 """Default plugins with weights, in the order of `multiPoint`, which decides the plugin whose reason a node gets."""
 
-DEFAULT_PLUGINS = Plugins(
-    multi_point=PluginSet(enabled=tuple(Plugin(name=name, weight=weight) for name, weight in DEFAULT_WEIGHTS.items()))
-)
+_GATES = {"DynamicResources": "DynamicResourceAllocation", "NodeDeclaredFeatures": "NodeDeclaredFeatures"}
+"""The feature gates of default plugins that have one."""
+
+
+@cache
+def default_plugins(release: Release = LATEST) -> Plugins:
+    """The default plugins of a release."""
+    weights = DEFAULT_WEIGHTS | release.weights
+    gated = {name for name, gate in _GATES.items() if not release.has(gate)}
+    enabled = tuple(Plugin(name=name, weight=weights[name]) for name in DEFAULT_WEIGHTS if name not in gated)
+    return Plugins(multi_point=PluginSet(enabled=enabled))
+
 
 IN_TREE_PLUGINS = frozenset(DEFAULT_WEIGHTS)
 """Names that a configuration may enable without registration."""
@@ -93,23 +103,24 @@ def merge_plugin_set(default: PluginSet, custom: PluginSet) -> PluginSet:
     return PluginSet(enabled=tuple(merged), disabled=disabled)
 
 
-def merge_plugins(custom: Plugins) -> Plugins:
+def merge_plugins(custom: Plugins, release: Release = LATEST) -> Plugins:
     """Default plugins merged with a profile's. Idempotent."""
+    defaults = default_plugins(release)
     if custom == Plugins():
-        return DEFAULT_PLUGINS
+        return defaults
     attributes = PLUGINS_ATTRIBUTES.values()
-    return Plugins(**{a: merge_plugin_set(getattr(DEFAULT_PLUGINS, a), getattr(custom, a)) for a in attributes})
+    return Plugins(**{a: merge_plugin_set(getattr(defaults, a), getattr(custom, a)) for a in attributes})
 
 
-def complete(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-    """Apply all defaults."""
+def complete(config: KubeSchedulerConfiguration, release: Release = LATEST) -> KubeSchedulerConfiguration:
+    """Apply all defaults of a release."""
     profiles = config.profiles or (Profile(),)
     if len(profiles) == 1 and not profiles[0].scheduler_name:
         profiles = (msgspec.structs.replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
     contention = config.enable_contention_profiling
     return msgspec.structs.replace(
-        config,
-        profiles=tuple(map(_complete_profile, profiles)),
+        config.for_release(release),
+        profiles=tuple(_complete_profile(profile, release) for profile in profiles),
         leader_election=_without_zeroes(config.leader_election, LeaderElection(), _LEADER_ELECTION_FIELDS),
         client_connection=_without_zeroes(config.client_connection, ClientConnection(), _CLIENT_CONNECTION_FIELDS),
         extenders=tuple(_without_zeroes(extender, Extender(), ("http_timeout",)) for extender in config.extenders),
@@ -141,9 +152,9 @@ def _ignoring(profile: Profile, resources: tuple[str, ...]) -> Profile:
 
 
 @cache
-def default_configuration() -> KubeSchedulerConfiguration:
+def default_configuration(release: Release = LATEST) -> KubeSchedulerConfiguration:
     """The configuration of a scheduler without a file."""
-    return complete(KubeSchedulerConfiguration())
+    return complete(KubeSchedulerConfiguration(), release)
 
 
 def _without_zeroes(struct: S, default: S, fields: tuple[str, ...]) -> S:
@@ -152,8 +163,8 @@ def _without_zeroes(struct: S, default: S, fields: tuple[str, ...]) -> S:
     return msgspec.structs.replace(struct, **zeroes) if zeroes else struct
 
 
-def _complete_profile(profile: Profile) -> Profile:
-    plugins = merge_plugins(profile.plugins)
+def _complete_profile(profile: Profile, release: Release) -> Profile:
+    plugins = merge_plugins(profile.plugins, release)
     configs = [
         msgspec.structs.replace(config, args=config.args.completed()) if isinstance(config.args, PluginArgs) else config
         for config in profile.plugin_config

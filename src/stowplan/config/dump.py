@@ -11,6 +11,7 @@ from stowplan.config.types import API_VERSION, KIND, KubeSchedulerConfiguration,
 def to_builtins(config: KubeSchedulerConfiguration) -> dict[str, Any]:
     """The configuration as v1: Kubernetes' field names, durations as text, kinds on the args of in-tree plugins."""
     plain = _plain(config)
+    plain.pop("release", None)
     for profile, plain_profile in zip(config.profiles, plain["profiles"], strict=True):
         plain_profile["pluginConfig"] = [_plugin_config(item) for item in profile.plugin_config]
     return {"apiVersion": API_VERSION, "kind": KIND, **plain}

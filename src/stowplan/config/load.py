@@ -13,6 +13,7 @@ from stowplan.config.conversion import V1, Converted, PolicyReader, convert
 from stowplan.config.conversion.sources import refuse
 from stowplan.config.defaults import complete, ignore_managed_resources
 from stowplan.config.errors import FieldError, InvalidConfigurationError, Problems
+from stowplan.config.releases import LATEST, Release
 from stowplan.config.strict_decoding import decode, decode_walking, type_name
 from stowplan.config.text import parse
 from stowplan.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, PluginConfig, Profile
@@ -32,9 +33,10 @@ def load(
     source: str = "config.yaml",
     known_plugins: Collection[str] | None = None,
     policies: PolicyReader = refuse,
+    release: Release = LATEST,
 ) -> KubeSchedulerConfiguration:
     """Read JSON or YAML. `source` starts each line of an error; `known_plugins` None accepts any plugin name."""
-    return read(text, source, known_plugins, policies).config
+    return read(text, source, known_plugins, policies, release).config
 
 
 def read(
@@ -42,19 +44,23 @@ def read(
     source: str = "config.yaml",
     known_plugins: Collection[str] | None = None,
     policies: PolicyReader = refuse,
+    release: Release = LATEST,
 ) -> Loaded:
     """The same with the notices of the conversion."""
     value, repeated = parse(text, source)
-    return _build(value, source, known_plugins, repeated, policies)
+    return _build(value, source, known_plugins, repeated, policies, release)
 
 
 def from_builtins(
-    value: object, source: str = "config", known_plugins: Collection[str] | None = None
+    value: object,
+    source: str = "config",
+    known_plugins: Collection[str] | None = None,
+    release: Release = LATEST,
 ) -> KubeSchedulerConfiguration:
     """The same from plain data, as a JSON parser returns it."""
     if not isinstance(value, dict):
         raise InvalidConfigurationError(source, [FieldError("", f"expected an object, got {type_name(value)}")])
-    return _build(value, source, known_plugins, (), refuse).config
+    return _build(value, source, known_plugins, (), refuse, release).config
 
 
 def _build(
@@ -63,14 +69,15 @@ def _build(
     known_plugins: Collection[str] | None,
     faults: Iterable[FieldError],
     policies: PolicyReader,
+    release: Release,
 ) -> Loaded:
     structure, rules = Problems(faults), Problems()
     converted = convert(value, source, known_plugins, policies)
     _check_head(converted.value, source)
     written = _decode(converted.value, structure)
     if converted.version == V1:  # Otherwise the names were checked in the original document.
-        check_plugin_names(written, known_plugins, rules)
-    config = complete(written)
+        check_plugin_names(written, known_plugins, rules, release)
+    config = complete(written, release)
     validate(config, rules)
     # A field that did not decode was validated with its default; errors about it are duplicates.
     news = [error for error in rules.errors if not any(error.touches(fault) for fault in structure.errors)]

@@ -77,6 +77,8 @@ class Options:
 
     config: KubeSchedulerConfiguration
     """The effective configuration: the file's or the default one, with the flags that change it."""
+    emulates: bool = False
+    """Whether --emulated-version was given; otherwise the API server's version decides the release."""
     master: str = ""
     """Address of the API server; overrides the kubeconfig's."""
     write_config_to: str = ""

@@ -9,6 +9,7 @@ import msgspec
 
 from stowplan.api.meta import Int32, Int64
 from stowplan.config.duration import Duration
+from stowplan.config.releases import LATEST, Release
 
 GROUP = "kubescheduler.config.k8s.io"
 API_VERSION = f"{GROUP}/v1"
@@ -162,3 +163,21 @@ class KubeSchedulerConfiguration(Strict, frozen=True, kw_only=True):
     profiles: tuple[Profile, ...] = ()
     extenders: tuple[Extender, ...] = ()
     delay_cache_until_active: bool = False
+
+    @property
+    def release(self) -> Release:
+        """The release of kube-scheduler whose rules apply. Not part of the file; see `for_release`."""
+        return LATEST
+
+    def for_release(self, release: Release) -> "KubeSchedulerConfiguration":
+        """The same configuration under the rules of a release; its defaults are not applied again."""
+        if release is self.release:
+            return self
+        fields = {name: getattr(self, name) for name in KubeSchedulerConfiguration.__struct_fields__}
+        return EmulatingConfiguration(**fields, release=release)
+
+
+class EmulatingConfiguration(KubeSchedulerConfiguration, frozen=True, kw_only=True):
+    """A configuration under the rules of an earlier release, or with other feature gates."""
+
+    release: Release = LATEST

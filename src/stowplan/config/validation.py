@@ -9,6 +9,7 @@ from stowplan.api.names import label_key_errors
 from stowplan.config.args import PluginArgs
 from stowplan.config.defaults import ALPHA_PLUGINS, REMOVED_PLUGINS
 from stowplan.config.errors import Problems
+from stowplan.config.releases import LATEST, Release
 from stowplan.config.strict_decoding import suggestion
 from stowplan.config.types import (
     PLUGINS_ATTRIBUTES,
@@ -16,19 +17,26 @@ from stowplan.config.types import (
     Extender,
     KubeSchedulerConfiguration,
     LeaderElection,
+    PluginSet,
     Profile,
 )
 
 
-def check_plugin_names(config: KubeSchedulerConfiguration, known: Collection[str] | None, problems: Problems) -> None:
+def check_plugin_names(
+    config: KubeSchedulerConfiguration, known: Collection[str] | None, problems: Problems, release: Release = LATEST
+) -> None:
     """Check the enabled names before defaults are applied, which would shift their index.
 
     Names in `disabled` and `pluginConfig` are arbitrary, as in kube-scheduler, except removed plugins in the latter.
     `known` None accepts any name that was not removed.
     """
+    if known is not None:
+        known = release.idle_plugins.union(known).difference(release.later_plugins)
     for index, profile in enumerate(config.profiles):
         path = f"$.profiles[{index}]"
         for point in PLUGINS_ATTRIBUTES:
+            if point in release.later_points and profile.plugins.at(point) != PluginSet():
+                problems.add(f"{path}.plugins.{point}", "unknown field")
             for position, plugin in enumerate(profile.plugins.at(point).enabled):
                 _check_name(plugin.name, known, f"{path}.plugins.{point}.enabled[{position}].name", problems)
         for position, plugin_config in enumerate(profile.plugin_config):
@@ -55,7 +63,7 @@ def validate(config: KubeSchedulerConfiguration, problems: Problems) -> None:
     _check_leader_election(config.leader_election, "$.leaderElection", problems)
     if config.parallelism <= 0:
         problems.invalid("$.parallelism", config.parallelism, "should be an integer value greater than zero")
-    _check_profiles(config.profiles, problems)
+    _check_profiles(config.profiles, problems, config.release)
     _check_percentage(config.percentage_of_nodes_to_score, "$.percentageOfNodesToScore", problems)
     initial, longest = config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds
     if initial <= 0:
@@ -93,7 +101,7 @@ def _check_percentage(percentage: int | None, path: str, problems: Problems) -> 
         problems.invalid(path, percentage, "not in valid range [0-100]")
 
 
-def _check_profiles(profiles: tuple[Profile, ...], problems: Problems) -> None:
+def _check_profiles(profiles: tuple[Profile, ...], problems: Problems, release: Release) -> None:
     names: set[str] = set()
     for index, profile in enumerate(profiles):
         path = f"$.profiles[{index}]"
@@ -103,11 +111,11 @@ def _check_profiles(profiles: tuple[Profile, ...], problems: Problems) -> None:
             problems.duplicate(f"{path}.schedulerName", profile.scheduler_name)
         names.add(profile.scheduler_name)
         _check_percentage(profile.percentage_of_nodes_to_score, f"{path}.percentageOfNodesToScore", problems)
-        _check_plugin_config(profile, path, problems)
+        _check_plugin_config(profile, path, problems, release)
     _check_common_queue_sort(profiles, problems)
 
 
-def _check_plugin_config(profile: Profile, path: str, problems: Problems) -> None:
+def _check_plugin_config(profile: Profile, path: str, problems: Problems, release: Release) -> None:
     seen: set[str] = set()
     for index, config in enumerate(profile.plugin_config):
         config_path = f"{path}.pluginConfig[{index}]"
@@ -115,7 +123,7 @@ def _check_plugin_config(profile: Profile, path: str, problems: Problems) -> Non
             problems.duplicate(config_path, config.name)
         seen.add(config.name)
         if isinstance(config.args, PluginArgs):
-            config.args.check(f"{config_path}.args", problems)
+            config.args.check(f"{config_path}.args", problems, release)
 
 
 def _check_common_queue_sort(profiles: tuple[Profile, ...], problems: Problems) -> None:

@@ -66,7 +66,11 @@ class Engine:
         `keep_assigned_objects`. `connection` is the handle's connection to the API server. `max_namespace_share` limits
         the time of namespaces with expensive pods, as reported to `charge`; 0 and 1 set no limit.
         """
-        cluster, nominator, observer = Cluster(keep_objects=keep_objects), Nominator(), observer or Observer()
+        cluster, nominator, observer = (
+            Cluster(keep_objects=keep_objects, release=config.release),
+            Nominator(),
+            observer or Observer(),
+        )
         state = EngineState(cluster, nominator, clock, wall_clock or clock, observer, keep_assigned_objects)
         self._state = state
         self._preemptions = Preemptions(state)

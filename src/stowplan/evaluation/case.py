@@ -15,6 +15,7 @@ from stowplan.api.kinds import CASE_LISTS
 from stowplan.api.pod import FINISHED_PHASES
 from stowplan.api.validation import validate
 from stowplan.config.errors import InvalidConfigurationError
+from stowplan.config.releases import RELEASES, Release, release_of
 from stowplan.config.strict_decoding import suggestion
 from stowplan.config.text import parse as parse_config
 from stowplan.errors import InputError
@@ -30,6 +31,7 @@ class Case(msgspec.Struct, kw_only=True):
 
     id: str | int | None = None
     config: dict[str, Any] | None = None
+    release: Release | None = None
     pod: api.Pod
     nodes: tuple[api.Node, ...] = ()
     pods: tuple[api.Pod, ...] = ()
@@ -92,7 +94,8 @@ def _decode_fields(line: bytes) -> dict[str, Any]:
     for name, value in fields_of(line).items():
         if name not in _FIELDS:
             raise InputError(f"$.{name}: unknown field{suggestion(name[:_MAX_NAME_LENGTH], _FIELDS)}")
-        given[_FIELDS[name].name] = _decode_config(value) if name == "config" else _decode(name, value)
+        read = _READERS.get(name)
+        given[_FIELDS[name].name] = _decode(name, value) if read is None else read(value)
     return given
 
 
@@ -111,6 +114,27 @@ def _decode_config(value: Any) -> dict[str, Any]:
     if repeated:
         raise InvalidConfigurationError("config", repeated)
     return config
+
+
+def _decode_release(value: Any) -> Release:
+    version = _decode_text(value)
+    try:
+        release = release_of(version)
+    except ValueError as error:
+        raise InputError(f"$.release: {error}") from error
+    if not version.removeprefix("v").startswith(release.version):
+        raise InputError(f'$.release: must be one of {", ".join(RELEASES)}, got "{version}"')
+    return release
+
+
+def _decode_text(value: Any) -> str:
+    try:
+        return msgspec.json.decode(bytes(value), type=str)
+    except msgspec.ValidationError as error:
+        raise InputError(f"$.release: {error}") from error
+
+
+_READERS = {"config": _decode_config, "release": _decode_release}
 
 
 def _with_uid(pod: api.Pod) -> api.Pod:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.cache.templates import PER_REPLICA_LABELS
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
+from stowplan.config.releases import LATEST, Release
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.errors import ConfigError, InputError, StowplanError
 from stowplan.evaluation.case import Case, read_case
@@ -27,6 +29,9 @@ from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.fit_error import fit_error
 from stowplan.runtime.preemption import eligibility, search
 
+ConfigReader = Callable[[Release], KubeSchedulerConfiguration]
+"""Reads a configuration with the defaults of a release."""
+
 _MAX_ERROR_LENGTH = 1000
 _encode = msgspec.json.Encoder().encode
 
@@ -34,18 +39,24 @@ _encode = msgspec.json.Encoder().encode
 class Evaluator:
     """Evaluates cases one by one, each in a cluster of its own.
 
-    `on_bug` receives unexpected exceptions; the verdict of the case is an internal error.
+    `on_bug` receives unexpected exceptions; the verdict of the case is an internal error. `release` is the release of
+    kube-scheduler whose verdicts are given, unless a case or a given configuration has its own.
     """
 
     def __init__(
         self,
-        config: KubeSchedulerConfiguration | None = None,
+        config: KubeSchedulerConfiguration | ConfigReader | None = None,
         plugins: Mapping[str, Factory] | None = None,
         on_bug: Callable[[Exception], None] = lambda bug: None,
+        release: Release = LATEST,
     ) -> None:
         self._plugins = dict(plugins or {})
         self._registry: dict[str, Factory] = {**REGISTRY, **self._plugins}
-        self._config = config or default_configuration()
+        self._release = release
+        if isinstance(config, KubeSchedulerConfiguration):
+            self._release, self._read_config = config.release, config.for_release
+        else:
+            self._read_config = cache(config or default_configuration)
         self._needs_objects = any(getattr(factory, "needs_objects", False) for factory in self._plugins.values())
         self._on_bug = on_bug
         self.failures = 0
@@ -105,14 +116,11 @@ class Evaluator:
     def record(self, case: Case, line: bytes = b"") -> DecisionRecord:
         """The complete decision record of a case."""
         whole = codec.whole(line) if self._needs_objects else None
-        cluster = Cluster(keep_objects=self._needs_objects)
+        config = self._config_of(case)
+        cluster = Cluster(keep_objects=self._needs_objects, release=config.release)
         # Nominated pods are not counted, so their templates would not be split by these labels later.
         cluster.reads_labels(PER_REPLICA_LABELS)
         nominator = Nominator()
-        config = self._config
-        if case.config is not None:
-            config = from_builtins(case.config, "config", self.known_plugins)
-        config = enable_everywhere(config, self._plugins)
         if config.extenders:
             raise InputError("config: $.extenders: extenders are not called in an evaluation")
         profiles = build_profiles(config, self._registry, cluster, nominator, random.Random(0))
@@ -128,6 +136,14 @@ class Evaluator:
             return evaluate(profile, pod)
         finally:
             self.plugin_bugs = profile.plugin_bugs() | self.plugin_bugs
+
+    def _config_of(self, case: Case) -> KubeSchedulerConfiguration:
+        release = case.release or self._release
+        if case.config is not None:
+            config = from_builtins(case.config, "config", self.known_plugins, release)
+        else:
+            config = self._read_config(release)
+        return enable_everywhere(config, self._plugins)
 
 
 def _one_line(text: str) -> str:

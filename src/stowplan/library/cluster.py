@@ -11,6 +11,8 @@ from typing import Any, Unpack
 from stowplan import api
 from stowplan._version import __version__
 from stowplan.config import KubeSchedulerConfiguration
+from stowplan.config.flags.checks import parse_emulated_version
+from stowplan.config.releases import LATEST, Release
 from stowplan.errors import InputError
 from stowplan.framework import Explanation, Plugin
 from stowplan.framework.explanation import AsOf, PendingPods, PlacedExplanation, WhyNot
@@ -52,6 +54,8 @@ class Cluster:
     """The origin of the objects, for `AsOf.source`."""
     _at_rest: bool = False
     """Whether answers are about the pods as they are, without a run."""
+    _release: Release = LATEST
+    """The release of kube-scheduler whose rules apply."""
     _state: dict[str, Run] = field(default_factory=dict, compare=False)
     """The run that answers are about, once it is needed."""
 
@@ -71,11 +75,13 @@ class Cluster:
 
     @classmethod
     def from_cluster(cls, *, kubeconfig: str = "", context: str = "", namespace: str = "") -> Cluster:
-        """The present objects of a cluster, which is only read. Kubeconfig and context are resolved as kubectl does."""
+        """The present objects of a cluster, which is only read, under the rules of the cluster's release. Kubeconfig
+        and context are resolved as kubectl does."""
         import time
 
-        given, default = read_live(kubeconfig, context)
-        return cls(given, namespace or default, _start=time.time(), _source="cluster", _at_rest=True)
+        given, default, release = read_live(kubeconfig, context)
+        namespace = namespace or default
+        return cls(given, namespace, _start=time.time(), _source="cluster", _at_rest=True, _release=release)
 
     @classmethod
     def from_snapshot(cls, path: str | os.PathLike[str], *, namespace: str = "") -> Cluster:
@@ -107,6 +113,11 @@ class Cluster:
     def notes(self) -> tuple[str, ...]:
         """What was noticed while the objects were read."""
         return tuple(self._input.notes)
+
+    def with_release(self, version: str) -> Cluster:
+        """The cluster under the rules of a release of kube-scheduler: "1.33", "1.34", "1.35" or "1.36". A configuration
+        that was read already keeps its own release."""
+        return self._changed(_release=parse_emulated_version([version]) or LATEST)
 
     def without(self, *references: str) -> Cluster:
         """The cluster without these objects. Pods of a node that is gone are lost; controllers replace their pods."""
@@ -144,7 +155,7 @@ class Cluster:
 
     def simulate(self, *, plugins: Plugins = (), config: Config = None, seed: int = 0) -> Run:
         """Schedule the pods in simulated time until nothing changes. The same cluster and seed give the same run."""
-        return self._run(Settings.of(config, plugins, seed), schedule=True)
+        return self._run(Settings.of(config, plugins, seed, self._release), schedule=True)
 
     def explain(
         self, pod: str, *, plugins: Plugins = (), config: Config = None, top: int = 5
@@ -214,7 +225,7 @@ class Cluster:
         return replace(self, **fields, _at_rest=False, _state={})
 
     def _answering(self, plugins: Plugins, config: Config) -> Run:
-        settings = Settings.of(config, plugins, 0)
+        settings = Settings.of(config, plugins, 0, self._release)
         if config is not None or plugins:
             return self._run(settings, schedule=not self._at_rest)
         if "" not in self._state:
@@ -238,7 +249,7 @@ class Cluster:
         )
 
     def _of_run(self, given: Input, now: float) -> Cluster:
-        return Cluster(given, self._namespace, _start=now, _source=self._source, _at_rest=True)
+        return Cluster(given, self._namespace, _start=now, _source=self._source, _at_rest=True, _release=self._release)
 
     @cached_property
     def _counts(self) -> dict[str, int]:

@@ -12,6 +12,7 @@ import msgspec
 from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration
 from stowplan.config import read as read_config
 from stowplan.config.conversion import PolicySource
+from stowplan.config.releases import LATEST, Release
 from stowplan.errors import ConfigError, InputError, PluginError
 from stowplan.framework import Plugin
 from stowplan.plugins.registry import REGISTRY
@@ -31,9 +32,10 @@ class Settings(NamedTuple):
         config: KubeSchedulerConfiguration | Mapping[str, Any] | str | os.PathLike[str] | None,
         plugins: Iterable[type[Plugin]] | Mapping[str, Factory],
         seed: int,
+        release: Release = LATEST,
     ) -> Settings:
         registered = _registered(plugins)
-        return cls(enable_everywhere(_config(config, registered), registered), registered, seed)
+        return cls(enable_everywhere(_config(config, registered, release), registered), registered, seed)
 
 
 def _registered(plugins: Iterable[type[Plugin]] | Mapping[str, Factory]) -> dict[str, Factory]:
@@ -50,13 +52,14 @@ def _registered(plugins: Iterable[type[Plugin]] | Mapping[str, Factory]) -> dict
 def _config(
     config: KubeSchedulerConfiguration | Mapping[str, Any] | str | os.PathLike[str] | None,
     plugins: Mapping[str, Factory],
+    release: Release,
 ) -> KubeSchedulerConfiguration:
     if config is None:
-        return default_configuration()
+        return default_configuration(release)
     if isinstance(config, KubeSchedulerConfiguration):
         return config
     text, source = _text(config)
-    return read_config(text, source, IN_TREE_PLUGINS.union(plugins), _no_policy).config
+    return read_config(text, source, IN_TREE_PLUGINS.union(plugins), _no_policy, release).config
 
 
 def _text(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[bytes, str]:

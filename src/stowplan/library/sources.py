@@ -10,6 +10,7 @@ import msgspec
 
 from stowplan import api
 from stowplan.api import codec
+from stowplan.config.releases import LATEST, Release
 from stowplan.errors import InputError
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 from stowplan.simulator.input import SIMULATED, Input, InputOptions, Read, read_input
@@ -81,8 +82,9 @@ def _read_file(name: str) -> bytes:
     return content
 
 
-def read_live(kubeconfig: str, context: str) -> tuple[Input, str]:
-    """The objects of a cluster, read with GET requests only, and the context's namespace."""
+def read_live(kubeconfig: str, context: str) -> tuple[Input, str, Release]:
+    """The objects of a cluster, read with GET requests only, the context's namespace, and the cluster's release."""
+    from stowplan.cluster.discovery import server_release
     from stowplan.cluster.kubeconfig import load_connection
     from stowplan.cluster.reflector import REQUIRED_KINDS
     from stowplan.cluster.snapshot import take_snapshot
@@ -91,7 +93,8 @@ def read_live(kubeconfig: str, context: str) -> tuple[Input, str]:
     kinds = sorted(SIMULATED.values(), key=lambda kind: kind.name not in REQUIRED_KINDS)
     items = [item for item, _ in take_snapshot(connection, kinds, required=REQUIRED_KINDS).items]
     namespace = connection.namespace or DEFAULT_NAMESPACE
-    return read_input([], _read_file, live_objects(items, namespace)), namespace
+    release = server_release(connection) or LATEST
+    return read_input([], _read_file, live_objects(items, namespace)), namespace, release
 
 
 def read_snapshot(name: str) -> tuple[Input, str, float]:

@@ -26,14 +26,17 @@ def normalized_image_name(name: str) -> str:
 
 
 class PodImages:
-    """The images of a template, one entry for each container, and the size that earns the full score."""
+    """The images of a template, one entry for each container and, with `volumes`, each volume; and the size that earns
+    the full score."""
 
     __slots__ = ("images", "max_bytes")
 
-    def __init__(self, template: fwk.PodTemplate) -> None:
+    def __init__(self, template: fwk.PodTemplate, *, volumes: bool) -> None:
         spec = template.spec
         containers = (*spec.init_containers, *spec.containers)
-        references = [c.image for c in containers] + [v.image.reference for v in spec.volumes if v.image is not None]
+        references = [container.image for container in containers]
+        if volumes:
+            references += [volume.image.reference for volume in spec.volumes if volume.image is not None]
         self.images = tuple(normalized_image_name(reference) for reference in references)
         self.max_bytes = MAX_BYTES_PER_CONTAINER * len(containers)
 
@@ -90,7 +93,10 @@ class ImageLocality(InTreePlugin):
         return f"has its image ({size})" if len(names) == 1 else f"has {len(images)} of {len(names)} images ({size})"
 
     def _wanted(self, template: fwk.PodTemplate) -> PodImages:
-        return template.derive(ImageLocality, PodImages)
+        return template.derive(ImageLocality, self._make_images)
+
+    def _make_images(self, template: fwk.PodTemplate) -> PodImages:
+        return PodImages(template, volumes=self.cluster.release.rules.image_volumes)
 
     def _scaled(self, size: int, nodes_with_image: int) -> int:
         """Scales the size by the share of nodes that have the image, so that few nodes do not attract every pod that

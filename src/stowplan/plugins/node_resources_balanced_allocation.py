@@ -17,7 +17,7 @@ from stowplan.cache.columns import Column, Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import is_scalar_resource
 from stowplan.config.args import NodeResourcesBalancedAllocationArgs
-from stowplan.plugins.base import BALANCED_PART, CpuAndMemory, InTreePlugin, SharedScorer
+from stowplan.plugins.base import BALANCED_PART, InTreePlugin, SharedScorer, shared_scorer_of
 
 NAME = "NodeResourcesBalancedAllocation"
 
@@ -31,7 +31,8 @@ class ResourceFraction(NamedTuple):
 
 
 class NodeResourcesBalancedAllocation(InTreePlugin):
-    """Scores 75 if the balance stays the same, up to 100 if it improves, down to 50 if it gets worse."""
+    """Scores 75 if the balance stays the same, up to 100 if it improves, down to 50 if it gets worse. Before v1.36: 100
+    for a node whose resources are used evenly with the pod, down to 50."""
 
     name = NAME
     scope = "node+pods"
@@ -42,7 +43,9 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
         self._resources = tuple(spec.name for spec in args.resources)
         self._is_default = set(self._resources) == {"cpu", "memory"}
         """Whether the resources are kube-scheduler's defaults, for which there is a faster computation."""
-        self._cpu_and_memory: CpuAndMemory = self.nodes.derive(CpuAndMemory)
+        self._cpu_and_memory = shared_scorer_of(self.cluster)
+        self._improvement = self.cluster.release.rules.balance_improvement
+        """Whether the change of the balance counts; otherwise the balance with the pod."""
 
     def concerns(self, template: fwk.PodTemplate) -> bool:
         for name in self._resources:  # Called for every new template; a generator would be slower.
@@ -69,6 +72,8 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
             return self._cpu_and_memory.scores(BALANCED_PART, pod.template, nodes)
         parts = self._parts(pod.template)
         after = _balance_of_nodes(self.nodes, parts, nodes, with_pod=True)
+        if not self._improvement:
+            return after
         after += 50 - _balance_of_nodes(self.nodes, parts, nodes, with_pod=False)
         after >>= 1
         after += 50
@@ -110,6 +115,7 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
         one, other = self._parts(template)
         cpus, used_cpus, asked_cpu = one.allocatable.values, one.requested.values, one.request
         memories, used_memories, asked_memory = other.allocatable.values, other.requested.values, other.request
+        improvement = self._improvement
 
         def score(slot: int) -> int:
             cpu, memory = cpus[slot], memories[slot]
@@ -119,14 +125,18 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
             with_cpu, with_memory = used_cpu + asked_cpu, used_memory + asked_memory
             if with_cpu > cpu or with_memory > memory:
                 return general(slot)
-            before = int((1 - abs((used_cpu / cpu - used_memory / memory) / 2)) * 100)
             after = int((1 - abs((with_cpu / cpu - with_memory / memory) / 2)) * 100)
+            if not improvement:
+                return after
+            before = int((1 - abs((used_cpu / cpu - used_memory / memory) / 2)) * 100)
             return 50 + (50 + after - before) // 2
 
         return score
 
     def _make_general_scorer(self, template: fwk.PodTemplate) -> Callable[[int], int]:
         parts = tuple((p.allocatable.values, p.requested.values, p.request) for p in self._parts(template))
+
+        improvement = self._improvement
 
         def score(slot: int) -> int:
             before, after = [], []
@@ -137,7 +147,7 @@ class NodeResourcesBalancedAllocation(InTreePlugin):
                     total = used + request
                     before.append(used / capacity if used < capacity else 1.0)
                     after.append(total / capacity if total < capacity else 1.0)
-            return 50 + (50 + _balance(after) - _balance(before)) // 2
+            return 50 + (50 + _balance(after) - _balance(before)) // 2 if improvement else _balance(after)
 
         return score
 

@@ -1,11 +1,17 @@
-"""All in-tree plugins by name.
+"""All in-tree plugins by name, as the latest release and as earlier releases have them.
 
 Upstream: pkg/scheduler/framework/plugins/registry.go
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from stowplan.config.releases import Release
 from stowplan.framework import Plugin
+from stowplan.framework.points import POINT_BY_NAME, RUN_POINTS, implements_point
+from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.default_binder import DefaultBinder
 from stowplan.plugins.default_preemption import DefaultPreemption
 from stowplan.plugins.dynamic_resources import DynamicResources
@@ -52,3 +58,39 @@ REGISTRY: dict[str, type[Plugin]] = {
         NodeDeclaredFeatures,
     )
 }
+
+_GATES = {"DynamicResources": "DynamicResourceAllocation", "NodeDeclaredFeatures": "NodeDeclaredFeatures"}
+"""Plugins that do nothing while their feature gate is off."""
+_IDLE_POINTS = {"GangScheduling": ("preEnqueue", "reserve", "permit")}
+"""Points of the plugins that are known to a release and do nothing there."""
+
+Factories = Mapping[str, Callable[..., Any]]
+
+
+def for_release(registry: Factories, release: Release) -> dict[str, Callable[..., Any]]:
+    """The registry with the in-tree plugins as the release has them."""
+    made = {name: factory for name, factory in registry.items() if name not in release.later_plugins}
+    for name in release.later_score_plugins.intersection(made):
+        if made[name] is REGISTRY.get(name):
+            made[name] = _without_score(REGISTRY[name])
+    for name, gate in _GATES.items():
+        if made.get(name) is not None and not release.has(gate):
+            points = [point.name for point in RUN_POINTS if implements_point(REGISTRY[name], point)]
+            made[name] = _idle(name, points)
+    return made | {name: _idle(name, _IDLE_POINTS[name]) for name in release.idle_plugins}
+
+
+def _without_score(plugin: type[Plugin]) -> type[Plugin]:
+    """The plugin without the extension point Score."""
+    methods = POINT_BY_NAME["score"].methods
+    return type(plugin.__name__, (plugin,), {method: getattr(Plugin, method) for method in methods})
+
+
+def _idle(name: str, points: Iterable[str]) -> type[Plugin]:
+    """A plugin that implements the points and does nothing."""
+    methods = {method: _nothing for point in points for method in POINT_BY_NAME[point].methods}
+    return type(name, (InTreePlugin,), {"name": name, "concerns": lambda self, template: False, **methods})
+
+
+def _nothing(*args: object) -> None:
+    return None

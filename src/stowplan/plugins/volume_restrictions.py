@@ -19,11 +19,6 @@ STATE = "PreFilter" + NAME
 USERS = "Explain" + NAME
 
 DISK_CONFLICT = fwk.Status(fwk.Code.Unschedulable, "node(s) had no available disk", plugin=NAME)
-CLAIM_CONFLICT = fwk.Status(
-    fwk.Code.Unschedulable,
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
-    plugin=NAME,
-)
 
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 
@@ -55,6 +50,8 @@ class VolumeRestrictions(InTreePlugin):
     def __init__(self, args: object, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self.claims = self.cluster.stores.of(api.PersistentVolumeClaim)
+        reason = self.cluster.release.rules.read_write_once_pod
+        self._claim_conflict = fwk.Status(fwk.Code.Unschedulable, reason, plugin=NAME)
 
     def concerns(self, template: fwk.PodTemplate) -> bool:
         claims = any(volume.persistent_volume_claim is not None for volume in template.spec.volumes)
@@ -87,7 +84,7 @@ class VolumeRestrictions(InTreePlugin):
         disks = exclusive_disks(pod.template)
         if disks and any(disks_conflict(disks, other) for other in node.pods.values()):
             return DISK_CONFLICT
-        return CLAIM_CONFLICT if state.read(STATE).count > 0 else None
+        return self._claim_conflict if state.read(STATE).count > 0 else None
 
     def filter_nodes(
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
@@ -98,7 +95,7 @@ class VolumeRestrictions(InTreePlugin):
                 taken[position] = any(disks_conflict(disks, other) for other in node.pods.values())
             yield taken, DISK_CONFLICT
         if state.read(STATE).count > 0:
-            yield ~taken, CLAIM_CONFLICT
+            yield ~taken, self._claim_conflict
 
     def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterable[fwk.Refusal]:
         return explain_claims(self.cluster, pod, self.handle.now())
@@ -146,7 +143,7 @@ class VolumeRestrictions(InTreePlugin):
         who = ", ".join(f"{in_words_with_owner(user)} on {user.node_name}" for user in users)
         return fwk.Refusal(
             id="claim.exclusive",
-            reasons=CLAIM_CONFLICT.reasons,
+            reasons=self._claim_conflict.reasons,
             text=f"claim {name} may be used by one pod at a time ({READ_WRITE_ONCE_POD}), and {who} uses it",
             wanted=f"claim {name} alone",
             there=f"used by {', '.join(user.key for user in users)}",

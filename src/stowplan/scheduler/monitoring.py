@@ -16,7 +16,6 @@ from stowplan.cluster.connection import Connection
 from stowplan.cluster.kubeconfig import in_cluster, load_connection
 from stowplan.cluster.kubeconfig.in_cluster import is_in_cluster
 from stowplan.config.dump import to_builtins
-from stowplan.config.feature_gates import GATES
 from stowplan.config.options import Options
 from stowplan.engine import Engine
 from stowplan.errors import ConfigError
@@ -75,7 +74,8 @@ class Monitor:
         self.requests = RequestMetrics(self.registry, api_server)
         self.extenders = ExtenderMetrics(self.registry) if options.config.extenders else None
         """None without extenders."""
-        features = {(name, GATES[name].stage): enabled for name, enabled in options.gates.items()}
+        gates = options.config.release.gates
+        features = {(name, gates[name].stage): enabled for name, enabled in options.gates.items()}
         add_component_metrics(self.registry, features, self._leads)
 
     def watch(self, subject: Subject) -> None:

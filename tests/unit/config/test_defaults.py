@@ -3,10 +3,10 @@ import pytest
 
 from stowplan.config.args import ARGS, NodeResourcesFitArgs, ResourceSpec, ScoringStrategy
 from stowplan.config.defaults import (
-    DEFAULT_PLUGINS,
     IN_TREE_PLUGINS,
     complete,
     default_configuration,
+    default_plugins,
     ignore_managed_resources,
     merge_plugin_set,
     merge_plugins,
@@ -44,7 +44,7 @@ def plugin_set(enabled: str = "", disabled: str = "") -> PluginSet:
 
 
 def test_default_plugins_stand_in_multi_point_in_order() -> None:
-    assert Plugins(multi_point=plugin_set(MULTI_POINT)) == DEFAULT_PLUGINS
+    assert Plugins(multi_point=plugin_set(MULTI_POINT)) == default_plugins()
     assert {plugin.name for plugin in listed(MULTI_POINT)} == IN_TREE_PLUGINS
 
 
@@ -112,7 +112,7 @@ def test_an_empty_configuration_becomes_the_default_one() -> None:
         profiles=(
             Profile(
                 scheduler_name="default-scheduler",
-                plugins=DEFAULT_PLUGINS,
+                plugins=default_plugins(),
                 plugin_config=tuple(PluginConfig(name=name, args=kind()) for name, kind in ARGS.items()),
             ),
         ),

@@ -1,7 +1,7 @@
 """Checks of flags that concern more than one value.
 
 Upstream: k8s.io/apiserver/pkg/server/options/serving.go, k8s.io/component-base/logs/api/v1/options.go,
-k8s.io/component-base/metrics/options.go
+k8s.io/component-base/metrics/options.go, k8s.io/component-base/compatibility/registry.go
 """
 
 from __future__ import annotations
@@ -13,29 +13,60 @@ from stowplan.config import Duration
 from stowplan.config.flags.command_line import CommandLine
 from stowplan.config.flags.values import metric_labels
 from stowplan.config.options import MetricOptions, Options, ServingOptions
+from stowplan.config.releases import LATEST, OLDEST, RELEASES, Release
 from stowplan.config.yaml_text import parse as parse_yaml
 from stowplan.errors import ConfigError
 from stowplan.logs import FORMATS, quote
 
-VERSION = "1.36"
 PREVIOUS_VERSION = "1.35"
+_COMPONENT = "kube"
+_FLOOR = OLDEST.version
+_VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)((?:\.[0-9]+)*)")
 
-_COMPATIBLE_VERSIONS = ("1.33", "1.34", "1.35", "1.36")
-_VERSION = re.compile(r"v?([0-9]+\.[0-9]+)")
+
+def emulated_release(line: CommandLine, default: Release) -> Release:
+    """The release of --emulated-version, else the default. Raises ConfigError in kube-scheduler's words."""
+    release = parse_emulated_version(line["emulated-version"]) or default
+    oldest = _kube_version(line["min-compatibility-version"])
+    if oldest is not None:
+        _check_between("minCompatibilityVersion version", oldest, release.version)
+    return release
 
 
-def check_versions(line: CommandLine) -> None:
-    """Only v1.36 can be emulated; the compatible versions are kube-scheduler's."""
-    for flag, possible in (("emulated-version", (VERSION,)), ("min-compatibility-version", _COMPATIBLE_VERSIONS)):
-        for item in line[flag]:
-            component, _, text = item.rpartition("=")
-            version = _VERSION.fullmatch(text)
-            if component not in ("", "kube"):
-                raise ConfigError(f"component not registered: {component}")
-            if version is None:
-                raise ConfigError(f"could not parse {quote(text)} as version")
-            if version[1] not in possible:
-                raise ConfigError(f"--{flag} is not supported for {text}: it can be {' or '.join(possible)}")
+def parse_emulated_version(items: Iterable[str]) -> Release | None:
+    """The release of values such as "1.34" or "kube=1.34"; None without a value."""
+    version = _kube_version(items)
+    if version is not None:
+        _check_between("emulation version", version, LATEST.version)
+    return None if version is None else RELEASES[version]
+
+
+def _kube_version(items: Iterable[str]) -> str | None:
+    """Major and minor number of the one component that there is."""
+    found: dict[str, str] = {}
+    for item in items:
+        given, separator, text = item.partition("=")
+        component, text = (given.strip(), text.strip()) if separator else (_COMPONENT, item)
+        version = _VERSION.fullmatch(text)
+        if version is None:
+            raise ConfigError(f"could not parse {quote(text)} as version")
+        if version[3].strip(".0"):
+            raise ConfigError(f"patch version not allowed, got: {component}={text.removeprefix('v')}")
+        short = f"{int(version[1])}.{int(version[2])}"
+        if component in found:
+            both = f"{component}={found[component]} and {component}={short}"
+            raise ConfigError(f"duplicate version flag, {both}")
+        found[component] = short
+    for component in found:
+        if component != _COMPONENT:
+            raise ConfigError(f"component not registered: {component}")
+    return found.get(_COMPONENT)
+
+
+def _check_between(what: str, version: str, highest: str) -> None:
+    numbers = [tuple(map(int, each.split("."))) for each in (_FLOOR, version, highest)]
+    if numbers != sorted(numbers):
+        raise ConfigError(f"{what} {version} is not between [{_FLOOR}, {highest}]")
 
 
 def check_options(line: CommandLine, options: Options) -> None:

@@ -23,10 +23,11 @@ from stowplan.config.errors import Problems
 from stowplan.config.feature_gates import parse_gates
 from stowplan.config.files import read_file, read_policy_file
 from stowplan.config.flags import deprecated_flags
-from stowplan.config.flags.checks import check_options, check_versions, metric_options
+from stowplan.config.flags.checks import check_options, emulated_release, metric_options
 from stowplan.config.flags.command_line import CommandLine
 from stowplan.config.flags.table import EARLIER, FLAGS
 from stowplan.config.options import Options, with_fields
+from stowplan.config.releases import LATEST, Release
 from stowplan.config.validation import validate
 
 KnownPlugins = Callable[[tuple[str, ...]], Collection[str]]
@@ -41,24 +42,32 @@ def parse(
     known_plugins: KnownPlugins | None = None,
     env: Mapping[str, str] = os.environ,
     policies: Callable[[str, str], PolicyReader] | None = None,
+    release: Release = LATEST,
 ) -> Options:
     """The options of a command line. Raises ConfigError with one line for a flag, one line per error of the file.
 
     Without `known_plugins` every plugin name is accepted. `policies` makes a reader of policies from --kubeconfig and
-    --master; without it a policy can only be a file.
+    --master; without it a policy can only be a file. `release` is the release without --emulated-version.
     """
     line = CommandLine(arguments)
     output = "help" if line["help"] else {"false": "", "true": "version"}.get(line["version"], line["version"])
     if output:
         return Options(config=default_configuration(), print_and_exit=output)
     line.check_refused()
-    gates = parse_gates(line["feature-gates"])
-    check_versions(line)
-    options = _filled(Options(config=default_configuration(), gates=gates, flags=line.shown()), line, line.given)
+    release = emulated_release(line, release)
+    gates = parse_gates(line["feature-gates"], release)
+    release = release.with_gates(gates)
+    options = Options(
+        config=default_configuration(release),
+        emulates=bool(line["emulated-version"]),
+        gates=gates,
+        flags=line.shown(),
+    )
+    options = _filled(options, line, line.given)
     check_options(line, options)
     options = replace(options, metrics=metric_options(line, options.metrics))
     read_policy = policies(line["kubeconfig"], line["master"]) if policies else read_policy_file
-    return _configured(options, line, _load(line, known_plugins, read_policy), env)
+    return _configured(options, line, _load(line, known_plugins, read_policy, release), env)
 
 
 def _filled(options: Options, line: CommandLine, names: Collection[str]) -> Options:
@@ -73,7 +82,7 @@ def _configured(options: Options, line: CommandLine, loaded: Loaded | None, env:
 
     Leader election flags override the file; deprecated flags apply only without a file.
     """
-    config = default_configuration() if loaded is None else loaded.config
+    config = default_configuration(options.config.release) if loaded is None else loaded.config
     ignored: set[str] = set()
     if line["config"]:
         ignored = {name for name in line.given if FLAGS[name].unless_file}
@@ -100,7 +109,9 @@ def _configured(options: Options, line: CommandLine, loaded: Loaded | None, env:
     )
 
 
-def _load(line: CommandLine, known_plugins: KnownPlugins | None, read_policy: PolicyReader) -> Loaded | None:
+def _load(
+    line: CommandLine, known_plugins: KnownPlugins | None, read_policy: PolicyReader, release: Release
+) -> Loaded | None:
     """The configuration of the file, or of the earlier flags that replaced one; None without either."""
     file: str = line["config"]
     document = None if file else deprecated_flags.document(line)
@@ -108,7 +119,7 @@ def _load(line: CommandLine, known_plugins: KnownPlugins | None, read_policy: Po
         return None
     text = read_file(file) if file else msgspec.json.encode(document)
     known = None if known_plugins is None else known_plugins(line["plugin"])
-    return read(text, file or "flags", known, read_policy)
+    return read(text, file or "flags", known, read_policy, release)
 
 
 def _lacks_cluster(config: KubeSchedulerConfiguration, env: Mapping[str, str]) -> bool:

@@ -207,12 +207,18 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         option("leader-elect-retry-period", DURATION, "config.leader_election.retry_period"),
     ),
     "Feature gate": (
-        Flag("emulated-version", LIST, (), note="1.36 is the only version"),
+        Flag(
+            "emulated-version",
+            LIST,
+            (),
+            note="1.33 to 1.36; by default the API server's version, or the nearest of these",
+        ),
         Flag(
             "feature-gates",
             GATES,
             (),
-            note="gates that change decisions are fixed at their v1.36 defaults, except DRADeviceTaintRules",
+            note="gates that change decisions are fixed at the defaults of the release, except DRADeviceTaintRules and "
+            "DynamicResourceAllocation",
         ),
         Flag("min-compatibility-version", LIST, ()),
     ),

@@ -7,7 +7,12 @@ modules.
 
 from stowplan.plugins.base.claims_in_words import explain_claims, location_refusal
 from stowplan.plugins.base.cordon import UNSCHEDULABLE_TAINT, cordoned
-from stowplan.plugins.base.cpu_and_memory import BALANCED_PART, LEAST_ALLOCATED_PART, CpuAndMemory
+from stowplan.plugins.base.cpu_and_memory import (
+    BALANCED_PART,
+    LEAST_ALLOCATED_PART,
+    CpuAndMemory,
+    shared_scorer_of,
+)
 from stowplan.plugins.base.node_facts import EXACT_IN_FLOAT
 from stowplan.plugins.base.other_pods import (
     MAX_EXAMINED_PODS,
@@ -35,4 +40,5 @@ __all__ = [
     "location_refusal",
     "matching_labels",
     "pods_in_domain",
+    "shared_scorer_of",
 ]

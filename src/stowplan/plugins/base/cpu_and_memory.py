@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan import framework as fwk
+from stowplan.cache import Cluster
 from stowplan.cache.columns import Floats
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.requests import scoring_requests
@@ -23,8 +24,8 @@ from stowplan.plugins.base.node_facts import BALANCE_BASE, BASES, DIVISORS, FREE
 LEAST_ALLOCATED_PART = "least allocated"
 """The score of NodeResourcesFit: LeastAllocated over cpu and memory with equal weights."""
 BALANCED_PART = "balanced"
-"""The score of NodeResourcesBalancedAllocation: 50 + (50 + balance with the pod - balance without it) / 2, where
-balance is 100 x (1 - half the difference of the fractions in use)."""
+"""The score of NodeResourcesBalancedAllocation: 50 + (50 + balance with the pod - balance without it) / 2, or in
+earlier releases the balance with the pod, where balance is 100 x (1 - half the difference of the fractions in use)."""
 
 Points = NDArray[np.int32]
 
@@ -40,7 +41,7 @@ _pack = Struct("6d").pack
 
 
 class CpuAndMemory:
-    """One for each cluster: `nodes.derive(CpuAndMemory)`. Not valid during a what-if, which the facts do not
+    """One for each cluster: `shared_scorer_of`. Not valid during a what-if, which the facts do not
     reflect."""
 
     def __init__(self, nodes: NodeTable) -> None:
@@ -90,12 +91,32 @@ class CpuAndMemory:
         np.subtract(1.0, evenness, out=evenness)
         evenness *= 100.0
         # Truncated, then halved and truncated again. 32 bits are sufficient and take half the time.
-        points = shares[:3].astype(np.int32)
+return self._combined(shares[:3].astype(np.int32), facts)
+
+    def _combined(self, points: Points, facts: Floats) -> tuple[Points, Points]:
+        """The scores from the percentages of free cpu and memory, and the balance with the pod."""
         points[1] += points[0]
         points[2] += facts[BALANCE_BASE].astype(np.int32)
         both = points[1:]
         both >>= 1
         return both[0], both[1]
+
+
+class CpuAndMemoryWithBalance(CpuAndMemory):
+    """The same with the earlier score of NodeResourcesBalancedAllocation: the balance with the pod."""
+
+    def _combined(self, points: Points, facts: Floats) -> tuple[Points, Points]:
+        least: Points = points[0]
+        least += points[1]
+        least >>= 1
+        return least, points[2]
+
+
+def shared_scorer_of(cluster: Cluster) -> CpuAndMemory:
+    """The scorer that all plugins of the cluster share."""
+    improvement = cluster.release.rules.balance_improvement
+    made: CpuAndMemory = cluster.nodes.derive(CpuAndMemory if improvement else CpuAndMemoryWithBalance)
+    return made
 
 
 def _terms(template: fwk.PodTemplate) -> Floats:

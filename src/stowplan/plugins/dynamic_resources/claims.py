@@ -13,6 +13,7 @@ from typing import Protocol
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.cache import Store
+from stowplan.config.releases import DeviceRules
 from stowplan.plugins.dynamic_resources.reasons import failure, unresolvable
 
 
@@ -79,8 +80,11 @@ class ClaimLookup(Protocol):
     def get(self, name: str, namespace: str, /) -> api.ResourceClaim | None: ...
 
 
-def resolve(pod: fwk.Pod, store: ClaimLookup) -> list[api.ResourceClaim] | fwk.Status:
-    """The claims of the pod's spec in order, or the status of the first problem."""
+def resolve(
+    pod: fwk.Pod, store: ClaimLookup, not_owner: str = DeviceRules.not_owner
+) -> list[api.ResourceClaim] | fwk.Status:
+    """The claims of the pod's spec in order, or the status of the first problem. `not_owner` is the text for a claim
+    that was created for another pod."""
     found: list[api.ResourceClaim] = []
     for entry in pod.spec.resource_claims:
         generated = entry.resource_claim_name is None
@@ -95,8 +99,7 @@ def resolve(pod: fwk.Pod, store: ClaimLookup) -> list[api.ResourceClaim] | fwk.S
         if claim.metadata.deletion_timestamp is not None:
             return unresolvable(f'resourceclaim "{name}" is being deleted')
         if generated and not is_controlled_by(claim, pod):
-            owned = f"ResourceClaim {pod.namespace}/{name} was not created for Pod {pod.key}"
-            return unresolvable(f"{owned} (Pod is not owner)")
+            return unresolvable(not_owner.format(claim=f"{pod.namespace}/{name}", pod=pod.key))
         found.append(claim)
     return found
 

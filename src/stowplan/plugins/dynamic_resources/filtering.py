@@ -16,7 +16,7 @@ from stowplan import api
 from stowplan import framework as fwk
 from stowplan.cache import Cluster
 from stowplan.cache.device_classes import backing_device_class
-from stowplan.plugins.dynamic_resources.allocation import TIMED_OUT, AllocationFailure, Allocator, Solution, WantedClaim
+from stowplan.plugins.dynamic_resources.allocation import AllocationFailure, Allocator, Solution, WantedClaim
 from stowplan.plugins.dynamic_resources.claims import NodeAllocation, PodClaims
 from stowplan.plugins.dynamic_resources.extended_requests import requests_for
 from stowplan.plugins.dynamic_resources.extended_resources import needed_devices
@@ -141,7 +141,7 @@ def judge_nodes(claims: PodClaims, nodes: fwk.Nodes) -> list[tuple[fwk.Mask, fwk
         # Long searches on every node would delay other pods, so the pass has a time limit. Results are kept; the
         # next attempt continues with the remaining nodes.
         if timed_out is None and claims.allocations.now() > deadline:
-            timed_out = failure(TIMED_OUT.format(node=node.name))
+            timed_out = _status(claims.allocations.allocator.timeout_on(node))
         found = None if timed_out is not None else demand.offers.on(node, demand.wanted)
         if isinstance(found, AllocationFailure):
             failed.append((position, _status(found)))

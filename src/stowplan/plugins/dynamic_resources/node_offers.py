@@ -21,6 +21,7 @@ from stowplan.plugins.dynamic_resources.allocation import (
     AllocatedState,
     AllocationFailure,
     Allocator,
+    AllocatorFeatures,
     Solution,
     WantedClaim,
 )
@@ -102,7 +103,8 @@ class OffersByClaims:
         classes: Store[api.DeviceClass],
         timeout: float,
     ) -> None:
-        self.allocator = Allocator(allocated, classes, cluster.stores.of(api.ResourceSlice), timeout)
+        slices, features = cluster.stores.of(api.ResourceSlice), AllocatorFeatures.of(cluster.release)
+        self.allocator = Allocator(allocated, classes, slices, timeout, features=features)
         self._cluster = cluster
         self._classes = classes
         self._version = -1

@@ -67,6 +67,7 @@ class DynamicResources(InTreePlugin):
         self._clock = clock or handle.now
         self._classes = self.cluster.stores.of(api.DeviceClass)
         self._tracker = tracker_of(self.cluster)
+        self._not_owner = self.cluster.release.rules.devices.not_owner
         self._hints = Hints(self._tracker)
         self._releaser = ClaimReleaser(self._tracker, handle)
         self._writer = ClaimWriter(self._tracker, handle, self._binding_timeout, self._clock)
@@ -77,13 +78,13 @@ class DynamicResources(InTreePlugin):
         return bool(template.spec.resource_claims) or bool(extended_resources.requested(template))
 
     def pre_enqueue(self, pod: fwk.Pod) -> fwk.Status | None:
-        found = resolve(pod, self._tracker)
+        found = resolve(pod, self._tracker, self._not_owner)
         return found if isinstance(found, fwk.Status) else None
 
     def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         # Written first: later extension points distinguish a pod without state from a pod without claims.
         state.write(STATE, _NONE)
-        named = resolve(pod, self._tracker)
+        named = resolve(pod, self._tracker, self._not_owner)
         if isinstance(named, fwk.Status):
             return named
         extended = extended_resources.backed(self.cluster, pod.template)

@@ -58,9 +58,10 @@ class TemplateSums(ABC):
 
         kube-scheduler lists the namespaces that the term's namespace selector matches, but later matches the selector
         against an empty set of labels as well. A selector that matches without any label, such as `{}` or NotIn,
-        therefore selects every namespace.
+        therefore selects every namespace. Releases before v1.34 do so for `{}` only.
         """
-        if term.namespace_selector.matches({}):
+        by_labels = self.cluster.release.rules.namespace_selector_without_labels
+        if term.namespace_selector.matches({}) and (by_labels or term.namespace_selector.empty):
             return Clause(None, term.selector)
         selected = self.cluster.selection.namespaces_matching(term.namespace_selector)
         return Clause(term.namespaces | selected, term.selector)

@@ -12,7 +12,7 @@ from stowplan import framework as fwk
 from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
 from stowplan.cache.requests import is_extended_resource
 from stowplan.config.args import NodeResourcesFitArgs
-from stowplan.plugins.base import LEAST_ALLOCATED_PART, CpuAndMemory, Demand, InTreePlugin, SharedScorer
+from stowplan.plugins.base import LEAST_ALLOCATED_PART, Demand, InTreePlugin, SharedScorer, shared_scorer_of
 from stowplan.plugins.node_resources_fit import hints
 from stowplan.plugins.node_resources_fit.explanation import FitCheck, explain_amounts, explain_shortages
 from stowplan.plugins.node_resources_fit.scoring import StrategyScorer
@@ -42,8 +42,11 @@ class NodeResourcesFit(InTreePlugin):
         super().__init__(args, handle)
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
-        self._strategy = StrategyScorer(args.scoring_strategy, self.nodes)
-        self._resources: CpuAndMemory = self.nodes.derive(CpuAndMemory)
+        self._resources = shared_scorer_of(self.cluster)
+        self._strategy = StrategyScorer(args.scoring_strategy, self.nodes, self._resources)
+        unresolvable = self.cluster.release.rules.too_small_is_unresolvable
+        self._too_small = fwk.Code.UnschedulableAndUnresolvable if unresolvable else fwk.Code.Unschedulable
+        """The code for a node that is too small even when it is empty."""
 
     def signature(self, template: fwk.PodTemplate) -> Hashable:
         return (tuple(template.requests.items()), self._strategy.requests(template))
@@ -85,7 +88,7 @@ class NodeResourcesFit(InTreePlugin):
             short = self._short(check, nodes)
             unresolvable = short & (nodes.read(check.allocatable.array) < check.amount)
             yield short & ~unresolvable, _status(fwk.Code.Unschedulable, f"Insufficient {check.resource}")
-            yield unresolvable, _status(fwk.Code.UnschedulableAndUnresolvable, f"Insufficient {check.resource}")
+            yield unresolvable, _status(self._too_small, f"Insufficient {check.resource}")
 
     def explain(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> list[fwk.Refusal]:
         checks = [check for check in self._checks(pod.template) if not self._is_delegated(check, node.slot)]
@@ -175,7 +178,7 @@ class NodeResourcesFit(InTreePlugin):
                 continue
             reasons.append(f"Insufficient {check.resource}")
             if check.amount > allocatable:
-                code = fwk.Code.UnschedulableAndUnresolvable
+                code = self._too_small
         if len(reasons) > _MAX_KEPT_REASONS:
             return fwk.Status(code, *reasons, plugin=NAME)
         return _status(code, *reasons) if reasons else None

@@ -95,14 +95,14 @@ def _on_line(points: list[tuple[int, int]], percent: int) -> int:
 class StrategyScorer:
     """The configured strategy over the configured resources."""
 
-    def __init__(self, config: ScoringStrategy, nodes: NodeTable) -> None:
+    def __init__(self, config: ScoringStrategy, nodes: NodeTable, cpu_and_memory: CpuAndMemory) -> None:
         self._config = config
         self._nodes = nodes
         self._shape: Shape | None = None
         resources = [(spec.name, spec.weight) for spec in config.resources]
         self.is_default = config.type == LEAST_ALLOCATED and resources == [("cpu", 1), ("memory", 1)]
         """Whether this is kube-scheduler's default, which `CpuAndMemory` computes for many nodes."""
-        self._resources = nodes.derive(CpuAndMemory)
+        self._resources = cpu_and_memory
         self._one: Callable[[int, int], int]
         self._many: Callable[[Floats, Floats, bool], Ints]
         if config.type == LEAST_ALLOCATED:

@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,43 +17,57 @@ from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.taint_toleration.explanation import explain_taints, taint_text, taints_in_words
 
 NAME = "TaintToleration"
-UNTOLERATED = fwk.Status(fwk.Code.UnschedulableAndUnresolvable, "node(s) had untolerated taint(s)", plugin=NAME)
+_MAX_STATUSES = 1024
+
+
+@lru_cache(maxsize=_MAX_STATUSES)
+def _untolerated(reason: str) -> fwk.Status:
+    return fwk.Status(fwk.Code.UnschedulableAndUnresolvable, reason, plugin=NAME)
 
 
 class TaintSets:
-    """For each distinct set of taints in the cluster: whether a template tolerates it, and its count of untolerated
-    soft taints."""
+    """For each distinct set of taints in the cluster: the status if a template does not tolerate it, and its count of
+    untolerated soft taints. `reason` is the format of the status, with the first untolerated taint."""
 
     __slots__ = (
         "_generation",
+        "_reason",
         "_soft_tolerations",
         "_tolerations",
         "any_counts",
-        "any_untolerated",
         "counts",
-        "untolerated",
+        "distinct",
+        "statuses",
     )
 
-    def __init__(self, template: fwk.PodTemplate) -> None:
+    def __init__(self, template: fwk.PodTemplate, reason: str) -> None:
+        self._reason = reason
         self._tolerations = template.spec.tolerations
         self._soft_tolerations = [t for t in self._tolerations if t.effect in ("", PREFER_NO_SCHEDULE)]
         self._generation = 0
-        self.untolerated: list[bool] = []
+        self.statuses: list[fwk.Status | None] = []
+        self.distinct: list[fwk.Status] = []
+        """The statuses that occur."""
         self.counts: list[int] = []
-        self.any_untolerated = self.any_counts = False
+        self.any_counts = False
 
     def extend(self, taint_sets: list[tuple[api.Taint, ...]], generation: int) -> TaintSets:
         """Adds the sets that are new. Another generation means that all have other numbers."""
         if self._generation != generation:
             self._generation = generation
-            self.untolerated, self.counts = [], []
-        if len(self.untolerated) < len(taint_sets):
-            for taints in taint_sets[len(self.untolerated) :]:
-                self.untolerated.append(find_untolerated(taints, self._tolerations) is not None)
+            self.statuses, self.counts = [], []
+        if len(self.statuses) < len(taint_sets):
+            for taints in taint_sets[len(self.statuses) :]:
+                self.statuses.append(self._status(taints))
                 soft = (taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE)
                 self.counts.append(sum(not tolerated(taint, self._soft_tolerations) for taint in soft))
-            self.any_untolerated, self.any_counts = any(self.untolerated), any(self.counts)
+            self.distinct = list(dict.fromkeys(status for status in self.statuses if status is not None))
+            self.any_counts = any(self.counts)
         return self
+
+    def _status(self, taints: tuple[api.Taint, ...]) -> fwk.Status | None:
+        first = find_untolerated(taints, self._tolerations)
+        return None if first is None else _untolerated(self._reason.format(key=first.key, value=first.value))
 
 
 class TaintToleration(InTreePlugin):
@@ -67,14 +82,15 @@ class TaintToleration(InTreePlugin):
         return template.spec.tolerations
 
     def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:
-        return UNTOLERATED if self._taint_sets(pod.template).untolerated[int(self.nodes.taint_set[node.slot])] else None
+        return self._taint_sets(pod.template).statuses[int(self.nodes.taint_set[node.slot])]
 
     def filter_nodes(
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
     ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         sets = self._taint_sets(pod.template)
-        if sets.any_untolerated:
-            yield np.array(sets.untolerated)[nodes.read(self.nodes.taint_set)], UNTOLERATED
+        for status in sets.distinct:
+            rejected = np.array([each is status for each in sets.statuses])
+            yield rejected[nodes.read(self.nodes.taint_set)], status
 
     def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> None:
         return None
@@ -107,7 +123,10 @@ class TaintToleration(InTreePlugin):
         )
 
     def _taint_sets(self, template: fwk.PodTemplate) -> TaintSets:
-        return template.derive(self, TaintSets).extend(self.nodes.taint_sets, self.nodes.taint_generation)
+        return template.derive(self, self._make_taint_sets).extend(self.nodes.taint_sets, self.nodes.taint_generation)
+
+    def _make_taint_sets(self, template: fwk.PodTemplate) -> TaintSets:
+        return TaintSets(template, self.cluster.release.rules.untolerated_taint)
 
     def _after_node_event(self, pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
         """Queue if the pod tolerates the node now and did not before."""

@@ -64,7 +64,7 @@ class PodVolumes:
         self.unmatched: list[DelayedClaim] = []
         """Claims without a volume, smallest first."""
         self.problem = ""
-        """The error of a claim whose selector is malformed."""
+        """The error of a claim whose selector is malformed, or which needs a disabled feature."""
 
     @property
     def delayed(self) -> list[DelayedClaim]:
@@ -91,6 +91,7 @@ class Lookup:
         self._classes = stores.of(api.StorageClass)
         self._drivers = stores.of(api.CSIDriver)
         self._capacities = stores.of(api.CSIStorageCapacity)
+        self._attributes_classes = cluster.release.has("VolumeAttributesClass")
         self._offers: dict[tuple[str, str], list[api.PersistentVolume]] = {}
         self._offers_version = -1
 
@@ -162,6 +163,11 @@ class Lookup:
         provisioning = Provisioning(claim, storage_class, driver, self._capacities)
         if selected_node(claim) is not None:
             found.provisioned.append(DelayedClaim(claim, provisioning, None))
+            return
+        if claim.spec.volume_attributes_class_name and not self._attributes_classes:
+            key = f"{claim.metadata.namespace}/{claim.metadata.name}"
+            disabled = "when the feature-gate VolumeAttributesClass is disabled"
+            found.problem = f"unsupported volumeAttributesClassName is set on claim {key} {disabled}"
             return
         try:
             candidates = CandidateVolumes(claim, self.volumes.all_latest(self._offers_for(claim, storage_class)))

@@ -22,6 +22,7 @@ from stowplan.framework.plugin_checks import check_constructor, check_plugin, ch
 from stowplan.framework.points import RUN_POINTS, implements_point
 from stowplan.framework.safe_text import raised, shown
 from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.registry import for_release
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.sampling import Rotation, Sampler
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin, serve_plugins
@@ -47,6 +48,7 @@ def build_profiles(
     With extenders, fewer nodes are filtered by default: every feasible node is sent to them. `make_handle` makes the
     Handle of a profile's plugins from its schedulerName; without it, no services of a running scheduler are available.
     """
+    registry = for_release(registry, config.release)
     instances: dict[str, dict[str, Plugin]] = {}
     for configured in config.profiles:
         name = configured.scheduler_name

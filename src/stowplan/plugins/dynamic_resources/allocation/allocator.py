@@ -14,12 +14,13 @@ from stowplan import framework as fwk
 from stowplan.cache import Store
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState
 from stowplan.plugins.dynamic_resources.allocation.allocation_state import Picked
+from stowplan.plugins.dynamic_resources.allocation.features import ALL_FEATURES, AllocatorFeatures
 from stowplan.plugins.dynamic_resources.allocation.inventory import Inventory
 from stowplan.plugins.dynamic_resources.allocation.requests import AllocationError, WantedClaim, prepare
 from stowplan.plugins.dynamic_resources.allocation.results import allocation
 from stowplan.plugins.dynamic_resources.allocation.search import Search, SearchTimeoutError
 
-TIMED_OUT = "node {node}: timed out trying to allocate devices"
+TIMED_OUT = "timed out trying to allocate devices"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,11 @@ class Allocator:
         slices: Store[api.ResourceSlice],
         timeout: float = 10.0,
         clock: Callable[[], float] = time.monotonic,
+        features: AllocatorFeatures = ALL_FEATURES,
     ) -> None:
         self.allocated = allocated
-        self.inventory = Inventory(slices)
+        self.inventory = Inventory(slices, features)
+        self._features = features
         self._classes = classes
         self.timeout = timeout
         """Time limit of the search on a node in seconds (filterTimeout); zero means no limit."""
@@ -70,7 +73,7 @@ class Allocator:
     def prepare(self, claims: Sequence[api.ResourceClaim]) -> tuple[WantedClaim, ...] | AllocationFailure:
         """Prepare the claims, once for all nodes."""
         try:
-            return tuple(prepare(claim, self._classes) for claim in claims)
+            return tuple(prepare(claim, self._classes, self._features) for claim in claims)
         except AllocationError as error:
             return AllocationFailure(str(error))
 
@@ -80,13 +83,14 @@ class Allocator:
         if isinstance(pools, str):
             return AllocationFailure(pools)
         deadline = self.clock() + self.timeout if self.timeout else None
-        search = Search(claims, pools, node, self.allocated, deadline, self.clock)
+        keeps = self._features.rules.keeps_alternative
+        search = Search(claims, pools, node, self.allocated, deadline, self.clock, keeps_alternative=keeps)
         try:
             found = search.run()
         except AllocationError as error:
             return AllocationFailure(str(error))
         except SearchTimeoutError:
-            return AllocationFailure(TIMED_OUT.format(node=node.name), timed_out=True)
+            return self.timeout_on(node)
         if found:
             chosen: list[dict[int, int]] = [{} for _ in claims]
             for (claim, request), alternative in search.chosen.items():
@@ -95,6 +99,12 @@ class Allocator:
         if any(pool.invalid for pool in pools.pools):
             return AllocationFailure("invalid resource pools were encountered", on_node=True)
         return None
+
+    def timeout_on(self, node: fwk.NodeInfo) -> AllocationFailure:
+        """The failure of a search that exceeds its time limit."""
+        if self._features.rules.search_timeout_is_error:
+            return AllocationFailure(f"node {node.name}: {TIMED_OUT}", timed_out=True)
+        return AllocationFailure(TIMED_OUT, on_node=True, timed_out=True)
 
     def allocate(
         self, node: fwk.NodeInfo, claims: Sequence[api.ResourceClaim]

@@ -9,6 +9,7 @@ from stowplan import framework as fwk
 from stowplan.api.quantity import Exact, parse
 from stowplan.cel import DeviceSelectorProgram, DeviceValue
 from stowplan.plugins.dynamic_resources.allocation.allocated import DeviceID, PoolID
+from stowplan.plugins.dynamic_resources.allocation.features import ALL_FEATURES, AllocatorFeatures
 
 Attribute: TypeAlias = tuple[str, object]
 """(type, value); values of unknown types are equal to no value."""
@@ -43,10 +44,27 @@ class Reach:
 class PublishedDevice:
     """A device of a slice. Compared by identity."""
 
-    __slots__ = ("_cel", "_verdicts", "blocking", "consumes", "id", "pool_id", "reach", "shared", "slice", "spec")
+    __slots__ = (
+        "_cel",
+        "_verdicts",
+        "blocking",
+        "consumes",
+        "id",
+        "pool_id",
+        "reach",
+        "selectable",
+        "shared",
+        "slice",
+        "spec",
+        "usable",
+    )
 
-    def __init__(self, spec: api.Device, slice_: api.ResourceSlice) -> None:
-        self.spec = spec
+    def __init__(self, spec: api.Device, slice_: api.ResourceSlice, features: AllocatorFeatures = ALL_FEATURES) -> None:
+        self.spec = spec = features.visible(spec)
+        self.selectable = features.binding_conditions or not spec.binding_conditions
+        """False for a device that no request selects, since it needs a disabled feature."""
+        self.usable = features.counters or not spec.consumes_counters
+        """False for a device that is selected and cannot be allocated, since it needs a disabled feature."""
         self.slice = slice_
         self.pool_id: PoolID = (slice_.spec.driver, slice_.spec.pool.name)
         self.id: DeviceID = (*self.pool_id, spec.name)
@@ -54,7 +72,7 @@ class PublishedDevice:
         self.blocking = tuple(taint for taint in spec.taints if taint.effect in _BLOCKING)
         self.consumes: dict[str, dict[str, Exact]] = {}
         """The counters of the pool that it consumes, by counter set."""
-        for drawn in spec.consumes_counters:
+        for drawn in spec.consumes_counters if self.usable else ():
             amounts = self.consumes.setdefault(drawn.counter_set, {})
             for name, counter in drawn.counters.items():
                 amounts[name] = amounts.get(name, 0) + parse(counter.value)
@@ -100,24 +118,28 @@ class PublishedDevice:
 class Slice:
     """A slice and its devices."""
 
-    __slots__ = ("devices", "name", "object", "pool_id", "reach")
+    __slots__ = ("_for_every_node", "_skipped", "devices", "name", "object", "pool_id", "reach")
 
-    def __init__(self, slice_: api.ResourceSlice) -> None:
+    def __init__(self, slice_: api.ResourceSlice, features: AllocatorFeatures = ALL_FEATURES) -> None:
         self.object = slice_
         self.name = slice_.metadata.name
         self.pool_id: PoolID = (slice_.spec.driver, slice_.spec.pool.name)
         self.reach = Reach(slice_.spec)
-        self.devices = tuple(PublishedDevice(device, slice_) for device in slice_.spec.devices)
+        self.devices = tuple(PublishedDevice(device, slice_, features) for device in slice_.spec.devices)
+        self._skipped = features.skips(slice_)
+        self._for_every_node = bool(slice_.spec.shared_counters) and features.counters
 
     @property
     def local_to(self) -> str:
         """The node of a node-local slice; empty for others."""
-        return "" if self.object.spec.shared_counters else self.object.spec.node_name or ""
+        return "" if self._for_every_node else self.object.spec.node_name or ""
 
     def relevant_to(self, node: fwk.NodeInfo) -> bool | str:
         """Whether devices or counters of the slice are visible to the node, or the error of a node selector."""
-        if self.object.spec.shared_counters:
+        if self._for_every_node:
             return True
+        if self._skipped:
+            return False
         if self.reach.stated:
             return self._covers(self.reach, node, f"slice {self.name}")
         if not self.object.spec.per_device_node_selection:

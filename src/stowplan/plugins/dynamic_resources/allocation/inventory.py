@@ -9,14 +9,16 @@ from stowplan import framework as fwk
 from stowplan.cache import Store
 from stowplan.plugins.dynamic_resources.allocation.allocated import PoolID
 from stowplan.plugins.dynamic_resources.allocation.devices import Slice
+from stowplan.plugins.dynamic_resources.allocation.features import ALL_FEATURES, AllocatorFeatures
 from stowplan.plugins.dynamic_resources.allocation.pools import NodePools, gather
 
 
 class Inventory:
     """Follows the store of slices."""
 
-    def __init__(self, store: Store[api.ResourceSlice]) -> None:
+    def __init__(self, store: Store[api.ResourceSlice], features: AllocatorFeatures = ALL_FEATURES) -> None:
         self._store = store
+        self._features = features
         self._version = -1
         self._slices: dict[str, Slice] = {}
         self._local: dict[str, list[Slice]] = {}
@@ -33,7 +35,7 @@ class Inventory:
         known = self._pools.get(node.name)
         if known is not None and (known[0] is node.labels or (not self._common or known[0] == node.labels)):
             return known[1]
-        found = gather((*self._local.get(node.name, ()), *self._common), node, self._by_pool)
+        found = gather((*self._local.get(node.name, ()), *self._common), node, self._by_pool, self._features)
         self._pools[node.name] = (node.labels, found)
         for pool in () if isinstance(found, str) else found.ids:
             self._users.setdefault(pool, set()).add(node.name)
@@ -56,7 +58,10 @@ class Inventory:
             return
         touched = [item for name, item in self._slices.items() if name in changed or name in gone]
         # In the store's order, whatever order changes came in: the search takes the first devices that fit.
-        self._slices = {name: Slice(item) if name in changed else self._slices[name] for name, item in stored.items()}
+        self._slices = {
+            name: Slice(item, self._features) if name in changed else self._slices[name]
+            for name, item in stored.items()
+        }
         touched += [item for name, item in self._slices.items() if name in changed]
         self._index()
         self._forget(touched)

@@ -11,6 +11,7 @@ from stowplan import framework as fwk
 from stowplan.api.quantity import Exact, parse
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState, PoolID
 from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice, Slice
+from stowplan.plugins.dynamic_resources.allocation.features import ALL_FEATURES, AllocatorFeatures
 
 CounterSets = dict[str, dict[str, Exact]]
 
@@ -54,16 +55,24 @@ class NodePools:
 
     __slots__ = ("candidates", "ids", "pools")
 
-    def __init__(self, pools: Sequence[DevicePool]) -> None:
+    def __init__(self, pools: Sequence[DevicePool], *, with_incomplete: bool = False) -> None:
         self.pools = pools
         self.ids = frozenset(pool.id for pool in pools)
         self.candidates: list[tuple[PublishedDevice, DevicePool]] = [
-            (device, pool) for pool in pools if not pool.incomplete and not pool.invalid for device in pool.devices
+            (device, pool)
+            for pool in pools
+            if not pool.invalid and (with_incomplete or not pool.incomplete)
+            for device in pool.devices
         ]
         """All devices that can be allocated."""
 
 
-def gather(slices: Iterable[Slice], node: fwk.NodeInfo, by_pool: Mapping[PoolID, Sequence[Slice]]) -> NodePools | str:
+def gather(
+    slices: Iterable[Slice],
+    node: fwk.NodeInfo,
+    by_pool: Mapping[PoolID, Sequence[Slice]],
+    features: AllocatorFeatures = ALL_FEATURES,
+) -> NodePools | str:
     """Gather the pools of a node; `by_pool` has all slices. A text is the error."""
     found: dict[PoolID, list[Slice]] = {}
     for item in slices:
@@ -72,10 +81,11 @@ def gather(slices: Iterable[Slice], node: fwk.NodeInfo, by_pool: Mapping[PoolID,
             return f"gather pool information: {relevant}"
         if relevant:
             _add(found, item)
-    pools = [pool for pool_id, members in found.items() if (pool := _pool(pool_id, members, by_pool[pool_id]))]
+    make = _pool if features.rules.skips_incomplete_pools else _visible_pool
+    pools = [pool for pool_id, members in found.items() if (pool := make(pool_id, members, by_pool[pool_id], features))]
     # Devices with binding conditions come last.
     pools.sort(key=lambda pool: (any(d.spec.binding_conditions for d in pool.devices), pool.id))
-    return NodePools(pools)
+    return NodePools(pools, with_incomplete=not features.rules.skips_incomplete_pools)
 
 
 def _add(found: dict[PoolID, list[Slice]], item: Slice) -> None:
@@ -88,7 +98,20 @@ def _add(found: dict[PoolID, list[Slice]], item: Slice) -> None:
         members.append(item)
 
 
-def _pool(pool_id: PoolID, members: list[Slice], everything: Sequence[Slice]) -> DevicePool | None:
+def _visible_pool(
+    pool_id: PoolID, members: list[Slice], everything: Sequence[Slice], features: AllocatorFeatures
+) -> DevicePool:
+    """The pool as v1.34 sees it: only the slices for the node count."""
+    pool = DevicePool(pool_id)
+    pool.incomplete = len(members) != members[0].object.spec.pool.resource_slice_count
+    members.sort(key=lambda member: member.name)
+    _fill(pool, members, (), features)
+    return pool
+
+
+def _pool(
+    pool_id: PoolID, members: list[Slice], everything: Sequence[Slice], features: AllocatorFeatures
+) -> DevicePool | None:
     """The pool of the slices that a node sees; None if a newer generation is not visible to the node."""
     generation, expected = members[0].object.spec.pool.generation, members[0].object.spec.pool.resource_slice_count
     pool = DevicePool(pool_id)
@@ -103,13 +126,13 @@ def _pool(pool_id: PoolID, members: list[Slice], everything: Sequence[Slice]) ->
         names = {member.name for member in members}
         unseen = [other for other in current if other.name not in names]
     members.sort(key=lambda member: member.name)
-    _fill(pool, members, unseen)
+    _fill(pool, members, unseen, features)
     return pool
 
 
-def _fill(pool: DevicePool, members: Sequence[Slice], unseen: Sequence[Slice]) -> None:
-    sharing = [member for member in members if member.object.spec.shared_counters]
-    devices = [device for member in members if not member.object.spec.shared_counters for device in member.devices]
+def _fill(pool: DevicePool, members: Sequence[Slice], unseen: Sequence[Slice], features: AllocatorFeatures) -> None:
+    sharing = [member for member in members if member.object.spec.shared_counters and features.counters]
+    devices = [device for member in members if member not in sharing for device in member.devices]
     sets = [counter_set for member in sharing for counter_set in member.object.spec.shared_counters]
     counters = {s.name: {name: parse(c.value) for name, c in s.counters.items()} for s in sets}
     every = [device for member in (*members, *unseen) for device in member.devices]

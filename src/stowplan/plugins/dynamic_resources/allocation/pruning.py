@@ -114,6 +114,7 @@ def pruning_of(
     candidates: Sequence[tuple[PublishedDevice, DevicePool]],
     node: fwk.NodeInfo,
     picking: AllocationState,
+    keeps_alternative: bool = True,
 ) -> Pruning:
     """The pruning of a search; `demands` are those of the alternatives of each request of each claim.
 
@@ -130,7 +131,7 @@ def pruning_of(
                 found = [_need(claim, request, demand, candidates, node, picking) for demand in alternatives]
                 # Which alternative is taken is unknown.
                 devices = dict.fromkeys(device for need in found for device in need.devices)
-                least = min(need.number for need in found)
+                least = min(need.number for need in found) if keeps_alternative or len(found) == 1 else 1
                 alike = () if len(found) > 1 else _alike(claims[claim].claim, found[0].wanted)
                 needs.append(Need(claim, request, found[0].wanted, least, tuple(devices), alike))
     except AllocationError:

@@ -11,6 +11,7 @@ from stowplan.api.meta import Quantity
 from stowplan.cache import Store
 from stowplan.cel import DeviceSelectorProgram, compile_selector
 from stowplan.plugins.dynamic_resources.allocation.devices import PublishedDevice
+from stowplan.plugins.dynamic_resources.allocation.features import ALL_FEATURES, AllocatorFeatures
 
 MAX_DEVICES = 32
 """Devices of one claim (AllocationResultsMaxSize)."""
@@ -62,6 +63,8 @@ class RequestedDevices:
 
         Raises AllocationError where a selector cannot be compiled or evaluated.
         """
+        if not device.selectable:
+            return False
         for owner, number, selector in self.selectors:
             check_time()
             if selector.error is not None:
@@ -74,7 +77,9 @@ class RequestedDevices:
         return device.reach is None or device.reach.covers(node)
 
     def tolerates(self, device: PublishedDevice) -> bool:
-        return all(any(_tolerates(t, taint) for t in self.spec.tolerations) for taint in device.blocking)
+        return device.usable and all(
+            any(_tolerates(t, taint) for t in self.spec.tolerations) for taint in device.blocking
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,21 +91,25 @@ class WantedClaim:
     requests: tuple[tuple[RequestedDevices, ...], ...] = field(default=())
 
 
-def prepare(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) -> WantedClaim:
+def prepare(
+    claim: api.ResourceClaim, classes: Store[api.DeviceClass], features: AllocatorFeatures = ALL_FEATURES
+) -> WantedClaim:
     """Raises AllocationError if the claim is invalid."""
     key = f"{claim.metadata.namespace}/{claim.metadata.name}"
     for number, constraint in enumerate(claim.spec.devices.constraints):
-        if constraint.match_attribute is None and constraint.distinct_attribute is None:
+        if constraint.match_attribute is None and not (constraint.distinct_attribute and features.capacity):
             empty = "empty constraint (unsupported constraint type?)"
             raise AllocationError(f"claim {key}, constraint #{number}: {empty}")
     requests: list[tuple[RequestedDevices, ...]] = []
     for request in claim.spec.devices.requests:
         if request.first_available:
             subs = enumerate(request.first_available)
-            requests.append(tuple(_wanted(key, sub.name, request.name, sub, classes, rank) for rank, sub in subs))
+            requests.append(
+                tuple(_wanted(key, sub.name, request.name, sub, classes, features, rank) for rank, sub in subs)
+            )
         else:
             exactly = request.exactly or api.ExactDeviceRequest()
-            requests.append((_wanted(key, request.name, "", exactly, classes),))
+            requests.append((_wanted(key, request.name, "", exactly, classes, features),))
     return WantedClaim(claim, key, tuple(requests))
 
 
@@ -110,6 +119,7 @@ def _wanted(
     parent: str,
     spec: api.ExactDeviceRequest | api.DeviceSubRequest,
     classes: Store[api.DeviceClass],
+    features: AllocatorFeatures,
     rank: int = 0,
 ) -> RequestedDevices:
     at = f"claim {key}, request {name}"
@@ -129,7 +139,7 @@ def _wanted(
         *_compiled(f"class {found.metadata.name}", found.spec.selectors),
         *_compiled(f"claim {key}", spec.selectors),
     )
-    capacity = {} if spec.capacity is None else spec.capacity.requests
+    capacity = {} if spec.capacity is None or not features.capacity else spec.capacity.requests
     return RequestedDevices(name, parent, found, spec, admin, selectors, capacity, rank)
 
 

@@ -61,7 +61,11 @@ class Search:
         allocated: AllocatedState,
         deadline: float | None,
         clock: Callable[[], float],
+        *,
+        keeps_alternative: bool = True,
     ) -> None:
+        """`keeps_alternative`: see DeviceRules."""
+        self._keeps_alternative = keeps_alternative
         self._node = node
         self._pools = pools
         self._claims = claims
@@ -80,7 +84,7 @@ class Search:
     def run(self) -> bool:
         """Whether devices were found for all claims. Raises AllocationError and SearchTimeoutError."""
         for claim in self._claims:
-            self._demands.append([[self._demand(claim, w) for w in alternatives] for alternatives in claim.requests])
+            self._demands.append([self._demands_of(claim, alternatives) for alternatives in claim.requests])
             least = sum(min(demand.number for demand in demands) for demands in self._demands[-1])
             if least > MAX_DEVICES:
                 limit = f"exceeds the claim limit of {MAX_DEVICES}"
@@ -90,7 +94,9 @@ class Search:
             return self._fill(_Place(), False, 0)
         except _PruneError:
             candidates = self._pools.candidates
-            self._pruning = pruning_of(self._claims, self._demands, candidates, self._node, self._picking)
+            self._pruning = pruning_of(
+                self._claims, self._demands, candidates, self._node, self._picking, self._keeps_alternative
+            )
             return self._fill(_Place(), False, 0)
 
     def _make_room(self) -> None:
@@ -106,6 +112,12 @@ class Search:
     def _selects(self, wanted: RequestedDevices, device: PublishedDevice) -> bool:
         """Whether a device matches the request. A selector takes up to a second, so time is checked before each."""
         return wanted.selects(device, self._node, self._check_time)
+
+    def _demands_of(self, claim: WantedClaim, alternatives: Sequence[RequestedDevices]) -> list[DeviceDemand]:
+        demands = [self._demand(claim, wanted) for wanted in alternatives]
+        if not self._keeps_alternative and len(demands) > 1 and all(each.wanted.takes_all for each in demands[:2]):
+            demands[1] = demands[0]._replace(wanted=demands[1].wanted)
+        return demands
 
     def _demand(self, claim: WantedClaim, wanted: RequestedDevices) -> DeviceDemand:
         if not wanted.takes_all:
@@ -188,8 +200,11 @@ class Search:
         if undo is None:
             return False
         found = False
+        following = place._replace(device=place.device + 1)
+        if not self._keeps_alternative:
+            following = following._replace(alternative=0)
         try:
-            found = self._fill(place._replace(device=place.device + 1), within_alternative, 0)
+            found = self._fill(following, within_alternative, 0)
         finally:
             if not found:
                 undo()
