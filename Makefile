@@ -16,6 +16,8 @@ COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 
 BENCH  ?= decisions
 WORKERS ?= 2
 BINARIES := etcd kube-apiserver kube-scheduler kubectl helm
+# The release of Kubernetes whose control plane is built and used, such as RELEASE=v1.34; default: the latest.
+export STOWPLAN_RELEASE := $(RELEASE)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup control-plane demo test soak check docs site picture bench parity dist image manifests lock audit clean
@@ -25,7 +27,7 @@ help:  ## list the targets
 
 setup: $(STAMP)  ## create .venv with stowplan (editable) and the tools of tests and checks
 
-control-plane: $(STAMP)  ## build etcd, kube-apiserver, kube-scheduler, kubectl and helm once, into ~/.cache; needs Go
+control-plane: $(STAMP)  ## build etcd, kube-apiserver, kube-scheduler, kubectl and helm once, into ~/.cache; needs Go; RELEASE=v1.34
 	$(BIN)/python -m stowplan.testing build $(or $(ARGS),$(BINARIES))
 
 demo: $(LIGHT)  ## watch a scheduler fill a cluster, in under a minute; options in ARGS, e.g. ARGS="--speed 4"
@@ -61,7 +63,7 @@ picture: $(STAMP)  ## redraw the README's picture
 bench: $(STAMP)  ## measure decisions; options in ARGS, e.g. ARGS=--json
 	$(BIN)/stowplan bench $(BENCH) $(ARGS)
 
-parity: $(STAMP)  ## compare outcomes with kube-scheduler on 200 random workloads, in half an hour; e.g. ARGS="--workloads 5"
+parity: $(STAMP)  ## compare outcomes with kube-scheduler on 200 random workloads, in half an hour; e.g. RELEASE=v1.34 ARGS="--workloads 5"
 	@$(BIN)/python -m stowplan.testing build
 	$(BIN)/python -m tests.parity $(ARGS)
 

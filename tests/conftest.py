@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from stowplan import logs
+from stowplan.testing.binaries import KUBERNETES_VERSIONS, release
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
@@ -22,6 +23,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, which CI does not allow: {report.longrepr}"
     return report
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect tests that need a later release of the control plane than `$STOWPLAN_RELEASE`."""
+    current = list(KUBERNETES_VERSIONS).index(release())
+    marks = {item: item.get_closest_marker("since") for item in items}
+    late = {item for item, mark in marks.items() if mark and list(KUBERNETES_VERSIONS).index(mark.args[0]) > current}
+    if late:
+        config.hook.pytest_deselected(items=list(late))
+        items[:] = [item for item in items if item not in late]
 
 
 @pytest.fixture(autouse=True)

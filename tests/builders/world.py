@@ -12,6 +12,7 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
+from stowplan.config.releases import LATEST, Release
 from stowplan.evaluation.case import Case
 from stowplan.framework import Pod
 from stowplan.plugins.registry import REGISTRY
@@ -31,14 +32,16 @@ class World:
         config: Json | None = None,
         plugins: Mapping[str, Factory] | None = None,
         seed: int = 0,
+        release: Release = LATEST,
     ) -> None:
         factories: dict[str, Any] = dict(plugins or {})
-        self.cluster = Cluster(keep_objects=any(getattr(f, "needs_objects", False) for f in factories.values()))
+        keep = any(getattr(f, "needs_objects", False) for f in factories.values())
+        self.cluster = Cluster(keep_objects=keep, release=release)
         self.nominator = Nominator()
         self.rng = random.Random(seed)
-        settings = default_configuration()
+        settings = default_configuration(release)
         if config is not None:
-            settings = from_builtins(config, "config", frozenset(IN_TREE_PLUGINS) | frozenset(factories))
+            settings = from_builtins(config, "config", frozenset(IN_TREE_PLUGINS) | frozenset(factories), release)
         settings = enable_everywhere(settings, factories)
         self.profiles = build_profiles(settings, {**REGISTRY, **factories}, self.cluster, self.nominator, self.rng)
         for item in nodes:
@@ -49,7 +52,7 @@ class World:
     @classmethod
     def of_case(cls, case: Case, seed: int = 0) -> tuple[World, Pod]:
         """The cluster of a case, its objects in the order of an API server's list, and the pending pod."""
-        world = cls(config=case.config, seed=seed)
+        world = cls(config=case.config, seed=seed, release=case.release or LATEST)
         for item in case.lookups():
             world.cluster.put(item)
         for item in sorted(case.nodes, key=lambda item: item.metadata.name):

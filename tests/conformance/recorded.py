@@ -23,16 +23,34 @@ class Recorded(msgspec.Struct):
     id: str
     case: msgspec.Raw
     expect: Json
+    release: str = ""
+    """The release of kube-scheduler that answered; empty for the latest."""
+
+    @property
+    def line(self) -> bytes:
+        """The case with its release."""
+        line = bytes(self.case)
+        return b'{"release":"%s",%s' % (self.release.encode(), line[1:]) if self.release else line
 
     def read(self) -> Case:
-        return read_case(bytes(self.case))
+        return read_case(self.line)
 
 
 @lru_cache(maxsize=1)
-def recorded(category: str) -> tuple[Recorded, ...]:
+def recorded(category: str, release: str = "") -> tuple[Recorded, ...]:
     decode = msgspec.json.Decoder(Recorded).decode
-    with gzip.open(_FOLDER / f"{category}.jsonl.gz") as lines:
-        return tuple(map(decode, lines))
+    folder = _FOLDER / "releases" / f"v{release}" if release else _FOLDER
+    with gzip.open(folder / f"{category}.jsonl.gz") as lines:
+        rows = tuple(map(decode, lines))
+    for row in rows:
+        row.release = release
+    return rows
+
+
+def categories_of(release: str) -> tuple[str, ...]:
+    """The categories of an earlier release."""
+    folder = _FOLDER / "releases" / f"v{release}"
+    return tuple(sorted(path.name.removesuffix(".jsonl.gz") for path in folder.glob("*.jsonl.gz")))
 
 
 def differences(expected: Json, actual: Json) -> list[str]:

@@ -10,7 +10,8 @@ import click
 import msgspec
 from tests.parity.totals import Totals
 
-from stowplan._version import KUBERNETES_VERSION, __version__
+from stowplan._version import __version__
+from stowplan.testing.binaries import kubernetes_version
 
 
 class Run:
@@ -42,7 +43,7 @@ class Run:
         told = {
             "date": datetime.now(UTC).date().isoformat(),
             "stowplan": __version__,
-            "kubernetes": KUBERNETES_VERSION,
+            "kubernetes": kubernetes_version(),
             **self._settings,
             "seconds": round(time.monotonic() - self._started),
             **self.totals.summary(),

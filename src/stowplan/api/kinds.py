@@ -1,7 +1,9 @@
 """The kinds that are read: their structs, groups, plurals and lists in cases for `evaluate`."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+from stowplan.api import codec
 from stowplan.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from stowplan.api.batch import CronJob, Job
 from stowplan.api.core import Event, Lease, Namespace, PriorityClass, ReplicationController, Service
@@ -29,6 +31,17 @@ class Kind(NamedTuple):
     namespaced: bool
     case_list: str | None
     """The list that holds such objects in a case for `evaluate`."""
+    upgrade: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """Converts plain data of an earlier API version to the shape of the struct; None if they have the same shape."""
+
+    def decode(self, data: bytes) -> Wire:
+        """An object from JSON. Raises DecodeError."""
+        if self.upgrade is None:
+            return codec.decode(self.struct, data)
+        try:
+            return codec.convert(self.struct, self.upgrade(codec.whole(data)))
+        except (AttributeError, TypeError) as error:
+            raise codec.DecodeError(f"$: {error}") from error
 
 
 _RESOURCE = "resource.k8s.io/v1"

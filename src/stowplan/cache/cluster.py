@@ -76,6 +76,8 @@ class Cluster:
         """How many pods on nodes use a PersistentVolumeClaim, by "namespace/name"."""
         self.priorities: dict[int, int] = {}
         """How many pods on nodes have a priority, for each that occurs."""
+        self.missing_kinds: set[str] = set()
+        """Kinds that the API server does not serve and that pods may need."""
         self.shared: dict[str, Any] = {}
         """State that plugins of several profiles share, by name."""
         self._homeless: dict[str, dict[str, Pod]] = {}

@@ -14,9 +14,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins
-from stowplan.errors import PluginBugError, PluginError, StowplanError
+from stowplan.errors import ConfigError, PluginBugError, PluginError, StowplanError
 
 if TYPE_CHECKING:
+    from stowplan.config.options import Options
+    from stowplan.config.releases import Release
     from stowplan.runtime import Factory
 
 Option = Callable[[dict[str, "Factory"]], None]
@@ -62,13 +64,17 @@ def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
     enabled: dict[str, Factory] = {}
 
     def known(specifications: tuple[str, ...]) -> frozenset[str]:
-        enabled.update(load_plugins(specifications))
+        if not enabled:
+            enabled.update(load_plugins(specifications))
         return frozenset((*IN_TREE_PLUGINS, *registered, *enabled))
+
+    def parse_for(release: Release) -> Options:
+        return parse(arguments, known, policies=Policies, release=release)
 
     try:
         for option in options:
             option(registered)
-        parsed = parse(arguments, known, policies=Policies)
+        parsed = _parse_for_any_release(parse_for)
         if parsed.print_and_exit == "help":
             click.echo(usage())
             return 0
@@ -79,12 +85,28 @@ def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
             return 0
         if not enabled:
             enabled.update(load_plugins(parsed.plugins))
-        return process.run(parsed, registered, enabled)
+        return process.run(parsed, parse_for, registered, enabled)
     except StowplanError as problem:
         if "--v=5" in arguments or "-v=5" in arguments:
             traceback.print_exc()
         status = process.print_errors(problem)
         return EXIT_PLUGIN_BUG if isinstance(problem, PluginBugError) else status
+
+
+def _parse_for_any_release(parse_for: Callable[[Release], Options]) -> Options:
+    """The options for the latest release for which the flags and the file are valid: the server's release is not known
+    yet. Raises the error for the latest one if they are valid for none."""
+    from stowplan.config.releases import LATEST, RELEASES
+
+    try:
+        return parse_for(LATEST)
+    except ConfigError as error:
+        for release in reversed(RELEASES.values()):
+            try:
+                return parse_for(release)
+            except ConfigError:
+                continue
+        raise error
 
 
 class _Command(click.Command):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from stowplan.api.kinds import KINDS, Kind
 from stowplan.cluster.event_recorder import EventRecorder
 from stowplan.cluster.write_client import Writer
 from stowplan.cluster.writes.bindings import Answer, BindingRequest
@@ -21,7 +22,8 @@ class InstructionExecutor:
     Calls of plugins and extenders are carried out elsewhere.
     """
 
-    def __init__(self, writer: Writer, recorder: EventRecorder) -> None:
+    def __init__(self, writer: Writer, recorder: EventRecorder, kinds: Mapping[str, Kind] = KINDS) -> None:
+        """`kinds` are the kinds by name, as the server has them."""
         self._writer = writer
         self._statuses = Statuses(writer)
         self._handlers: dict[type[Instruction], Callable[[Any, Answer], None]] = {
@@ -29,7 +31,7 @@ class InstructionExecutor:
             PatchStatus: lambda instruction, answer: self._statuses.patch(instruction),
             Evict: lambda instruction, answer: writer.submit(EvictionRequest(writer, instruction, answer)),
             EmitEvent: lambda instruction, answer: recorder.emit(instruction),
-            Write: partial(write, writer),
+            Write: partial(write, writer, kinds),
         }
 
     @property

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from stowplan.api import codec
 from stowplan.api.kinds import Kind
+from stowplan.api.resource_versions import RESOURCE_GROUP, RESOURCE_VERSIONS, kind_at
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
+from stowplan.cluster.discovery import served_versions
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.reflector import UNFINISHED_PODS
 from stowplan.cluster.reflector.pager import list_pages
@@ -58,7 +60,7 @@ async def _take(
     try:
         for kind in kinds:
             try:
-                await _list(client, kind, keep_objects, snapshot.items, on_progress)
+                await _list(client, await _served(client, kind), keep_objects, snapshot.items, on_progress)
             except ApiError as error:
                 if kind.name in required or error.status not in left_out:
                     raise _problem(connection, kind, error, kind.name in required) from error
@@ -68,6 +70,17 @@ async def _take(
     finally:
         await client.close()
     return snapshot
+
+
+async def _served(client: Client, kind: Kind) -> Kind:
+    """The kind in the version that the server serves, for the group that older servers have in other versions."""
+    if not kind.api_version.startswith(f"{RESOURCE_GROUP}/"):
+        return kind
+    try:
+        served = await served_versions(client, RESOURCE_GROUP)
+    except ClusterError:
+        return kind
+    return kind_at(kind, next((version for version in RESOURCE_VERSIONS if version in served), RESOURCE_VERSIONS[0]))
 
 
 async def _list(

@@ -18,7 +18,9 @@ _FIXED = frozenset(
     (
         "AllAlpha",
         "AllBeta",
+        "CSIMigrationPortworx",
         "CoordinatedLeaderElection",
+        "DRAAdminAccess",
         "DRAConsumableCapacity",
         "DRADeviceBindingConditions",
         "DRADeviceTaints",
@@ -33,15 +35,21 @@ _FIXED = frozenset(
         "GangScheduling",
         "GenericWorkload",
         "InPlacePodLevelResourcesVerticalScaling",
+        "InPlacePodVerticalScaling",
         "MatchLabelKeysInPodTopologySpread",
         "NodeDeclaredFeatures",
+        "NodeInclusionPolicyInPodTopologySpread",
         "NominatedNodeNameForExpectation",
+        "OpportunisticBatching",
         "PodLevelResources",
         "SchedulerAsyncPreemption",
         "SchedulerPopFromBackoffQ",
+        "SchedulerQueueingHints",
+        "SidecarContainers",
         "StorageCapacityScoring",
         "TaintTolerationComparisonOperators",
         "TopologyAwareWorkloadScheduling",
+        "VolumeAttributesClass",
         "VolumeLimitScaling",
         "WorkloadAwarePreemption",
     )
@@ -78,7 +86,7 @@ def parse_gates(items: Iterable[str], release: Release = LATEST) -> dict[str, bo
         raise ConfigError(mixed)
     for name, value in given.items():
         _check(name, value, release)
-    return {name: gate.default for name, gate in release.gates.items()} | given
+    return {name: release.has(name) for name in release.gates} | given
 
 
 def _check(name: str, value: bool, release: Release) -> None:

@@ -48,6 +48,9 @@ class BindingCycles:
         self._state = state
         self._failures = failures
         self._preemptions = preemptions
+        self._nominates = state.cluster.release.has("NominatedNodeNameForExpectation")
+        """Whether a pod whose binding takes time is nominated to its node. Earlier API servers do not clear the
+        nomination of a bound pod."""
 
     def begin(self, queued: QueuedPodInfo, decision: Decision) -> None:
         state = self._state
@@ -149,7 +152,7 @@ class BindingCycles:
         began = state.clock()
         status, pre_binds = run_pre_flights(points.pre_bind, *args)
         self._point_ran(attempt, "PreBindPreFlight", status if status is not None or pre_binds else _SKIPPED, began)
-        if status is None and (pre_binds or waiting is not None):
+        if status is None and self._nominates and (pre_binds or waiting is not None):
             state.outbox.append(PatchStatus(pod, None, attempt.node_name))
         if waiting is not None:
             if status is not None:

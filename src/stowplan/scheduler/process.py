@@ -11,16 +11,14 @@ import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from stowplan import logs
 from stowplan._version import KUBERNETES_VERSION, __version__
-from stowplan.cluster.client import Client
-from stowplan.cluster.connection import Connection
-from stowplan.cluster.errors import ApiError, ClusterError, CredentialsError, UntrustedServerError
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.config.dump import to_yaml
 from stowplan.config.options import Options
+from stowplan.config.releases import LATEST, Release
 from stowplan.errors import ConfigError, StowplanError
 from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.observe.extender_metrics import ExtenderMetrics
@@ -29,21 +27,34 @@ from stowplan.runtime import Factory, enable_everywhere
 from stowplan.scheduler.dumper import dump
 from stowplan.scheduler.monitoring import Monitor
 from stowplan.scheduler.scheduler import Scheduler, SchedulerSettings, now
+from stowplan.scheduler.server_facts import ServerFacts, find_server, wait_for_server
 from stowplan.serving.open_files import raise_open_files_limit
 
 EXIT_DONE, EXIT_FAILED = 0, 1
-_CHECK_TIMEOUT_SECONDS = 5.0
+T = TypeVar("T")
 
 log = logs.get(__name__)
 
 
-def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[str, Factory]) -> int:
+OptionsFor = Callable[[Release], Options]
+"""The options of the command line under the rules of a release."""
+
+
+def run(
+    options: Options, options_for: OptionsFor, registered: Mapping[str, Factory], enabled: Mapping[str, Factory]
+) -> int:
     """Run a scheduler until it is terminated. Returns the exit status.
 
+    The API server's version decides the release, unless `options` do; `options_for` that release then replace them.
     `registered` plugins may be named in the configuration; `enabled` ones run in every profile.
     """
-    logs.configure(options.logs)
+
+    def enabled_for(release: Release) -> Options:
+        found = options_for(release)
+        return replace(found, config=enable_everywhere(found.config, enabled))
+
     options = replace(options, config=enable_everywhere(options.config, enabled))
+    logs.configure(options.logs)
     if options.write_config_to:
         _write(options.write_config_to, to_yaml(options.config))
         log.info("Wrote configuration to", file=options.write_config_to)
@@ -63,7 +74,7 @@ def run(options: Options, registered: Mapping[str, Factory], enabled: Mapping[st
     )
     raise_open_files_limit()
     log.info("Starting Kubernetes Scheduler", version=KUBERNETES_VERSION, stowplan=__version__)
-    return _run_on_uvloop(_run(settings))
+    return _run_on_uvloop(SchedulerProcess(settings, enabled_for).run())
 
 
 def _write(file: str, text: str) -> None:
@@ -81,34 +92,89 @@ def _run_on_uvloop(main: Coroutine[Any, Any, int]) -> int:
     return uvloop.run(main)
 
 
-async def _run(settings: SchedulerSettings) -> int:
-    connection = settings.connection
-    monitor = Monitor(settings.options, f"{connection.host}:{connection.port}", now)
-    observer = monitor.observer
-    scheduler = Scheduler(settings, observer, on_request=monitor.requests.note, on_batch=observer.events_handled)
-    asyncio.get_running_loop().set_exception_handler(log_loop_error)
-    checking = asyncio.ensure_future(_check_connection(connection))
-    handle_signals(scheduler, monitor, checking)
-    await asyncio.wait([checking])
-    if not checking.cancelled():
-        checking.result()
-        await _serve_and_schedule(scheduler, monitor, settings)
-    if scheduler.lost_lease:
-        log.error(None, "Leaderelection lost")
-        return EXIT_FAILED
-    log.info("Requested to terminate, exiting")
-    return EXIT_DONE
+class SchedulerProcess:
+    """From the first request to the API server to the end of the scheduler."""
 
+    def __init__(self, settings: SchedulerSettings, options_for: OptionsFor) -> None:
+        self._settings = settings
+        self._options_for = options_for
+        self._monitor: Monitor | None = None
+        self._scheduler: Scheduler | None = None
+        self._starting: asyncio.Future[Any] | None = None
+        self._stopping = False
 
-async def _serve_and_schedule(scheduler: Scheduler, monitor: Monitor, settings: SchedulerSettings) -> None:
-    monitor.watch(scheduler)
-    if monitor.extenders is not None:
-        count_calls(settings.extenders, monitor.extenders)
-    await asyncio.to_thread(monitor.start)
-    try:
-        await scheduler.run()
-    finally:
-        await asyncio.to_thread(monitor.stop)
+    async def run(self) -> int:
+        """Run until the process is signalled to stop, or the lease is lost. Returns the exit status."""
+        asyncio.get_running_loop().set_exception_handler(log_loop_error)
+        handle_signals(self)
+        found = await self._unless_stopped(find_server(self._settings.connection))
+        if not self._stopping:
+            await self._serve_and_schedule(found)
+        if self._scheduler is not None and self._scheduler.lost_lease:
+            log.error(None, "Leaderelection lost")
+            return EXIT_FAILED
+        log.info("Requested to terminate, exiting")
+        return EXIT_DONE
+
+    def stop(self) -> None:
+        """Shut down, also while the process is starting."""
+        self._stopping = True
+        if self._monitor is not None:
+            self._monitor.ending = True
+        if self._scheduler is not None:
+            self._scheduler.stop()
+        if self._starting is not None:
+            self._starting.cancel()
+
+    def dump(self) -> None:
+        """Log cache and queue."""
+        if self._scheduler is not None:
+            dump(self._scheduler.engine)
+
+    async def _serve_and_schedule(self, found: ServerFacts | None) -> None:
+        """Serve the pages, and schedule once the server is known: what it is decides the rules."""
+        connection = self._settings.connection
+        settings = self._settings if found is None else self._settings_for(found)
+        monitor = self._monitor = Monitor(settings.options, f"{connection.host}:{connection.port}", now)
+        self._make_scheduler(settings, monitor)
+        await asyncio.to_thread(monitor.start)
+        try:
+            if found is None:
+                found = await self._unless_stopped(wait_for_server(connection))
+                if found is not None and (later := self._settings_for(found)) is not settings:
+                    self._make_scheduler(later, monitor)
+            if self._scheduler is not None and not self._stopping:
+                await self._scheduler.run()
+        finally:
+            await asyncio.to_thread(monitor.stop)
+
+    def _make_scheduler(self, settings: SchedulerSettings, monitor: Monitor) -> None:
+        observer = monitor.observer
+        self._scheduler = scheduler = Scheduler(
+            settings, observer, on_request=monitor.requests.note, on_batch=observer.events_handled
+        )
+        monitor.watch(scheduler)
+        if monitor.extenders is not None:
+            count_calls(settings.extenders, monitor.extenders)
+
+    def _settings_for(self, server: ServerFacts) -> SchedulerSettings:
+        """The settings under the rules of the server's release; with --emulated-version, of that one."""
+        settings = self._settings
+        if not settings.options.emulates:
+            options = self._options_for(server.effective_release())
+            if options.config.release.version != LATEST.version:
+                log.info("Scheduling as kube-scheduler of the API server's release", version=str(server.release))
+            settings = replace(settings, options=options)
+        return replace(settings, resource_api=server.resource_api)
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """The result of a coroutine; None if the process is stopped before it ends."""
+        self._starting = starting = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait([starting])
+            return None if starting.cancelled() else starting.result()
+        finally:
+            self._starting = None
 
 
 def count_calls(extenders: Sequence[HttpExtender], metrics: ExtenderMetrics) -> None:
@@ -117,38 +183,10 @@ def count_calls(extenders: Sequence[HttpExtender], metrics: ExtenderMetrics) -> 
     metrics.open_circuits = lambda: {(each.name, verb): 1.0 for each in extenders for verb in each.open_circuits}
 
 
-async def _check_connection(connection: Connection) -> None:
-    """Raise errors that retrying does not fix; an unreachable server is only logged."""
-    client = Client(connection)
-    try:
-        async with asyncio.timeout(_CHECK_TIMEOUT_SECONDS):
-            await client.get("/version")
-    except (UntrustedServerError, CredentialsError):
-        raise
-    except ApiError as refusal:
-        if refusal.status == 401:
-            raise ConfigError(f"{connection.url}: the credentials are refused: {refusal.message}") from refusal
-    except (ClusterError, TimeoutError) as problem:
-        why = str(problem) or "no reply in time"
-        log.warning("The API server does not answer yet", server=connection.url, err=why)
-    finally:
-        await client.close()
-
-
-def handle_signals(scheduler: Scheduler, monitor: Monitor, starting: asyncio.Future[None]) -> None:
-    """SIGTERM and SIGINT stop the scheduler, also while it is `starting`; SIGUSR2 dumps cache and queue to the log."""
+def handle_signals(process: SchedulerProcess) -> None:
+    """SIGTERM and SIGINT stop the process, also while it is starting; SIGUSR2 dumps cache and queue to the log."""
     loop = asyncio.get_running_loop()
-
-    def end() -> None:
-        monitor.ending = True
-        scheduler.stop()
-        starting.cancel()
-
-    actions: dict[str, Callable[[], None]] = {
-        "SIGTERM": end,
-        "SIGINT": end,
-        "SIGUSR2": lambda: dump(scheduler.engine),
-    }
+    actions: dict[str, Callable[[], None]] = {"SIGTERM": process.stop, "SIGINT": process.stop, "SIGUSR2": process.dump}
     for name, action in actions.items():
         number = getattr(signal, name, None)
         if number is not None:

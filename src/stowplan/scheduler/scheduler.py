@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from stowplan.api.kinds import Kind
+from stowplan.api.kinds import KINDS, Kind
+from stowplan.api.resource_versions import RESOURCE_VERSIONS, kind_at
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
 from stowplan.cluster.event_recorder import EventRecorder
@@ -56,6 +57,8 @@ class SchedulerSettings:
     connection: Connection
     keep_objects: bool = False
     extenders: tuple[HttpExtender, ...] = ()
+    resource_api: str = RESOURCE_VERSIONS[0]
+    """The version of resource.k8s.io to use; empty if the API server does not serve the group."""
     check_invariants: bool = False
     connections: int = MAX_CONNECTIONS
     rng: random.Random = field(default_factory=random.Random)
@@ -102,7 +105,10 @@ class Scheduler:
         self._insight = Insight(self.engine, now, time.time, last_message=last_message(self.engine), running=True)
         self.insight = LiveInsight(self._insight, self.engine, self.answers, lambda: self.ready)
         """Answers about pods, for other threads."""
-        self.kinds = kinds_read(self.engine.profiles.values(), settings.taint_rules)
+        served = settings.resource_api or RESOURCE_VERSIONS[0]
+        self.kinds = [kind_at(kind, served) for kind in kinds_read(self.engine.profiles.values(), settings.taint_rules)]
+        if not settings.resource_api:
+            self.engine.cluster.missing_kinds.add("ResourceClaim")
         self._limiter = self._make_limiter()
         self._elector: ElectorThread | None = None
         self._scheduling_loop: SchedulingLoop | None = None
@@ -137,7 +143,7 @@ class Scheduler:
         caller = PluginCaller(loop, settings.options.plugin_call_timeout)
         scheduling_loop = self._scheduling_loop = SchedulingLoop(
             self.engine,
-            self._explaining(InstructionExecutor(writer, recorder)),
+            self._explaining(InstructionExecutor(writer, recorder, KINDS | {kind.name: kind for kind in self.kinds})),
             caller,
             loop,
             now,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import click
 
 from stowplan.errors import StowplanError
-from stowplan.testing.binaries import BUILDABLE, NEEDED, cache_folder, find
+from stowplan.testing.binaries import BUILDABLE, NEEDED, cache_folder, find, kubernetes_version
 
 
 @click.group()
@@ -35,6 +35,7 @@ def build(names: tuple[str, ...], if_possible: bool) -> None:
 def where() -> None:
     """Show the binaries that tests use."""
     tell(BUILDABLE)
+    click.echo(f"release: {kubernetes_version()}")
     click.echo(f"cache: {cache_folder()}")
 
 

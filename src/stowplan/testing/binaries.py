@@ -2,6 +2,7 @@
 
 `$KUBEBUILDER_ASSETS` is a folder with `etcd`, `kube-apiserver` and `kubectl`, by the convention of controller-runtime's
 tests, and determines the version. The cache folder is keyed by version; `testing.build_binaries` fills it.
+`$STOWPLAN_RELEASE` selects another minor release of Kubernetes, such as v1.34.
 """
 
 import os
@@ -11,7 +12,10 @@ from pathlib import Path
 
 from stowplan.testing.errors import UnavailableError
 
-KUBERNETES_VERSION = "v1.36.4"
+KUBERNETES_VERSIONS = {"v1.33": "v1.33.13", "v1.34": "v1.34.4", "v1.35": "v1.35.4", "v1.36": "v1.36.4"}
+"""The patch release of each minor release; others may lack modules in the public module proxy."""
+LATEST_RELEASE = "v1.36"
+RELEASE_VARIABLE = "STOWPLAN_RELEASE"
 ETCD_VERSION = "v3.6.8"
 HELM_VERSION = "v3.21.4"
 
@@ -22,16 +26,37 @@ BUILDABLE = (*NEEDED, "kubectl", "helm")
 """The binaries that can be built: also kubectl, to inspect a control plane, and helm, to install charts."""
 
 
+OF_ANY_RELEASE = ("etcd", "helm")
+"""Binaries that control planes of all releases share."""
+
+
+def release(env: Mapping[str, str] = os.environ) -> str:
+    """The minor release of Kubernetes, such as v1.36."""
+    wanted = env.get(RELEASE_VARIABLE) or LATEST_RELEASE
+    named = wanted if wanted.startswith("v") else f"v{wanted}"
+    if named not in KUBERNETES_VERSIONS:
+        raise UnavailableError(f"${RELEASE_VARIABLE} is {wanted}: it can be {', '.join(KUBERNETES_VERSIONS)}")
+    return named
+
+
+def kubernetes_version(env: Mapping[str, str] = os.environ) -> str:
+    """The version of Kubernetes whose binaries are used."""
+    return KUBERNETES_VERSIONS[release(env)]
+
+
 def cache_folder(env: Mapping[str, str] = os.environ) -> Path:
     """Where the binaries of these versions are kept between runs."""
     root = Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return root / "stowplan" / "control-plane" / f"{KUBERNETES_VERSION}-etcd{ETCD_VERSION.removeprefix('v')}"
+    return root / "stowplan" / "control-plane" / f"{kubernetes_version(env)}-etcd{ETCD_VERSION.removeprefix('v')}"
 
 
 def find(name: str, env: Mapping[str, str] = os.environ) -> Path | None:
     """The path of a binary, or None."""
     assets = env.get("KUBEBUILDER_ASSETS")
-    folders = [*([assets] if assets else []), str(cache_folder(env)), env.get("PATH", os.defpath)]
+    folders = [*([assets] if assets else []), str(cache_folder(env))]
+    if name in OF_ANY_RELEASE:
+        folders.append(str(cache_folder({**env, RELEASE_VARIABLE: ""})))
+    folders.append(env.get("PATH", os.defpath))
     found = shutil.which(name, path=os.pathsep.join(folders))
     return Path(found).absolute() if found else None
 

@@ -20,10 +20,12 @@ from stowplan.testing.binaries import (
     BUILDABLE,
     ETCD_VERSION,
     HELM_VERSION,
-    KUBERNETES_VERSION,
+    LATEST_RELEASE,
     NEEDED,
     cache_folder,
     find,
+    kubernetes_version,
+    release,
 )
 from stowplan.testing.errors import UnavailableError
 from stowplan.testing.toolchain import Go, find_go
@@ -31,18 +33,6 @@ from stowplan.testing.toolchain import Go, find_go
 MODULES = Path(__file__).parent / "controlplane"
 PROGRESS_SECONDS = 15.0
 LAST_LINES = 15
-
-_MAJOR, _MINOR = KUBERNETES_VERSION.removeprefix("v").split(".")[:2]
-# Without a version from the linker the server calls itself v0.0.0-master, and clients complain; helm takes a cluster
-# that it does not see for one of years ago.
-_STAMPS = {
-    "k8s.io/component-base/version.gitVersion": KUBERNETES_VERSION,
-    "k8s.io/component-base/version.gitMajor": _MAJOR,
-    "k8s.io/component-base/version.gitMinor": _MINOR,
-    "helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor": _MAJOR,
-    "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor": _MINOR,
-}
-LINKER_FLAGS = " ".join(["-s -w", *(f"-X {name}={value}" for name, value in _STAMPS.items())])
 
 Report = Callable[[str], None]
 
@@ -53,13 +43,32 @@ class Recipe(NamedTuple):
     module: str
     package: str
     version: str
+    mod_file: str = ""
+    """The module file of an earlier release, in the same folder; empty for go.mod."""
 
 
-RECIPES = {
-    **{name: Recipe("kubernetes", f"k8s.io/kubernetes/cmd/{name}", KUBERNETES_VERSION) for name in BUILDABLE},
-    "etcd": Recipe("etcd", "go.etcd.io/etcd/server/v3", ETCD_VERSION),
-    "helm": Recipe("helm", "helm.sh/helm/v3/cmd/helm", HELM_VERSION),
-}
+def recipes(env: Mapping[str, str] = os.environ) -> dict[str, Recipe]:
+    """The sources of all binaries, for the selected release of Kubernetes."""
+    version, mod_file = kubernetes_version(env), "" if release(env) == LATEST_RELEASE else f"{release(env)}.mod"
+    return {
+        **{name: Recipe("kubernetes", f"k8s.io/kubernetes/cmd/{name}", version, mod_file) for name in BUILDABLE},
+        "etcd": Recipe("etcd", "go.etcd.io/etcd/server/v3", ETCD_VERSION),
+        "helm": Recipe("helm", "helm.sh/helm/v3/cmd/helm", HELM_VERSION),
+    }
+
+
+def linker_flags(version: str) -> str:
+    """Flags that set the version of the binaries. Without it the server calls itself v0.0.0-master, and clients
+    complain; helm takes a cluster that it does not see for one of years ago."""
+    major, minor = version.removeprefix("v").split(".")[:2]
+    stamps = {
+        "k8s.io/component-base/version.gitVersion": version,
+        "k8s.io/component-base/version.gitMajor": major,
+        "k8s.io/component-base/version.gitMinor": minor,
+        "helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor": major,
+        "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor": minor,
+    }
+    return " ".join(["-s -w", *(f"-X {name}={value}" for name, value in stamps.items())])
 
 
 def build(names: Iterable[str] = NEEDED, *, report: Report, env: Mapping[str, str] = os.environ) -> None:
@@ -88,20 +97,23 @@ def _only_builder(folder: Path, report: Report) -> Iterator[None]:
         yield
 
 
-def command(name: str, go: Go, output: Path) -> list[str]:
+def command(name: str, go: Go, output: Path, env: Mapping[str, str] = os.environ) -> list[str]:
     """The command that builds one of them; `-v` makes it name the packages that it compiles."""
-    flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-v", "-ldflags", LINKER_FLAGS]
-    return [go.path, "build", *flags, "-o", str(output), RECIPES[name].package]
+    recipe = recipes(env)[name]
+    flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-v", "-ldflags", linker_flags(kubernetes_version(env))]
+    if recipe.mod_file:
+        flags.append(f"-modfile={recipe.mod_file}")
+    return [go.path, "build", *flags, "-o", str(output), recipe.package]
 
 
 def _build_one(name: str, go: Go, folder: Path, report: Report, env: Mapping[str, str]) -> None:
-    recipe = RECIPES[name]
+    recipe = recipes(env)[name]
     report(f"{name}: building {recipe.version} with {go.version}; the first time takes minutes")
     started = time.monotonic()
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{name}.") as workshop:
         output = Path(workshop) / name
         surroundings = {**env, "CGO_ENABLED": "0", "GOWORK": "off"}
-        _run(name, command(name, go, output), MODULES / recipe.module, surroundings, report)
+        _run(name, command(name, go, output, env), MODULES / recipe.module, surroundings, report)
         target = folder / name
         output.replace(target)
     report(f"{name}: {target}, {target.stat().st_size >> 20} MiB, took {time.monotonic() - started:.0f} s")

@@ -1,12 +1,13 @@
 import pytest
 
-from stowplan.config.feature_gates import GATES, TAINT_RULES, FeatureGate, parse_gates
+from stowplan.config.feature_gates import DYNAMIC_RESOURCES, TAINT_RULES, parse_gates
+from stowplan.config.releases import LATEST, RELEASES, FeatureGate
 from stowplan.errors import ConfigError
 
 
 def test_all_gates_stand_at_their_defaults() -> None:
     gates = parse_gates([])
-    assert gates == {name: gate.default for name, gate in GATES.items()}
+    assert gates == {name: gate.default for name, gate in LATEST.gates.items()}
     assert len(gates) == 241
 
 
@@ -20,7 +21,7 @@ def test_all_gates_stand_at_their_defaults() -> None:
     ],
 )
 def test_how_gates_stand_in_this_release(name: str, gate: FeatureGate) -> None:
-    assert GATES[name] == gate
+    assert LATEST.gates[name] == gate
 
 
 @pytest.mark.parametrize("prefix", ["", "kube:"])
@@ -31,6 +32,22 @@ def test_gates_can_be_given(prefix: str) -> None:
 
 def test_rules_that_taint_devices_can_be_turned_on() -> None:
     assert parse_gates([f"{TAINT_RULES}=true"])[TAINT_RULES] is True
+
+
+def test_claims_can_be_served_where_they_are_off_by_default() -> None:
+    old = RELEASES["1.33"]
+    assert parse_gates([], old)[DYNAMIC_RESOURCES] is False
+    gates = parse_gates([f"{DYNAMIC_RESOURCES}=true"], old)
+    assert old.with_gates(gates).has(DYNAMIC_RESOURCES)
+    assert not old.has(DYNAMIC_RESOURCES)
+
+
+def test_gates_are_those_of_the_release() -> None:
+    assert "NodeDeclaredFeatures" not in parse_gates([], RELEASES["1.34"])
+    with pytest.raises(ConfigError, match=r"^unrecognized feature gate: NodeDeclaredFeatures$"):
+        parse_gates(["NodeDeclaredFeatures=false"], RELEASES["1.34"])
+    with pytest.raises(ConfigError, match=r"with the default gates of v1.34$"):
+        parse_gates(["PodLevelResources=false"], RELEASES["1.34"])
 
 
 def test_a_decisive_gate_may_be_given_its_default() -> None:

@@ -10,6 +10,7 @@ from tests.builders.engine_host import REFUSED, Host
 from tests.unit.engine.recorder import Recorded, Recorder, configuration, recorder
 
 from stowplan.config import IN_TREE_PLUGINS, from_builtins
+from stowplan.config.releases import RELEASES
 from stowplan.framework import (
     PODS_TO_ACTIVATE,
     Bind,
@@ -56,6 +57,17 @@ def test_a_pod_that_fits_goes_through_all_points_in_order() -> None:
     ]
     assert host.events() == [f"Scheduled: Successfully assigned default/p to {on}"]
     assert patches(host, "p") == [("", on)]
+
+
+@pytest.mark.parametrize("version", ["1.33", "1.34", "1.35"])
+def test_servers_that_do_not_clear_it_are_not_sent_the_node_of_a_slow_binding(version: str) -> None:
+    """An API server before v1.35 leaves nominatedNodeName on bound pods."""
+    names = {*IN_TREE_PLUGINS, "Recorder"}
+    config = from_builtins(configuration("Recorder"), "config", names, RELEASES[version])
+    host = Host(node("a"), pod("p"), config=config, plugins={"Recorder": recorder("Recorder", [])})
+    host.schedule()
+    assert host.node_of("p") == "a"
+    assert patches(host, "p") == ([("", "a")] if version == "1.35" else [])
 
 
 def test_a_node_that_is_alone_gets_no_scores() -> None:

@@ -9,7 +9,8 @@ import pytest
 import yaml
 from tests.builders import HOSTNAME, Json, away, node, only, pod, profile_config, selector
 
-from stowplan.config import from_builtins
+from stowplan.config import KubeSchedulerConfiguration, default_configuration, from_builtins
+from stowplan.config.releases import RELEASES, Release
 from stowplan.evaluation import Evaluator
 from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, reject
 
@@ -34,6 +35,42 @@ def test_the_id_comes_back() -> None:
     evaluator = Evaluator()
     for given in ("x", 7, None):
         assert ask(evaluator, id=given, pod=pod("p"), nodes=[node("n")])["id"] == given
+
+
+def test_a_case_may_have_a_release_of_its_own() -> None:
+    tainted = node("n", taints=[{"key": "gpu", "value": "a", "effect": "NoSchedule"}])
+    asked = {"pod": pod("p"), "nodes": [tainted]}
+    texts = {"1.33": "untolerated taint {gpu: a}", "1.34": "untolerated taint(s)"}
+    for default, given, expected in (("1.36", "1.33", "1.33"), ("1.33", "v1.34.4", "1.34"), ("1.33", None, "1.33")):
+        evaluator = Evaluator(release=RELEASES[default])
+        case = {**asked, "release": given} if given else asked
+        verdict = ask(evaluator, **case)
+        assert verdict["filter"]["n"]["reasons"] == [f"node(s) had {texts[expected]}"]
+
+
+@pytest.mark.parametrize(
+    ("release", "error"),
+    [
+        ("1.32", '$.release: must be one of 1.33, 1.34, 1.35, 1.36, got "1.32"'),
+        ("new", "$.release: could not parse 'new' as version"),
+        (1.34, "$.release: Expected `str`, got `float`"),
+    ],
+)
+def test_a_release_that_is_not_known(release: object, error: str) -> None:
+    assert ask(Evaluator(), pod=pod("p"), release=release)["error"] == error
+
+
+def test_the_configuration_is_read_for_the_release_of_a_case() -> None:
+    read: list[str] = []
+
+    def reader(release: Release) -> KubeSchedulerConfiguration:
+        read.append(release.version)
+        return default_configuration(release)
+
+    evaluator = Evaluator(reader)
+    for given in ("1.34", "1.36", "1.34"):
+        assert ask(evaluator, pod=pod("p"), nodes=[node("n")], release=given)["feasible"] == ["n"]
+    assert read == ["1.34", "1.36"]
 
 
 @pytest.mark.parametrize(

@@ -33,14 +33,14 @@ def test_calls_of_extenders_are_counted() -> None:
 
 def test_the_effective_configuration_has_the_plugins_that_it_did_not_name(tmp_path: Path) -> None:
     options = Options(config=default_configuration(), write_config_to=f"{tmp_path}/config.yaml")
-    assert run(options, {}, {"Mine": Plugin}) == 0
+    assert run(options, lambda release: options, {}, {"Mine": Plugin}) == 0
     assert "name: Mine" in (tmp_path / "config.yaml").read_text()
 
 
 def test_a_configuration_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     options = Options(config=default_configuration(), write_config_to=f"{tmp_path}/none/config.yaml")
     with pytest.raises(ConfigError, match=r"--write-config-to: open .*/none/config.yaml: no such file or directory"):
-        run(options, {}, {})
+        run(options, lambda release: options, {}, {})
 
 
 def test_a_broken_connection_is_a_line_and_a_bug_is_a_traceback() -> None:

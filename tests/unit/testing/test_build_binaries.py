@@ -5,8 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from stowplan.testing.binaries import BUILDABLE, ETCD_VERSION, KUBERNETES_VERSION, cache_folder
-from stowplan.testing.build_binaries import MODULES, RECIPES, build
+from stowplan.config.releases import RELEASES
+from stowplan.testing.binaries import (
+    BUILDABLE,
+    ETCD_VERSION,
+    KUBERNETES_VERSIONS,
+    RELEASE_VARIABLE,
+    cache_folder,
+    kubernetes_version,
+)
+from stowplan.testing.build_binaries import MODULES, build, recipes
 from stowplan.testing.errors import UnavailableError
 from stowplan.testing.waiting import wait_until
 
@@ -89,15 +97,37 @@ def test_two_builds_at_once_build_once(tmp_path: Path, env: dict[str, str], log:
     assert log.read_text().count("-trimpath") == 1
 
 
+@pytest.mark.parametrize("release", KUBERNETES_VERSIONS)
 @pytest.mark.parametrize("name", BUILDABLE)
-def test_go_mod_requires_what_the_recipe_says(name: str) -> None:
-    recipe = RECIPES[name]
-    go_mod = (MODULES / recipe.module / "go.mod").read_text()
+def test_go_mod_requires_what_the_recipe_says(name: str, release: str) -> None:
+    recipe = recipes({RELEASE_VARIABLE: release})[name]
+    mod_file = MODULES / recipe.module / (recipe.mod_file or "go.mod")
+    go_mod = mod_file.read_text()
     module = {"etcd": "go.etcd.io/etcd/server/v3", "helm": "helm.sh/helm/v3"}.get(name, "k8s.io/kubernetes")
     assert f"{module} {recipe.version}" in go_mod
     assert recipe.package in go_mod
-    assert f"{module} {recipe.version} h1:" in (MODULES / recipe.module / "go.sum").read_text()
+    assert f"{module} {recipe.version} h1:" in mod_file.with_suffix(".sum").read_text()
 
 
 def test_versions_are_those_of_the_reference() -> None:
-    assert (KUBERNETES_VERSION, ETCD_VERSION) == ("v1.36.4", "v3.6.8")
+    assert (kubernetes_version({}), ETCD_VERSION) == ("v1.36.4", "v3.6.8")
+    assert [release.patch for release in RELEASES.values()] == list(KUBERNETES_VERSIONS.values())
+
+
+def test_an_earlier_release_has_a_module_file_and_a_folder_of_its_own(
+    tmp_path: Path, env: dict[str, str], log: Path
+) -> None:
+    put_go(tmp_path, log)
+    old = env | {RELEASE_VARIABLE: "1.34"}
+    build(["etcd"], report=lambda line: None, env=env)
+    build(["etcd", "kube-scheduler"], report=lambda line: None, env=old)
+    assert sorted(path.name for path in cache_folder(old).iterdir()) == [".lock", "kube-scheduler"]
+    assert cache_folder(old).name == "v1.34.4-etcd3.6.8"
+    command = log.read_text().splitlines()[2]
+    assert "-modfile=v1.34.mod" in command
+    assert "version.gitVersion=v1.34.4" in command
+
+
+def test_an_unknown_release_is_reported() -> None:
+    with pytest.raises(UnavailableError, match=r"\$STOWPLAN_RELEASE is v1.32: it can be v1.33, v1.34, v1.35, v1.36"):
+        kubernetes_version({RELEASE_VARIABLE: "v1.32"})

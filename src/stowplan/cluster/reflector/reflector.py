@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from stowplan import logs
 from stowplan.api.kinds import Kind
 from stowplan.cluster.client import Client
+from stowplan.cluster.discovery import served_versions
 from stowplan.cluster.errors import ApiError, ClusterError, ConnectionFailedError, UntrustedServerError
 from stowplan.cluster.reflector.known_objects import KnownObjects
 from stowplan.cluster.reflector.pager import PAGE_SIZE, is_expired, list_pages
@@ -116,7 +117,10 @@ class Reflector:
             try:
                 await (self._watch() if self._version else self._list())
             except ClusterError as error:
-                await self._sleep(self._on_failure(verb, error))
+                if isinstance(error, ApiError) and error.status == 403 and await self._is_unserved():
+                    await self._sleep(self._on_missing())
+                else:
+                    await self._sleep(self._on_failure(verb, error))
 
     # Listing
     async def _list(self) -> None:
@@ -229,6 +233,17 @@ class Reflector:
             self._count_failure()
         self._failure_log.failed(verb, error)
         return max(self._backoff.next(), error.retry_after or 0.0)
+
+    async def _is_unserved(self) -> bool:
+        """Whether discovery does not list the kind's version: the server checks permissions before it looks for the
+        resource, so that a request without permission fails with 403."""
+        group, _, version = self.kind.api_version.rpartition("/")
+        if self._required or not group:
+            return False
+        try:
+            return version not in await served_versions(self._client, group)
+        except ClusterError:
+            return False
 
     def _on_missing(self) -> float:
         self._version = ""

@@ -78,6 +78,7 @@ class Decoder:
     def __init__(self, kind: Kind, *, keep_objects: bool = False) -> None:
         self._kind = kind
         self._keep_objects = keep_objects
+        self._one_by_one = keep_objects or kind.upgrade is not None
         lists: Any = ListOf
         frames: Any = FrameOf
         self._list, self._frame = lists[kind.struct], frames[kind.struct]
@@ -91,7 +92,7 @@ class Decoder:
         return meta, items
 
     def _page(self, body: bytes, is_known: Callable[[ObjectMeta], bool] | None) -> tuple[ListMeta, list[Item]]:
-        if not self._keep_objects and is_known is None:
+        if not self._one_by_one and is_known is None:
             try:
                 page = codec.decode(self._list, body)
                 return page.metadata, [(item, None) for item in page.items]
@@ -112,7 +113,7 @@ class Decoder:
                 yield event
 
     def _event(self, line: bytes) -> WatchEvent | None:
-        if not self._keep_objects:
+        if not self._one_by_one:
             try:
                 frame = codec.decode(self._frame, line)
                 if frame.type != "ERROR":
@@ -131,7 +132,7 @@ class Decoder:
     def _item(self, data: bytes) -> Item | None:
         """One object; None, with a log line, if it does not fit the struct."""
         try:
-            return codec.decode(self._kind.struct, data), data if self._keep_objects else None
+            return self._kind.decode(data), data if self._keep_objects else None
         except codec.DecodeError as error:
             meta = codec.whole(data).get("metadata")
             name = f"{meta.get('namespace', '')}/{meta.get('name')}" if isinstance(meta, dict) else "?"

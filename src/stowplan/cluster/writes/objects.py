@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from stowplan import api
@@ -19,9 +20,9 @@ _METHODS = {"get": b"GET", "create": b"POST", "patch": b"PATCH", "delete": b"DEL
 _CONTENT_TYPES = {"get": JSON, "create": JSON, "patch": wire.MERGE_PATCH, "delete": JSON}
 
 
-def write(writer: Writer, instruction: Write, answer: Answer) -> None:
-    """Carry out a `Write` instruction."""
-    kind = api.KINDS.get(instruction.kind)
+def write(writer: Writer, kinds: Mapping[str, api.Kind], instruction: Write, answer: Answer) -> None:
+    """Carry out a `Write` instruction. `kinds` are the kinds by name, as the server has them."""
+    kind = kinds.get(instruction.kind)
     if kind is None:
         answer(instruction, Failure("the server could not find the requested resource", "NotFound"))
     else:
@@ -52,7 +53,7 @@ class _WriteRequest(WriteRequest):
         if self._instruction.verb == "delete":
             return self._instruction.item  # The server replies with the object or with a Status.
         try:
-            return codec.decode(self._kind.struct, body)
+            return self._kind.decode(body)
         except DecodeError as error:
             return Failure(f"the reply makes no sense: {error}", "InternalError")
 

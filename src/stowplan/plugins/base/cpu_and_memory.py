@@ -91,7 +91,7 @@ class CpuAndMemory:
         np.subtract(1.0, evenness, out=evenness)
         evenness *= 100.0
         # Truncated, then halved and truncated again. 32 bits are sufficient and take half the time.
-return self._combined(shares[:3].astype(np.int32), facts)
+        return self._combined(shares[:3].astype(np.int32), facts)
 
     def _combined(self, points: Points, facts: Floats) -> tuple[Points, Points]:
         """The scores from the percentages of free cpu and memory, and the balance with the pod."""

@@ -18,6 +18,7 @@ from stowplan.plugins.dynamic_resources import extended_resources
 from stowplan.plugins.dynamic_resources.allocation import DeviceID, Solution
 from stowplan.plugins.dynamic_resources.assume_cache import tracker_of
 from stowplan.plugins.dynamic_resources.binding_conditions import readiness, timed_out
+from stowplan.plugins.dynamic_resources.claim_writes import KIND
 from stowplan.plugins.dynamic_resources.claims import PodClaim, PodClaims, check_requests, key, resolve
 from stowplan.plugins.dynamic_resources.device_inventory import Stage
 from stowplan.plugins.dynamic_resources.explanation import (
@@ -36,6 +37,7 @@ from stowplan.plugins.dynamic_resources.reasons import (
     NAME,
     NO_CLAIMS,
     NO_STATE,
+    NOT_SERVED,
     NOTHING_HELPS,
     failure,
     unresolvable,
@@ -78,12 +80,16 @@ class DynamicResources(InTreePlugin):
         return bool(template.spec.resource_claims) or bool(extended_resources.requested(template))
 
     def pre_enqueue(self, pod: fwk.Pod) -> fwk.Status | None:
+        if KIND in self.cluster.missing_kinds:
+            return None  # PreFilter rejects the pod: unlike here, that is reported by an event and a condition.
         found = resolve(pod, self._tracker, self._not_owner)
         return found if isinstance(found, fwk.Status) else None
 
     def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
         # Written first: later extension points distinguish a pod without state from a pod without claims.
         state.write(STATE, _NONE)
+        if KIND in self.cluster.missing_kinds and pod.spec.resource_claims:
+            return NOT_SERVED
         named = resolve(pod, self._tracker, self._not_owner)
         if isinstance(named, fwk.Status):
             return named

@@ -18,6 +18,8 @@ def failure(text: str) -> fwk.Status:
 CANNOT_ALLOCATE = unresolvable("cannot allocate all claims")
 OUT_OF_REACH = unresolvable("resourceclaim not available on the node")
 STALE = unresolvable("cannot schedule extended resource claim")
+NOT_SERVED = unresolvable("the API server does not serve resource.k8s.io, so that its claims cannot be allocated")
+"""Not a text of kube-scheduler, which does not start without the API."""
 NOT_OFFERED = unresolvable("cannot fit resource")
 
 NO_CLAIMS = fwk.Status(fwk.Code.Unschedulable, "no new claims to deallocate", plugin=NAME)

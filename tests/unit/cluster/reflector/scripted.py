@@ -26,8 +26,8 @@ class ScriptedClient:
         self.requests: list[tuple[str, dict[str, str], float]] = []
         self.ended = asyncio.Event()
 
-    async def get(self, path: str, params: Mapping[str, str]) -> bytes:
-        self.requests.append((path, dict(params), virtual_time.now()))
+    async def get(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
+        self.requests.append((path, dict(params or {}), virtual_time.now()))
         answer = await self._next(self._lists)
         if isinstance(answer, Exception):
             raise answer
@@ -104,13 +104,13 @@ class _NoJitter(random.Random):
 
 
 def play(
-    lists: list[bytes | Exception], watches: list[list[Step] | Exception], **options: Any
+    lists: list[bytes | Exception], watches: list[list[Step] | Exception], kind: str = "Pod", **options: Any
 ) -> tuple[ScriptedClient, list[Any]]:
     """Run a reflector until the script ends; returns the client with its requests, and the calls of the sink."""
 
     async def main() -> tuple[ScriptedClient, list[Any]]:
         client, sink = ScriptedClient(lists, watches), NotedSink()
-        feed = Reflector(cast(Client, client), KINDS["Pod"], sink, clock=virtual_time.now, rng=_NoJitter(), **options)
+        feed = Reflector(cast(Client, client), KINDS[kind], sink, clock=virtual_time.now, rng=_NoJitter(), **options)
         running = asyncio.create_task(feed.run())
         ended = asyncio.create_task(client.ended.wait())
         await asyncio.wait([running, ended], return_when=asyncio.FIRST_COMPLETED)

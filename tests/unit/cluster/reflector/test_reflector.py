@@ -148,6 +148,30 @@ def test_a_forbidden_list_is_told_by_name_and_tried_again(caplog: pytest.LogCapt
     ]
 
 
+def test_a_forbidden_kind_that_discovery_does_not_list_is_missing(caplog: pytest.LogCaptureFixture) -> None:
+    """The API server checks permissions first: without them, a group that it does not have looks forbidden."""
+    forbidden = ApiError(403, "Forbidden", 'User "x" cannot list resource "resourceclaims"')
+    group = b'{"versions": [{"version": "v1beta1"}]}'
+    with caplog.at_level(logging.INFO, "stowplan.cluster"):
+        client, calls = play([forbidden, group, forbidden, group, listed(5)], [], kind="ResourceClaim")
+    assert calls == ["missing", "synced"]
+    assert [path for path, _, _ in client.requests][:2] == [
+        "/apis/resource.k8s.io/v1/resourceclaims",
+        "/apis/resource.k8s.io",
+    ]
+    assert client.times[:5] == [0.0, 0.0, 30.0, 30.0, 90.0]
+    assert caplog.messages == [
+        "The API server does not serve this resource, continuing without it (resource=resourceclaims, "
+        "apiVersion=resource.k8s.io/v1)"
+    ]
+
+
+@pytest.mark.parametrize("answer", [b'{"versions": [{"version": "v1"}]}', ApiError(403), CUT], ids=str)
+def test_a_forbidden_kind_that_discovery_lists_is_forbidden(answer: bytes | Exception) -> None:
+    _, calls = play([ApiError(403, "Forbidden"), answer], [], kind="ResourceClaim")
+    assert calls == ["forbidden list"]
+
+
 def test_where_watching_alone_is_forbidden_lists_take_its_place() -> None:
     forbidden = ApiError(403, "Forbidden")
     client, calls = play([listed(5, pod("a")), listed(6, pod("b"))], [forbidden, forbidden])

@@ -90,11 +90,11 @@ def test_a_manifest_of_labels(tmp_path: Path, text: str) -> None:
         ("--allow-metric-labels-manifest=/nowhere", "/nowhere: No such file or directory"),
         ("--disabled-metrics=1x", "is not the full name of a metric"),
         ("--emulated-version=foo", 'could not parse "foo" as version'),
-        (
-            "--emulated-version=kube=1.34",
-            "--emulated-version is not supported for 1.34: it can be 1.36",
-        ),
-        ("--min-compatibility-version=1.20", "is not supported for 1.20"),
+        ("--emulated-version=kube=1.32", "emulation version 1.32 is not between [1.33, 1.36]"),
+        ("--emulated-version=1.37", "emulation version 1.37 is not between [1.33, 1.36]"),
+        ("--emulated-version=1.34.4", "patch version not allowed, got: kube=1.34.4"),
+        ("--emulated-version=1.34,kube=1.35", "duplicate version flag, kube=1.34 and kube=1.35"),
+        ("--min-compatibility-version=1.20", "minCompatibilityVersion version 1.20 is not between [1.33, 1.36]"),
         ("--emulated-version=wardle=1.2", "component not registered: wardle"),
     ],
 )
@@ -121,3 +121,26 @@ def test_what_is_wrong_with_logs(arguments: str, problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
         logs_of(*arguments.split())
     assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize(("value", "version"), [("1.33", "1.33"), ("kube=v1.34", "1.34"), ("1.36", "1.36")])
+def test_an_earlier_release(value: str, version: str) -> None:
+    options = parse([f"--emulated-version={value}"])
+    assert (options.emulates, options.config.release.version) == (True, version)
+    assert not parse([]).emulates
+
+
+def test_the_compatible_version_is_bounded_by_the_emulated_one() -> None:
+    with pytest.raises(ConfigError, match=r"minCompatibilityVersion version 1.35 is not between \[1.33, 1.34\]"):
+        parse(["--emulated-version=1.34", "--min-compatibility-version=1.35"])
+
+
+def test_the_release_decides_default_plugins() -> None:
+    plugins = {
+        version: {plugin.name: plugin.weight for plugin in config.profiles[0].plugins.multi_point.enabled}
+        for version in ("1.33", "1.34", "1.35", "1.36")
+        for config in [parse([f"--emulated-version={version}"]).config]
+    }
+    assert "DynamicResources" not in plugins["1.33"]
+    assert [plugins[version]["DynamicResources"] for version in ("1.34", "1.35", "1.36")] == [0, 2, 2]
+    assert ["NodeDeclaredFeatures" in found for found in plugins.values()] == [False, False, False, True]
