@@ -57,7 +57,7 @@ _GATES = {"DynamicResources": "DynamicResourceAllocation", "NodeDeclaredFeatures
 @cache
 def default_plugins(release: Release = LATEST) -> Plugins:
     """The default plugins of a release."""
-    weights = DEFAULT_WEIGHTS | release.weights
+    weights = {**DEFAULT_WEIGHTS, **release.weights}
     gated = {name for name, gate in _GATES.items() if not release.has(gate)}
     enabled = tuple(Plugin(name=name, weight=weights[name]) for name in DEFAULT_WEIGHTS if name not in gated)
     return Plugins(multi_point=PluginSet(enabled=enabled))

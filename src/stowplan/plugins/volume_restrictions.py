@@ -12,6 +12,7 @@ import numpy as np
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.cache.volumes import claim_names, not_found
+from stowplan.config.releases import Rules
 from stowplan.plugins.base import InTreePlugin, explain_claims, in_words_with_owner, leave
 
 NAME = "VolumeRestrictions"
@@ -19,6 +20,9 @@ STATE = "PreFilter" + NAME
 USERS = "Explain" + NAME
 
 DISK_CONFLICT = fwk.Status(fwk.Code.Unschedulable, "node(s) had no available disk", plugin=NAME)
+
+CLAIM_CONFLICT = fwk.Status(fwk.Code.Unschedulable, Rules.read_write_once_pod, plugin=NAME)
+"""The status since v1.34; v1.33 has another text."""
 
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 

@@ -4,14 +4,9 @@ import pytest
 from tests.unit.plugins.volume_fakes import EPHEMERAL, StorageCluster, claim, labelled, pvc
 
 from stowplan.framework import Action, Code, CycleState, EventResource, QueueingHint, Status
-from stowplan.plugins.volume_restrictions import DISK_CONFLICT, NAME, STATE, VolumeRestrictions
+from stowplan.plugins.volume_restrictions import CLAIM_CONFLICT, DISK_CONFLICT, STATE, VolumeRestrictions
 
 QUEUE, SKIP = QueueingHint.Queue, QueueingHint.QueueSkip
-CLAIM_CONFLICT = Status(
-    Code.Unschedulable,
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
-    plugin=NAME,
-)
 EXCLUSIVE = {"accessModes": ["ReadWriteOncePod"]}
 
 

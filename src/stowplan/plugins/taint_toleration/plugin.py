@@ -13,6 +13,7 @@ import numpy as np
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.api.tolerations import PREFER_NO_SCHEDULE, find_untolerated, tolerated
+from stowplan.config.releases import Rules
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.taint_toleration.explanation import explain_taints, taint_text, taints_in_words
 
@@ -23,6 +24,10 @@ _MAX_STATUSES = 1024
 @lru_cache(maxsize=_MAX_STATUSES)
 def _untolerated(reason: str) -> fwk.Status:
     return fwk.Status(fwk.Code.UnschedulableAndUnresolvable, reason, plugin=NAME)
+
+
+UNTOLERATED = _untolerated(Rules.untolerated_taint)
+"""The status since v1.34; before, the reason names the taint."""
 
 
 class TaintSets:
