@@ -22,7 +22,7 @@ output_option = click.option(
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="Output format; wide adds columns to tables, whatever the width of the terminal; html is a page of its own.",
+    help="Output format; wide adds columns to tables, also beyond the width of the terminal; html is a page.",
 )
 as_option = click.option(
     "--as",

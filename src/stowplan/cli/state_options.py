@@ -136,7 +136,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--insecure-skip-tls-verify",
         "insecure",
         is_flag=True,
-        help="With --from URL: do not verify the scheduler's certificate; whoever answers gets the credentials.",
+        help="With --from URL: do not verify the scheduler's certificate. The server gets the credentials in any case.",
     ),
     click.option("-n", "--namespace", default="", metavar="NAME", help="Namespace of pods; default as for kubectl."),
     click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file."),

@@ -88,12 +88,12 @@ def what_if(
 ) -> None:
     """Show what would change: with more nodes, without a zone, with other requests, weights, or manifests.
 
-    The cluster is copied into the simulator, which runs until nothing moves; then the changes are made in the order
-    given, and it runs again. The answer is the difference. Nothing is written to a cluster.
+    The cluster is copied into the simulator, which runs until nothing changes; then the changes are made in the order
+    given, and it runs again. The result is the difference. Nothing is written to a cluster.
 
-    Pods of drained and failed nodes are created anew by their controllers. Pods of DaemonSets and static pods go with
-    their node, and pods without a controller are lost. A drain lists the PodDisruptionBudgets that are in its way and
-    does not wait for them. With --set, -f and --again pods are replaced all at once.
+    Controllers recreate the pods of drained and failed nodes. Pods of DaemonSets and static pods are deleted with their
+    node, and pods without a controller are lost. A drain lists the PodDisruptionBudgets that it violates, and does not
+    wait for them. With --set, -f and --again pods are replaced all at once.
 
     The first '-f' is the state, unless --from-cluster or --base gives it. A '-f' after a change is applied as 'kubectl
     apply' does; directly after '--add N' it is the manifest of the nodes. --config and --plugin are changes as well;
@@ -111,11 +111,10 @@ def what_if(
         stowplan what-if --from-cluster --fit Deployment/web -n shop
       Does a manifest fit after a drain?
         stowplan what-if --base cluster.yaml --drain node-7 -f deployment.yaml
-      Who would move with another weight?
+      Which pods would move with another weight?
         stowplan what-if -f cluster.yaml --weight NodeResourcesFit=5 --again shop
 
-    Exit status: 0 everything that was asked about has a place, 3 some pods wait, 2 the input is invalid, 4 a plugin has
-    a bug.
+    Exit status: 0 all pods in question are placed, 3 some are pending, 2 the input is invalid, 4 a plugin has a bug.
     """
     from stowplan.cli.state import RunOptions
     from stowplan.plugins.registry import REGISTRY

@@ -102,7 +102,7 @@ class Refusal(Record, frozen=True, kw_only=True):
     rule: str = ""
     """The requirement in the list of steps; `wanted` if empty."""
     lasting: bool = False
-    """Whether the refusal stays as long as pod and node are as they are, whichever pods come or go."""
+    """Whether the refusal stays until the pod's spec or the node changes, regardless of other pods."""
     facts: dict[str, Any] = msgspec.field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     """Changes that could end the refusal, not checked yet, the smallest first."""
@@ -133,7 +133,7 @@ class Reason(Record, frozen=True, kw_only=True):
     id: str
     plugin: str
     nodes: int
-    """Nodes that the plugin rejects, whatever other plugins answer."""
+    """Nodes that the plugin rejects, regardless of other plugins."""
     alone: int = 0
     """Nodes that no other plugin rejects."""
     messages: dict[str, int] = msgspec.field(default_factory=dict)

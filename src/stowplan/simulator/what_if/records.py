@@ -153,7 +153,7 @@ class WhatIfAnswer(Record, frozen=True, kw_only=True, omit_defaults=False):
     asked: Asked
     sentence: str
     waiting: int
-    """Pods that were asked about and wait."""
+    """Pods in question that are pending."""
     before: Totals
     after: Totals
     workloads: tuple[WorkloadDifference, ...]
