@@ -20,7 +20,8 @@ BINARIES := etcd kube-apiserver kube-scheduler kubectl helm
 export STOWPLAN_RELEASE := $(RELEASE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup control-plane demo test soak check docs site picture bench parity dist image manifests lock audit clean
+.PHONY: help setup control-plane demo test soak check docs site picture browser screenshots bench parity dist image \
+  manifests lock audit clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +36,7 @@ demo: $(LIGHT)  ## watch a scheduler fill a cluster, in under a minute; options 
 
 test: $(STAMP)  ## run all tests, some files at a time (WORKERS); pytest options in ARGS, e.g. ARGS="tests/unit/cli -x"
 	@$(BIN)/python -m stowplan.testing build --if-possible $(BINARIES)
+	@$(BIN)/python -m tests.web.browser --if-possible
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 soak: $(STAMP)  ## run an hour of random faults and hostile tenants on a real API server; STOWPLAN_SOAK_MINUTES sets the time
@@ -59,6 +61,12 @@ site: $(SITE)  ## build the documentation as a site with search, into site/
 
 picture: $(STAMP)  ## redraw the README's picture
 	$(BIN)/python -m tests.docs picture
+
+browser: $(STAMP)  ## install Chromium (with apt, as root) and axe-core (with npm) for the tests of the page
+	$(BIN)/python -m tests.web.browser
+
+screenshots: $(STAMP)  ## make the documentation's pictures of the page
+	$(BIN)/python -m tests.web.browser screenshots
 
 bench: $(STAMP)  ## measure decisions; options in ARGS, e.g. ARGS=--json
 	$(BIN)/stowplan bench $(BENCH) $(ARGS)

@@ -1,34 +1,23 @@
-// The start of the page: loads the first answers, registers the views, opens the stream.
-import { compareView } from './compare.js';
-import { configView } from './config.js';
+// The start of the page: loads the first answers, shows the map, opens the stream.
 import { byId, el, replaceChildren } from './dom.js';
 import { startKeys } from './keys.js';
 import { map, setMode, startMap, themeChanged } from './map.js';
 import { startMapInput } from './map_input.js';
 import { startMapTools, takeMapQuery } from './map_tools.js';
-import { matrixView } from './matrix.js';
 import { getJson, openStream } from './net.js';
-import { nodeView } from './node.js';
 import { mapView } from './panel.js';
-import { pendingView } from './pending.js';
-import { podView } from './pod.js';
 import { loadPods, resetPods } from './pods.js';
-import { queueView } from './queue.js';
 import { addView, openRoute, startRouter } from './router.js';
 import { startSearch } from './search.js';
 import { showRefused, startStatus } from './status.js';
 import { publish, store, takeMap } from './store.js';
 import { startTheme } from './theme.js';
-import { startTimeline } from './timeline.js';
-import { whatIfView } from './what_if.js';
-import { workloadView } from './workload.js';
 
-const VIEWS = [
-  mapView, pendingView, podView, matrixView, nodeView, workloadView, queueView, configView, compareView, whatIfView,
-];
-
-/** Starts everything; called once, by boot.js or by a report. */
-export async function startPage() {
+/**
+ * Starts everything; called once, by boot.js or by a report. `loadViews` returns a promise of the module views.js, whose
+ * code is not needed for the first picture.
+ */
+export async function startPage(loadViews) {
   globalThis.stowplan = { map, store, loadPods };
   startTheme(() => {
     themeChanged();
@@ -48,11 +37,12 @@ export async function startPage() {
   startStatus();
   startSearch();
   startKeys();
-  VIEWS.forEach(addView);
   hideMissing();
-  startRouter(showView);
-  startTimeline(byId('timeline'));
   publish('nodes', { all: true });
+  addView(mapView);
+  const { registerViews } = await loadViews();
+  registerViews(byId('timeline'));
+  startRouter(showView);
   publish('pending');
   document.documentElement.dataset.ready = '';
   loadLater();

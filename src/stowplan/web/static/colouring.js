@@ -1,5 +1,5 @@
 // What the colour of a cell means: for each mode a bucket of a palette by slot, a fill height, a legend and words.
-import { colourOfName, diverging, familyColour, familyOf, mix, ramp, rampStep } from './colours.js';
+import { categoryColour, colourOfName, diverging, familyColour, familyOf, mix, ramp, rampStep } from './colours.js';
 import { amount, count, duration, plural, resourceName, shortWorkload } from './format.js';
 import { podsOfNode } from './pods.js';
 import { fullest, share, store } from './store.js';
@@ -81,8 +81,8 @@ const MODES = {
   points: (dark) => (store.pod?.points ? totals(dark, store.pod.points) : MODES.fullest(dark)),
   workload: (dark) => byPods(dark, (slot) => {
     const [first] = podsOfNode(slot);
-    return first === undefined ? '' : shortWorkload(store.pods.workloads[store.pods.workload[first]]);
-  }, colourOfName),
+    return first === undefined ? '' : store.pods.workloads[store.pods.workload[first]];
+  }, workloadColour),
   priority: (dark) => {
     const palette = ['#9aa7c4', '#5b8fb9', '#8fae5b', '#d3b04a', '#d08a73', '#c985b1'];
     const values = [...new Set(store.pods?.priority || [])].sort((a, b) => a - b);
@@ -114,10 +114,10 @@ function byPods(dark, nameOf, colour) {
     counts.set(name, (counts.get(name) || 0) + 1);
     return Math.max(0, at);
   };
-  const result = categories([], bucketOf, [], (slot) => nameOf(slot) || 'no pods');
+  const result = categories([], bucketOf, [], (slot) => shortWorkload(nameOf(slot)) || 'no pods');
   result.palette.push(track, ...names.slice(1).map(colour));
   const top = [...counts].filter(([name]) => name).sort((a, b) => b[1] - a[1]).slice(0, 5);
-  result.legend.items = top.map(([name, nodes]) => ({ colour: colour(name), text: name, nodes }));
+  result.legend.items = top.map(([name, nodes]) => ({ colour: colour(name), text: shortWorkload(name), nodes }));
   return result;
 }
 
@@ -150,7 +150,7 @@ export function stepColour(fit, index, dark) {
 }
 
 /** By slot: the largest share of a request that the node lacks. */
-function lackShares(fit) {
+export function lackShares(fit) {
   const shares = new Map();
   const requests = store.pod?.explanation?.pod?.requests || {};
   for (const [resource, { slot, amount: amounts }] of Object.entries(fit.lacks)) {
@@ -206,8 +206,14 @@ function totals(dark, points) {
   return result;
 }
 
+/** The colour of a workload, the same in all views: by its rank once pods are loaded, before that by its name. */
+export function workloadColour(name) {
+  const rank = store.pods?.rank.get(name);
+  return rank === undefined ? colourOfName(name) : categoryColour(rank);
+}
+
 /** Colours of the pods of a card, by workload. */
 export function podColour(pod) {
-  return colourOfName(store.pods.workloads[store.pods.workload[pod]]);
+  return workloadColour(store.pods.workloads[store.pods.workload[pod]]);
 }
 

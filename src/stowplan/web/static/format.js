@@ -112,6 +112,11 @@ export function shortWorkload(workload) {
   return parts.length === 3 ? `${parts[0]}/${parts[2]}` : workload;
 }
 
+/** A plugin's name, where there is little room. */
+export function shortPlugin(name) {
+  return name.replace(/^NodeResourcesBalanced/, 'Balanced');
+}
+
 export const VERDICTS = {
   never: 'never fits', 'not-now': 'not now', waiting: 'waiting', fits: 'fits', gated: 'gated', preempting: 'making room',
 };

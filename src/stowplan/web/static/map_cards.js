@@ -4,7 +4,7 @@ import { rampStep } from './colours.js';
 import { amountOf, commonPrefix, resourceName, shortNodeName, shortWorkload } from './format.js';
 import { cutText } from './map_labels.js';
 import { podShare, podsOfNode } from './pods.js';
-import { share, store } from './store.js';
+import { labelOf, share, store } from './store.js';
 
 const LABELLED_CARDS_FROM = 104;
 
@@ -43,12 +43,11 @@ function paintCard(view, slot, block) {
   const x = xs[slot] + pad;
   const width = inner - 2 * pad;
   let y = ys[slot] + pad;
-  block.prefix ??= commonPrefix(block.slots.map((member) => store.nodes.names[member]));
   ctx.textBaseline = 'top';
   ctx.textAlign = 'left';
   ctx.fillStyle = tokens.text;
   ctx.font = `600 ${labelled ? 11.5 : 9}px ${tokens.font}`;
-  ctx.fillText(cutText(ctx, shortNodeName(store.nodes.names[slot], block.prefix), width), x, y);
+  ctx.fillText(cutText(ctx, cardName(view, slot, block), width), x, y);
   y += labelled ? 17 : 12;
   for (const resource of shownResources(slot)) {
     paintBar(view, slot, resource, x, y, width, labelled && view.size > 150);
@@ -56,6 +55,15 @@ function paintCard(view, slot, block) {
   }
   const bottom = ys[slot] + inner - pad;
   if (bottom - y - 4 > 12) paintPods(view, slot, x, y + 4, width, bottom - y - 4);
+}
+
+/** The node's name without the value of the first grouping label, or without the start that its block shares. */
+function cardName(view, slot, block) {
+  const name = store.nodes.names[slot];
+  const value = labelOf(view.groups[0], slot);
+  if (value && name.startsWith(`${value}-`)) return name.slice(value.length + 1);
+  block.prefix ??= commonPrefix(block.slots.map((member) => store.nodes.names[member]));
+  return name.length - block.prefix.length >= 4 ? shortNodeName(name, block.prefix) : name;
 }
 
 function paintBar(view, slot, resource, x, y, width, figures) {

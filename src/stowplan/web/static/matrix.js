@@ -1,7 +1,8 @@
 // Nodes × plugins: for a pending pod what each filter answers about each node, for a placed pod the scores as bars.
 import { categoryColour, familyColour, familyOf } from './colours.js';
 import { el, replaceChildren, saveFile, select } from './dom.js';
-import { amount, count, naturalOrder, plural, resourceName } from './format.js';
+import { lackShares } from './colouring.js';
+import { amount, count, naturalOrder, plural, resourceName, shortPlugin } from './format.js';
 import { apiPath, getJson } from './net.js';
 import { folded } from './pod_parts.js';
 import { whyNot } from './pod_pending.js';
@@ -42,11 +43,13 @@ function filterTable(fit) {
   const bits = plugins.map((plugin) => 2 ** fit.plugins.indexOf(plugin));
   const near = new Set(fit.near);
   const rejectedBy = (slot, i) => Math.floor((fit.rejects[slot] || 0) / bits[i]) % 2 === 1;
-  const distance = (slot) => bits.filter((_, i) => rejectedBy(slot, i)).length - (near.has(slot) ? 0.5 : 0);
+  const plugin = (slot) => bits.filter((_, i) => rejectedBy(slot, i)).length;
+  const shares = lackShares(fit);
+  const distance = (slot) => plugin(slot) - (near.has(slot) ? 0.5 : 0) + 0.4 * Math.min(1, shares.get(slot) || 0);
   const lacks = lacksOf(fit);
   return {
     plugins, kind: 'filters', slots: liveSlots(), distance,
-    first: (slot) => (distance(slot) === 0 ? 'fits' : near.has(slot) ? 'near miss' : plural(Math.round(distance(slot)), 'rule')),
+    first: (slot) => (plugin(slot) === 0 ? 'fits' : near.has(slot) ? 'near miss' : plural(plugin(slot), 'plugin')),
     cell: (slot, i) => filterCell(plugins[i], rejectedBy(slot, i), near.has(slot)),
     text: (slot, i) => (rejectedBy(slot, i) ? 'rejects' : ''),
     last: (slot) => (lacks.get(slot) ? `lacks ${lacks.get(slot)}` : ''),
@@ -79,7 +82,7 @@ function scoreTable(points) {
     cell: (slot, i) => {
       const value = points.plugins[i].normalized[place.get(slot)];
       return el('span', { class: 'matrix-bar', title: `${plugins[i]}: ${value} × ${points.plugins[i].weight}` },
-        el('i', { style: { width: `${value}%`, background: categoryColour(i) } }), el('small', {}, String(value)));
+        el('i', { style: { width: `calc((100% - 32px) * ${value / 100})`, background: categoryColour(i) } }), el('small', {}, String(value)));
     },
     text: (slot, i) => String(points.plugins[i].normalized[place.get(slot)]),
     last: (slot) => (slot === points.node ? 'its node' : ''),
@@ -88,7 +91,7 @@ function scoreTable(points) {
 
 function draw(here, key, table) {
   const state = { sort: 'distance', filter: '', rows: [] };
-  const columns = `minmax(180px, 1.6fr) 86px repeat(${table.plugins.length}, minmax(34px, 1fr)) minmax(110px, 1fr)`;
+  const columns = `minmax(180px, 340px) 86px repeat(${table.plugins.length}, minmax(34px, ${table.kind === 'scores' ? 150 : 96}px)) minmax(110px, 1fr)`;
   const answer = el('div', { class: 'why-not', 'aria-live': 'polite' });
   const list = virtualList({
     id: 'matrix', label: `Nodes × plugins of ${key}`, rowHeight: ROW_PIXELS, empty: 'No node matches the filter.',
@@ -113,7 +116,7 @@ function draw(here, key, table) {
     el('div', { class: 'matrix' },
       el('div', { class: 'matrix-head', 'aria-hidden': 'true', style: { 'grid-template-columns': columns } },
         el('span', {}, 'node'), el('span', {}, table.kind === 'scores' ? 'points' : 'distance'),
-        table.plugins.map((plugin) => el('span', { title: plugin, class: 'slanted' }, el('b', {}, plugin))), el('span', {}, '')),
+        table.plugins.map((plugin) => el('span', { title: plugin, class: 'slanted' }, el('b', {}, shortPlugin(plugin)))), el('span', {}, '')),
       list.element),
     answer, folded('How to read it', el('p', {}, table.kind === 'scores'
       ? 'A bar is the normalised score of a plugin, 0 to 100; points are their sum, each times its weight. Enter explains a node.'

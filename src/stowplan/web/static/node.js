@@ -1,11 +1,13 @@
 // The page of a node: use of resources, pods as blocks and as a table, taints, labels, conditions.
 import { flagWords } from './card.js';
-import { colourOfName, rampStep } from './colours.js';
+import { workloadColour } from './colouring.js';
+import { rampStep } from './colours.js';
 import { el, replaceChildren, select } from './dom.js';
 import { ageOf, amount, amountOf, count, duration, plural, resourceName, shortWorkload } from './format.js';
 import { map } from './map.js';
 import { apiPath, getJson } from './net.js';
 import { podRoute, sourceNow } from './panel.js';
+import { loadPods } from './pods.js';
 import { factRows, folded, offersWhatIf, section } from './pod_parts.js';
 import { route } from './router.js';
 import { CORDONED, NOT_READY, publish, store, subscribe } from './store.js';
@@ -27,6 +29,7 @@ export const nodeView = {
       try {
         const node = await getJson(`node/${apiPath(name)}`);
         if (!signal.aborted) draw(here.place, node);
+        if (!store.pods && (await loadPods()) && !signal.aborted) draw(here.place, node);
       } catch (error) {
         if (!signal.aborted) replaceChildren(here.place, nodeHead(name), el('p', { class: 'section' }, error.message));
       }
@@ -90,7 +93,7 @@ function blocks(node, again) {
     el('div', { class: 'pod-blocks' }, taken.map((pod) => el('a', {
       href: podRoute(pod.pod), title: `${pod.pod}: ${amount(state.resource, pod.requests[state.resource])}`,
       'aria-label': pod.pod,
-      style: { 'flex-basis': `${Math.max(0.7, (100 * pod.requests[state.resource]) / whole)}%`, background: colourOfName(pod.workload) },
+      style: { 'flex-basis': `${Math.max(0.7, (100 * pod.requests[state.resource]) / whole)}%`, background: workloadColour(pod.workload) },
     }, pod.requests[state.resource] / whole > 0.08 ? shortWorkload(pod.workload).split('/').pop() : ''))));
 }
 

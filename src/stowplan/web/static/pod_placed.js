@@ -1,7 +1,7 @@
 // The page of a pod that is placed: sentence, points of winner and runner-up, thresholds, sliders for the weights.
 import { categoryColour } from './colours.js';
 import { byId, el, replaceChildren } from './dom.js';
-import { commonPrefix, count, plural, shortNodeName, trimmed } from './format.js';
+import { commonPrefix, count, plural, shortNodeName, shortPlugin, trimmed } from './format.js';
 import { map } from './map.js';
 import { factRows, offersWhatIf, rawJson, requestsText, section, sentenceBox, workloadLink } from './pod_parts.js';
 import { route } from './router.js';
@@ -84,10 +84,6 @@ function pointsTable(list) {
         el('td', { class: `number ${difference > 0 ? 'up' : difference < 0 ? 'down' : ''}` },
           difference > 0 ? `+${count(difference)}` : difference < 0 ? `−${count(-difference)}` : '0'));
     })));
-}
-
-function shortPlugin(name) {
-  return name.replace(/^NodeResourcesBalanced/, 'Balanced');
 }
 
 /** What would have to change for another node to win. */

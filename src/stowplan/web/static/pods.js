@@ -41,7 +41,18 @@ export function takePods(answer) {
     names: null,
     byNode: null,
   };
+  rankWorkloads(store.pods);
   publish('pods');
+}
+
+/** Ranks workloads by their number of pods, so that the largest have different colours. */
+function rankWorkloads(pods) {
+  const counts = new Map(pods.workloads.map((name) => [name, 0]));
+  pods.workload.forEach((workload, pod) => {
+    if (pods.node[pod] >= 0) counts.set(pods.workloads[workload], counts.get(pods.workloads[workload]) + 1);
+  });
+  const ordered = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  pods.rank = new Map(ordered.map(([name], i) => [name, i]));
 }
 
 /** Loads the names of pods, for search and tooltips. */

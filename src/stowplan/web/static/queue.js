@@ -92,7 +92,7 @@ async function loadQueue(tables, feed, signal) {
 function queueTable(name, queue) {
   const more = (queue.counts[name] || 0) - queue[name].length;
   return el('section', { class: 'section' }, el('div', { class: 'section-head' }, el('h2', {}, TITLES[name]), el('span', { class: 'quiet' }, plural(queue.counts[name] ?? queue[name].length, 'pod'))),
-    el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': TITLES[name] }, el('table', { class: 'table' },
+    el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': TITLES[name] }, el('table', { class: 'table queue' },
       el('thead', {}, el('tr', {}, ['pod', 'priority', 'attempts', name === 'backoff' ? 'left' : 'waits', 'plugins'].map((text) => el('th', { scope: 'col' }, text)))),
       el('tbody', {}, queue[name].map((row) => el('tr', {},
         el('td', {}, el('a', { class: 'mono', href: podRoute(row.pod) }, row.pod)),

@@ -55,6 +55,7 @@ function drawSliders(body, explanation) {
     points.total = [...totals];
     sortForMap(points);
     recolour();
+    ringWinner(points);
     replaceChildren(result, winnerWords(points, totals, explanation));
   };
   const rows = points.plugins.map((plugin) => slider(plugin, (value) => {
@@ -81,6 +82,12 @@ function sortForMap(points) {
   for (const plugin of points.plugins) plugin.normalized = pick(plugin.normalized);
 }
 
+function ringWinner(points) {
+  const [best] = winnersOf(points.total);
+  store.rings = best === undefined ? [] : [{ slot: points.slot[best], kind: 'winner' }];
+  publish('rings');
+}
+
 function slider(plugin, changed) {
   const value = el('output', {}, String(plugin.weight));
   const top = Math.max(MAX_WEIGHT, plugin.weight * 2);
@@ -99,13 +106,10 @@ function slider(plugin, changed) {
 }
 
 function winnerWords(points, totals, explanation) {
-  const winners = winnersOf(Float64Array.from(points.total));
+  const winners = winnersOf(points.total);
   const names = winners.map((i) => store.nodes.names[points.slot[i]]);
   const best = points.total[winners[0]];
   const before = explanation.winner || explanation.node;
-  const slots = winners.slice(0, 1).map((i) => ({ slot: points.slot[i], kind: 'winner' }));
-  store.rings = slots;
-  publish('rings');
   if (!names.length) return 'No node has points.';
   if (names.length > 1) {
     const kept = names.includes(before) ? `${before} is among them` : `${names[0]} is one of them`;
