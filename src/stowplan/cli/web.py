@@ -19,6 +19,7 @@ from stowplan.cli.state_options import StateRequest, state_options
 if TYPE_CHECKING:
     from stowplan.cli.state import State
     from stowplan.serving.pages import Pages
+    from stowplan.web.server import Stream
     from stowplan.web.source import StateSource
 
 DEFAULT_PORT = 8259
@@ -96,14 +97,15 @@ def web(
         from stowplan.serving.pages import Pages
         from stowplan.web.assets import add_asset_pages, read_assets
         from stowplan.web.routes import add_data_pages
+        from stowplan.web.stream import StreamHub
 
         pages = Pages()
         add_data_pages(pages, source)
         add_asset_pages(pages, read_assets())
-        serve_until_interrupted(pages, options)
+        serve_until_interrupted(pages, StreamHub(source).respond, options)
 
 
-def serve_until_interrupted(pages: Pages, options: WebOptions) -> None:
+def serve_until_interrupted(pages: Pages, stream: Stream, options: WebOptions) -> None:
     """Serves the pages, and prints their address."""
     from stowplan.config.options import ServingOptions
     from stowplan.serving.certificates import ServerTLS
@@ -121,7 +123,7 @@ def serve_until_interrupted(pages: Pages, options: WebOptions) -> None:
     access = PageAccess(
         options.address, listener.getsockname()[1], allowed_hosts=options.allowed_hosts, tls=tls is not None
     )
-    server = WebServer(listener, pages, access, tls)
+    server = WebServer(listener, pages, stream, access, tls)
     server.start()
     click.echo(access.url)
     click.echo("stowplan: serving the page; press Ctrl-C to stop", err=True)

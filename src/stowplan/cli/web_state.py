@@ -24,7 +24,7 @@ def _shown(state: State) -> Shown:
     if state.live is not None and state.source.cluster is not None:
         names.insert(0, state.live.name)
     start = EPOCH if state.ran and state.live is None else 0.0
-    return Shown(" + ".join(names), kind, start)
+    return Shown(" + ".join(names), kind, start, features=["stream", "queue"], config=state.config)
 
 
 class _Answers:

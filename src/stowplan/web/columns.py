@@ -13,6 +13,8 @@ from typing import NamedTuple, TypeVar
 
 from stowplan import api
 from stowplan.cache import Cluster
+from stowplan.framework import Pod
+from stowplan.insight.slices import Slices
 from stowplan.web.wire import (
     CORDONED,
     JUST_JOINED,
@@ -31,6 +33,7 @@ MAX_RESOURCES = 16
 _MAX_LABELS = 24
 _MIN_LABEL_VALUES, _MAX_LABEL_VALUES = 2, 64
 _JUST_JOINED_SECONDS = 300
+_NODES_PER_SLICE = 1000
 _BASIC_RESOURCES = ("cpu", "memory", "pods")
 _HOST_NAME = "kubernetes.io/hostname"
 _GROUPING_LABELS = (
@@ -68,6 +71,8 @@ class NodesCopy(NamedTuple):
     allocatable: dict[str, list[int]]
     """Empty if no node object has changed."""
     requested: dict[str, list[int]]
+    pods: list[tuple[Pod, ...]] | None = None
+    """The pods of each node, if they were copied."""
 
 
 def copy_nodes(cluster: Cluster) -> NodesCopy:
@@ -76,13 +81,28 @@ def copy_nodes(cluster: Cluster) -> NodesCopy:
     return _copy(cluster, range(table.high), with_objects=True)
 
 
-def copy_changes(cluster: Cluster, position: int, node_position: int) -> NodesCopy:
-    """The nodes that changed at or after the positions."""
+def copy_pods(cluster: Cluster) -> Slices[list[tuple[Pod, ...]]]:
+    """The pods of each slot; pods that move meanwhile are in the change log."""
+    found: list[tuple[Pod, ...]] = []
+    for start in range(0, cluster.nodes.high, _NODES_PER_SLICE):
+        found += [_pods(cluster, slot) for slot in range(start, min(start + _NODES_PER_SLICE, cluster.nodes.high))]
+        yield
+    return found
+
+
+def _pods(cluster: Cluster, slot: int) -> tuple[Pod, ...]:
+    info = cluster.nodes.infos[slot]
+    return () if info is None else tuple(info.residents.values())
+
+
+def copy_changes(cluster: Cluster, position: int, node_position: int, *, pods: bool = False) -> NodesCopy:
+    """The nodes that changed at or after the positions, with their pods if wanted."""
     table = cluster.nodes
     if table.log.position == position:
         return NodesCopy(position, node_position, (), None, {}, {})
     slots = [slot for slot in table.log.changed_since(position).tolist() if slot < table.high]
-    return _copy(cluster, slots, with_objects=table.node_log.position != node_position)
+    copy = _copy(cluster, slots, with_objects=table.node_log.position != node_position)
+    return copy._replace(pods=[_pods(cluster, slot) for slot in slots]) if pods else copy
 
 
 def _copy(cluster: Cluster, slots: Sequence[int], *, with_objects: bool) -> NodesCopy:

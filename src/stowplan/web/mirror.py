@@ -20,11 +20,13 @@ from stowplan.web.columns import NodesCopy, Times, column, flags_of, grouping_la
 from stowplan.web.pod_table import PodTable
 from stowplan.web.wire import (
     FlagsChanged,
+    ListedGroup,
     NodeColumns,
     NodeMap,
     NodesChanged,
     NodesJoined,
     NodesLeft,
+    PendingChanged,
     Reset,
 )
 
@@ -44,9 +46,15 @@ class Batch:
     """Slots whose node object changed, came or went."""
     pods: set[int] = field(default_factory=set)
     """Entries of the pod table."""
+    groups: set[str] = field(default_factory=set)
+    """Ids of groups of pending pods."""
     others: dict[str, Any] = field(default_factory=dict)
     """Other events by name; a later one replaces an earlier one."""
     reset: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.requested or self.flags or self.nodes or self.pods or self.groups or self.others or self.reset)
 
 
 class Mirror:
@@ -67,6 +75,8 @@ class Mirror:
         self.labels: list[str] = []
         self.pods: PodTable | None = None
         """Pods on nodes, once a client has loaded them."""
+        self.groups: dict[str, ListedGroup] = {}
+        self.pending_pods = 0
         self._clock = clock
         self._batches: deque[Batch] = deque()
         self._first = 0
@@ -94,16 +104,20 @@ class Mirror:
                 if known[slot] != amount:
                     known[slot] = amount
                     batch.requested.add(slot)
-        if batch.requested or batch.flags or batch.nodes or batch.reset:
-            self._append(batch)
+        if copy.pods is not None and self.pods is not None:
+            for slot, pods in zip(copy.slots, copy.pods, strict=True):
+                batch.pods |= self.pods.put_node(slot, pods)
+        self._append(batch)
 
     def publish(self, event: str, value: Any) -> None:
         """An event that is not about nodes and pods; it replaces earlier ones of its name."""
         self._append(Batch(self.revision + 1, self._clock(), others={event: value}))
 
-    def pods_changed(self, pods: set[int]) -> None:
-        if pods:
-            self._append(Batch(self.revision + 1, self._clock(), pods=pods))
+    def put_groups(self, pods: int, groups: list[ListedGroup]) -> None:
+        """The groups of pending pods as they are now."""
+        known, self.groups, self.pending_pods = self.groups, {group.id: group for group in groups}, pods
+        changed = {group.id for group in groups if known.get(group.id) != group}
+        self._append(Batch(self.revision + 1, self._clock(), groups=changed | (known.keys() - self.groups.keys())))
 
     def map(self) -> NodeMap:
         return NodeMap(
@@ -153,6 +167,8 @@ class Mirror:
                 amounts += [0] * more
 
     def _append(self, batch: Batch) -> None:
+        if batch.is_empty:
+            return
         self.revision = batch.revision
         self._batches.append(batch)
         while self._batches[0].time < batch.time - RING_SECONDS:
@@ -179,6 +195,11 @@ class Mirror:
         changed = _union(batch.pods for batch in batches)
         if pods and changed and self.pods is not None:
             events.append(("pods", self.pods.changed(sorted(changed))))
+        groups = set().union(*(batch.groups for batch in batches))
+        if groups:
+            listed = [group for name, group in self.groups.items() if name in groups]
+            value = PendingChanged(pods=self.pending_pods, groups=listed, order=list(self.groups))
+            events.append(("pending", value))
         latest: dict[str, Any] = {}
         for batch in batches:
             latest |= batch.others

@@ -31,6 +31,10 @@ class BadRequestError(StowplanError):
     """A path or a query that is not valid."""
 
 
+class NotOfferedError(StowplanError):
+    """A path that the source does not serve; `Hello.features` lists those that it serves."""
+
+
 def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) -> None:
     """Serves the answers of a source."""
 
@@ -51,9 +55,23 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
         count = _number(request, "count", _DEFAULT_ROWS, 1000)
         return await source.group(_named(names, 1, "GROUP")[0], _number(request, "from", 0, 10**9), count)
 
+    async def pods(request: PageRequest, names: list[str]) -> Any:
+        return await (source.pod_names() if "names" in request.query else source.pods())
+
+    async def history(request: PageRequest, names: list[str]) -> Any:
+        if source.history is None:
+            raise NotOfferedError("this source has no history")
+        return source.history.since(float(_number(request, "since", 0, 10**10)))
+
     answers: dict[str, Answer] = {
         "hello": lambda request, names: source.hello(),
         "map": lambda request, names: source.map(),
+        "pods": pods,
+        "fit": lambda request, names: source.fit(*_named(names, 2, "NAMESPACE/POD")),
+        "points": lambda request, names: source.points(*_named(names, 2, "NAMESPACE/POD")),
+        "queue": lambda request, names: source.queue(),
+        "config": lambda request, names: source.config(),
+        "history": history,
         "pending": pending,
         "explain": explain,
         "why-not": why_not,
@@ -61,15 +79,20 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
         "node": lambda request, names: source.node(*_named(names, 1, "NAME")),
     }
     for name, answer in answers.items():
-        handler = _handler(f"{prefix}{name}", answer)
-        pages.add_async(f"{prefix}{name}", handler)
-        pages.add_async(f"{prefix}{name}/", handler)
+        add_data_page(pages, prefix + name, answer)
 
 
-def _handler(path: str, answer: Answer) -> Callable[[PageRequest], Awaitable[Page]]:
+def add_data_page(pages: Pages, path: str, answer: Answer, methods: tuple[str, ...] = ("GET", "HEAD")) -> None:
+    """Serves an answer as JSON, at the path and below it."""
+    handler = _handler(path, answer, methods)
+    pages.add_async(path, handler)
+    pages.add_async(f"{path}/", handler)
+
+
+def _handler(path: str, answer: Answer, methods: tuple[str, ...]) -> Callable[[PageRequest], Awaitable[Page]]:
     async def handler(request: PageRequest) -> Page:
-        if request.method not in ("GET", "HEAD"):
-            return status_page(405, "MethodNotAllowed", "the method is not allowed; use GET")
+        if request.method not in methods:
+            return status_page(405, "MethodNotAllowed", f"the method is not allowed; use {methods[0]}")
         rest = request.path[len(path) :].strip("/")
         names = [unquote(name) for name in rest.split("/")] if rest else []
         try:
@@ -77,6 +100,8 @@ def _handler(path: str, answer: Answer) -> Callable[[PageRequest], Awaitable[Pag
                 value = await answer(request, names)
         except BadRequestError as error:
             return status_page(400, "BadRequest", str(error))
+        except NotOfferedError as error:
+            return status_page(404, "NotFound", str(error))
         except (StowplanError, TimeoutError) as problem:
             return problem_page(problem)
         return await json_page(request, value)

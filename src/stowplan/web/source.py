@@ -9,27 +9,57 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from stowplan._version import __version__
+from stowplan.config import KubeSchedulerConfiguration
+from stowplan.config.defaults import default_configuration
 from stowplan.engine import Engine
-from stowplan.insight.finding import PodNotFoundError
+from stowplan.insight.finding import FoundPod, PodNotFoundError
 from stowplan.insight.insight import Insight
+from stowplan.insight.slices import Slices
 from stowplan.insight.workloads import WorkloadReference
-from stowplan.web.columns import Times, copy_changes, copy_nodes
+from stowplan.web.columns import Times, copy_changes, copy_nodes, copy_pods
+from stowplan.web.config_page import config_page
+from stowplan.web.fit import fit, points
+from stowplan.web.history import HistoryRing
 from stowplan.web.mirror import Mirror
 from stowplan.web.node_page import node_page
 from stowplan.web.owner import Owner
-from stowplan.web.pending import PendingGroups, pending_groups
-from stowplan.web.wire import GroupPage, Hello, NodeMap, NodePage, PendingPage, SourceKind
+from stowplan.web.pending import MAX_GROUPS, PendingGroups, pending_groups
+from stowplan.web.pod_table import PodTable
+from stowplan.web.queue_page import queue_page
+from stowplan.web.wire import (
+    ConfigPage,
+    Fit,
+    GroupPage,
+    Happening,
+    Hello,
+    NodeMap,
+    NodePage,
+    PendingPage,
+    PodColumns,
+    PodNames,
+    Points,
+    QueueChanged,
+    QueuePage,
+    SourceKind,
+)
 
 MIN_REFRESH_SECONDS = 1.0
 """Between two copies of the columns while no stream is open."""
 _PENDING_SHARE = 0.02
 """Share of the time that the list of pending pods may take while it is shown."""
 _MIN_PENDING_SECONDS = 2.0
+MAX_FEED = 200
+
+T = TypeVar("T")
+PodAnswer = Callable[[Insight, FoundPod, str, int], Slices[T]]
+"""(insight, pod, epoch, revision) to the answer."""
 
 
 class PodAnswers(Protocol):
@@ -53,6 +83,7 @@ class Shown:
     changes: bool = False
     """Whether the state changes while it is shown."""
     features: list[str] = field(default_factory=list)
+    config: KubeSchedulerConfiguration = field(default_factory=default_configuration)
 
 
 class StateSource:
@@ -69,6 +100,11 @@ class StateSource:
         self._refreshed = -MIN_REFRESH_SECONDS
         self._groups: PendingGroups | None = None
         self._groups_due = 0.0
+        self._queue_known: object = None
+        self.history: HistoryRing | None = None
+        """Samples over time, if the host takes them."""
+        self.feed: deque[Happening] = deque(maxlen=MAX_FEED)
+        """Notable happenings, the newest first, if the host reports them."""
 
     @property
     def now(self) -> float:
@@ -85,9 +121,26 @@ class StateSource:
             if not mirror.revision:
                 mirror.begin(await self.owner.read(lambda: copy_nodes(cluster)))
                 return
-            position, node_position = mirror.position, mirror.node_position
-            copy = await self.owner.read(lambda: copy_changes(cluster, position, node_position))
-            mirror.apply(copy)
+            position, node_position, pods = mirror.position, mirror.node_position, mirror.pods is not None
+            mirror.apply(await self.owner.read(lambda: copy_changes(cluster, position, node_position, pods=pods)))
+
+    async def refresh_queue(self) -> None:
+        """Publishes the counts of the queue, if they changed."""
+        engine = self.engine
+        counts, pods, nodes = await self.owner.read(
+            lambda: (engine.queue_counts(), len(engine.cluster.pods), len(engine.cluster.nodes))
+        )
+        rates = (0.0, 0.0) if self.history is None else self.history.rates()
+        known = (counts, pods, nodes, rates)
+        if known != self._queue_known:
+            self._queue_known = known
+            value = QueueChanged(time=self.now, counts=counts, bound=rates[0], failed=rates[1], pods=pods, nodes=nodes)
+            self.mirror.publish("queue", value)
+
+    async def refresh_pending(self) -> None:
+        """Publishes the groups of pending pods that changed."""
+        groups = await self.groups()
+        self.mirror.put_groups(groups.total, groups.groups[:MAX_GROUPS])
 
     async def hello(self) -> Hello:
         await self.refresh(MIN_REFRESH_SECONDS)
@@ -113,8 +166,32 @@ class StateSource:
         await self.refresh(MIN_REFRESH_SECONDS)
         return self.mirror.map()
 
+    async def pods(self) -> PodColumns:
+        await self._load_pods()
+        assert self.mirror.pods is not None
+        return self.mirror.pods.columns(self.mirror.epoch, self.mirror.revision)
+
+    async def pod_names(self) -> PodNames:
+        await self._load_pods()
+        assert self.mirror.pods is not None
+        return self.mirror.pods.names(self.mirror.epoch, self.mirror.revision)
+
+    async def _load_pods(self) -> None:
+        """Fills the pod table; from then on `refresh` keeps it up to date."""
+        await self.refresh(MIN_REFRESH_SECONDS)
+        async with self._lock:
+            mirror, cluster = self.mirror, self.engine.cluster
+            if mirror.pods is None:
+                table = PodTable(mirror.resources)
+                for slot, pods in enumerate(await self.owner.answer(lambda: copy_pods(cluster))):
+                    table.put_node(slot, pods)
+                mirror.pods = table
+
     async def pending(self) -> PendingPage:
         groups = await self.groups()
+        if not self.mirror.groups:
+            await self.refresh(MIN_REFRESH_SECONDS)
+            self.mirror.put_groups(groups.total, groups.groups[:MAX_GROUPS])
         return groups.page(self.mirror.epoch, self.mirror.revision, self.now)
 
     async def group(self, group_id: str, first: int, count: int) -> GroupPage:
@@ -143,3 +220,27 @@ class StateSource:
         return await self.owner.read(
             lambda: node_page(engine, insight.node(name), mirror.epoch, mirror.revision, mirror.times())
         )
+
+    async def fit(self, namespace: str, pod: str) -> Fit:
+        return await self._about(namespace, pod, fit)
+
+    async def points(self, namespace: str, pod: str) -> Points:
+        return await self._about(namespace, pod, points)
+
+    async def _about(self, namespace: str, pod: str, answer: PodAnswer[T]) -> T:
+        """An answer about one pod; starts again if a node changes meanwhile."""
+        await self.refresh(MIN_REFRESH_SECONDS)
+        insight, mirror, nodes = self.insight, self.mirror, self.engine.cluster.nodes
+
+        def begin() -> Slices[T]:
+            found = insight.find(f"{namespace}/{pod}")
+            return answer(insight, found, mirror.epoch, mirror.revision)
+
+        return await self.owner.answer(begin, lambda: nodes.node_log.position)
+
+    async def queue(self) -> QueuePage:
+        engine, epoch, now, start = self.engine, self.mirror.epoch, self.now, self.shown.start
+        return await self.owner.read(lambda: queue_page(engine, epoch, now, start, list(self.feed)))
+
+    async def config(self) -> ConfigPage:
+        return config_page(self.shown.config, self.engine.profiles)
