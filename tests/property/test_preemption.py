@@ -44,6 +44,8 @@ RUNNING: tuple[dict[str, Any], ...] = (
     {"requests": {"memory": str(2**52 + 1)}},
 )
 
+HOSTS = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["n1", "n3"]}
+
 PREEMPTORS: tuple[dict[str, Any], ...] = (
     {"requests": {"cpu": "3"}},
     {"requests": {"cpu": "3", "memory": "2Gi"}},
@@ -51,7 +53,14 @@ PREEMPTORS: tuple[dict[str, Any], ...] = (
     {"requests": {"cpu": "12", "memory": "3Gi"}},
     {"requests": {"memory": str(2**53)}},
     {},
+    {"requests": {"cpu": "3"}, "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]},
 )
+
+CSI_VOLUME = {"csi": {"driver": "x", "volumeHandle": "h"}}
+IN_TREE_VOLUME = {
+    "awsElasticBlockStore": {"volumeID": "v"},
+    "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [HOSTS]}]}},
+}
 
 STARTS = ("", "", "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z", "2026-01-01T02:30:00+02:00")
 
@@ -80,6 +89,10 @@ class Story:
         self._preemptors = random.sample(PREEMPTORS, 2)
         self._waiting: list[Pod] = []
         self._starts = random.choice((STARTS, STARTS[:1], STARTS[2:]))
+        spec = {"volumeName": "pv", "accessModes": ["ReadOnlyMany"]}
+        bound = {"pv.kubernetes.io/bind-completed": "yes"}
+        self.world.put("PersistentVolumeClaim", name="c", namespace="default", annotations=bound, spec=spec)
+        self.volume_comes()
         for _ in range(random.randint(1, 20)):
             self.node_comes()
             self.pods_come(self.names[-1])
@@ -122,6 +135,16 @@ class Story:
         name = self.random.choice("xy")
         self.world.put("PodDisruptionBudget", name=name, namespace="default", spec=spec, status=status)
 
+    def volume_comes(self) -> None:
+        self.world.put("PersistentVolume", name="pv", spec=self.random.choice((CSI_VOLUME, IN_TREE_VOLUME)))
+
+    def limit_comes(self) -> None:
+        name, limit = self.random.choice(self.names), self.random.choice((0, 1, 5, 50))
+        drivers = [
+            {"name": driver, "nodeID": name, "allocatable": {"count": limit}} for driver in ("x", "ebs.csi.aws.com")
+        ]
+        self.world.put("CSINode", name=name, spec={"drivers": drivers})
+
     def pod_is_nominated(self) -> None:
         shape = {**self.random.choice(PREEMPTORS), "priority": self.random.choice((0, 7, 50, 60))}
         item = pod(self.name("q"), nominated=self.random.choice(self.names), **shape)
@@ -144,7 +167,8 @@ class Story:
             slots = nodes_where_preemption_might_help(diagnosis)
             demands = demands_of(self.world.profile, diagnosis.state, diagnosis.pod)
             if demands is None:
-                assert len(self.world.cluster.stores.of(api.DeviceClass)), "nothing else needs more than amounts"
+                stores = self.world.cluster.stores
+                assert len(stores.of(api.DeviceClass)) or len(stores.of(api.CSINode)), "nothing else needs more"
             elif len(slots):
                 slots = np.roll(slots, self.random.randrange(len(slots)))
                 enough = self.random.randint(1, len(slots))
@@ -162,6 +186,8 @@ EVENTS = (
     Story.node_goes,
     Story.budget_comes,
     Story.device_class_comes,
+    Story.volume_comes,
+    Story.limit_comes,
     *[Story.some_preempt] * 8,
 )
 

@@ -102,6 +102,8 @@ PODS: tuple[dict[str, Any], ...] = (
     {"containers": [container(image="tool")], "initContainers": [container("i", "app:1", cpu="2")], "labels": C},
     {"labels": A, "volumes": [_claim("once")]},
     {"labels": B, "volumes": [_claim("shared"), {"name": "d", "awsElasticBlockStore": {"volumeID": "v"}}]},
+    {"labels": A, "volumes": [_claim("migrated")]},
+    {"labels": C, "volumes": [_claim("migrated"), _claim("waiting")], "priority": 30},
     {"labels": A, "affinity": node_affinity(fields("n1"), fields("n2"))},
     {"labels": {**A, "apps.kubernetes.io/pod-index": "0"}, "requests": {"cpu": "100m"}},
     {"labels": {**A, "apps.kubernetes.io/pod-index": "1"}, "requests": {"cpu": "100m"}},
@@ -160,6 +162,81 @@ OBJECTS: tuple[tuple[str, Json], ...] = (
         {
             "name": "pv-shared",
             "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [expressions(ZONE, "In", "b", "c")]}}},
+        },
+    ),
+    (
+        "PersistentVolumeClaim",
+        {
+            "name": "migrated",
+            "namespace": "default",
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+            "spec": {"volumeName": "pv-ebs"},
+        },
+    ),
+    (
+        "PersistentVolume",
+        {
+            "name": "pv-ebs",
+            "spec": {
+                "awsElasticBlockStore": {"volumeID": "vol-1"},
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [expressions(ZONE, "In", "a", "b"), fields("n3")]}},
+            },
+        },
+    ),
+    ("PersistentVolume", {"name": "pv-ebs", "spec": {"awsElasticBlockStore": {"volumeID": "://"}}}),
+    (
+        "CSINode",
+        {
+            "name": "n1",
+            "annotations": {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"},
+            "spec": {"drivers": [{"name": "ebs.csi.aws.com", "nodeID": "n1", "allocatable": {"count": 1}}]},
+        },
+    ),
+    ("StorageClass", {"name": "late", "provisioner": "x", "volumeBindingMode": "WaitForFirstConsumer"}),
+    (
+        "PersistentVolumeClaim",
+        {
+            "name": "waiting",
+            "namespace": "default",
+            "spec": {"storageClassName": "late", "resources": {"requests": {"storage": "1Gi"}}},
+        },
+    ),
+    (
+        "PersistentVolumeClaim",
+        {
+            "name": "waiting",
+            "namespace": "default",
+            "annotations": {"volume.kubernetes.io/selected-node": "n2"},
+            "spec": {"storageClassName": "late", "resources": {"requests": {"storage": "1Gi"}}},
+        },
+    ),
+    (
+        "StorageClass",
+        {
+            "name": "late",
+            "provisioner": "x",
+            "volumeBindingMode": "WaitForFirstConsumer",
+            "allowedTopologies": [{"matchLabelExpressions": [{"key": ZONE, "values": ["a", "c"]}]}],
+        },
+    ),
+    (
+        "StorageClass",
+        {
+            "name": "late",
+            "provisioner": "kubernetes.io/no-provisioner",
+            "volumeBindingMode": "WaitForFirstConsumer",
+        },
+    ),
+    (
+        "PersistentVolume",
+        {
+            "name": "pv-late",
+            "spec": {
+                "storageClassName": "late",
+                "capacity": {"storage": "2Gi"},
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [expressions("disk", "In", "ssd")]}},
+            },
+            "status": {"phase": "Available"},
         },
     ),
 )

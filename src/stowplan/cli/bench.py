@@ -36,6 +36,11 @@ _SUBCOMMANDS = {
         "extender",
         "Measure Stowplan's extender and one in Go by turns.",
     ),
+    "scheduler-perf": CommandEntry(
+        "stowplan.cli.bench_scheduler_perf",
+        "scheduler_perf",
+        "Run Kubernetes' scheduler_perf suite for Stowplan and kube-scheduler by turns.",
+    ),
 }
 """Imported on demand: they need dependencies that not every installation has."""
 

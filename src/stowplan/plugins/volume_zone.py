@@ -97,6 +97,11 @@ class VolumeZone(InTreePlugin):
             fits &= matches
         yield labelled & ~fits, ZONE_CONFLICT
 
+    def settled_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes, nominated: Iterable[Iterable[fwk.Pod]]
+    ) -> fwk.Mask | None:
+        return self.passing_nodes(state, pod, nodes)
+
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
             fwk.on(fwk.EventResource.StorageClass, fwk.Action.Add, self._after_storage_class_add),

@@ -18,7 +18,7 @@ def main() -> None:
 @click.argument("names", nargs=-1, type=click.Choice(BUILDABLE))
 @click.option("--if-possible", is_flag=True, help="Exit with status 0 even where they cannot be built.")
 def build(names: tuple[str, ...], if_possible: bool) -> None:
-    """Build missing binaries with Go into a cache folder. Without names: all but kubectl and helm."""
+    """Build missing binaries with Go into a cache folder. Without names: etcd, kube-apiserver and kube-scheduler."""
     from stowplan.testing import build_binaries
 
     try:

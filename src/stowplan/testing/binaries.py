@@ -22,8 +22,9 @@ HELM_VERSION = "v3.21.4"
 NEEDED = ("etcd", "kube-apiserver", "kube-scheduler")
 """The binaries that tests use."""
 
-BUILDABLE = (*NEEDED, "kubectl", "helm")
-"""The binaries that can be built: also kubectl, to inspect a control plane, and helm, to install charts."""
+BUILDABLE = (*NEEDED, "kube-controller-manager", "kubectl", "helm")
+"""The binaries that can be built: also kube-controller-manager, for benchmarks with ResourceClaims, kubectl, to inspect
+a control plane, and helm, to install charts."""
 
 
 OF_ANY_RELEASE = ("etcd", "helm")

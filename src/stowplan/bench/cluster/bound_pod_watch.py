@@ -41,6 +41,10 @@ class FrameCounter:
         self.frames += len(whole)
         self.added += sum(frame.startswith(_ADDED) for frame in whole)
         self._last = whole[-1] if whole else self._last
+        self.take(whole)
+
+    def take(self, frames: list[bytes]) -> None:
+        """Receive whole frames; for subclasses."""
 
     def cut(self) -> str:
         """The stream has ended, perhaps within a frame: the resourceVersion to resume from, or ""."""
@@ -55,12 +59,14 @@ class BoundPodWatch(Generic[T]):
     first frame, and when the last of `expected` pods was bound.
     """
 
-    def __init__(self, path: str, version: str, expected: int, probe: Callable[[], T]) -> None:
+    def __init__(
+        self, path: str, version: str, expected: int, probe: Callable[[], T], counter: FrameCounter | None = None
+    ) -> None:
         self._path = path
         self._version = version
         self._expected = expected
         self._probe = probe
-        self._counter = FrameCounter()
+        self._counter = counter or FrameCounter()
         self._over = threading.Event()
         self._closing = False
         self._problem = ""
@@ -70,6 +76,11 @@ class BoundPodWatch(Generic[T]):
     @property
     def bound(self) -> int:
         return self._counter.added
+
+    @property
+    def problem(self) -> str:
+        """Why the watch failed; empty while it runs."""
+        return self._problem
 
     def open(self, url: str, tls: ssl.SSLContext, token: str) -> None:
         """Start the watch."""

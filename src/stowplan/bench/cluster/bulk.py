@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from stowplan.cluster.connection import Connection
@@ -29,7 +29,12 @@ async def send(connection: Connection, requests: Iterable[Request]) -> int:
 
     Raises ClusterError if a request is refused or lost.
     """
-    batch = _Batch(Writer(connection, connections=_CONNECTIONS), requests)
+    return await send_chains(connection, ((request,) for request in requests))
+
+
+async def send_chains(connection: Connection, chains: Iterable[Iterable[Request]], at_once: int = _AT_ONCE) -> int:
+    """Send the chains concurrently, the requests of a chain one after the other, and return the number of requests."""
+    batch = _Batch(Writer(connection, connections=_CONNECTIONS), chains, at_once)
     try:
         return await batch.done
     finally:
@@ -37,40 +42,48 @@ async def send(connection: Connection, requests: Iterable[Request]) -> int:
 
 
 class _Batch:
-    def __init__(self, writer: Writer, requests: Iterable[Request]) -> None:
+    def __init__(self, writer: Writer, chains: Iterable[Iterable[Request]], at_once: int) -> None:
         self.writer = writer
         self.done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._rest = iter(requests)
+        self._rest = iter(chains)
         self._sent = 0
         self._under_way = 0
-        self._send_more(_AT_ONCE)
+        self._start_more(at_once)
 
-    def _send_more(self, most: int) -> None:
-        for request in islice(self._rest, most):
-            self._sent += 1
+    def _start_more(self, most: int) -> None:
+        for chain in islice(self._rest, most):
             self._under_way += 1
-            self.writer.submit(_One(self, *request))
+            self._advance(iter(chain))
         if not self._under_way and not self.done.done():
             self.done.set_result(self._sent)
 
-    def ended(self, error: ClusterError | None) -> None:
-        self._under_way -= 1
+    def _advance(self, chain: Iterator[Request]) -> None:
+        request = next(chain, None)
+        if request is None:
+            self._under_way -= 1
+            self._start_more(1)
+            return
+        self._sent += 1
+        self.writer.submit(_One(self, chain, *request))
+
+    def ended(self, chain: Iterator[Request], error: ClusterError | None) -> None:
         if error is None:
-            self._send_more(1)
+            self._advance(chain)
         elif not self.done.done():
             self.done.set_exception(error)
 
 
 class _One(WriteRequest):
-    __slots__ = ("_batch",)
+    __slots__ = ("_batch", "_chain")
 
-    def __init__(self, batch: _Batch, method: bytes, path: bytes, body: bytes) -> None:
+    def __init__(self, batch: _Batch, chain: Iterator[Request], method: bytes, path: bytes, body: bytes) -> None:
         super().__init__(method, path, body, MERGE_PATCH if method == b"PATCH" else JSON)
         self._batch = batch
+        self._chain = chain
 
     def replied(self, status: int, body: bytes) -> None:
         gone = status == _NOT_FOUND and self.method != b"POST"
-        self._batch.ended(None if status < _SUCCESS or gone else ApiError.from_reply(status, body))
+        self._batch.ended(self._chain, None if status < _SUCCESS or gone else ApiError.from_reply(status, body))
 
     def lost(self, error: ClusterError, sent: bool) -> None:
-        self._batch.ended(error)
+        self._batch.ended(self._chain, error)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import yaml
 
 from stowplan.bench.cluster.workload import KUBE_SCHEDULER, OURS, UPPER_BOUND
 from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process, free_port
 from stowplan.testing.kube_scheduler import complete_config
+
+_NO_CONFIG: Mapping[str, Any] = {}
 
 
 class BenchScheduler(NamedTuple):
@@ -23,9 +25,19 @@ class BenchScheduler(NamedTuple):
     url: str = ""
 
 
+class StartScheduler(Protocol):
+    """Runs a scheduler with a KubeSchedulerConfiguration and more flags, without waiting until it is ready."""
+
+    def __call__(
+        self, control_plane: ControlPlane, config: Mapping[str, Any] = ..., flags: tuple[str, ...] = ...
+    ) -> AbstractContextManager[BenchScheduler]: ...
+
+
 @contextmanager
-def _kube_scheduler(control_plane: ControlPlane) -> Iterator[BenchScheduler]:
-    scheduler = KubeScheduler(control_plane)
+def _kube_scheduler(
+    control_plane: ControlPlane, config: Mapping[str, Any] = _NO_CONFIG, flags: tuple[str, ...] = ()
+) -> Iterator[BenchScheduler]:
+    scheduler = KubeScheduler(control_plane, config=config, flags=flags)
     scheduler.start(wait=False)
     try:
         yield BenchScheduler(scheduler.process, scheduler.url)
@@ -34,15 +46,17 @@ def _kube_scheduler(control_plane: ControlPlane) -> Iterator[BenchScheduler]:
 
 
 @contextmanager
-def _stowplan(control_plane: ControlPlane) -> Iterator[BenchScheduler]:
+def _stowplan(
+    control_plane: ControlPlane, config: Mapping[str, Any] = _NO_CONFIG, flags: tuple[str, ...] = ()
+) -> Iterator[BenchScheduler]:
     """With the flags and the configuration that kube-scheduler gets."""
     folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="stowplan-"))
     kubeconfig, port = control_plane.kubeconfig(SCHEDULER), free_port()
     serving = control_plane.authority.server("kube-scheduler")
-    config = folder / "config.yaml"
-    config.write_text(yaml.safe_dump(complete_config({}, kubeconfig)))
-    flags = {
-        "--config": config,
+    config_file = folder / "config.yaml"
+    config_file.write_text(yaml.safe_dump(complete_config(config, kubeconfig)))
+    own_flags = {
+        "--config": config_file,
         "--authentication-kubeconfig": kubeconfig,
         "--authorization-kubeconfig": kubeconfig,
         "--bind-address": "127.0.0.1",
@@ -50,13 +64,16 @@ def _stowplan(control_plane: ControlPlane) -> Iterator[BenchScheduler]:
         "--tls-cert-file": serving.certificate,
         "--tls-private-key-file": serving.key,
     }
-    command = [sys.executable, "-m", "stowplan", "scheduler", *(f"{flag}={value}" for flag, value in flags.items())]
+    command = [sys.executable, "-m", "stowplan", "scheduler", *(f"{k}={v}" for k, v in own_flags.items()), *flags]
     with Process("stowplan", command, folder / "stowplan.log") as process:
         yield BenchScheduler(process, f"https://127.0.0.1:{port}")
 
 
 @contextmanager
-def _upper_bound(control_plane: ControlPlane) -> Iterator[BenchScheduler]:
+def _upper_bound(
+    control_plane: ControlPlane, config: Mapping[str, Any] = _NO_CONFIG, flags: tuple[str, ...] = ()
+) -> Iterator[BenchScheduler]:
+    """Without a configuration, since it does not decide."""
     folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="ceiling-"))
     kubeconfig = control_plane.kubeconfig(SCHEDULER)
     command = [sys.executable, "-m", "stowplan.bench.cluster.upper_bound_process", str(kubeconfig)]
@@ -64,7 +81,7 @@ def _upper_bound(control_plane: ControlPlane) -> Iterator[BenchScheduler]:
         yield BenchScheduler(process)
 
 
-SCHEDULERS: dict[str, Callable[[ControlPlane], AbstractContextManager[BenchScheduler]]] = {
+SCHEDULERS: dict[str, StartScheduler] = {
     UPPER_BOUND: _upper_bound,
     KUBE_SCHEDULER: _kube_scheduler,
     OURS: _stowplan,

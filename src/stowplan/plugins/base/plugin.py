@@ -6,7 +6,7 @@ plugins, since a wrong answer would change decisions unnoticed. `OutOfTreePlugin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -72,6 +72,13 @@ class InTreePlugin(Plugin):
     def demands(self, template: PodTemplate) -> tuple[Demand, ...] | None:
         """The amounts that `filter` compares with what is free on the node, for a plugin of scope "node+pods" that
         checks nothing else; None otherwise. Preemption then computes victims for many nodes at once."""
+        return None
+
+    def settled_nodes(
+        self, state: CycleState, pod: Pod, nodes: Nodes, nominated: Iterable[Iterable[Pod]]
+    ) -> Mask | None:
+        """For a plugin of cluster scope: the nodes that pass `filter`, where evicting pods from a node, or adding the
+        pods nominated to it (`nominated`, by node), cannot change the answer about any node; None otherwise."""
         return None
 
     def idle_filter(self, pod: Pod) -> bool:

@@ -44,6 +44,11 @@ class AttachLimits:
             self._limits = {csi_node.metadata.name: limits_of(csi_node) for csi_node in self._csi_nodes}
         return self._limits
 
+    @property
+    def limited(self) -> bool:
+        """Whether any node has a limit."""
+        return any(self.limits().values())
+
     def nodes_to_check(self, new: Mapping[str, int]) -> fwk.Mask:
         """The slots of nodes that may not have room for the new volumes (counts by driver), or that need an exact
         check."""
@@ -103,14 +108,13 @@ class _UsedByPods(KeptBySlot[None]):
 
     def repair_one(self, slot: int, context: None = None) -> None:
         info = self.nodes.infos[slot]
-        self.values[slot] = 0 if info is None else _used_by_pods(info)
+        self.values[slot] = 0 if info is None else sum(map(volumes_at_most, info.pods.values()))
 
 
-def _used_by_pods(info: fwk.NodeInfo) -> int:
-    """Only claims by name are certain to be found without an error."""
+def volumes_at_most(pod: fwk.Pod) -> int:
+    """An upper bound of the volumes of a pod. Only claims by name are certain to be found without an error."""
     used = 0
-    for pod in info.pods.values():
-        for volume in attachable_volumes(pod.template):
-            source = volume.persistent_volume_claim
-            used += 1 if source is not None and source.claim_name else UNKNOWN_VOLUME_COUNT
+    for volume in attachable_volumes(pod.template):
+        source = volume.persistent_volume_claim
+        used += 1 if source is not None and source.claim_name else UNKNOWN_VOLUME_COUNT
     return used

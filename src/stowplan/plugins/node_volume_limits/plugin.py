@@ -14,7 +14,12 @@ from stowplan import api
 from stowplan import framework as fwk
 from stowplan.cache.volumes import TranslationError, csi_handle, migration_of, uses_claim
 from stowplan.plugins.base import InTreePlugin, explain_claims
-from stowplan.plugins.node_volume_limits.attach_limits import AttachLimits, limits_of
+from stowplan.plugins.node_volume_limits.attach_limits import (
+    UNKNOWN_VOLUME_COUNT,
+    AttachLimits,
+    limits_of,
+    volumes_at_most,
+)
 from stowplan.plugins.node_volume_limits.attachable import NAME, Attachable, AttachableVolumes, attachable_volumes
 from stowplan.plugins.node_volume_limits.explanation import explain_limits, limits_in_words
 
@@ -63,6 +68,21 @@ class NodeVolumeLimits(InTreePlugin):
             if status is not None:
                 found.setdefault(status, np.zeros(len(nodes), dtype=np.bool_))[position] = True
         yield from ((mask, status) for status, mask in found.items())
+
+    def settled_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes, nominated: Iterable[Iterable[fwk.Pod]]
+    ) -> fwk.Mask | None:
+        """All nodes, if none has so many volumes that the pods on it count: evictions can only free some."""
+        without, volumes = self._wanted(state, pod)
+        if isinstance(without, fwk.Status) or isinstance(volumes, fwk.Status) or self.cluster.journal.active:
+            return None
+        passing = np.ones(len(nodes), dtype=np.bool_)
+        if not volumes or not self.bounds.limited:
+            return passing
+        new = Counter(driver for driver, _ in volumes)
+        added = max((sum(map(volumes_at_most, pods)) for pods in nominated), default=0)
+        to_check = self.bounds.nodes_to_check(Counter({driver: count + added for driver, count in new.items()}))
+        return None if added >= UNKNOWN_VOLUME_COUNT or to_check[nodes.index].any() else passing
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (

@@ -5,9 +5,12 @@ Upstream: k8s.io/csi-translation-lib/translate.go
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec.structs import replace
 
 from stowplan import api
+from stowplan import framework as fwk
+from stowplan.cache import Cluster
 from stowplan.cache.volumes import (
     BETA_REGION,
     BETA_ZONE,
@@ -23,6 +26,29 @@ from stowplan.cache.volumes import (
 def migrated_plugins(csi_node: api.CSINode | None) -> str:
     """The in-tree plugins that the node migrated, comma separated (annotation migrated-plugins)."""
     return "" if csi_node is None else csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "")
+
+
+class MigratedNodes:
+    """The nodes that migrated an in-tree plugin, as one mask by slot for each plugin."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._nodes = cluster.nodes
+        self._csi_nodes = cluster.stores.of(api.CSINode)
+        self._masks: dict[str, fwk.Mask] = {}
+        self._version: tuple[int, int] | None = None
+
+    def mask(self, plugin: str) -> fwk.Mask:
+        """By slot: whether the node migrated the plugin."""
+        version = self._csi_nodes.version, self._nodes.membership
+        if self._version != version:
+            self._version = version
+            self._masks.clear()
+        mask = self._masks.get(plugin)
+        if mask is None:
+            mask = self._masks[plugin] = np.zeros(self._nodes.capacity, dtype=np.bool_)
+            names = (c.metadata.name for c in self._csi_nodes if plugin in migrated_plugins(c).split(","))
+            mask[[slot for name in names if (slot := self._nodes.slot_of.get(name)) is not None]] = True
+        return mask
 
 
 def translate_affinity(volume: api.PersistentVolume, migration: Migration) -> api.NodeSelector | None:

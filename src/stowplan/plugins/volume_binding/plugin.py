@@ -5,19 +5,23 @@ Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stowplan import framework as fwk
+from stowplan.api.node_selectors import CompiledNodeSelector
 from stowplan.cache.node_matching import match_nodes
 from stowplan.config.args import VolumeBindingArgs
 from stowplan.plugins.base import InTreePlugin, explain_claims
 from stowplan.plugins.volume_binding.binder import Binder, VolumeDecision
+from stowplan.plugins.volume_binding.claims import selected_node
 from stowplan.plugins.volume_binding.explanation import VolumeExplanation
 from stowplan.plugins.volume_binding.hints import EVENTS
-from stowplan.plugins.volume_binding.migration import migrated_plugins
-from stowplan.plugins.volume_binding.pod_volumes import PodVolumes
+from stowplan.plugins.volume_binding.migration import MigratedNodes
+from stowplan.plugins.volume_binding.pod_volumes import BoundVolume, PodVolumes
 from stowplan.plugins.volume_binding.pre_bind import VolumeWriter
 from stowplan.plugins.volume_binding.reasons import NAME, NODE_CONFLICT, VOLUME_MISSING, rejection
 
@@ -46,6 +50,7 @@ class VolumeBinding(InTreePlugin):
     def __init__(self, args: VolumeBindingArgs, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self.binder = Binder(self.cluster)
+        self._migrated = MigratedNodes(self.cluster)
         self._writer = VolumeWriter(self.cluster, self.binder, float(args.bind_timeout_seconds))
 
     def concerns(self, template: fwk.PodTemplate) -> bool:
@@ -68,13 +73,13 @@ class VolumeBinding(InTreePlugin):
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
     ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
         wanted: PodVolumes = state.read(STATE).wanted
-        if wanted.delayed or wanted.problem or any(volume.migration is not None for volume in wanted.bound):
+        if wanted.delayed or wanted.problem or any(volume.untranslatable for volume in wanted.bound):
             yield from self._filter_alike(state, pod, nodes)
             return
         conflict = np.zeros(len(nodes), dtype=np.bool_)
         for volume in wanted.bound:
-            if volume.affinity is not None:
-                conflict |= ~match_nodes(self.nodes, volume.affinity, nodes.index)
+            if volume.affinity is not None or volume.migrated_affinity is not None:
+                conflict |= self._conflicts(volume, nodes)
         yield conflict, rejection(NODE_CONFLICT)
         if wanted.missing:
             yield ~conflict, rejection(VOLUME_MISSING)
@@ -117,6 +122,11 @@ class VolumeBinding(InTreePlugin):
             return None
         return await self._writer.carry_out(pod, node_name, bookings.decision)
 
+    def settled_nodes(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes, nominated: Iterable[Iterable[fwk.Pod]]
+    ) -> fwk.Mask | None:
+        return self.passing_nodes(state, pod, nodes)
+
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return EVENTS
 
@@ -147,19 +157,49 @@ class VolumeBinding(InTreePlugin):
     def _filter_alike(
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
     ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
-        """Evaluate nodes with equal relevant labels once."""
-        wanted: PodVolumes = state.read(STATE).wanted
-        keys = sorted(wanted.label_keys())
-        migrating = any(volume.migration is not None for volume in wanted.bound)
-        answers: dict[Hashable, fwk.Status | None] = {}
+        """Evaluate one node of each group that differs in nothing that the result depends on."""
+        present = np.ones(len(nodes), dtype=np.bool_)
+        if nodes.holes is not None:
+            present[nodes.holes] = False
+        positions = np.flatnonzero(present)
+        slots = nodes.slots_at(positions)
+        group = np.zeros(len(positions), dtype=np.intp)
+        for column in self._columns(state.read(STATE).wanted, nodes):
+            values = column[positions].astype(np.intp)
+            _, group = np.unique(group * (values.max(initial=0) + 2) + values + 1, return_inverse=True)
+        _, first, group = np.unique(group, return_index=True, return_inverse=True)
         found: dict[fwk.Status, fwk.Mask] = {}
-        for position, node in nodes.infos():
-            name = node.name if wanted.provisioned else ""
-            plugins = migrated_plugins(self.binder.csi_nodes.get(node.name)) if migrating else ""
-            sort = (name, plugins, *map(node.labels.get, keys))
-            if sort not in answers:
-                answers[sort] = self.filter(state, pod, node)
-            status = answers[sort]
+        for number, slot in enumerate(slots[first].tolist()):
+            info = self.nodes.infos[slot]
+            status = None if info is None else self.filter(state, pod, info)
             if status is not None:
-                found.setdefault(status, np.zeros(len(nodes), dtype=np.bool_))[position] = True
+                mask = found.setdefault(status, np.zeros(len(nodes), dtype=np.bool_))
+                mask[positions[group == number]] = True
         yield from ((mask, status) for status, mask in found.items())
+
+    def _columns(self, wanted: PodVolumes, nodes: fwk.Nodes) -> Iterator[NDArray[Any]]:
+        """Everything that the result depends on, by position; at least -1."""
+        for volume in wanted.bound:
+            if volume.affinity is not None or volume.migrated_affinity is not None:
+                yield self._conflicts(volume, nodes)
+            if volume.untranslatable and volume.migration is not None:
+                yield self._migrated.mask(volume.migration.plugin)[nodes.index]
+        slots = np.arange(self.nodes.high, dtype=np.intp)[nodes.index]
+        for delayed in wanted.provisioned:
+            yield slots == self.nodes.slot_of.get(selected_node(delayed.claim) or "", -1)
+        for key in wanted.label_keys():
+            if key in self.nodes.labels:
+                yield self.nodes.label(key).array[nodes.index]
+
+    def _conflicts(self, volume: BoundVolume, nodes: fwk.Nodes) -> fwk.Mask:
+        """The nodes that cannot reach a bound volume."""
+        conflict = self._out_of_reach(volume.affinity, nodes)
+        if volume.migration is None or volume.migrated_affinity == volume.affinity:
+            return conflict
+        migrated = self._migrated.mask(volume.migration.plugin)[nodes.index]
+        return np.where(migrated, self._out_of_reach(volume.migrated_affinity, nodes), conflict)
+
+    def _out_of_reach(self, affinity: CompiledNodeSelector | None, nodes: fwk.Nodes) -> fwk.Mask:
+        if affinity is None:
+            return np.zeros(len(nodes), dtype=np.bool_)
+        return ~match_nodes(self.nodes, affinity, nodes.index)

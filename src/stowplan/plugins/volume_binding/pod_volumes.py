@@ -71,10 +71,8 @@ class PodVolumes:
         return [*self.provisioned, *self.unmatched]
 
     def label_keys(self) -> frozenset[str]:
-        """Keys of the node labels that the result of Filter depends on."""
-        affinities = [a for volume in self.bound for a in (volume.affinity, volume.migrated_affinity) if a is not None]
-        keys = [affinity.keys for affinity in affinities]
-        keys += [delayed.provisioning.keys for delayed in self.delayed]
+        """Keys of the node labels that claims without a volume depend on."""
+        keys = [delayed.provisioning.keys for delayed in self.delayed]
         keys += [delayed.candidates.keys for delayed in self.unmatched if delayed.candidates is not None]
         return frozenset().union(*keys)
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 def demands_of(profile: Profile, state: CycleState, pod: Pod) -> tuple[Demand, ...] | None:
-    """The amounts that the pod's filters need free on a node; None if a filter that reads pods checks anything else."""
+    """The amounts that the pod's filters need free on a node; None if a filter checks anything else that evictions may
+    change."""
     skipped, template = state.skip_filter, pod.template
     if any(plugin.name not in skipped for plugin in profile.extensions):
         return None
@@ -33,7 +34,7 @@ def demands_of(profile: Profile, state: CycleState, pod: Pod) -> tuple[Demand, .
         if plugin.name in skipped or plugin.scope == "node" or not plugin.concerns(template):
             continue
         if plugin.scope == "cluster":
-            if not plugin.idle_filter(pod):
+            if not plugin.idle_filter(pod) and _settled_nodes(plugin, profile, state, pod) is None:
                 return None
             continue
         demands = plugin.demands(template)
@@ -41,6 +42,12 @@ def demands_of(profile: Profile, state: CycleState, pod: Pod) -> tuple[Demand, .
             return None
         found += demands
     return found or None
+
+
+def _settled_nodes(plugin: InTreePlugin, profile: Profile, state: CycleState, pod: Pod) -> Mask | None:
+    """By slot: the nodes that pass, if no pod on a node or nominated to one can change that."""
+    nominated = (pods.values() for pods in profile.nominator.by_node.values())
+    return plugin.settled_nodes(state, pod, profile.cluster.nodes.everything(), nominated)
 
 
 class VectorDryRuns:
@@ -58,6 +65,11 @@ class VectorDryRuns:
             p for p in profile.filters if p.scope == "node" and p.name not in skipped and p.concerns(pod.template)
         ]
         self._open = self._open_nodes([plugin for plugin in static if not isinstance(plugin, OutOfTreePlugin)])
+        for plugin in profile.filters:
+            if plugin.scope == "cluster" and plugin.name not in skipped and plugin.concerns(pod.template):
+                settled = None if plugin.idle_filter(pod) else _settled_nodes(plugin, profile, state, pod)
+                if settled is not None:
+                    self._open &= settled
         self.out_of_tree = [plugin for plugin in static if isinstance(plugin, OutOfTreePlugin)]
         """Out-of-tree filters of scope node."""
         self._nominated = self._nominated_amounts()

@@ -1,7 +1,7 @@
 import pytest
 from tests.unit.cluster.scripted_server import Received, ok, refusal, run, serving
 
-from stowplan.bench.cluster.bulk import Request, send
+from stowplan.bench.cluster.bulk import Request, send, send_chains
 from stowplan.cluster.errors import ApiError, ConnectionFailedError
 
 REQUESTS: list[Request] = [(b"POST", b"/api/v1/nodes", b'{"n":%d}' % number) for number in range(200)]
@@ -40,5 +40,17 @@ def test_a_server_that_is_not_there_is_an_error() -> None:
             await server.stop()
             with pytest.raises(ConnectionFailedError, match="refused"):
                 await send(server.connection(), REQUESTS)
+
+    run(scene())
+
+
+def test_requests_of_a_chain_are_sent_in_order() -> None:
+    chains: list[list[Request]] = [[(b"POST", b"/a", b'{"n":%d}' % (10 * n + i)) for i in range(3)] for n in range(20)]
+
+    async def scene() -> None:
+        async with serving(ok) as server:
+            assert await send_chains(server.connection(), chains, 5) == 60
+            for n in range(20):
+                assert [each.json["n"] % 10 for each in server.received if each.json["n"] // 10 == n] == [0, 1, 2]
 
     run(scene())
