@@ -41,9 +41,18 @@ class Cleared(NamedTuple):
         if len(parts) == 1:
             return parts[0]
         width = max(len(part.victims) for part in parts)
-        victims = [np.pad(part.victims, ((0, width - len(part.victims)), (0, 0))) for part in parts]
+        victims = [_widened(part.victims, width) for part in parts]
         slots, costs = [part.slots for part in parts], [part.costs for part in parts]
         return cls(np.concatenate(slots), np.concatenate(victims, axis=1), np.concatenate(costs, axis=1))
+
+
+def _widened(victims: NDArray[np.bool_], places: int) -> NDArray[np.bool_]:
+    """The victims with that many places; the new ones are empty."""
+    if len(victims) == places:
+        return victims
+    wide = np.zeros((places, victims.shape[1]), dtype=np.bool_)
+    wide[: len(victims)] = victims
+    return wide
 
 
 class DryRunMany:
