@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from stowplan.config.feature_gates import GATES, parse_gates
+from stowplan.config.feature_gates import parse_gates
 from stowplan.errors import ConfigError, InputError
 
 CONFIG_FILE = "performance-config.yaml"
@@ -21,6 +21,7 @@ Operation = dict[str, Any]
 """An operation with its parameters filled in; `opcode` is its kind."""
 
 _DRA = "DynamicResourceAllocation"
+_DEFAULT_GATES = parse_gates(())
 
 
 class PerfWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +64,7 @@ class PerfWorkload(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def changed_gates(self) -> dict[str, bool]:
         """Gates that differ from their defaults."""
-        return {name: value for name, value in self.gates.items() if GATES[name].default != value}
+        return {name: value for name, value in self.gates.items() if _DEFAULT_GATES[name] != value}
 
     def path(self, relative: str) -> Path:
         return self.folder / relative
