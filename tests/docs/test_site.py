@@ -71,7 +71,7 @@ def documents(site: Path) -> Mapping[str, str]:
 
 def test_the_navigation_lists_every_page_once() -> None:
     listed = re.findall(r"^ *- (\S+\.md)$", CONFIG.read_text(), re.MULTILINE)
-    assert sorted(listed) == sorted(page.name for page in all_pages())
+    assert sorted(listed) == sorted(page.name for page in all_pages()), "a page needs a line in docs/mkdocs.yml"
 
 
 def test_links_to_files_lead_to_staged_files(tmp_path: Path) -> None:
