@@ -7,11 +7,13 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from tests.docs.page import ROOT
 
-from stowplan.simulator.demo import Playback, ScenarioRun, live_view, load_scenario
+from stowplan.cli.watch import keys_line
+from stowplan.simulator.demo import ScenarioRun, load_scenario
+from stowplan.simulator.watch import Playback, live_view
 
 FILE = ROOT / "docs" / "images" / "demo.svg"
-MOMENT = 20.0
-_SIZE = (104, 29)
+MOMENT = 14.5
+_SIZE = (104, 30)
 _THEME = TerminalTheme(
     (16, 20, 28),
     (205, 211, 222),
@@ -70,6 +72,6 @@ def draw() -> None:
     drive = Playback(ScenarioRun(load_scenario(), nodes=300, seed=0), clock.now, clock.sleep)
     glimpse = next(glimpse for glimpse in drive.frames(0.125) if glimpse.elapsed >= MOMENT)
     console = Console(record=True, width=_SIZE[0], file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    console.print(live_view(glimpse, *_SIZE))
+    console.print(live_view(glimpse, *_SIZE, keys=keys_line(drive, ascii_only=False)))
     FILE.parent.mkdir(parents=True, exist_ok=True)
     FILE.write_text(console.export_svg(title="stowplan demo", theme=_THEME, code_format=_FORMAT, unique_id="demo"))

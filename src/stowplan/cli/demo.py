@@ -2,89 +2,145 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from typing import TYPE_CHECKING
 
 import click
 
-from stowplan.cli.command import Command
-from stowplan.cli.streams import print_lines
+from stowplan.cli.command import FileCommand, filename_option
+from stowplan.cli.plugins import load_plugins, plugin_option
+from stowplan.cli.progress import Progress
+from stowplan.cli.streams import print_lines, print_notes
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from stowplan.config import KubeSchedulerConfiguration
+    from stowplan.runtime import Factory
+    from stowplan.simulator.report import SimulationReport
+    from stowplan.simulator.watch import ClusterSummary
 
-    from stowplan.simulator.demo import ClusterSummary, Playback
-
-_FRAME_SECONDS = 0.125
-_LINE_SECONDS = 1.0
+_DEFAULT_NODES = 300
 
 
-@click.command(cls=Command)
-@click.option("--nodes", type=click.IntRange(3, 5000), default=300, show_default=True, help="Nodes in the cluster.")
+@click.command(cls=FileCommand)
+@click.argument("names", nargs=-1, metavar="[FILE...|-]")
+@filename_option("Your manifests instead of the scenario: a file, a folder, or a snapshot; '-f' may be left out.")
+@click.option("--from-cluster", is_flag=True, help="Your cluster instead of the scenario; it is only read.")
+@click.option(
+    "--kubeconfig", default="", metavar="FILE", help="With --from-cluster: kubeconfig file; default as for kubectl."
+)
+@click.option("--context", default="", metavar="NAME", help="With --from-cluster: context of the kubeconfig.")
+@click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file.")
+@plugin_option
+@click.option(
+    "--nodes", type=click.IntRange(3, 5000), help=f"Nodes of the scenario's cluster. [default: {_DEFAULT_NODES}]"
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for ties between nodes.")
 @click.option(
     "--speed",
     type=click.FloatRange(0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Simulated seconds per second.",
+    help="Simulated seconds per second; with manifests or a cluster, attempts per second. "
+    "[default: 1; with manifests or a cluster, ten seconds in all]",
 )
 @click.option("--duration", type=click.FloatRange(0, min_open=True), help="Stop after at most this many seconds.")
-def demo(nodes: int, seed: int, speed: float, duration: float | None) -> None:
+def demo(
+    names: tuple[str, ...],
+    from_cluster: bool,
+    kubeconfig: str,
+    context: str,
+    config_file: str | None,
+    plugins: tuple[str, ...],
+    nodes: int | None,
+    seed: int,
+    speed: float | None,
+    duration: float | None,
+) -> None:
     """Watch a scheduler fill a simulated cluster of 300 nodes in three zones, in this process, for forty seconds.
 
     The scenario has a DaemonSet, Deployments spread over zones, caches with anti-affinity, databases with volumes,
     gated pods, batch jobs that fill the remaining capacity, urgent pods that preempt some of them, pods that never fit,
-    and nodes that fail. Each cell of the map is a node; its height is the node's utilization. Without a terminal one
-    line per second is printed.
+    and nodes that fail. With FILE or --from-cluster your own nodes and pods are shown instead, and with --plugin your
+    own plugin schedules; see also 'stowplan simulate --watch'.
+
+    Each cell of the map is a node; its height is the node's utilization. Keys: q quits, space pauses and goes on, the
+    right arrow makes one attempt, the up and down arrows change the speed. Without a terminal one line per second is
+    printed.
 
     \b
     Examples:
       stowplan demo
       stowplan demo --speed 4
       stowplan demo --nodes 30 --seed 7 --duration 10
+      stowplan demo --plugin ./rack_care.py
+      stowplan demo -f nodes.yaml -f deployment.yaml
+      stowplan demo --from-cluster
 
-    Set NO_COLOR to disable colours. Exit status: 0 finished, 130 interrupted.
+    Set NO_COLOR to disable colours. Exit status: 0 finished, 2 the input is invalid, 130 interrupted.
     """
     from rich.console import Console
 
-    from stowplan.simulator.demo import Playback, ScenarioRun, final_lines, load_scenario
-    from stowplan.simulator.report import report_of
+    from stowplan.cli.profiles import load_config
+    from stowplan.simulator.watch import final_lines
 
+    if (kubeconfig or context) and not from_cluster:
+        raise click.UsageError("--kubeconfig and --context need --from-cluster.")
+    own_state = bool(names) or from_cluster
+    if own_state and nodes is not None:
+        raise click.UsageError("--nodes is for the scenario, which FILE and --from-cluster replace.")
+    registered = load_plugins(plugins)
+    config = load_config(config_file, registered)
+    if own_state:
+        login = (kubeconfig, context) if from_cluster else None
+        report, last = _watch_files(names, login, config, registered, seed, speed, duration)
+    else:
+        report, last = _watch_scenario(nodes or _DEFAULT_NODES, config, registered, seed, speed or 1.0, duration)
     console = Console(highlight=False)
-    run = ScenarioRun(load_scenario(), nodes, seed)
-    playback = Playback(run, time.monotonic, time.sleep, speed=speed, duration=duration)
-    last = _show_live(playback, console) if console.is_terminal else _print_lines(playback)
-    report = report_of(run.simulation, run.recorder, {})
     print_lines(console, final_lines(report, last, console.width if console.is_terminal else None))
 
 
-def _show_live(playback: Playback, console: Console) -> ClusterSummary:
-    from rich.live import Live
+def _watch_scenario(
+    nodes: int,
+    config: KubeSchedulerConfiguration,
+    plugins: dict[str, Factory],
+    seed: int,
+    speed: float,
+    duration: float | None,
+) -> tuple[SimulationReport, ClusterSummary]:
+    from stowplan.cli.watch import watch
+    from stowplan.plugins.registry import REGISTRY
+    from stowplan.simulator.demo import ScenarioRun, load_scenario
+    from stowplan.simulator.report import report_of
 
-    from stowplan.simulator.demo import live_view
-
-    ascii_only = not (console.encoding or "").lower().startswith("utf")
-    summary = None
-    with Live(console=console, auto_refresh=False) as live:
-        for summary in playback.frames(_FRAME_SECONDS):
-            live.update(live_view(summary, *console.size, ascii_only=ascii_only), refresh=True)
-    assert summary is not None
-    return summary
+    run = ScenarioRun(load_scenario(), nodes, seed, config, {**REGISTRY, **plugins})
+    last = watch(run, speed, duration)
+    return report_of(run.simulation, run.recorder, {}), last
 
 
-def _print_lines(playback: Playback) -> ClusterSummary:
-    from stowplan.simulator.demo import plain_line
+def _watch_files(
+    names: tuple[str, ...],
+    login: tuple[str, str] | None,
+    config: KubeSchedulerConfiguration,
+    plugins: dict[str, Factory],
+    seed: int,
+    speed: float | None,
+    duration: float | None,
+) -> tuple[SimulationReport, ClusterSummary]:
+    from stowplan.cli.state import ClusterLogin, RunOptions, StateSource, open_state
+    from stowplan.cli.watch import watch_files
+    from stowplan.simulator.report import report_of
 
-    summary = None
-    printed = 0
-    for summary in playback.frames(_LINE_SECONDS):
-        announcements = playback.run.events.announcements
-        for entry in announcements[printed:]:
-            click.echo(f"{entry.time:5.1f} s  {entry.text}")
-        printed = len(announcements)
-        click.echo(plain_line(summary))
-        sys.stdout.flush()
-    assert summary is not None
-    return summary
+    shown: list[ClusterSummary] = []
+    source = StateSource(names, None if login is None else ClusterLogin(*login))
+    options = RunOptions(
+        seed,
+        always=True,
+        watch=lambda simulation, recorder: shown.append(
+            watch_files(simulation, recorder, "stowplan demo", speed, duration)
+        ),
+        to_the_end=False,
+    )
+    with (
+        print_notes() as notes,
+        Progress() as progress,
+        open_state(source, config, plugins, notes=notes, progress=progress, options=options) as state,
+    ):
+        report = report_of(state.simulation, state.recorder, state.given.unknown)
+    return report, shown[0]

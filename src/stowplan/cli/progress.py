@@ -59,6 +59,13 @@ class Progress:
         if self._bar is not None:
             self._update()
 
+    def hide(self) -> None:
+        """Remove the bar for good, for output that uses the whole terminal."""
+        self._timer.cancel()
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
     def write_line(self, line: str | bytes, *, err: bool = True) -> None:
         """Prints a line above the bar."""
         if self._bar is not None:

@@ -16,9 +16,10 @@ from stowplan.cli.streams import print_lines, print_notes
 if TYPE_CHECKING:
     from stowplan.cli.state import State
     from stowplan.config.releases import Release
-    from stowplan.simulator.report.recorder import Examine
+    from stowplan.simulator.report.recorder import Examine, RunRecorder
     from stowplan.simulator.report.report import SimulationReport
     from stowplan.simulator.report.tables import TableStyle
+    from stowplan.simulator.simulation import Simulation
 
 EXIT_SOME_PENDING = 3
 
@@ -65,6 +66,9 @@ EXIT_SOME_PENDING = 3
     show_default=True,
     help="Output format.",
 )
+@click.option(
+    "--watch", "watched", is_flag=True, help="Show the cluster while its pods are scheduled, before the result."
+)
 @click.option("--all", "everything", is_flag=True, help="In tables: list every pod, node and victim.")
 @click.option("--by", default="", metavar="LABEL", help="Show the use of nodes by this label, such as zone or pool.")
 @click.option(
@@ -88,6 +92,7 @@ def simulate(
     plugins: tuple[str, ...],
     seed: int,
     output: str,
+    watched: bool,
     everything: bool,
     by: str,
     all_scores: bool,
@@ -115,6 +120,9 @@ def simulate(
     With --from, and if the first FILE is a snapshot, the same is done with the objects of the snapshot.
 
     Extenders of the configuration are called over HTTP, except for bind, which is simulated.
+
+    With --watch each cell of a map is a node, which fills up as pods are placed. Keys: q shows the result at once,
+    space pauses and goes on, the right arrow makes one attempt, the up and down arrows change the speed.
 
     \b
     table   one line per pod, or per workload for more than 50 pods; reasons of
@@ -149,6 +157,8 @@ def simulate(
         stowplan simulate manifests/ -o wide
       List pending pods:
         stowplan simulate manifests/ -o json | jq -r '.pending[].pods[]'
+      Watch your pods being placed:
+        stowplan simulate manifests/ --watch
       With your own plugin:
         stowplan simulate manifests/ --plugin ./rack_care.py
 
@@ -165,12 +175,14 @@ def simulate(
     if sample:
         names = (*names, _sample())
     _check_usage(names, snapshot, from_cluster, kubeconfig or context)
+    if watched and output not in ("table", "wide"):
+        raise click.UsageError(f"--watch cannot be used with -o {output}.")
     registered = load_plugins(plugins)
     login = (kubeconfig, context) if from_cluster else None
     config = load_config(config_file, registered, effective_release(release, login))
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
     source = StateSource(names, cluster, snapshot, InputOptions(namespace, strict, hpa), max_input_size * 2**20)
-    options = RunOptions(seed, _examine(output, all_scores), always=True)
+    options = RunOptions(seed, _examine(output, all_scores), always=True, watch=_watch if watched else None)
     with (
         print_notes() as notes,
         Progress() as progress,
@@ -186,6 +198,13 @@ def simulate(
         _print_serialized(report, output)
     if plugin_bugs or news.pending or report.not_created:
         click.get_current_context().exit(EXIT_PLUGIN_BUG if plugin_bugs else EXIT_SOME_PENDING)
+
+
+def _watch(simulation: Simulation, recorder: RunRecorder) -> None:
+    from stowplan.cli.watch import watch_files
+
+    watch_files(simulation, recorder, "stowplan simulate")
+    click.echo()
 
 
 def _report(state: State, by: str) -> SimulationReport:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -115,6 +115,10 @@ class RunOptions(NamedTuple):
     """Examines each decision for the recorder."""
     always: bool = False
     """Also try the pending pods of a cluster or snapshot without manifests."""
+    watch: Callable[[Simulation, RunRecorder], object] | None = None
+    """Shows the run, and may end it early."""
+    to_the_end: bool = True
+    """Whether the run goes on to its end if `watch` returns early."""
 
 
 @contextmanager
@@ -227,9 +231,15 @@ class _Loader:
     def _run(self, simulation: Simulation, recorder: RunRecorder, given: Input) -> None:
         populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
         simulation.settle()
-        if self._runs:
-            self._progress.start("placing pods", total=len(simulation.engine.pending))
-            simulation.run(lambda: self._progress.reach(recorder.bindings))
+        if not self._runs:
+            return
+        if self._options.watch is not None:
+            self._progress.hide()
+            self._options.watch(simulation, recorder)
+            if not self._options.to_the_end:
+                return
+        self._progress.start("placing pods", total=len(simulation.engine.pending))
+        simulation.run(lambda: self._progress.reach(recorder.bindings))
 
     @property
     def _runs(self) -> bool:

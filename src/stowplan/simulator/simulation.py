@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -117,11 +117,16 @@ class Simulation:
 
     def run(self, on_step: Callable[[], None] = lambda: None) -> None:
         """Run cycles until there is no more progress; `on_step` is called after each cycle."""
+        for _ in self.attempts():
+            on_step()
+
+    def attempts(self) -> Iterator[None]:
+        """Run one cycle with each iteration, until there is no more progress."""
         version, idle = -1, 0
         self.settle()
         while idle <= _MAX_IDLE_ATTEMPTS_PER_POD * (len(self.engine.pending) + 1):
             if self.step():
-                on_step()
+                yield
                 idle += 1
             elif not self._waits_for_time() or not self.advance():
                 return

@@ -1,13 +1,17 @@
 """The command `stowplan demo`, in a hurry."""
 
+import fcntl
+import json
 import os
 import pty
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.builders import node, pod
 
 from stowplan.cli.main import cli
 
@@ -39,14 +43,22 @@ def test_nonsense_is_refused(arguments: tuple[str, str]) -> None:
     assert f"Invalid value for '{arguments[0]}'" in result.stderr
 
 
-@pytest.mark.slow
-def test_on_a_terminal_there_is_a_picture(tmp_path: Path) -> None:
+def on_terminal(*arguments: str, keys: tuple[tuple[bytes, bytes], ...] = ()) -> str:
+    """What a command draws on a terminal. `keys`: texts, and what is typed once the text is there."""
     terminal, inside = pty.openpty()
-    command = [sys.executable, "-m", "stowplan", "demo", "--nodes", "12", "--duration", "0.3", "--speed", "20"]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24", "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-m", "stowplan", *arguments]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30", "PYTHONIOENCODING": "utf-8"}
     environment.pop("NO_COLOR", None)
     drawn = b""
-    with subprocess.Popen(command, stdout=inside, stderr=inside, env=environment) as process:
+    with subprocess.Popen(
+        command,
+        stdin=inside,
+        stdout=inside,
+        stderr=inside,
+        env=environment,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    ) as process:
         os.close(inside)
         while True:
             try:
@@ -56,10 +68,77 @@ def test_on_a_terminal_there_is_a_picture(tmp_path: Path) -> None:
             if not piece:
                 break
             drawn += piece
+            if keys and keys[0][0] in drawn:
+                os.write(terminal, keys[0][1])
+                keys = keys[1:]
     os.close(terminal)
-    assert process.returncode == 0
-    text = drawn.decode()
+    assert process.returncode in (0, 3), drawn.decode()
+    return drawn.decode()
+
+
+@pytest.mark.slow
+def test_on_a_terminal_there_is_a_picture() -> None:
+    text = on_terminal("demo", "--nodes", "12", "--duration", "0.3", "--speed", "20")
     assert "A cell is a node" in text
     assert "Queues" in text
     assert "\x1b[" in text
     assert "simulated seconds." in text
+
+
+@pytest.mark.slow
+def test_keys(tmp_path: Path) -> None:
+    """Two attempts by the arrow at a speed at which nothing would happen, then the end of the view."""
+    text = on_terminal(
+        "demo",
+        "-f",
+        str(manifests(tmp_path)),
+        "--speed",
+        "0.001",
+        keys=((b"q quit", b" \x1b[A\x1b[C\x1b[C"), (b"(paused)", b"q")),
+    )
+    assert "0.002 attempts/s" in text
+    assert "(paused)" in text
+    assert "2 decisions" in text
+
+
+@pytest.mark.slow
+def test_simulate_shows_its_result_after_the_view(tmp_path: Path) -> None:
+    text = on_terminal("simulate", str(manifests(tmp_path)), "--watch", keys=((b"q quit", b"q"),))
+    assert "stowplan simulate" in text
+    assert "4 placed, 1 pending" in text
+
+
+def test_own_files_without_a_terminal(tmp_path: Path) -> None:
+    lines = run("-f", str(manifests(tmp_path)), "--speed", "1000")
+    assert any("4 pods on 2 nodes" in line for line in lines)
+    assert "Insufficient cpu" in lines[-1]
+
+
+def test_a_plugin_takes_part_in_the_scenario(tmp_path: Path) -> None:
+    plugin = tmp_path / "never.py"
+    plugin.write_text(
+        "from stowplan import Code, Plugin, Status\n"
+        "class Never(Plugin):\n"
+        "    def filter(self, state, pod, node):\n"
+        "        return Status(Code.Unschedulable, 'never here')\n"
+    )
+    assert any("never here" in line for line in run("--plugin", str(plugin), "--nodes", "6", "--speed", "1000"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["demo", "x.yaml", "--nodes", "5"], ["demo", "--context", "c"], ["simulate", "x", "--watch", "-o", "json"]],
+)
+def test_options_that_exclude_each_other(arguments: list[str]) -> None:
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 2
+    assert "Error: --" in result.stderr
+
+
+def manifests(folder: Path) -> Path:
+    """Two nodes for four of five pods."""
+    nodes = [{"kind": "Node", "apiVersion": "v1", **node(name, cpu=4)} for name in ("a", "b")]
+    pods = [{"kind": "Pod", "apiVersion": "v1", **pod(f"p{number}", requests={"cpu": "2"})} for number in range(5)]
+    path = folder / "cluster.json"
+    path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [*nodes, *pods]}))
+    return path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Any, cast
@@ -10,30 +10,42 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from stowplan import api
-from stowplan.config import default_configuration
+from stowplan.config import KubeSchedulerConfiguration, default_configuration
 from stowplan.plugins.registry import REGISTRY
-from stowplan.simulator.demo.recent_events import RecentEvents
+from stowplan.runtime import Registry
 from stowplan.simulator.demo.scenario import DemoScenario, Finish, ScenarioStep, manifest_text
 from stowplan.simulator.input import InputOptions, Origin, read_input
 from stowplan.simulator.load import populate
 from stowplan.simulator.report import RunRecorder
 from stowplan.simulator.simulation import EPOCH, Simulation
+from stowplan.simulator.watch import WatchedRun
 
 _GRACE_SECONDS = 1.0
 """Time that a pod takes to terminate."""
 
 
-class ScenarioRun:
-    """A simulated cluster that runs a scenario."""
+class ScenarioRun(WatchedRun):
+    """A simulated cluster that runs a scenario; the speed is in simulated seconds per second."""
 
-    def __init__(self, scenario: DemoScenario, nodes: int, seed: int) -> None:
+    title = "stowplan demo"
+    speed_text = "{:g}x"
+
+    def __init__(
+        self,
+        scenario: DemoScenario,
+        nodes: int,
+        seed: int,
+        config: KubeSchedulerConfiguration | None = None,
+        registry: Registry = REGISTRY,
+    ) -> None:
         self.scenario = scenario
-        self.recorder = RunRecorder()
-        self.simulation = Simulation(
-            default_configuration(), REGISTRY, seed=seed, observer=self.recorder, grace=_GRACE_SECONDS
+        recorder = RunRecorder()
+        simulation = Simulation(
+            config or default_configuration(), registry, seed=seed, observer=recorder, grace=_GRACE_SECONDS
         )
-        self.recorder.attach(self.simulation.api_server)
-        self.events = RecentEvents()
+        super().__init__(simulation, recorder)
+        recorder.attach(simulation.api_server)
+        self._until = EPOCH
         self._scale = nodes / scenario.nodes
         api_server, admission = self.simulation.api_server, self.simulation.controllers.admission
         made = [api_server.put(admission.admit(node)) for node in scenario.make_nodes(nodes)]
@@ -44,9 +56,23 @@ class ScenarioRun:
                 api_server.at(EPOCH + step.at + number * step.every, partial(self._do, step, number + 1))
 
     @property
-    def elapsed(self) -> float:
-        """Seconds of simulated time."""
-        return self.simulation.clock.now - EPOCH
+    def finished(self) -> bool:
+        return self.elapsed >= self.scenario.seconds
+
+    def proceed(self, amount: float, expired: Callable[[], bool]) -> None:
+        simulation = self.simulation
+        self._until = min(max(self._until + amount, simulation.clock.now), EPOCH + self.scenario.seconds)
+        while not expired():
+            if not simulation.step() and not simulation.advance(self._until):
+                simulation.clock.now = max(simulation.clock.now, self._until)
+                break
+
+    def step(self) -> None:
+        end = EPOCH + self.scenario.seconds
+        while not self.simulation.step():
+            if not self.simulation.advance(end):
+                self.simulation.clock.now = end
+                return
 
     def _do(self, step: ScenarioStep, number: int) -> None:
         if number == 1:

@@ -1,9 +1,10 @@
 import pytest
 
-from stowplan.simulator.demo.cluster_summary import ClusterSummary, devices_taken
 from stowplan.simulator.demo.scenario import load_scenario
 from stowplan.simulator.demo.scenario_run import ScenarioRun
 from stowplan.simulator.simulation import EPOCH
+from stowplan.simulator.watch.cluster_summary import ClusterSummary
+from stowplan.simulator.watch.node_cells import devices_of
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +28,14 @@ def test_it_counts_what_is_there(stage: ScenarioRun) -> None:
 
 def test_a_node_is_as_full_as_its_scarcest_resource(stage: ScenarioRun) -> None:
     nodes = stage.simulation.engine.cluster.nodes
-    glimpse, devices = ClusterSummary.of(stage, 0.0), devices_taken(stage.simulation.api_server)
+    glimpse, devices = ClusterSummary.of(stage, 0.0), devices_of(stage.simulation.api_server)
     for zone in glimpse.zones:
         infos = [info for info in nodes if info.labels["topology.kubernetes.io/zone"] == zone.name]
         gpu = [info for info in infos if info.labels["example.com/pool"] == "gpu"]
-        for fill, info in zip(zone.pools.get("gpu", []), gpu, strict=True):
-            assert 1.0 >= fill >= devices[info.name] > 0.0
+        for cell, info in zip(zone.pools.get("gpu", []), gpu, strict=True):
+            taken, whole = devices[info.name]
+            assert 1.0 >= cell.fill >= taken / whole > 0.0
         cpu = sum(info.requested["cpu"] for info in infos) / sum(info.allocatable["cpu"] for info in infos)
         assert zone.cpu == pytest.approx(cpu)
+    assert glimpse.gpus == (sum(taken for taken, _ in devices.values()), sum(whole for _, whole in devices.values()))
+    assert glimpse.gpus[1] == 4 * len(devices) > 0

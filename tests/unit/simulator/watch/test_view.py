@@ -4,12 +4,12 @@ import re
 import pytest
 from rich.console import Console, RenderableType
 
-from stowplan.simulator.demo.cluster_summary import ClusterSummary
 from stowplan.simulator.demo.scenario import load_scenario
 from stowplan.simulator.demo.scenario_run import ScenarioRun
-from stowplan.simulator.demo.view import final_lines, live_view, plain_line
 from stowplan.simulator.report import report_of
 from stowplan.simulator.simulation import EPOCH
+from stowplan.simulator.watch.cluster_summary import ClusterSummary
+from stowplan.simulator.watch.view import final_lines, live_view, plain_line
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,9 @@ def test_all_is_said_without_colour(stage: ScenarioRun) -> None:
     text = "\n".join(lines)
     assert lines[0].startswith(f"stowplan demo  26.0 s  {glimpse.pods:,} pods on 90 nodes")
     assert lines[0].rstrip().endswith("1,234 decisions/s")
-    cells = sum(line.count(mark) for line in lines[1:10] for mark in "·▁▂▃▄▅▆▇█")
+    cells = sum(line.count(mark) for line in lines[1:11] for mark in "·▁▂▃▄▅▆▇█")
     assert cells == 90
+    assert f"GPUs {glimpse.gpus[0]}/24" in text
     for zone in glimpse.zones:
         assert f"{zone.name}  cpu {zone.cpu:.0%}" in text
     for name, count in glimpse.queues.items():

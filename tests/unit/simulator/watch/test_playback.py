@@ -2,9 +2,9 @@ from itertools import pairwise
 
 import pytest
 
-from stowplan.simulator.demo.playback import Playback
 from stowplan.simulator.demo.scenario import load_scenario
 from stowplan.simulator.demo.scenario_run import ScenarioRun
+from stowplan.simulator.watch.playback import Playback
 
 
 class Wall:

@@ -6,7 +6,7 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.framework import EmitEvent
-from stowplan.simulator.demo.recent_events import RecentEvents
+from stowplan.simulator.watch.recent_events import RecentEvents
 
 
 def event(reason: str, app: str, note: str = "", related: Any = None) -> EmitEvent:
