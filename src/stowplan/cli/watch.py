@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 import termios
@@ -24,7 +25,7 @@ _FRAME_SECONDS = 0.125
 _LINE_SECONDS = 1.0
 _FILE_RUN_SECONDS = 10.0
 """How long a run of manifests takes at its first speed, about."""
-_UP, _DOWN, _RIGHT = b"\x1b[A", b"\x1b[B", b"\x1b[C"
+_KEY = re.compile(rb"\x1b\[[A-Z]|[^\x1b]")
 _MAX_KEY_BYTES = 64
 
 
@@ -116,16 +117,18 @@ class _Keyboard:
 
 
 def press(playback: Playback, pressed: bytes) -> None:
-    """Carry out keys that were read together."""
-    arrows = {_UP: playback.faster, _DOWN: playback.slower, _RIGHT: playback.step}
-    for sequence, act in arrows.items():
-        for _ in range(pressed.count(sequence)):
-            act()
-        pressed = pressed.replace(sequence, b"")
-    if pressed.count(b" ") % 2:
-        playback.paused = not playback.paused
-    if b"q" in pressed.lower():
-        playback.stopped = True
+    """Carry out keys that were read together, in their order."""
+    for key in _KEY.findall(pressed):
+        if key == b"\x1b[A":
+            playback.faster()
+        elif key == b"\x1b[B":
+            playback.slower()
+        elif key == b"\x1b[C":
+            playback.step()
+        elif key == b" ":
+            playback.paused = not playback.paused
+        elif key in b"qQ":
+            playback.stopped = True
 
 
 @contextmanager
