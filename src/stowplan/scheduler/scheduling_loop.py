@@ -17,7 +17,7 @@ from stowplan.engine import Engine
 from stowplan.framework import Call, Failure, Instruction, Request
 from stowplan.framework.extender import CallExtender
 from stowplan.queue import EXPENSIVE_ATTEMPT_SECONDS
-from stowplan.runtime.gc_tuning import trim_heap
+from stowplan.runtime.gc_tuning import IdleCollector, trim_heap
 from stowplan.scheduler.answers import Answers
 from stowplan.scheduler.plugin_calls import PluginCaller
 
@@ -74,6 +74,7 @@ class SchedulingLoop:
         """Receives the seconds that a batch of watch events took."""
         self._answers = answers
         """Questions, answered between scheduling cycles."""
+        self._collector = IdleCollector()
         self._unsynced = set(kinds)
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -138,6 +139,7 @@ class SchedulingLoop:
             more = self._work()
             if self._answers is not None and self._answers.waiting and not self._unsynced:
                 more |= self._answers.run_slice(busy=more)
+            self._collector.run(idle=not more)
             if more:
                 await asyncio.sleep(0)
             else:

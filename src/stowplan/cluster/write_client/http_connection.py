@@ -56,12 +56,13 @@ class HttpConnection(asyncio.Protocol):
     )
 
     _body: bytes
+    _parser: HttpResponseParser
+    """From the connect to the end: it refers to the connection, and the cycle would keep the buffers of both."""
     _retry_after: float | None
     _transport: asyncio.WriteTransport
 
     def __init__(self, owner: ConnectionOwner, tls: ssl.SSLContext | None) -> None:
         self._owner = owner
-        self._parser = HttpResponseParser(self)
         self._complete = False
         self._begin()
         self.tls = tls
@@ -100,6 +101,7 @@ class HttpConnection(asyncio.Protocol):
     # Called by the event loop
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.WriteTransport, transport)
+        self._parser = HttpResponseParser(self)
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -117,6 +119,7 @@ class HttpConnection(asyncio.Protocol):
             self._deliver()
         text = f"connection lost: {tls_error_text(error) or error}" if error else "connection closed by the server"
         self._lose(ConnectionFailedError(text))
+        del self._parser
 
     # Called by the parser
     def on_header(self, name: bytes, value: bytes) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
+from weakref import ref
 
 import pytest
 from tests.unit.cluster.scripted_server import http
@@ -149,3 +151,22 @@ def test_a_reply_that_nobody_requested_closes_the_connection(rig: Rig) -> None:
     rig.connection.data_received(http(200))
     assert len(rig.owner.replies) == 1
     assert rig.connection.closing
+
+
+def test_a_lost_connection_is_freed_without_the_garbage_collector() -> None:
+    """Its parser refers to it, and a server that fails again and again would fill the memory with buffers."""
+
+    class Context:
+        pass
+
+    context: Any = Context()
+    freed = ref(context)
+    connection = HttpConnection(Owner(), context)
+    connection.connection_made(Transport())  # type: ignore[arg-type]
+    connection.connection_lost(None)
+    gc.disable()
+    try:
+        del connection, context
+        assert freed() is None
+    finally:
+        gc.enable()
