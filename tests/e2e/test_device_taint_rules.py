@@ -13,7 +13,7 @@ from stowplan.testing import ControlPlane, KubeApi, KubeScheduler, node, wait_un
 from stowplan.testing.cleanup import clear
 from stowplan.testing.objects import JsonObject
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.since("v1.36")]
 
 GATE = "--feature-gates=DRADeviceTaintRules=true"
 GROUP = "resource.k8s.io/v1beta2"

@@ -13,7 +13,7 @@ from tests.e2e.devices import CLAIM, SLICE, allocations, claim, device_class, de
 from stowplan.testing import Drop, FaultProxy, Hold, KubeApi, Reply, Rule, node, pod, wait_until
 from stowplan.testing.faults import Fault
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.since("v1.36")]
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 STATUS_PATH = r"/resourceclaims/[^/]+/status"

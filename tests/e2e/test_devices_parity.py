@@ -24,7 +24,7 @@ from stowplan.testing import ControlPlane, KubeApi, KubeScheduler, wait_until
 from stowplan.testing.cleanup import clear
 from stowplan.testing.objects import JsonObject
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.since("v1.36")]
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import pytest
 from stowplan.config.flags.table import EARLIER, FLAGS
 from stowplan.testing.binaries import require
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.since("v1.36")]
 
 
 def test_flags_have_kube_schedulers_help_texts() -> None:

@@ -26,7 +26,7 @@ from stowplan.testing import (
     wait_until,
 )
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.since("v1.36")]
 
 NOT_FOR_US = {
     "go_": "the runtime of another language",

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from prometheus_client import PlatformCollector, ProcessCollector
 
 from stowplan._version import KUBERNETES_VERSION, __version__
+from stowplan.config.releases import LATEST
 from stowplan.observe.registry import ALPHA, BETA, INTERNAL, STABLE, MetricRegistry
 from stowplan.observe.series import Labels, Reading, exponential
 
@@ -140,9 +141,13 @@ _IDLE = (
 
 
 def add_component_metrics(
-    registry: MetricRegistry, features: Mapping[tuple[str, str], bool], leads: Callable[[], bool | None]
+    registry: MetricRegistry,
+    features: Mapping[tuple[str, str], bool],
+    leads: Callable[[], bool | None],
+    emulated: str = LATEST.version,
 ) -> None:
-    """`features` by (name, stage). `leads` returns whether this process leads, None without leader election."""
+    """`features` by (name, stage). `leads` returns whether this process leads, None without leader election.
+    `emulated` is the release whose rules apply."""
     text = (
         "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 "
         "indicates master. 'name' is the string used to identify the lease. Please make sure to group by"
@@ -152,7 +157,7 @@ def add_component_metrics(
     text = "This metric records the data about the stage and enablement of a k8s feature."
     enabled: Reading = {labels: float(on) for labels, on in features.items()}
     registry.gauge("kubernetes_feature_enabled", BETA, text, ("name", "stage"), lambda: enabled)
-    _add_build(registry)
+    _add_build(registry, emulated)
     _add_process(registry)
     _add_registry_metrics(registry)
     for metric in _IDLE:
@@ -173,7 +178,7 @@ def _leading(leads: bool | None) -> Reading:
     return {} if leads is None else {("kube-scheduler",): float(leads)}
 
 
-def _add_build(registry: MetricRegistry) -> None:
+def _add_build(registry: MetricRegistry, emulated: str) -> None:
     major, minor, _ = KUBERNETES_VERSION.removeprefix("v").split(".")
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     build = {
@@ -196,8 +201,8 @@ def _add_build(registry: MetricRegistry) -> None:
     version = {
         "binary": KUBERNETES_VERSION.removeprefix("v"),
         "component": "kube",
-        "emulation": f"{major}.{minor}",
-        "min_compat": f"{major}.{int(minor) - 1}",
+        "emulation": emulated,
+        "min_compat": f"{major}.{int(emulated.partition('.')[2]) - 1}",
     }
     text = (
         "Provides the compatibility version info of the component. The component label is the name of "

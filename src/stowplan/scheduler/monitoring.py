@@ -74,9 +74,9 @@ class Monitor:
         self.requests = RequestMetrics(self.registry, api_server)
         self.extenders = ExtenderMetrics(self.registry) if options.config.extenders else None
         """None without extenders."""
-        gates = options.config.release.gates
-        features = {(name, gates[name].stage): enabled for name, enabled in options.gates.items()}
-        add_component_metrics(self.registry, features, self._leads)
+        release = options.config.release
+        features = {(name, release.gates[name].stage): enabled for name, enabled in options.gates.items()}
+        add_component_metrics(self.registry, features, self._leads, release.version)
 
     def watch(self, subject: Subject) -> None:
         """Monitor this scheduler."""
@@ -132,6 +132,7 @@ class Monitor:
             resources=RetriedRead(self._resources, b""),
             profiling=options.config.enable_profiling,
             gates=options.gates,
+            emulated=options.config.release.version,
             insight=None if self._subject is None else self._subject.insight,
         )
 

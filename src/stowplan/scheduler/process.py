@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -132,30 +133,31 @@ class SchedulerProcess:
             dump(self._scheduler.engine)
 
     async def _serve_and_schedule(self, found: ServerFacts | None) -> None:
-        """Serve the pages, and schedule once the server is known: what it is decides the rules."""
-        connection = self._settings.connection
-        settings = self._settings if found is None else self._settings_for(found)
-        monitor = self._monitor = Monitor(settings.options, f"{connection.host}:{connection.port}", now)
-        self._make_scheduler(settings, monitor)
-        await asyncio.to_thread(monitor.start)
-        try:
-            if found is None:
-                found = await self._unless_stopped(wait_for_server(connection))
-                if found is not None and (later := self._settings_for(found)) is not settings:
-                    self._make_scheduler(later, monitor)
-            if self._scheduler is not None and not self._stopping:
-                await self._scheduler.run()
-        finally:
-            await asyncio.to_thread(monitor.stop)
+        """Serve the pages, and schedule once the server is known: it decides the rules."""
+        if found is None:
+            async with self._serving(self._settings):
+                found = await self._unless_stopped(wait_for_server(self._settings.connection))
+        if found is not None and not self._stopping:
+            async with self._serving(self._settings_for(found)) as scheduler:
+                await scheduler.run()
 
-    def _make_scheduler(self, settings: SchedulerSettings, monitor: Monitor) -> None:
+    @asynccontextmanager
+    async def _serving(self, settings: SchedulerSettings) -> AsyncIterator[Scheduler]:
+        """A scheduler that does not run yet, and its pages."""
+        connection = settings.connection
+        monitor = self._monitor = Monitor(settings.options, f"{connection.host}:{connection.port}", now)
         observer = monitor.observer
-        self._scheduler = scheduler = Scheduler(
+        scheduler = self._scheduler = Scheduler(
             settings, observer, on_request=monitor.requests.note, on_batch=observer.events_handled
         )
         monitor.watch(scheduler)
         if monitor.extenders is not None:
             count_calls(settings.extenders, monitor.extenders)
+        await asyncio.to_thread(monitor.start)
+        try:
+            yield scheduler
+        finally:
+            await asyncio.to_thread(monitor.stop)
 
     def _settings_for(self, server: ServerFacts) -> SchedulerSettings:
         """The settings under the rules of the server's release; with --emulated-version, of that one."""

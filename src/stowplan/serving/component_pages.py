@@ -15,6 +15,7 @@ import msgspec
 
 from stowplan import logs
 from stowplan._version import KUBERNETES_VERSION
+from stowplan.config.releases import LATEST
 from stowplan.observe.component_metrics import process_start_time
 from stowplan.observe.health import HealthMetrics, HealthPage
 from stowplan.observe.registry import CONTENT_TYPE, MetricRegistry
@@ -45,6 +46,8 @@ class Sources:
     """The content of /metrics/resources; empty on a replica that does not lead."""
     profiling: bool = True
     gates: Mapping[str, bool] = field(default_factory=dict)
+    emulated: str = LATEST.version
+    """The release whose rules apply."""
     insight: InsightSource | None = None
     """Explanations of decisions."""
 
@@ -86,7 +89,7 @@ class ComponentPages(Pages):
             "uptimeSeconds": uptime,
             "goVersion": f"python{platform.python_version()}",
             "binaryVersion": binary,
-            "emulationVersion": binary.rpartition(".")[0],
+            "emulationVersion": self._sources.emulated,
             "paths": _STATUSZ_PATHS,
         }
         text = (

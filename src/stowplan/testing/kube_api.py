@@ -54,9 +54,12 @@ class KubeApi:
         return reply
 
     def healthy(self, path: str = "/readyz") -> bool:
-        """Whether a GET request to the path succeeds."""
+        """Whether a GET request to the path succeeds. kube-scheduler has no /readyz before v1.31; /healthz replaces it
+        there."""
         try:
             self.request("GET", path)
+        except RefusedError as refusal:
+            return path == "/readyz" and refusal.status == 404 and self.healthy("/healthz")
         except SurroundingsError:
             return False
         return True
