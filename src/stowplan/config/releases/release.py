@@ -27,6 +27,10 @@ class DeviceRules:
     for the node count, and only a request for all devices needs all of them."""
     skips_counter_slices: bool = False
     """Slices with shared counters are passed over while the gate DRAPartitionableDevices is off."""
+    rejects_capacity_requests: bool = False
+    """A request with `capacity` is an error while the gate DRAConsumableCapacity is off; otherwise it is ignored."""
+    rejects_distinct_attributes: bool = False
+    """A constraint with `distinctAttribute` is an error while that gate is off."""
     search_timeout_is_error: bool = True
     """A search that exceeds filterTimeout is an error; otherwise the node is rejected."""
     keeps_alternative: bool = True

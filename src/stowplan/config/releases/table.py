@@ -36,6 +36,7 @@ def _release(version: str, patch: str, **differences: Any) -> Release:
 
 _DEVICES_1_35 = DeviceRules(
     skips_counter_slices=True,
+    rejects_distinct_attributes=True,
     search_timeout_is_error=False,
     keeps_alternative=False,
     not_owner="ResourceClaim {claim} was not created for pod {pod} (pod is not owner)",
@@ -46,9 +47,14 @@ _RULES_1_35 = Rules(
     rejects_unused_ratio=False,
     devices=_DEVICES_1_35,
 )
-_RULES_1_34 = replace(
-    _RULES_1_35, devices=replace(_DEVICES_1_35, skips_incomplete_pools=False, skips_counter_slices=False)
+_DEVICES_1_34 = replace(
+    _DEVICES_1_35,
+    skips_incomplete_pools=False,
+    skips_counter_slices=False,
+    rejects_capacity_requests=True,
+    rejects_distinct_attributes=False,
 )
+_RULES_1_34 = replace(_RULES_1_35, devices=_DEVICES_1_34)
 _RULES_1_33 = replace(
     _RULES_1_34,
     too_small_is_unresolvable=False,

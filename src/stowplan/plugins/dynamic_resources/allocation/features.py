@@ -33,6 +33,14 @@ class AllocatorFeatures:
             rules=release.rules.devices,
         )
 
+    @property
+    def rejects_capacity(self) -> bool:
+        return self.rules.rejects_capacity_requests and not self.capacity
+
+    @property
+    def rejects_distinct(self) -> bool:
+        return self.rules.rejects_distinct_attributes and not self.capacity
+
     def visible(self, device: api.Device) -> api.Device:
         """The device without the fields of disabled features."""
         if not self.taints and device.taints:

@@ -97,11 +97,14 @@ def prepare(
     """Raises AllocationError if the claim is invalid."""
     key = f"{claim.metadata.namespace}/{claim.metadata.name}"
     for number, constraint in enumerate(claim.spec.devices.constraints):
-        if constraint.match_attribute is None and not (constraint.distinct_attribute and features.capacity):
+        if constraint.match_attribute is None and (constraint.distinct_attribute is None or features.rejects_distinct):
             empty = "empty constraint (unsupported constraint type?)"
             raise AllocationError(f"claim {key}, constraint #{number}: {empty}")
     requests: list[tuple[RequestedDevices, ...]] = []
     for request in claim.spec.devices.requests:
+        if features.rejects_capacity and _has_capacity(request):
+            disabled = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+            raise AllocationError(f"claim {key}, request {request.name}: {disabled}")
         if request.first_available:
             subs = enumerate(request.first_available)
             requests.append(
@@ -111,6 +114,11 @@ def prepare(
             exactly = request.exactly or api.ExactDeviceRequest()
             requests.append((_wanted(key, request.name, "", exactly, classes, features),))
     return WantedClaim(claim, key, tuple(requests))
+
+
+def _has_capacity(request: api.DeviceRequest) -> bool:
+    specs = (request.exactly, *request.first_available)
+    return any(spec is not None and spec.capacity is not None for spec in specs)
 
 
 def _wanted(
