@@ -419,3 +419,42 @@ class TestAsAProcess:
         with open("/dev/full", "wb") as stdout, self.start(stdout=stdout) as process:
             _, stderr = process.communicate(GOOD.encode())
         assert (process.returncode, stderr) == (2, b"stowplan: No space left on device\n")
+
+
+TAINTED = {**NODE, "spec": {"taints": [{"key": "gpu", "value": "a", "effect": "NoSchedule"}]}}
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "reason"),
+    [
+        ("1.33", None, "node(s) had untolerated taint {gpu: a}"),
+        ("kube=1.34", None, "node(s) had untolerated taint(s)"),
+        ("1.34", "1.33", "node(s) had untolerated taint {gpu: a}"),
+    ],
+)
+def test_an_earlier_release(given: str, own: str | None, reason: str) -> None:
+    """The release of a case takes precedence."""
+    release = {} if own is None else {"release": own}
+    result = run("--emulated-version", given, "-", text=case(nodes=[TAINTED], **release))
+    assert json.loads(result.stdout)["filter"]["a"]["reasons"] == [reason]
+
+
+def test_a_configuration_is_read_for_the_release_of_each_case(tmp_path: Path) -> None:
+    """An unused shape was accepted before v1.36."""
+    shape = {"requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]}}
+    args = {"scoringStrategy": {"type": "LeastAllocated", **shape}}
+    profile = {"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump({**HEAD, "profiles": [profile]}))
+    result = run("--config", str(file), "--emulated-version", "1.35", "-", text=case() + "\n" + case(release="1.36"))
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert first["feasible"] == ["a"]
+    assert "must be nil when type is not RequestedToCapacityRatio" in second["error"]
+    assert run("--config", str(file), "-", text=case()).exit_code == 2
+
+
+@pytest.mark.parametrize("value", ["1.32", "1.34.4", "new"])
+def test_a_release_that_is_not_emulated(value: str) -> None:
+    result = run("--emulated-version", value, "-", text=case())
+    assert result.exit_code == 2
+    assert "Invalid value for '--emulated-version'" in result.stderr

@@ -74,6 +74,27 @@ def test_a_run_has_pods_nodes_and_attempts(cluster: Cluster) -> None:
         run.pod("nope")
 
 
+def test_a_cluster_under_the_rules_of_another_release(cluster: Cluster) -> None:
+    tainted = Cluster.from_objects(
+        {
+            "kind": "Node",
+            "metadata": {"name": "n"},
+            "spec": {"taints": [{"key": "gpu", "value": "a", "effect": "NoSchedule"}]},
+            "status": {"allocatable": {"cpu": "2", "pods": "9"}},
+        },
+        pod("p"),
+    )
+    texts = []
+    for version in ("1.33", "1.34"):
+        found = tainted.with_release(version).explain("p")
+        assert isinstance(found, Explanation)
+        texts.append(found.message)
+    assert "1 node(s) had untolerated taint {gpu: a}." in texts[0]
+    assert "1 node(s) had untolerated taint(s)." in texts[1]
+    with pytest.raises(StowplanError, match=r"emulation version 1.32 is not between \[1.33, 1.36\]"):
+        cluster.with_release("1.32")
+
+
 def test_changes_return_new_clusters(cluster: Cluster) -> None:
     before = cluster.simulate().report
     assert len(cluster.without("zone=a").nodes) == 1

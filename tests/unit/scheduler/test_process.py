@@ -7,15 +7,22 @@ from pathlib import Path
 import pytest
 
 from stowplan import logs
+from stowplan.cluster.connection import Connection
+from stowplan.cluster.kubeconfig.credentials import StoredCredentials
 from stowplan.config import default_configuration
+from stowplan.config.flags.parsing import parse
 from stowplan.config.options import Options
+from stowplan.config.releases import LATEST, RELEASES, Release
 from stowplan.config.types import Extender
 from stowplan.errors import ConfigError
 from stowplan.extender.client import CallOutcome, build_extenders
 from stowplan.framework import Plugin
 from stowplan.observe.extender_metrics import ExtenderMetrics
 from stowplan.observe.registry import MetricRegistry
-from stowplan.scheduler.process import count_calls, log_loop_error, run
+from stowplan.plugins.registry import REGISTRY
+from stowplan.scheduler.process import SchedulerProcess, count_calls, log_loop_error, run
+from stowplan.scheduler.scheduler import SchedulerSettings
+from stowplan.scheduler.server_facts import ServerFacts
 
 
 def test_calls_of_extenders_are_counted() -> None:
@@ -57,3 +64,31 @@ def test_a_broken_connection_is_a_line_and_a_bug_is_a_traceback() -> None:
     finally:
         loop.close()
         logs.configure(logs.LogOptions())
+
+
+@pytest.mark.parametrize(
+    ("flags", "server", "version", "claims"),
+    [
+        ([], ServerFacts(RELEASES["1.33"], ""), "1.33", False),
+        ([], ServerFacts(RELEASES["1.33"], "v1beta2"), "1.33", True),
+        (["--feature-gates=DynamicResourceAllocation=false"], ServerFacts(RELEASES["1.33"], "v1beta2"), "1.33", False),
+        ([], ServerFacts(RELEASES["1.34"], "v1"), "1.34", True),
+        (["--emulated-version=1.35"], ServerFacts(RELEASES["1.33"], "v1beta1"), "1.35", True),
+    ],
+)
+def test_the_server_decides_the_rules_unless_a_flag_does(
+    flags: list[str], server: ServerFacts, version: str, claims: bool
+) -> None:
+    def parse_for(release: Release) -> Options:
+        return parse(flags, env={}, release=release)
+
+    gates = [flag for flag in flags if flag.startswith("--feature-gates")]
+    first = parse_for(RELEASES["1.33"] if gates else LATEST)
+    connection = Connection("http://127.0.0.1:1", StoredCredentials())
+    process = SchedulerProcess(SchedulerSettings(first, REGISTRY, connection), parse_for)
+    settings = process._settings_for(server)
+    assert settings.resource_api == server.resource_api
+    config = settings.options.config
+    assert config.release.version == version
+    enabled = {plugin.name for plugin in config.profiles[0].plugins.multi_point.enabled}
+    assert ("DynamicResources" in enabled) is claims
