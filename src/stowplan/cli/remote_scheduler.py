@@ -58,6 +58,14 @@ class RemoteScheduler:
         self._connection = connection
 
     @property
+    def connection(self) -> Connection:
+        return self._connection
+
+    def check(self) -> None:
+        """Raises ClusterError if the scheduler does not serve the page to this account."""
+        self._get("page", "hello")
+
+    @property
     def namespace(self) -> str:
         """Of the kubeconfig's context."""
         return self._connection.namespace or DEFAULT_NAMESPACE

@@ -7,16 +7,18 @@ import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from stowplan.cli.command import Command
+from stowplan.cli.plugins import load_plugins
 from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
+    from stowplan.cli.remote_scheduler import RemoteScheduler
     from stowplan.cli.state import State
     from stowplan.serving.pages import Pages
     from stowplan.web.server import Stream
@@ -90,23 +92,77 @@ def web(
       stowplan web -f cluster.yaml --open
       stowplan web --from cluster.json.gz
       stowplan web --from-cluster
+      stowplan web --from https://10.0.0.7:10259
+
+    With -f the manifests are simulated. --from-cluster watches a cluster of any scheduler and explains pending pods by
+    the filters of --config. With --from URL a running 'stowplan scheduler' answers, with its queue and its history; the
+    credentials of the kubeconfig are sent, and the account needs permission to get the non-resource URL /insight/v1/*
+    and to list pods in all namespaces.
     """
     _check_address(address, certificate_file, key_file, plain_http)
     options = WebOptions(address, port, allowed_hosts, certificate_file, key_file, open_browser)
-    with request.open() as state, _source(state) as source:
-        from stowplan.serving.pages import Pages
-        from stowplan.web.assets import add_asset_pages, read_assets
-        from stowplan.web.routes import add_data_pages
-        from stowplan.web.stream import StreamHub
+    remote = request.remote()
+    if remote is not None:
+        _serve_scheduler(remote, options)
+    elif request.from_cluster and not request.names:
+        _serve_cluster(request, options)
+    else:
+        from stowplan.cli.web_state import recorded_decisions
 
-        pages = Pages()
-        add_data_pages(pages, source)
-        add_asset_pages(pages, read_assets())
-        serve_until_interrupted(pages, StreamHub(source).respond, options)
+        with (
+            request.open(recorded_decisions()) as state,
+            _source(state) as source,
+            _serving(*pages_of(source), options),
+        ):
+            _wait()
 
 
-def serve_until_interrupted(pages: Pages, stream: Stream, options: WebOptions) -> None:
-    """Serves the pages, and prints their address."""
+def _serve_scheduler(remote: RemoteScheduler, options: WebOptions) -> None:
+    """The page of a running scheduler."""
+    from stowplan.cli.web_from import SchedulerProxy
+    from stowplan.serving.pages import Pages
+    from stowplan.web.assets import add_asset_pages, read_assets
+
+    remote.check()
+    proxy, pages = SchedulerProxy(remote.connection), Pages()
+    proxy.add_pages(pages)
+    add_asset_pages(pages, read_assets())
+    with _serving(pages, proxy.stream, options, proxy.close):
+        _wait()
+
+
+def _serve_cluster(request: StateRequest, options: WebOptions) -> None:
+    """The page of a cluster, which is watched."""
+    from stowplan.cli.profiles import load_config
+    from stowplan.cli.web_cluster import WatchedCluster
+    from stowplan.cluster.kubeconfig import load_connection
+
+    request.check_usage()
+    registered = load_plugins(request.plugins)
+    config = load_config(request.config_file, registered)
+    watched = WatchedCluster(load_connection(request.kubeconfig, context=request.context), config, registered)
+    click.echo("stowplan: reading the cluster", err=True)
+    with ExitStack() as stack:
+        watched.run(lambda: stack.enter_context(_serving(*pages_of(watched.source), options)))
+
+
+def pages_of(source: StateSource) -> tuple[Pages, Stream]:
+    from stowplan.serving.pages import Pages
+    from stowplan.web.assets import add_asset_pages, read_assets
+    from stowplan.web.routes import add_data_pages
+    from stowplan.web.stream import StreamHub
+
+    pages = Pages()
+    add_data_pages(pages, source)
+    add_asset_pages(pages, read_assets())
+    return pages, StreamHub(source).respond
+
+
+@contextmanager
+def _serving(
+    pages: Pages, stream: Stream, options: WebOptions, close: Callable[[], Awaitable[None]] | None = None
+) -> Iterator[None]:
+    """Serves the pages, and prints their address. `close` is awaited at the end, on the server's event loop."""
     from stowplan.config.options import ServingOptions
     from stowplan.serving.certificates import ServerTLS
     from stowplan.web.access import PageAccess
@@ -114,23 +170,21 @@ def serve_until_interrupted(pages: Pages, stream: Stream, options: WebOptions) -
 
     tls = None
     if options.certificate_file:
-        tls = ServerTLS(
-            ServingOptions(
-                address=options.address, certificate_file=options.certificate_file, key_file=options.key_file
-            )
-        ).context
+        serving = ServingOptions(
+            address=options.address, certificate_file=options.certificate_file, key_file=options.key_file
+        )
+        tls = ServerTLS(serving).context
     listener = _listen(options.address, options.port)
-    access = PageAccess(
-        options.address, listener.getsockname()[1], allowed_hosts=options.allowed_hosts, tls=tls is not None
-    )
-    server = WebServer(listener, pages, stream, access, tls)
+    port = listener.getsockname()[1]
+    access = PageAccess(options.address, port, allowed_hosts=options.allowed_hosts, tls=tls is not None)
+    server = WebServer(listener, pages, stream, access, tls, close)
     server.start()
     click.echo(access.url)
     click.echo("stowplan: serving the page; press Ctrl-C to stop", err=True)
     if options.open_browser:
         webbrowser.open(access.url)
     try:
-        _wait()
+        yield
     finally:
         server.stop()
 

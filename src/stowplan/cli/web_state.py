@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from stowplan.cli.state import State
+from stowplan.cli.state import RunOptions, State
 from stowplan.cli.state_answers import StateAnswers
+from stowplan.framework.explanation import PlacedExplanation
+from stowplan.insight.finding import FoundPod
+from stowplan.insight.placed import explain_decided
+from stowplan.insight.slices import Slices
 from stowplan.insight.workloads import WorkloadReference
+from stowplan.runtime import Decision
 from stowplan.simulator.simulation import EPOCH
 from stowplan.web.owner import Owner
 from stowplan.web.source import Shown, StateSource
 from stowplan.web.wire import SourceKind
 
+T = TypeVar("T")
+
+MAX_RECORDED_NODES = 200_000
+"""Nodes of all decisions that are explained when they are made: about a second. Later placements are explained as if
+the pod were placed again."""
+
 
 def state_source(state: State, owner: Owner) -> StateSource:
     """The page's source for a state at rest."""
     return StateSource(state.simulation.engine, state.insight, owner, _Answers(state, owner), _shown(state))
+
+
+def recorded_decisions() -> RunOptions:
+    """Explains decisions of the simulation when they are made, as `explain` does for its pod, while that is cheap."""
+    looked_at = 0
+
+    def examine(decision: Decision, attempt: int) -> PlacedExplanation | None:
+        nonlocal looked_at
+        looked_at += len(decision.profile.cluster.nodes)
+        return explain_decided(decision) if looked_at <= MAX_RECORDED_NODES else None
+
+    return RunOptions(examine=examine)
 
 
 def _shown(state: State) -> Shown:
@@ -30,8 +54,12 @@ def _shown(state: State) -> Shown:
 class _Answers:
     """The answers of `explain` and `why-not`."""
 
+    async def about(self, namespace: str, pod: str, answer: Callable[[FoundPod], Slices[T]]) -> T:
+        return await self._owner.answer(lambda: answer(self._insight.find(pod, namespace)))
+
     def __init__(self, state: State, owner: Owner) -> None:
         self._answers = StateAnswers(state)
+        self._insight = state.insight
         self._owner = owner
 
     async def explain(self, namespace: str, pod: str, top: int) -> Any:

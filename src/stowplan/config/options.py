@@ -94,6 +94,8 @@ class Options:
     """Share of the scheduling loop's time for a namespace with expensive pods; 0 and 1 set no limit."""
     explain_events: bool = False
     """Whether events and conditions of pods without a node start with an explanation; a profile may override it."""
+    web: bool = False
+    """Whether the page is served at /ui/."""
     plugins: tuple[str, ...] = ()
     """Out-of-tree plugins: `file.py`, `file.py:Class` or `package.module:Class`."""
     plugin_call_timeout: float = 600.0

@@ -65,10 +65,14 @@ class MetricRegistry:
         """Call a function before each scrape, on the scraping thread."""
         self._before.append(prepare)
 
-    def expose(self) -> bytes:
-        """All metrics as text."""
+    def prepare(self) -> None:
+        """Bring all metrics up to date, for a reader that does not scrape them."""
         for prepare in self._before:
             prepare()
+
+    def expose(self) -> bytes:
+        """All metrics as text."""
+        self.prepare()
         lines: list[str] = []
         for name in sorted(self._families):
             if name not in self.disabled:
@@ -77,8 +81,7 @@ class MetricRegistry:
 
     def reset(self) -> None:
         """Zero all counters and histograms."""
-        for prepare in self._before:
-            prepare()
+        self.prepare()
         for family in self._families.values():
             family.reset()
 

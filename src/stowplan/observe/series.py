@@ -155,6 +155,10 @@ class Family(Generic[S]):
                 found = self._series.setdefault(kept, self._make())
         return found
 
+    def each(self) -> list[S]:
+        """All series."""
+        return list(self._series.copy().values())
+
     def _restricted(self, values: Labels) -> Labels:
         named = zip(self.label_names, values, strict=True)
         kept = tuple(value if value in self.allowed.get(name, (value,)) else UNEXPECTED for name, value in named)

@@ -87,14 +87,19 @@ class Answers:
         self._lock = threading.Lock()
         self._due = 0.0
 
-    def ask(self, question: Question, finish: Callable[[Answer], Any] = lambda answer: answer) -> Future[Any]:
+    def ask(
+        self, question: Question, finish: Callable[[Answer], Any] = lambda answer: answer, *, first: bool = False
+    ) -> Future[Any]:
         """Queues a question; the future gets the result of `finish`. Raises TooManyQuestionsError. Cancel the future to
-        give up."""
+        give up. `first` for a question of one short slice, which need not wait for the answer under way."""
         job = _Job(question, finish)
         with self._lock:
             if len(self._jobs) >= MAX_QUEUED_QUESTIONS:
                 raise TooManyQuestionsError(f"{MAX_QUEUED_QUESTIONS} questions are waiting for an answer")
-            self._jobs.append(job)
+            if first:
+                self._jobs.appendleft(job)
+            else:
+                self._jobs.append(job)
         self._wake()
         return job.future
 
@@ -117,7 +122,7 @@ class Answers:
         self._due = began + spent / MAX_ANSWER_SHARE
         if finished:
             with self._lock:
-                self._jobs.popleft()
+                self._jobs.remove(job)
         return bool(self._jobs)
 
     def close(self) -> None:

@@ -53,16 +53,20 @@ class LiveInsight:
 
         return self._ask(_AboutPod(self._engine, namespace, pod, answer))
 
+    def about(self, namespace: str, pod: str, answer: Callable[[FoundPod], Slices[Any]]) -> Future[Any]:
+        """Another answer about one pod."""
+        return self._ask(_AboutPod(self._engine, namespace, pod, answer), lambda found: found.result)
+
     def workload(self, reference: WorkloadReference, top: int) -> Future[Any]:
         return self._ask(_AboutPending(self._engine, lambda: self._insight.workload(reference, top=top)))
 
     def pending(self, namespace: str) -> Future[Any]:
         return self._ask(_AboutPending(self._engine, lambda: self._insight.pending(namespace)))
 
-    def _ask(self, question: _AboutPod | _AboutPending) -> Future[Any]:
+    def _ask(self, question: _AboutPod | _AboutPending, finish: Callable[[Answer], Any] | None = None) -> Future[Any]:
         if not self._is_ready():
             raise NotReadyError("the caches are not synced yet")
-        return self._answers.ask(question, self._with_origin)
+        return self._answers.ask(question, finish or self._with_origin)
 
     def _with_origin(self, answer: Answer) -> Any:
         insight, result = self._insight, answer.result

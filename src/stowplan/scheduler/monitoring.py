@@ -29,8 +29,11 @@ from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.metrics_observer import MetricsObserver
 from stowplan.observe.registry import MetricRegistry
 from stowplan.observe.rest_client_metrics import RequestMetrics
+from stowplan.scheduler.web_source import add_page
 from stowplan.serving import Clients, ComponentPages, InsecureServer, SecureServer, Sources, listen_insecurely
 from stowplan.serving.insight_pages import InsightSource
+from stowplan.serving.pages import Pages
+from stowplan.web.source import StateSource
 
 log = logs.get(__name__)
 
@@ -46,6 +49,9 @@ class Subject(Protocol):
 
     @property
     def insight(self) -> InsightSource: ...
+
+    def page_source(self, metrics: SchedulerMetrics) -> StateSource:
+        """The source of the page."""
 
     @property
     def ready(self) -> bool:
@@ -134,7 +140,12 @@ class Monitor:
             gates=options.gates,
             emulated=options.config.release.version,
             insight=None if self._subject is None else self._subject.insight,
+            add_more=self._add_page,
         )
+
+    def _add_page(self, pages: Pages) -> None:
+        if self._subject is not None:
+            add_page(pages, self._subject.page_source(self.metrics), with_ui=self._options.web)
 
     @property
     def _elects(self) -> bool:

@@ -26,6 +26,7 @@ from stowplan.config.options import Options
 from stowplan.engine import CheckedEngine, Engine, Observer
 from stowplan.extender.client import HttpExtender, kinds_kept, needs_victims
 from stowplan.insight.insight import Insight
+from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.runtime import Profile, Registry
 from stowplan.runtime.gc_tuning import settle_heap
 from stowplan.scheduler.answers import Answers
@@ -34,6 +35,8 @@ from stowplan.scheduler.explained_events import ExplainingExecutor
 from stowplan.scheduler.live_insight import LiveInsight, last_message
 from stowplan.scheduler.plugin_calls import PluginCaller
 from stowplan.scheduler.scheduling_loop import Executor, SchedulingLoop
+from stowplan.scheduler.web_source import LiveOwner, live_source
+from stowplan.web.source import StateSource
 
 DRAIN_SECONDS = 2.5
 """Time for bindings and other writes under way to finish at shutdown."""
@@ -115,6 +118,11 @@ class Scheduler:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = False
         self.lost_lease = False
+
+    def page_source(self, metrics: SchedulerMetrics) -> StateSource:
+        """The source of the page, for the server's thread."""
+        owner = LiveOwner(self.answers, lambda: self.ready)
+        return live_source(self.engine, self._insight, owner, self.insight, self._settings.options.config, metrics)
 
     @property
     def ready(self) -> bool:

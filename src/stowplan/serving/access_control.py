@@ -15,7 +15,7 @@ from stowplan.errors import StowplanError
 from stowplan.logs.format import quote
 from stowplan.observe.access_metrics import AccessMetrics
 from stowplan.serving.authn import Authenticator
-from stowplan.serving.authz import Authorizer
+from stowplan.serving.authz import Attributes, Authorizer
 from stowplan.serving.pages import Page, status_page
 from stowplan.serving.reviews import ApiClient
 
@@ -41,17 +41,34 @@ class AccessControl:
         self, method: str, path: str, authorization: str, certificate: Mapping[str, Any] | None
     ) -> Page | None:
         """The response to a request that is refused; None for one that is allowed."""
+        verb = method.lower()
+        attributes = {"nonResourceAttributes": {"path": path, "verb": verb}}
+        return await self._refusal(path, authorization, certificate, attributes, f"{verb} path {quote(path)}")
+
+    async def refusal_of_pods(self, authorization: str, certificate: Mapping[str, Any] | None) -> Page | None:
+        """The response to a client that may not list pods in all namespaces."""
+        attributes = {"resourceAttributes": {"verb": "list", "version": "v1", "resource": "pods"}}
+        what = 'list resource "pods" in API group "" at the cluster scope'
+        return await self._refusal("", authorization, certificate, attributes, what)
+
+    async def _refusal(
+        self,
+        path: str,
+        authorization: str,
+        certificate: Mapping[str, Any] | None,
+        attributes: Attributes,
+        what: str,
+    ) -> Page | None:
         user = await self._authenticator.authenticate(certificate, authorization)
         if user is None:
             return _UNAUTHORIZED
-        verb = method.lower()
         try:
-            decision = await self._authorizer.authorize(user, verb, path)
+            decision = await self._authorizer.authorize(user, path, attributes)
         except StowplanError as error:
             log.error(error, "Unable to authorize the request", user=user.name, path=path)
             return Page(500, f"Internal Server Error: {quote(path)}: {error}\n".encode())
         if decision.allowed:
             return None
         reason = f": {decision.reason}" if decision.reason else ""
-        message = f"forbidden: User {quote(user.name)} cannot {verb} path {quote(path)}{reason}"
+        message = f"forbidden: User {quote(user.name)} cannot {what}{reason}"
         return status_page(403, "Forbidden", message, details={})

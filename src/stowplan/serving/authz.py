@@ -5,6 +5,7 @@ Upstream: k8s.io/apiserver/pkg/authorization/authorizerfactory/delegating.go
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -17,6 +18,10 @@ from stowplan.serving.reviews import ApiClient, Review, ReviewCache, create_revi
 
 _PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _MASTERS = "system:masters"
+
+
+Attributes = Mapping[str, Mapping[str, str]]
+"""`nonResourceAttributes` or `resourceAttributes` of a SubjectAccessReview."""
 
 
 class Authorization(NamedTuple):
@@ -48,24 +53,25 @@ class Authorizer:
         self._cache = ReviewCache[bytes, Authorization]()
         self._review = Review(_PATH, metrics.access_reviews, metrics.access_review_duration)
 
-    async def authorize(self, user: UserInfo, verb: str, path: str) -> Authorization:
-        """Raises StowplanError if the review fails."""
+    async def authorize(self, user: UserInfo, path: str, attributes: Attributes) -> Authorization:
+        """Whether the user may do what the attributes describe; `path` is empty for resources. Raises StowplanError if
+        the review fails."""
         began = monotonic()
         result = "error"
         try:
-            decision = await self._decide(user, verb, path)
+            decision = await self._decide(user, path, attributes)
             result = "allowed" if decision.allowed else "no-opinion"
         finally:
             self._metrics.authorizations.series(result).add()
             self._metrics.authorization_duration.series(result).observe(monotonic() - began)
         return decision
 
-    async def _decide(self, user: UserInfo, verb: str, path: str) -> Authorization:
-        if _MASTERS in user.groups or path in self._open or path.startswith(self._open_below):
+    async def _decide(self, user: UserInfo, path: str, attributes: Attributes) -> Authorization:
+        if _MASTERS in user.groups or (path and (path in self._open or path.startswith(self._open_below))):
             return Authorization(True)
         if self._client is None:
             return Authorization(False)
-        spec = _spec(user, verb, path)
+        spec = _spec(user, attributes)
         key = msgspec.json.encode(spec)
         found = self._cache.get(key)
         if found is not None:
@@ -82,7 +88,7 @@ class Authorizer:
         return decision
 
 
-def _spec(user: UserInfo, verb: str, path: str) -> dict[str, Any]:
-    spec: dict[str, Any] = {"user": user.name, "nonResourceAttributes": {"path": path, "verb": verb}}
+def _spec(user: UserInfo, attributes: Attributes) -> dict[str, Any]:
+    spec: dict[str, Any] = {"user": user.name, **attributes}
     optional = {"groups": list(user.groups), "uid": user.uid, "extra": dict(user.extra)}
     return spec | {name: value for name, value in optional.items() if value}

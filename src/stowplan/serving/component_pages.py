@@ -50,6 +50,8 @@ class Sources:
     """The release whose rules apply."""
     insight: InsightSource | None = None
     """Explanations of decisions."""
+    add_more: Callable[[Pages], None] = lambda pages: None
+    """Adds the pages of the process itself."""
 
 
 class ComponentPages(Pages):
@@ -74,6 +76,7 @@ class ComponentPages(Pages):
             self.add("/flagz", self._flagz)
         if sources.insight is not None:
             add_insight_pages(self, sources.insight)
+        sources.add_more(self)
         if sources.profiling:
             self.add("/debug/flags/v", _set_verbosity)
 

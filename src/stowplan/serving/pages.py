@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
+from aiohttp import web
 
 from stowplan.observe.health import HealthPage, HealthReply
 from stowplan.observe.registry import CONTENT_TYPE, MetricRegistry
@@ -38,6 +39,8 @@ class Page(NamedTuple):
 
 PageHandler: TypeAlias = Callable[[PageRequest], Page]
 AsyncPageHandler: TypeAlias = Callable[[PageRequest], Awaitable[Page]]
+StreamHandler: TypeAlias = Callable[[web.BaseRequest, Mapping[str, str]], Awaitable[web.StreamResponse]]
+"""(request, headers of every response)."""
 
 NOT_FOUND = Page(404, b"404 page not found\n", headers=NO_SNIFFING)
 
@@ -73,6 +76,8 @@ class Pages:
         self._prefixes: dict[str, PageHandler] = {}
         self._blocking: set[PageHandler] = set()
         self._async: dict[str, AsyncPageHandler] = {}
+        self._streams: dict[str, StreamHandler] = {}
+        self._with_pods: tuple[str, ...] = ()
 
     @property
     def paths(self) -> list[str]:
@@ -96,6 +101,20 @@ class Pages:
         )
         found = next(matches, None)
         return None if found is None else self._async[found]
+
+    def add_stream(self, path: str, handler: StreamHandler) -> None:
+        """Serve a path by a response that does not end."""
+        self._streams[path] = handler
+
+    def find_stream(self, path: str) -> StreamHandler | None:
+        return self._streams.get(path)
+
+    def require_pods(self, prefix: str) -> None:
+        """Serve the paths below a prefix only to clients that may also list pods in all namespaces."""
+        self._with_pods += (prefix,)
+
+    def requires_pods(self, path: str) -> bool:
+        return path.startswith(self._with_pods)
 
     def add_health(self, page: HealthPage) -> None:
         """Serve a health page with its query parameters `verbose` and `exclude`, and each check at a path below."""

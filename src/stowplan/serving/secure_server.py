@@ -96,7 +96,12 @@ class SecureServer(PageServer):
         certificate = None if transport is None else transport.get_extra_info("peercert")
         authorization = request.headers.get("Authorization", "")
         page = await access.refusal(request.method, request.path, authorization, certificate)
+        if page is None and self._pages.requires_pods(request.path):
+            page = await access.refusal_of_pods(authorization, certificate)
         if page is None:
+            stream = self._pages.find_stream(request.path)
+            if stream is not None:
+                return await stream(request, _HEADERS)
             page = await read_page(self._pages, request)
         return page_response(page, _HEADERS)
 

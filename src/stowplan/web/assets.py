@@ -32,9 +32,14 @@ class Asset(NamedTuple):
     etag: str
 
 
-def read_assets() -> dict[str, Asset]:
-    """All static files by their path below `static`."""
-    return {path: _asset(path, file.read_bytes()) for path, file in _files(files("stowplan.web") / "static", "")}
+def read_assets(data_address: str = "") -> dict[str, Asset]:
+    """All static files by their path below `static`. `data_address` is that of the page's data, if it is not at
+    `api/v1/` below the page."""
+    content = {path: file.read_bytes() for path, file in _files(files("stowplan.web") / "static", "")}
+    if data_address:
+        attribute = f'<html data-api="{data_address}"'.encode()
+        content["index.html"] = content["index.html"].replace(b"<html", attribute, 1)
+    return {path: _asset(path, each) for path, each in content.items()}
 
 
 def add_asset_pages(pages: Pages, assets: dict[str, Asset], prefix: str = "/") -> None:

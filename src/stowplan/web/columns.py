@@ -136,12 +136,14 @@ def resources_of(allocatable: dict[str, list[int]]) -> list[str]:
 def grouping_labels(nodes: Iterable[api.Node | None]) -> list[str]:
     """The labels that nodes can be grouped by, the likely ones first."""
     values: dict[str, set[str]] = {}
-    for node in nodes:
-        if node is not None:
-            for key, value in node.metadata.labels.items():
-                known = values.setdefault(key, set())
-                if len(known) <= _MAX_LABEL_VALUES:
-                    known.add(value)
+    counts: Counter[str] = Counter()
+    present = [node.metadata.labels for node in nodes if node is not None]
+    for labels in present:
+        counts.update(labels.keys())
+        for key, value in labels.items():
+            known = values.setdefault(key, set())
+            if len(known) <= _MAX_LABEL_VALUES:
+                known.add(value)
     values.pop(_HOST_NAME, None)
 
     def rank(key: str) -> tuple[int, int, str]:
@@ -149,10 +151,12 @@ def grouping_labels(nodes: Iterable[api.Node | None]) -> list[str]:
             return 0, _GROUPING_LABELS.index(key), key
         return 1 if any(word in key for word in _POOL_WORDS) else 2, len(values[key]), key
 
+    values = {key: {*found, *([""] if counts[key] < len(present) else [])} for key, found in values.items()}
     offered = [
         key
         for key, found in values.items()
-        if len(found) <= _MAX_LABEL_VALUES and (key in _GROUPING_LABELS or len(found) >= _MIN_LABEL_VALUES)
+        if len(found) <= _MAX_LABEL_VALUES
+        and (key in _GROUPING_LABELS or len(found) >= _MIN_LABEL_VALUES)
     ]
     return sorted(offered, key=rank)[:_MAX_LABELS]
 

@@ -101,7 +101,7 @@ class HistoryRing:
 
 def _percentiles(before: Buckets, after: Buckets, shares: Mapping[str, float], scale: float) -> dict[str, float]:
     """Upper bounds of the buckets in which the shares of the new values end; 0 without new values."""
-    old = before.counts or [0] * len(after.counts)
+    old = before.counts if len(before.counts) == len(after.counts) else [0] * len(after.counts)
     new = [now - then for now, then in zip(after.counts, old, strict=True)]
     total = sum(new)
     found = {}

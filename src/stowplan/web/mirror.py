@@ -98,9 +98,11 @@ class Mirror:
             self.node_position = copy.node_position
             self._grow(max(copy.slots, default=-1) + 1)
             self._apply_nodes(copy, copy.nodes, batch)
-        for name, amounts in copy.requested.items():
+        nothing = [0] * len(copy.slots)
+        for name in {**self.requested, **copy.requested}:
+            # The table drops the column of a resource that no pod requests any more.
             known = self.requested.setdefault(name, [0] * len(self.nodes))
-            for slot, amount in zip(copy.slots, amounts, strict=True):
+            for slot, amount in zip(copy.slots, copy.requested.get(name, nothing), strict=True):
                 if known[slot] != amount:
                     known[slot] = amount
                     batch.requested.add(slot)
@@ -140,7 +142,8 @@ class Mirror:
         regroup = False
         for position, slot in enumerate(copy.slots):
             old, new = before[slot], nodes[position]
-            offered = {name: amounts[position] for name, amounts in copy.allocatable.items()}
+            offered = dict.fromkeys(self.allocatable, 0)
+            offered |= {name: amounts[position] for name, amounts in copy.allocatable.items()}
             if any(self.allocatable.get(name, [0] * (slot + 1))[slot] != amount for name, amount in offered.items()):
                 batch.nodes.add(slot)
             for name, amount in offered.items():
@@ -158,6 +161,8 @@ class Mirror:
             labels = grouping_labels(self.nodes) if regroup else self.labels
             if (resources, labels) != (self.resources, self.labels):
                 self.resources, self.labels, batch.reset = resources, labels, True
+                if self.pods is not None:
+                    self.pods.show(resources)
 
     def _grow(self, size: int) -> None:
         more = size - len(self.nodes)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import NamedTuple
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from stowplan.engine import Engine
 from stowplan.framework import Pod
@@ -39,7 +40,7 @@ class PendingGroups(NamedTuple):
             more_groups=max(0, len(self.groups) - MAX_GROUPS),
         )
 
-    def group_page(self, engine: Engine, clocks: Clocks, group_id: str, first: int, count: int) -> GroupPage:
+    def group_page(self, row: Callable[[Pod], PendingPodRow], group_id: str, first: int, count: int) -> GroupPage:
         group = next(each for each in self.groups if each.id == group_id)
         pods = self.pods[group_id][first : first + min(count, MAX_ROWS)]
         return GroupPage(
@@ -48,16 +49,23 @@ class PendingGroups(NamedTuple):
             verdict=group.verdict,
             pods=group.pods,
             first=first,
-            rows=[_row(engine, clocks, pod) for pod in pods],
+            rows=[row(pod) for pod in pods],
         )
 
 
-def pending_groups(insight: Insight) -> Slices[PendingGroups]:
+Since = Callable[[Pod], str] | None
+"""Since when a pod is pending, if the queue does not know it."""
+
+
+def pending_groups(insight: Insight, since: Since = None) -> Slices[PendingGroups]:
     """All pending pods, grouped by sentence."""
     members: dict[str, list[Pod]] = {}
     found = yield from insight.pending(members=members)
     groups = [_listed(group) for group in found.groups]
     pods = {group.id: sorted(members[group.sentence], key=lambda pod: pod.key) for group in groups}
+    if since is not None:
+        oldest = {name: min(filter(None, map(since, members)), default="") for name, members in pods.items()}
+        groups = [replace(group, since=oldest[group.id]) for group in groups]
     return PendingGroups(found.pods, groups, pods)
 
 
@@ -68,7 +76,17 @@ def _listed(group: PendingGroup) -> ListedGroup:
     return ListedGroup(**{**fields, "workloads": workloads}, id=digest[:12])
 
 
-def _row(engine: Engine, clocks: Clocks, pod: Pod) -> PendingPodRow:
+def pending_row(engine: Engine, clocks: Clocks, since: Since, pod: Pod) -> PendingPodRow:
+    """One pod of a group."""
+    if since is not None:
+        return PendingPodRow(
+            pod=pod.key,
+            workload=workload_key(pod),
+            priority=pod.priority,
+            since=since(pod),
+            attempts=0,
+            place="unknown",
+        )
     place = engine.queue_place(pod.uid)
     waits = engine.waiting_pods.get(pod.uid) is not None
     first = None if place is None else place[1].initial_attempt_timestamp

@@ -30,11 +30,15 @@ class PodTable:
     """The entries. Used on the server's thread only."""
 
     def __init__(self, resources: list[str]) -> None:
-        self.resources = [name for name in resources if name != "pods"]
+        self.show(resources)
         self._entries: list[_Entry | None] = []
         self._free: list[int] = []
         self._of_node: dict[int, dict[PodKey, int]] = {}
         """Entries by slot and uid."""
+
+    def show(self, resources: list[str]) -> None:
+        """Sets the resources of which the requests are shown."""
+        self._resources = [name for name in resources if name != "pods"]
 
     def put_node(self, slot: int, pods: Iterable[Pod]) -> set[int]:
         """Sets the pods of a node; returns the entries that changed."""
@@ -91,7 +95,7 @@ class PodTable:
         listed = list(entries)
         return {
             name: column([0 if entry is None else entry.requests.get(name, 0) for entry in listed])
-            for name in self.resources
+            for name in self._resources
         }
 
     def _number(self) -> int:

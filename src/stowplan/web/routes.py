@@ -104,14 +104,14 @@ def _handler(path: str, answer: Answer, methods: tuple[str, ...]) -> Callable[[P
             return status_page(404, "NotFound", str(error))
         except (StowplanError, TimeoutError) as problem:
             return problem_page(problem)
-        return await json_page(request, value)
+        return await compressed(request, Page(200, msgspec.json.encode(value), JSON))
 
     return handler
 
 
-async def json_page(request: PageRequest, value: Any) -> Page:
-    """The value as JSON, compressed if the client accepts that; 304 if the client has it."""
-    content = msgspec.json.encode(value)
+async def compressed(request: PageRequest, page: Page) -> Page:
+    """The page, compressed if the client accepts that; 304 if the client has it."""
+    content = page.content
     etag = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
     headers = {**NO_SNIFFING, "ETag": etag, "Vary": "Accept-Encoding"}
     if request.headers.get("If-None-Match", "") == etag:

@@ -30,13 +30,16 @@ class WebServer(PageServer):
         stream: Stream,
         access: PageAccess,
         tls: ssl.SSLContext | None = None,
+        close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`close` is awaited at the end, on the server's event loop."""
         super().__init__("web")
         self._stream = stream
         self._listener = listener
         self._pages = pages
         self._access = access
         self._tls = tls
+        self._close = close
 
     def start(self) -> None:
         """Raises ConfigError."""
@@ -46,6 +49,8 @@ class WebServer(PageServer):
         async with serve(self._listener, self._respond, self._tls, self._limits, allowed_hosts=None):
             self._ready()
             await stopping.wait()
+        if self._close is not None:
+            await self._close()
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         visit = Visit(request.method, request.path, request.query_string, request.headers)

@@ -12,6 +12,7 @@ import secrets
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 
@@ -19,6 +20,7 @@ from stowplan._version import __version__
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.config.defaults import default_configuration
 from stowplan.engine import Engine
+from stowplan.framework import Pod
 from stowplan.insight.finding import FoundPod, PodNotFoundError
 from stowplan.insight.insight import Insight
 from stowplan.insight.slices import Slices
@@ -30,7 +32,7 @@ from stowplan.web.history import HistoryRing
 from stowplan.web.mirror import Mirror
 from stowplan.web.node_page import node_page
 from stowplan.web.owner import Owner
-from stowplan.web.pending import MAX_GROUPS, PendingGroups, pending_groups
+from stowplan.web.pending import MAX_GROUPS, PendingGroups, pending_groups, pending_row
 from stowplan.web.pod_table import PodTable
 from stowplan.web.queue_page import queue_page
 from stowplan.web.wire import (
@@ -71,6 +73,10 @@ class PodAnswers(Protocol):
 
     async def workload(self, reference: WorkloadReference) -> Any: ...
 
+    async def about(self, namespace: str, pod: str, answer: Callable[[FoundPod], Slices[T]]) -> T:
+        """Another answer about one pod."""
+        ...
+
 
 @dataclass
 class Shown:
@@ -84,10 +90,15 @@ class Shown:
     """Whether the state changes while it is shown."""
     features: list[str] = field(default_factory=list)
     config: KubeSchedulerConfiguration = field(default_factory=default_configuration)
+    since: Callable[[Pod], str] | None = None
+    """Since when a pod is pending, if the engine's queue does not know it because another scheduler tries the pods."""
 
 
 class StateSource:
     """Answers from an engine. All methods run on the server's event loop."""
+
+    history: HistoryRing | None = None
+    """Samples over time, if the host takes them."""
 
     def __init__(self, engine: Engine, insight: Insight, owner: Owner, answers: PodAnswers, shown: Shown) -> None:
         self.engine = engine
@@ -101,8 +112,6 @@ class StateSource:
         self._groups: PendingGroups | None = None
         self._groups_due = 0.0
         self._queue_known: object = None
-        self.history: HistoryRing | None = None
-        """Samples over time, if the host takes them."""
         self.feed: deque[Happening] = deque(maxlen=MAX_FEED)
         """Notable happenings, the newest first, if the host reports them."""
 
@@ -199,8 +208,8 @@ class StateSource:
         pods = groups.pods.get(group_id)
         if pods is None:
             raise PodNotFoundError(f"group {group_id} is not known; its sentence may have changed")
-        engine, clocks = self.engine, self.insight.clocks
-        return await self.owner.read(lambda: groups.group_page(engine, clocks, group_id, first, count))
+        row = partial(pending_row, self.engine, self.insight.clocks, self.shown.since)
+        return await self.owner.read(lambda: groups.group_page(row, group_id, first, count))
 
     async def groups(self) -> PendingGroups:
         """Pending pods by sentence; kept for a time in which they may take 2 % of the owner's time."""
@@ -208,7 +217,7 @@ class StateSource:
             began = monotonic()
             engine, insight = self.engine, self.insight
             self._groups = await self.owner.answer(
-                lambda: pending_groups(insight), lambda: engine.cluster.nodes.membership
+                lambda: pending_groups(insight, self.shown.since), lambda: engine.cluster.nodes.membership
             )
             spent = monotonic() - began
             self._groups_due = began + max(_MIN_PENDING_SECONDS, spent / _PENDING_SHARE)
@@ -228,15 +237,11 @@ class StateSource:
         return await self._about(namespace, pod, points)
 
     async def _about(self, namespace: str, pod: str, answer: PodAnswer[T]) -> T:
-        """An answer about one pod; starts again if a node changes meanwhile."""
         await self.refresh(MIN_REFRESH_SECONDS)
-        insight, mirror, nodes = self.insight, self.mirror, self.engine.cluster.nodes
-
-        def begin() -> Slices[T]:
-            found = insight.find(f"{namespace}/{pod}")
-            return answer(insight, found, mirror.epoch, mirror.revision)
-
-        return await self.owner.answer(begin, lambda: nodes.node_log.position)
+        insight, mirror = self.insight, self.mirror
+        return await self.answers.about(
+            namespace, pod, lambda found: answer(insight, found, mirror.epoch, mirror.revision)
+        )
 
     async def queue(self) -> QueuePage:
         engine, epoch, now, start = self.engine, self.mirror.epoch, self.now, self.shown.start

@@ -24,6 +24,8 @@ log = logs.get(__name__)
 MAX_STREAMS = 32
 BATCH_SECONDS = 0.25
 KEEP_ALIVE_SECONDS = 15.0
+_CHECK_SECONDS = 1.0
+"""Between two checks of whether the client is still there."""
 _QUEUE_SECONDS = 1.0
 _PENDING_SECONDS = 2.0
 _UNSENT_BYTES = 64 * 1024
@@ -68,17 +70,19 @@ class StreamHub:
         revision = self._known(request.headers.get("Last-Event-ID") or request.query.get("since", ""))
         with suppress(ConnectionResetError):
             await response.write(_RETRY)
-            while True:
+            written = monotonic()
+            while request.transport is not None:  # None once the client is gone.
                 events = b"" if revision == mirror.revision else mirror.events_after(revision, pods=pods)
                 revision = mirror.revision
+                if not events and monotonic() - written >= KEEP_ALIVE_SECONDS:
+                    events = _KEEP_ALIVE
                 if events:
                     await response.write(events)
+                    written = monotonic()
                     continue
-                try:
-                    async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_CHECK_SECONDS):
                         await self._changed.wait()
-                except TimeoutError:
-                    await response.write(_KEEP_ALIVE)
         return response
 
     def _known(self, event_id: str) -> int:

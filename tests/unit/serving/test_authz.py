@@ -18,7 +18,7 @@ def make(client: FakeClient | None, **options: object) -> Authorizer:
 
 
 def decide(authorizer: Authorizer, user: UserInfo, path: str, verb: str = "get") -> Authorization:
-    return asyncio.run(authorizer.authorize(user, verb, path))
+    return asyncio.run(authorizer.authorize(user, path, {"nonResourceAttributes": {"path": path, "verb": verb}}))
 
 
 @pytest.mark.parametrize(

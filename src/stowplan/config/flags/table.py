@@ -122,6 +122,14 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "no node, before kube-scheduler's message. explainEvents of a profile overrides the flag.",
         ),
         option(
+            "web",
+            BOOL,
+            "web",
+            "Serve a read-only page at /ui/ of the secure port, for browsers with a client certificate or behind an "
+            "authenticating proxy. Clients need permission to get /ui/* and /insight/v1/*, and to list pods in all "
+            "namespaces. 'stowplan web --from URL' shows the same page without this flag.",
+        ),
+        option(
             "extender-timeouts",
             VERB_TIMEOUTS,
             "extender_limits.timeouts",
