@@ -155,8 +155,7 @@ def grouping_labels(nodes: Iterable[api.Node | None]) -> list[str]:
     offered = [
         key
         for key, found in values.items()
-        if len(found) <= _MAX_LABEL_VALUES
-        and (key in _GROUPING_LABELS or len(found) >= _MIN_LABEL_VALUES)
+        if len(found) <= _MAX_LABEL_VALUES and (key in _GROUPING_LABELS or len(found) >= _MIN_LABEL_VALUES)
     ]
     return sorted(offered, key=rank)[:_MAX_LABELS]
 

@@ -9,16 +9,20 @@ import pytest
 from tests.builders import node, pod
 from tests.builders.engine_host import NOW, Host
 
+from stowplan.config.defaults import default_configuration
 from stowplan.config.flags.parsing import parse
 from stowplan.config.options import ServingOptions
 from stowplan.engine import Engine
 from stowplan.insight.insight import Insight
+from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.scheduler.answers import Answers
 from stowplan.scheduler.live_insight import LiveInsight
 from stowplan.scheduler.monitoring import Monitor
+from stowplan.scheduler.web_source import LiveOwner, live_source
 from stowplan.serving import ComponentPages, secure_server
 from stowplan.serving.listening import listen
 from stowplan.serving.pages import PageRequest
+from stowplan.web.source import StateSource
 
 PATHS = "--authorization-always-allow-paths=/*"
 
@@ -31,8 +35,13 @@ class Subject:
         self.ready = False
         self.leads = True
         self.problem: str | None = None
-        answers = Answers(engine, lambda: None)
-        self.insight = LiveInsight(Insight(engine, lambda: NOW), engine, answers, lambda: self.ready)
+        self.answers = Answers(engine, lambda: None)
+        self.insight = LiveInsight(Insight(engine, lambda: NOW), engine, self.answers, lambda: self.ready)
+
+    def page_source(self, metrics: SchedulerMetrics) -> StateSource:
+        owner = LiveOwner(self.answers, lambda: self.ready)
+        config = default_configuration()
+        return live_source(self.engine, Insight(self.engine, lambda: NOW), owner, self.insight, config, metrics)
 
     def is_leader(self) -> bool:
         return self.leads
