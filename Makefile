@@ -34,7 +34,7 @@ control-plane: $(STAMP)  ## build etcd, kube-apiserver, kube-scheduler, kubectl 
 demo: $(LIGHT)  ## watch a scheduler fill a cluster, in under a minute; options in ARGS, e.g. ARGS="--speed 4"
 	@$(BIN)/stowplan demo $(ARGS)
 
-test: $(STAMP)  ## run all tests, some files at a time (WORKERS); pytest options in ARGS, e.g. ARGS="tests/unit/cli -x"
+test: $(SITE)  ## run all tests, some files at a time (WORKERS); pytest options in ARGS, e.g. ARGS="tests/unit/cli -x"
 	@$(BIN)/python -m stowplan.testing build --if-possible $(BINARIES)
 	@$(BIN)/python -m tests.web.browser --if-possible
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)

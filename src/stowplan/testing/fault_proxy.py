@@ -73,8 +73,10 @@ class FaultProxy:
     @contextmanager
     def rule(self, rule: Rule) -> Iterator[Rule]:
         """Adds a rule for the length of a `with` block."""
-        yield self.add(rule)
-        self.remove(rule)
+        try:
+            yield self.add(rule)
+        finally:
+            self.remove(rule)
 
     def cut_watches(self) -> int:
         """Close all connections that carry a watch; returns their number."""
