@@ -10,6 +10,7 @@ from tests.builders import Json
 from tests.parity.outcome import PENDING, PLACED, Outcome
 
 from stowplan.evaluation import Evaluator
+from stowplan.testing.binaries import release
 
 _encode = msgspec.json.Encoder().encode
 
@@ -18,8 +19,8 @@ class Verdict:
     """The evaluation of a case, with all nodes filtered and all scores."""
 
     def __init__(self, case: Json) -> None:
-        self.case = case
-        self._told: dict[str, Any] = Evaluator().line(_encode(case))
+        self.case = {"release": release(), **case}
+        self._told: dict[str, Any] = Evaluator().line(_encode(self.case))
 
     @property
     def error(self) -> str:
