@@ -64,7 +64,12 @@ async def find_server(connection: Connection) -> ServerFacts | None:
 
 async def _read_server(client: Client) -> ServerFacts:
     release = await read_release(client)
-    served = await served_versions(client, RESOURCE_GROUP)
+    try:
+        served = await served_versions(client, RESOURCE_GROUP)
+    except ApiError as refusal:
+        if refusal.status != 403:
+            raise
+        served = RESOURCE_VERSIONS if release.has(DYNAMIC_RESOURCES) else ()
     return ServerFacts(release, next((version for version in RESOURCE_VERSIONS if version in served), ""))
 
 

@@ -67,6 +67,16 @@ def test_a_server_that_hides_its_version_counts_as_the_latest() -> None:
     assert find(answering("", status=403)) == (RELEASES["1.36"], "v1")
 
 
+@pytest.mark.parametrize(("version", "chosen"), [("1.33", ""), ("1.34", "v1")])
+def test_a_server_that_forbids_discovery_has_the_groups_of_its_release(version: str, chosen: str) -> None:
+    async def handler(request: web.Request) -> web.Response:
+        if request.path == "/version":
+            return web.json_response({"gitVersion": f"v{version}.0"})
+        return web.json_response({"kind": "Status", "code": 403}, status=403)
+
+    assert find(handler) == (RELEASES[version], chosen)
+
+
 def test_refused_credentials_end_the_start() -> None:
     with pytest.raises(ConfigError, match="the credentials are refused"):
         find(answering("", status=401))
