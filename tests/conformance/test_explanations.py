@@ -19,6 +19,28 @@ pytestmark = pytest.mark.conformance
 NOT_IN_EXPLANATIONS = ("preemptionCandidates", "preemptionSelected")
 """The search of an explanation stops at enough candidates, as kube-scheduler's does; the recorded one does not."""
 
+PASSING = frozenset(
+    {
+        "anti-affinity.others",
+        "anti-affinity.own",
+        "claim.exclusive",
+        "devices.none",
+        "devices.taken",
+        "disk.in-use",
+        "node.cordoned",
+        "pod-affinity.unmet",
+        "pods.too-many",
+        "ports.taken",
+        "resources.insufficient",
+        "spread.skew",
+        "taint.lifecycle",
+        "volume.limit",
+        "volume.no-capacity",
+        "volume.none",
+    }
+)
+"""Reasons that pass without a change of the pod or the node; a pod that never fits has another one."""
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _without_cycle_collector() -> Iterator[None]:
@@ -62,21 +84,23 @@ def embedded(row: Recorded, answer: Explanation) -> list[str]:
 
 def reasons(row: Recorded, answer: Explanation) -> list[str]:
     """The verdict and the counts of the explanation against the recorded rejections, which stop at the first filter
-    that rejects a node, while the explanation runs all of them. kube-scheduler counts nominated pods first, while the
-    explanation does so only for nodes that pass without them: nodes with nominated pods are left out."""
+    that rejects a node, while the explanation runs all of them."""
     fits = bool(row.expect["feasible"])
     if fits != (answer.verdict == "fits"):
         return [f"verdict {answer.verdict}, recorded as feasible: {row.expect['feasible']}"]
     if fits or row.expect.get("preFilter") or not row.expect.get("filter"):
         return []
     found = []
-    nominated = {each.status.nominated_node_name for each in row.read().nominated_pods}
-    rejected = {node: each for node, each in row.expect["filter"].items() if node not in nominated}
-    first = Counter(rejection["plugin"] for rejection in rejected.values())
+    first = Counter(rejection["plugin"] for rejection in row.expect["filter"].values())
     counted = {reason.plugin: reason.nodes for reason in answer.reasons}
     for plugin, nodes in first.items():
         if counted.get(plugin, 0) < nodes:
             found.append(f"{plugin} rejects {counted.get(plugin, 0)} nodes, recorded {nodes}")
     if answer.steps[-1].left or sum(step.lost for step in answer.steps) != answer.steps[0].left:
         found.append(f"the steps do not add up: {answer.steps}")
+    because = "" if answer.because is None else answer.because.id
+    if answer.verdict == "never" and because in PASSING:
+        found.append(f"never, because of {because}: {answer.sentence}")
+    if answer.verdict == "waiting" and not answer.sentence.startswith("Waits for deletions: fits on "):
+        found.append(f"waiting: {answer.sentence}")
     return found

@@ -89,8 +89,8 @@ def check(case: Json, most: int = 100) -> Checked:
             failures.append(f"{proposal.change.text}: {proposal.opens} nodes with {proposal.best}, found {feasible}")
     for node in explanation.closest:
         for change in node.changes:
-            if change.on != "cluster":
-                kinds.append(f"closest {change.kind}")
+            if not change.starts:
+                kinds.append(f"closest {change.kind}{' and others' if change.parts else ''}")
                 if node.node not in feasible_after(case, change):
                     failures.append(f"{node.node}: {change.text}: the pod does not fit")
     if explanation.verdict == "never" and feasible_in_empty_cluster(case):
@@ -129,13 +129,14 @@ def helps(case: Json, change: Change) -> bool:
 def feasible_after(case: Json, change: Change) -> list[str]:
     """The nodes on which the pod fits after the change."""
     case = msgspec.json.decode(msgspec.json.encode(case))
-    if change.on == "pod":
-        case["pod"] = apply_patch(case["pod"], change.patch)
-    elif change.patch:
-        case["nodes"] = [
-            apply_patch(node, change.patch) if node["metadata"]["name"] == change.node else node
-            for node in case["nodes"]
-        ]
+    for part in change.parts or (change,):
+        if part.on == "pod":
+            case["pod"] = apply_patch(case["pod"], part.patch)
+        elif part.patch:
+            case["nodes"] = [
+                apply_patch(node, part.patch) if node["metadata"]["name"] == part.node else node
+                for node in case["nodes"]
+            ]
     case["pod"].get("status", {}).pop("nominatedNodeName", None)  # All nodes are filtered, not the nominated one alone.
     leaving = {each.pod for each in change.pods}
     case["pods"] = [pod for pod in case.get("pods", []) if _key(pod) not in leaving]

@@ -32,6 +32,7 @@ LARGE_TEMPLATE_BYTES = 16 * 1024
 _encode = Encoder(order="deterministic").encode
 """Equal bytes for equal values, whatever the order of mappings; much cheaper to make and compare than the values."""
 
+_UNREAD = api.Volume(name="")
 _NO_TEMPLATE = PodTemplate("", {}, api.PodSpec(), None, (), {}, (0, 0))
 
 
@@ -120,7 +121,7 @@ class Templates:
             labels = {key: value for key, value in labels.items() if key not in self._ignored}
         volumes = spec.volumes
         if volumes:
-            volumes = tuple([volume for volume in volumes if volume != api.Volume(name=volume.name)])
+            volumes = _volumes_read(volumes)
         if spec.node_name or volumes is not spec.volumes:
             spec = replace(spec, node_name="", volumes=volumes)
         owner = None if controller is None else (controller.api_version, controller.kind, controller.name)
@@ -171,6 +172,15 @@ def _share_metadata(metadata: api.ObjectMeta, template: PodTemplate) -> None:
         force_setattr(metadata, "labels", first.labels)
     if metadata.owner_references == first.owner_references:
         force_setattr(metadata, "owner_references", first.owner_references)
+
+
+def _volumes_read(volumes: tuple[api.Volume, ...]) -> tuple[api.Volume, ...]:
+    """The volumes, without names where no plugin reads the source; those at the end are left out. The others keep their
+    positions, to which proposals of explanations refer."""
+    found = [_UNREAD if volume == api.Volume(name=volume.name) else volume for volume in volumes]
+    while found and found[-1] is _UNREAD:
+        found.pop()
+    return tuple(found)
 
 
 def _reports_resources(status: api.PodStatus) -> bool:

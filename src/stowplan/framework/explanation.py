@@ -84,6 +84,8 @@ class Change(Record, frozen=True, kw_only=True):
     """Pods that leave, for the kind `leave`."""
     starts: tuple[StartingPods, ...] = ()
     """Pods that start elsewhere, for the kind `start`."""
+    parts: tuple[Change, ...] = ()
+    """Changes of different objects that are needed together; each has its own patch."""
 
 
 class Refusal(Record, frozen=True, kw_only=True):

@@ -71,18 +71,18 @@ def closest_nodes(matrix: FilterMatrix, top: int) -> Slices[tuple[list[ClosestNo
 
 def joined(changes: tuple[Change, ...]) -> Change:
     """Several changes that are needed together."""
+    same = len({change.on for change in changes}) == 1
     return Change(
         kind=changes[0].kind,
-        on=changes[0].on if len({change.on for change in changes}) == 1 else "cluster",
+        on=changes[0].on if same else "cluster",
         text=" and ".join(change.text for change in changes),
         effort=sum(change.effort for change in changes),
         # The patch is of the closest node; pods that leave name theirs.
         node=max(changes, key=lambda change: (bool(change.node), bool(change.patch))).node,
-        patch=merged(operation for change in changes for operation in change.patch)
-        if len({change.on for change in changes}) == 1
-        else (),
+        patch=merged(operation for change in changes for operation in change.patch) if same else (),
         pods=tuple(pod for change in changes for pod in change.pods),
         starts=tuple(start for change in changes for start in change.starts),
+        parts=() if same else changes,
     )
 
 

@@ -24,6 +24,7 @@ from stowplan.framework.explanation import (
 )
 from stowplan.insight.bounds import bound_of
 from stowplan.insight.closest import closest_nodes
+from stowplan.insight.lasting import lasting_rejections
 from stowplan.insight.made_of import made_of, sum_in_words
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.plugin_words import pod_refusals
@@ -70,16 +71,19 @@ def explain(
         return replace(
             _short(pod, "fits", f"Fits on {_nodes(len(feasible))} now.", None, message or ""), decision=record
         )
-    eliminations = eliminate(matrix)
+    on_the_way = yield from fits_after_deletions(matrix)
     yield
-    dominating = yield from _dominating(matrix, eliminations)
+    lasting = yield from lasting_rejections(matrix)
+    verdict = verdict_of(matrix, on_the_way, lasting)
+    yield
+    dominating = yield from _dominating(matrix, eliminate(matrix, matrix.rejected))
+    if verdict == "never" and not dominating.refusal.lasting:
+        # The sentence is about a reason that lasts, not about one that other rules hide.
+        dominating = yield from _dominating(matrix, eliminate(matrix, lasting))
+    eliminations = dominating.eliminations
     start = yield from forced(dominating)
     yield
     around = (yield from way_around(dominating)) or fragmentation(dominating)
-    yield
-    on_the_way = yield from fits_after_deletions(matrix)
-    yield
-    verdict = yield from verdict_of(matrix, on_the_way)
     yield
     proposals = yield from pod_proposals(matrix)
     yield
@@ -93,6 +97,9 @@ def explain(
     preemption = preemption_answer(profile, pod, decision, message or "")
     yield
     sentence = start.begin(dominating_sentence(dominating))
+    more = (*around, *_notes(dominating), _verdict_sentence(verdict, on_the_way, proposals, closest))
+    if on_the_way is not None:
+        sentence, more = more[-1], (sentence, *more[:-1])
     yield
     because = _because(dominating, start)
     yield
@@ -104,7 +111,7 @@ def explain(
         state="pending",
         verdict=verdict,
         sentence=sentence,
-        more=(*around, *_notes(dominating), _verdict_sentence(verdict, on_the_way, proposals, closest)),
+        more=more,
         because=because,
         steps=steps,
         reasons=reasons,

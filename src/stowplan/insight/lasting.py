@@ -7,6 +7,8 @@ node.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from stowplan.framework import Mask
@@ -17,34 +19,47 @@ TAINTS = "TaintToleration"
 DEVICES = "DynamicResources"
 
 
-def lasting_nodes(matrix: FilterMatrix) -> Slices[Mask]:
-    """By slot: whether a lasting refusal keeps the node infeasible. For devices, not all nodes are examined if one of
-    them may become feasible."""
-    found = np.zeros(matrix.high, dtype=np.bool_)
+def lasting_rejections(matrix: FilterMatrix) -> Slices[list[Rejected]]:
+    """The rejections that keep nodes infeasible. For devices, not all nodes are examined if one of them may become
+    feasible."""
+    found: list[Rejected] = []
     for rejected in matrix.rejected:
         if rejected.plugin == DEVICES:
             continue
         for nodes in alike(matrix, rejected):
             info = matrix.table.infos[int(np.flatnonzero(nodes)[0])]
-            if info is not None and not matrix.rivals[info.slot]:
+            if info is not None and (info.slot, rejected.plugin) not in matrix.beside_nominated:
                 refusals = matrix.explain(rejected.plugin, info)
                 if any(refusal.lasting for refusal in refusals if _speaks_of(refusal.reasons, rejected)):
-                    found |= nodes
+                    found.append(rejected._replace(nodes=nodes))
             yield
     yield from _add_devices(matrix, found)
     return found
 
 
-def _add_devices(matrix: FilterMatrix, found: Mask) -> Slices[None]:
+def _add_devices(matrix: FilterMatrix, found: list[Rejected]) -> Slices[None]:
     """Devices differ from node to node; the first node whose refusal passes decides that the pod may fit one day."""
+    lasting = union(matrix, found)
     for rejected in matrix.rejected:
-        for slot in np.flatnonzero(rejected.nodes & ~found).tolist() if rejected.plugin == DEVICES else ():
+        nodes = np.zeros(matrix.high, dtype=np.bool_)
+        for slot in np.flatnonzero(rejected.nodes & ~lasting).tolist() if rejected.plugin == DEVICES else ():
             info = matrix.table.infos[slot]
             refusals = [] if info is None else matrix.explain(DEVICES, info)
             if not any(refusal.lasting for refusal in refusals if _speaks_of(refusal.reasons, rejected)):
                 break
-            found[slot] = True
+            nodes[slot] = True
             yield
+        if nodes.any():
+            found.append(rejected._replace(nodes=nodes))
+            lasting |= nodes
+
+
+def union(matrix: FilterMatrix, rejections: Iterable[Rejected]) -> Mask:
+    """By slot: whether one of the rejections is of the node."""
+    found = np.zeros(matrix.high, dtype=np.bool_)
+    for _, _, nodes in rejections:
+        found |= nodes
+    return found
 
 
 def alike(matrix: FilterMatrix, rejected: Rejected) -> list[Mask]:

@@ -15,6 +15,8 @@ from stowplan.runtime.decide.nominated_pods import NominatedPodsFilter
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 from stowplan.runtime.profile.profile import Profile
 
+_MAX_NOMINATED_NODES = 200
+
 
 class Rejected(NamedTuple):
     """Nodes that a plugin rejects with one status."""
@@ -43,6 +45,8 @@ class FilterMatrix:
         self.rejected: list[Rejected] = []
         self.rivals: Mask = np.zeros(self.high, dtype=np.bool_)
         """Nodes that are rejected only because of pods nominated to them."""
+        self.beside_nominated: set[tuple[int, str]] = set()
+        """(slot, plugin) of rejections that pods nominated to the node cause."""
         self.pre_filtered: PreFiltered = run_pre_filters(profile.pre_filters, self.state, pod, self.table.everything())
         self._by_plugin: dict[str, Mask] | None = None
         self._labels: dict[str, list[str | None]] = {}
@@ -149,15 +153,21 @@ class FilterMatrix:
         yield from self._add_nominated_pods(open_)
 
     def _add_nominated_pods(self, open_: Mask) -> Slices[None]:
-        """Nodes that pass without the pods nominated to them, and fail with those pods."""
+        """Rejections of nodes with the pods nominated to them, by plugins that do not reject the nodes without them. Of
+        very many nodes, only those that pass without the nominated pods."""
         if not self.profile.nominator.by_node:
             return
         nominated = NominatedPodsFilter(self.profile, self.state, self.pod, remember=False)
-        for info in nominated.infos():
-            if open_[info.slot]:
+        infos = nominated.infos()
+        for info in infos:
+            slot = info.slot
+            if self.alive[slot] and (open_[slot] or len(infos) <= _MAX_NOMINATED_NODES):
                 has_rivals, status = nominated.filter(info)
-                if has_rivals and status is not None:
+                known = [plugin for plugin, _, nodes in self.rejected if nodes[slot]]
+                if has_rivals and status is not None and status.plugin not in known:
                     only = np.zeros(self.high, dtype=np.bool_)
-                    only[info.slot] = self.rivals[info.slot] = True
+                    only[slot] = True
+                    self.rivals[slot] = not known
+                    self.beside_nominated.add((slot, status.plugin))
                     self.rejected.append(Rejected(status.plugin, status, only))
                 yield

@@ -33,7 +33,7 @@ def refusals(matrix: FilterMatrix, name: str, info: NodeInfo, statuses: Sequence
     plugin = matrix.plugin(name)
     if plugin is None:
         return _complete([], statuses, name)
-    if matrix.rivals[info.slot]:
+    if (info.slot, name) in matrix.beside_nominated:
         return _beside_nominated_pods(matrix, plugin, info, statuses)
     return _complete(list(plugin.explain(matrix.state, matrix.pod, info)), statuses, name)
 

@@ -6,13 +6,14 @@ node is left dominates; the nodes that were left before it give the figures of t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from stowplan.framework import Mask, Status
-from stowplan.insight.matrix import FilterMatrix
+from stowplan.insight.matrix import FilterMatrix, Rejected
 
 
 class StepKind(StrEnum):
@@ -75,10 +76,10 @@ def rank_of(matrix: FilterMatrix, plugin: str, status: Status) -> Rank:
     return _OUT_OF_TREE_OF_NODE if known is not None and known.scope == "node" else _OUT_OF_TREE
 
 
-def eliminate(matrix: FilterMatrix) -> list[Elimination]:
+def eliminate(matrix: FilterMatrix, rejections: Iterable[Rejected]) -> list[Elimination]:
     """The rules that remove nodes, in order, up to the one that leaves none."""
     masks: dict[tuple[Rank, str], Mask] = {}
-    for plugin, status, nodes in matrix.rejected:
+    for plugin, status, nodes in rejections:
         key = (rank_of(matrix, plugin, status), plugin)
         masks[key] = masks[key] | nodes if key in masks else nodes
     left = matrix.alive.copy()

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from stowplan.framework import Pod
 from stowplan.framework.explanation import Verdict
-from stowplan.insight.lasting import lasting_nodes
-from stowplan.insight.matrix import FilterMatrix
+from stowplan.insight.lasting import union
+from stowplan.insight.matrix import FilterMatrix, Rejected
 from stowplan.insight.slices import Slices
 from stowplan.runtime.decide.diagnosis import Diagnosis
 
@@ -31,12 +31,11 @@ class OnTheWay(NamedTuple):
     nodes: int
 
 
-def verdict_of(matrix: FilterMatrix, on_the_way: OnTheWay | None) -> Slices[Verdict]:
+def verdict_of(matrix: FilterMatrix, on_the_way: OnTheWay | None, lasting: list[Rejected]) -> Verdict:
     """For a pod that no node is feasible for."""
     if on_the_way is not None:
         return "waiting"
-    lasting = yield from lasting_nodes(matrix)
-    return "not-now" if (matrix.alive & ~lasting).any() else "never"
+    return "not-now" if (matrix.alive & ~union(matrix, lasting)).any() else "never"
 
 
 def fits_after_deletions(matrix: FilterMatrix) -> Slices[OnTheWay | None]:

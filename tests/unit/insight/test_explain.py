@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.builders import World, node, pod
+from tests.builders import HOSTNAME, REQUIRED, World, node, pod, spread
 
 from stowplan.framework import Change, Explanation, LeavingPod, PatchOperation
 from stowplan.insight.closest import joined
@@ -29,6 +29,47 @@ def test_taints_come_before_amounts() -> None:
     assert [step.plugin for step in answer.steps] == ["", "TaintToleration", "NodeResourcesFit"]
     assert answer.proposals[0].change.text == "tolerate gpu=yes:NoSchedule"
     assert answer.proposals[0].best == "tainted"
+
+
+def test_joined_changes_of_pod_and_node_keep_their_patches() -> None:
+    world = World([node("a", cpu="4", unschedulable=True)])
+    answer = explained(world, requests={"cpu": "5"})
+    (change,) = answer.closest[0].changes
+    assert (change.on, change.patch) == ("cluster", ())
+    assert [(part.on, part.node, part.patch[0].path) for part in change.parts] == [
+        ("node", "a", "/spec/unschedulable"),
+        ("pod", "", "/spec/containers/0/resources/requests/cpu"),
+    ]
+
+
+def test_a_pod_that_never_fits_has_a_reason_that_lasts() -> None:
+    """Another pod keeps it away, which passes; the node also lacks the label to spread over, which does not."""
+    apart = {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "a"}}}]}}
+    world = World([node("a")], [pod("other", "a", labels={"app": "b"}, affinity=apart)])
+    answer = run(
+        explain(world.profile, world.pod(pod("new", labels={"app": "a"}, topologySpreadConstraints=[spread("region")])))
+    )
+    assert answer.verdict == "never"
+    assert answer.because is not None
+    assert answer.because.id == "spread.no-label"
+    assert {reason.plugin for reason in answer.reasons} == {"InterPodAffinity", "PodTopologySpread"}
+
+
+def test_a_pod_that_fits_after_deletions_waits_for_them() -> None:
+    going = pod("going", "a", requests={"cpu": "3"}, deletionTimestamp="2026-01-01T00:00:00Z")
+    answer = explained(World([node("a", cpu="4")], [going]), requests={"cpu": "2"})
+    assert answer.verdict == "waiting"
+    assert answer.sentence == "Waits for deletions: fits on a as soon as default/going is gone."
+    assert answer.more[0] == "Needs 2 CPU on one node; the only node has 1 free."
+
+
+def test_rejections_beside_nominated_pods_count_on_nodes_that_are_rejected_anyway() -> None:
+    """kube-scheduler counts the nominated pods first, and names NodeResourcesFit for the node."""
+    world = World([node("a", cpu="4")])
+    world.nominator.add(world.pod(pod("urgent", requests={"cpu": "3"}, nominated="a", priority=9)))
+    answer = explained(world, requests={"cpu": "2"}, priority=1, topologySpreadConstraints=[spread("region")])
+    assert answer.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    assert {reason.plugin: reason.nodes for reason in answer.reasons} == {"PodTopologySpread": 1, "NodeResourcesFit": 1}
 
 
 def test_joined_changes_name_the_node_of_the_patch() -> None:

@@ -371,6 +371,13 @@ def test_volumes_that_stay_attached_do_not_leave_with_their_pod() -> None:
     assert [change.kind for change in refusal.changes] == ["volume"]
 
 
+def test_volumes_keep_their_positions_in_patches() -> None:
+    item = using(pvc("m"), pvc("n"), priority=1)
+    item["spec"]["volumes"] = [{"name": "scratch", "emptyDir": {}}, *item["spec"]["volumes"], {"name": "token"}]
+    (refusal,) = refusals(limited(), "NodeVolumeLimits", "n-x", item)
+    assert [operation.path for operation in refusal.changes[0].patch] == ["/spec/volumes/2"]
+
+
 def test_attach_limits_dominate() -> None:
     answer = explained(limited(), using(pvc("m"), pvc("n")))
     assert answer.sentence == (

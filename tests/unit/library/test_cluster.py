@@ -154,6 +154,8 @@ def test_what_if(cluster: Cluster) -> None:
     more = cluster.scale("Deployment/web", 6).what_if(add_nodes=1, like="ant")
     assert (more.before.pending, more.after.pending, more.on_new_nodes) == (2, 0, 2)
     assert more.sentence in more._repr_html_()  # type: ignore[attr-defined]
+    assert repr(more) == f"<WhatIfAnswer: {more.sentence}>"
+    assert str(more).startswith(more.sentence)
     assert cluster.what_if(scale={"Deployment/web": 5}).after.pending == 1
     assert cluster.what_if(apply=pod("one")).after.placed == 4
     assert cluster.what_if(drain=["zone=a"], delete="Deployment/web").after.placed == 0
@@ -195,11 +197,17 @@ def test_explanations(cluster: Cluster) -> None:
     assert explained.verdict == "not-now"
     assert "CPU" in explained.sentence
     assert "CPU" in explained._repr_html_()  # type: ignore[attr-defined]
+    assert repr(explained) == f"<Explanation of {group.pods[0]}: not-now: {explained.sentence}>"
+    assert "\nWhat would help\n" in str(explained)
     refused = full.why_not(group.pods[0], "ant")
     assert isinstance(refused, WhyNot)
     assert not refused.fits
+    assert repr(refused) == f"<WhyNot: {refused.sentence}>"
+    assert "\nRules\n" in str(refused)
     placed = cluster.explain(cluster.simulate().pods[0].pod)
     assert isinstance(placed, PlacedExplanation)
+    assert repr(placed).startswith(f"<PlacedExplanation of {placed.pod.namespace}/{placed.pod.name} on {placed.node}: ")
+    assert "\nBest nodes\n" in str(placed)
     plain = msgspec.convert(msgspec.to_builtins(explained), Explanation)
     assert msgspec.to_builtins(plain) == msgspec.to_builtins(explained)
 
@@ -216,6 +224,8 @@ def test_pending_pods_are_grouped(cluster: Cluster) -> None:
     answer = cluster.scale("Deployment/web", 7).explain_pending()
     assert [group.pods for group in answer.groups] == [3]
     assert "3" in answer._repr_html_()  # type: ignore[attr-defined]
+    assert repr(answer) == "<PendingPods: 3 in 1 groups>"
+    assert str(answer).startswith("3 pods are pending, for 1 reason.")
 
 
 def test_workloads_are_explained_by_group(cluster: Cluster) -> None:

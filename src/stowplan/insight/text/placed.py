@@ -11,7 +11,7 @@ from stowplan.framework.explanation import (
     WeightThreshold,
     WithoutPlugin,
 )
-from stowplan.insight.text.layout import INDENT, Layout, signed, source_lines, table
+from stowplan.insight.text.layout import INDENT, Layout, counted, signed, source_lines, table
 from stowplan.insight.text.pending import pod_in_words
 
 
@@ -122,6 +122,6 @@ def _again(explanation: PlacedExplanation) -> str:
     assert again is not None
     if not again.node:
         return "If it were placed again now: no node would do."
-    if again.node == explanation.node:
-        return f"If it were placed again now: the same node, by {again.by:,} points."
-    return f"If it were placed again now: {again.node}, by {again.by:,} points."
+    node = "the same node" if again.node == explanation.node else again.node
+    by = f"by {counted(again.by, 'point')}" if again.by else "level with another"
+    return f"If it were placed again now: {node}, {by}."

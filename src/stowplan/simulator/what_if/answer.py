@@ -16,6 +16,7 @@ from stowplan.simulator.what_if.diff import ComparedRun
 from stowplan.simulator.what_if.difference import Difference, compare, key_of_pod
 from stowplan.simulator.what_if.effects import ClusterChange, Effects
 from stowplan.simulator.what_if.enough import enough_nodes
+from stowplan.simulator.what_if.even_zones import even_zones
 from stowplan.simulator.what_if.fit import fit
 from stowplan.simulator.what_if.profile_changes import OtherSetup, SetWeight, WithoutPlugin
 from stowplan.simulator.what_if.reasons import why
@@ -23,14 +24,16 @@ from stowplan.simulator.what_if.records import (
     WHAT_IF_VERSION,
     Asked,
     EvictedPod,
+    RequestStep,
     Totals,
     WhatIfAnswer,
     WorkloadDifference,
 )
 from stowplan.simulator.what_if.removable import removable_nodes
+from stowplan.simulator.what_if.request_steps import request_steps
 from stowplan.simulator.what_if.run import ClusterRun
 from stowplan.simulator.what_if.sentence import first_sentence
-from stowplan.simulator.what_if.workload_changes import PlaceAgain
+from stowplan.simulator.what_if.workload_changes import PlaceAgain, SetRequests
 
 _MAX_EXPLAINED_WORKLOADS = 20
 _PROFILE_CHANGES = (SetWeight, WithoutPlugin, OtherSetup)
@@ -61,6 +64,7 @@ def what_if(run: ClusterRun, question: WhatIfQuestion) -> WhatIfAnswer:
     requests = largest_requests((pod.requests for pod in before.pods), BASIC_RESOURCES)
     totals = totals_of(run, before, by, requests)
     groups = group_of_nodes(run, by)
+    steps = _steps(run, question)
     changed, effects, phrases = apply_changes(run, question)
     if question.changes:
         changed.rest()
@@ -97,7 +101,9 @@ def what_if(run: ClusterRun, question: WhatIfQuestion) -> WhatIfAnswer:
         budgets=tuple(effects.budgets),
         new_nodes=len(effects.new_nodes),
         on_new_nodes=_on_new_nodes(before, after, effects),
+        even_zones=even_zones(changed, before, after, effects.new_nodes),
         placed_again=len(effects.again),
+        steps=steps,
         notes=tuple(effects.notes),
         plugin_bugs=changed.plugin_bugs(),
         by=by,
@@ -109,6 +115,13 @@ def what_if(run: ClusterRun, question: WhatIfQuestion) -> WhatIfAnswer:
         removable=removable_nodes(changed) if question.removable else None,
     )
     return replace(answer, sentence=first_sentence(answer, phrases, effects))
+
+
+def _steps(run: ClusterRun, question: WhatIfQuestion) -> tuple[RequestStep, ...]:
+    """For a question about other requests alone."""
+    if len(question.changes) != 1 or not isinstance(question.changes[0], SetRequests):
+        return ()
+    return tuple(request_steps(run, question.changes[0], question.namespace))
 
 
 def compared_run(run: ClusterRun, name: str, again: str, namespace: str, by: str) -> ComparedRun:

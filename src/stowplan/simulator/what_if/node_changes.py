@@ -21,6 +21,8 @@ from stowplan.simulator.what_if.run import ClusterRun, is_daemon, is_static
 _HOSTNAME = "kubernetes.io/hostname"
 _EFFECTS = (NO_SCHEDULE, "PreferNoSchedule", NO_EXECUTE)
 _CONDITION_TAINTS = "node.kubernetes.io/"
+_TOPOLOGY_LABELS = ("topology.kubernetes.io/", "failure-domain.beta.kubernetes.io/")
+"""A zone or region may have the name of a node."""
 _MAX_LABELS_SHOWN = 1
 _COMMON_LABELS = ("kubernetes.io/", "beta.kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/")
 
@@ -149,7 +151,10 @@ def add_nodes(run: ClusterRun, model: api.Node, number: int) -> Iterator[str]:
 def node_like(model: api.Node, name: str) -> api.Node:
     """A new node with the labels, taints and allocatable resources of a model, without images and conditions."""
     old = model.metadata.name
-    labels = {key: name if value == old else value for key, value in model.metadata.labels.items()}
+    labels = {
+        key: name if value == old and not key.startswith(_TOPOLOGY_LABELS) else value
+        for key, value in model.metadata.labels.items()
+    }
     labels[_HOSTNAME] = name
     taints = tuple(taint for taint in model.spec.taints if not taint.key.startswith(_CONDITION_TAINTS))
     return replace(

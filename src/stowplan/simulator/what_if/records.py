@@ -136,6 +136,16 @@ class Removable(Record, frozen=True, kw_only=True):
     """Pods that would move."""
 
 
+class RequestStep(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """A request between the present one and that of the question."""
+
+    resource: str
+    amount: int
+    """Of the container: millicores, bytes or a number."""
+    placed: int
+    """Pending pods that would get a place."""
+
+
 class Asked(Record, frozen=True, kw_only=True):
     """The pods that the question is about, besides those that wait because of the changes."""
 
@@ -166,7 +176,11 @@ class WhatIfAnswer(Record, frozen=True, kw_only=True, omit_defaults=False):
     new_nodes: int = 0
     on_new_nodes: int = 0
     """Pods that were pending and are on new nodes."""
+    even_zones: str = ""
+    """Why other zones take pods as well; part of a sentence."""
     placed_again: int = 0
+    steps: tuple[RequestStep, ...] = ()
+    """Larger requests than those of the question."""
     enough: tuple[Enough, ...] = ()
     fit: Fit | None = None
     removable: Removable | None = None

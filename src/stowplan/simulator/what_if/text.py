@@ -9,7 +9,16 @@ from stowplan.api import amounts
 from stowplan.simulator.report.resources import amount_text, percentage
 from stowplan.simulator.report.tables import aligned
 from stowplan.simulator.report.use_tables import group_table, label_words
-from stowplan.simulator.what_if.records import Enough, Fit, Removable, Totals, WhatIfAnswer, Why, WorkloadDifference
+from stowplan.simulator.what_if.records import (
+    Enough,
+    Fit,
+    Removable,
+    RequestStep,
+    Totals,
+    WhatIfAnswer,
+    Why,
+    WorkloadDifference,
+)
 
 _MIN_WIDTH_FOR_REASONS = 100
 _MIN_REASON_WIDTH = 24
@@ -37,7 +46,8 @@ class _Text:
             yield from folded(answer.sentence, self.width)
         if answer.new_nodes and answer.on_new_nodes:
             number = answer.on_new_nodes
-            yield from folded(f"{number:,} go{'es' if number == 1 else ''} to the new nodes.", self.width)
+            even = f"; {answer.even_zones}" if answer.even_zones else ""
+            yield from folded(f"{number:,} go{'es' if number == 1 else ''} to the new nodes{even}.", self.width)
         if answer.displaced or answer.lost or answer.vanished:
             yield from self._would_wait()
             yield from self._budgets()
@@ -52,6 +62,8 @@ class _Text:
         if answer.changes and not answer.placed_again and not answer.displaced:
             yield ""
             yield from folded(self._last_sentence(), self.width)
+        if answer.steps:
+            yield from folded(steps_sentence(answer.steps), self.width)
         counted = [enough_sentence(each) for each in answer.enough]
         counted += [removable_sentence(answer.removable)] if answer.removable else []
         if counted and (answer.displaced or answer.placed_again):
@@ -239,6 +251,13 @@ def fit_lines(fit: Fit, width: int | None) -> Iterator[str]:
     if last:
         yield ""
         yield from folded(" ".join(last), width)
+
+
+def steps_sentence(steps: Sequence[RequestStep]) -> str:
+    """`With 11.95 it would be 23 pods, with 11.9 47.`"""
+    first, *rest = [(amounts.bare(each.resource, each.amount), each.placed) for each in steps]
+    others = "".join(f", with {amount} {placed:,}" for amount, placed in rest)
+    return f"With {first[0]} it would be {_count(first[1], 'pod')}{others}."
 
 
 def enough_sentence(enough: Enough) -> str:

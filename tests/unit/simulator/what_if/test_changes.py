@@ -32,6 +32,7 @@ from stowplan.simulator.what_if.node_changes import (
 from stowplan.simulator.what_if.parsing import change
 from stowplan.simulator.what_if.profile_changes import SetWeight, WithoutPlugin
 from stowplan.simulator.what_if.serialized import to_json
+from stowplan.simulator.what_if.text import what_if_lines
 from stowplan.simulator.what_if.workload_changes import (
     ApplyManifests,
     DeleteObject,
@@ -53,6 +54,26 @@ def test_added_nodes_take_pending_pods() -> None:
     assert answer.waiting == 0
     assert answer.after.nodes == 3
     assert answer.sentence == "With 1 more node like n1 (8 CPU, 32Gi, zone a): 4 of 4 pending pods get a place."
+
+
+def test_new_nodes_let_other_zones_take_pods_as_well() -> None:
+    """Zones must stay even: a has room for one pod, b and c for eight each."""
+    nodes = [node("a", cpu="1"), node("b", "b"), node("c", "c")]
+    web = workload("web", 9, **spread("web"))
+    answer = ask((*nodes, web), AddNodes(add=1, like="a"))
+    assert answer.even_zones == "with those, b and c take 1 more each without being ahead of a by more than 1"
+    (line,) = [line for line in what_if_lines(answer, None) if "new nodes" in line]
+    assert line == f"1 goes to the new nodes; {answer.even_zones}."
+    alone = ask((*nodes, workload("web", 20)), AddNodes(add=1, like="a"))
+    assert (alone.on_new_nodes, alone.even_zones) == (1, "")
+
+
+def test_requests_between_the_old_and_the_new_one_are_tried() -> None:
+    nodes = [node("a", cpu="5500m"), node("b", cpu="4500m"), node("c", cpu="4200m"), node("d", cpu="4200m")]
+    answer = ask((*nodes, workload("web", 4, cpu="6")), SetRequests("Deployment/web", {"cpu": "4"}))
+    assert [(each.amount, each.placed) for each in answer.steps] == [(5500, 1), (4200, 4)]
+    assert "With 5.5 it would be 1 pod, with 4.2 4." in what_if_lines(answer, None)
+    assert not ask((*nodes, workload("web", 4, cpu="3")), SetRequests("Deployment/web", {"cpu": "4"})).steps
 
 
 def test_added_nodes_get_the_pods_of_daemon_sets() -> None:
