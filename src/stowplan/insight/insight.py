@@ -25,6 +25,7 @@ from stowplan.framework.explanation import (
 from stowplan.insight.explain import explain
 from stowplan.insight.finding import FoundPod, PodFinder, PodNotFoundError, find_node
 from stowplan.insight.groups import counted_in_pods, grouped
+from stowplan.insight.last_attempt import with_last_attempt
 from stowplan.insight.placed import explain_placed, not_compared
 from stowplan.insight.queue_words import Clocks, QueueView, history_of, permit_sentence, queue_state
 from stowplan.insight.sentences.pod_affinity import pending_matches
@@ -124,6 +125,7 @@ class Insight:
         since = "" if first is None else self.clocks.timestamp(first)
         history = history_of(self.view, self.clocks, pod)
         found = replace(found, queue=queue, history=history, pod=replace(found.pod, since=since))
+        found = with_last_attempt(found, chosen, pod)
         name = pod.template.spec.scheduler_name
         if name in self.view.profiles:
             return found
