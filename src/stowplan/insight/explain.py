@@ -76,10 +76,11 @@ def explain(
     lasting = yield from lasting_rejections(matrix)
     verdict = verdict_of(matrix, on_the_way, lasting)
     yield
-    dominating = yield from _dominating(matrix, eliminate(matrix, matrix.rejected))
-    if verdict == "never" and not dominating.refusal.lasting:
-        # The sentence is about a reason that lasts, not about one that other rules hide.
-        dominating = yield from _dominating(matrix, eliminate(matrix, lasting))
+    # The sentence about a pod that never fits is about a reason that lasts, not about one that other rules hide.
+    never = verdict == "never"
+    dominating = yield from _dominating(matrix, eliminate(matrix, matrix.rejected), lasting=never)
+    if never and not dominating.refusal.lasting:
+        dominating = yield from _dominating(matrix, eliminate(matrix, lasting), lasting=never)
     eliminations = dominating.eliminations
     start = yield from forced(dominating)
     yield
@@ -187,14 +188,15 @@ def _refused_pod(matrix: FilterMatrix, message: str) -> Explanation:
     return _short(matrix.pod, verdict, sentence, because, message, refusal.notes)
 
 
-def _dominating(matrix: FilterMatrix, eliminations: list[Elimination]) -> Slices[Dominating]:
+def _dominating(matrix: FilterMatrix, eliminations: list[Elimination], *, lasting: bool) -> Slices[Dominating]:
     left = left_before(matrix, eliminations)
-    best, refusal = yield from _best_of(matrix, eliminations[-1].plugin, np.flatnonzero(left))
+    best, refusal = yield from _best_of(matrix, eliminations[-1].plugin, np.flatnonzero(left), lasting=lasting)
     return Dominating(matrix, eliminations, left, best, refusal)
 
 
-def _best_of(matrix: FilterMatrix, plugin: str, slots: Slots) -> Slices[tuple[NodeInfo, Refusal]]:
-    """Of the nodes that a plugin rejects, the one whose refusal needs the smallest change."""
+def _best_of(matrix: FilterMatrix, plugin: str, slots: Slots, *, lasting: bool) -> Slices[tuple[NodeInfo, Refusal]]:
+    """Of the nodes that a plugin rejects, the one whose refusal needs the smallest change. With `lasting`, refusals that
+    pass count only for nodes without others."""
     bounds = np.broadcast_to(np.asarray(bound_of(matrix, plugin)), (matrix.high,))[slots]
     yield
     nearest = slots[np.argsort(bounds, kind="stable")][:_MAX_EXAMINED_FOR_BEST]
@@ -202,7 +204,8 @@ def _best_of(matrix: FilterMatrix, plugin: str, slots: Slots) -> Slices[tuple[No
     for slot in nearest.tolist():
         info = matrix.table.infos[slot]
         if info is not None:
-            hardest = max(matrix.explain(plugin, info), key=_effort)
+            refusals = matrix.explain(plugin, info)
+            hardest = max([each for each in refusals if each.lasting and lasting] or refusals, key=_effort)
             found.append((_effort(hardest), info.name, info, hardest))
         yield
     return min(found, key=lambda entry: entry[:2])[2:]

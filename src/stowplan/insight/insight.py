@@ -198,7 +198,8 @@ class Insight:
 
     def _briefly(self, pod: Pod) -> Explanation:
         message = self.last_message(pod) or ""
-        return explain_briefly(pod, "not-explained", message or "Not tried yet, or not rejected by a filter.", message)
+        because = Because(id="not-explained", plugin="")
+        return explain_briefly(pod, because, message or "Not tried yet, or not rejected by a filter.", message)
 
     def _too_large(self, pod: Pod) -> bool:
         return self._running and pod.template.large
@@ -212,7 +213,8 @@ class Insight:
         if victims or pod.uid in self.view.preemptors:
             return explain_preemptor(pod, victims)
         if self._too_large(pod):
-            return explain_briefly(pod, "too-large", TOO_LARGE, self.last_message(pod) or "")
+            because = Because(id="too-large", plugin="")
+            return explain_briefly(pod, because, TOO_LARGE, self.last_message(pod) or "")
         status = profile.pre_enqueue(pod)
         if status is not None:
             return (yield from explain_gated(profile, pod, status, top=top, message=self.last_message(pod)))

@@ -28,23 +28,24 @@ def with_last_attempt(found: Explanation, profile: Profile, pod: Pod) -> Explana
     if EXTENDER in last.plugins and last.verdict == "rejected":
         who = listed([each.name for each in extenders if each.serves("filter")])
         sentence = f"In the last attempt extender {who} refused the nodes that were left: {_reasons(last.message)}"
-        return _failed(found, last, "extender.refused", EXTENDER, sentence)
+        return _failed(found, last, Because(id="extender.refused", plugin=EXTENDER), sentence)
     if last.verdict != "error":
         return found
     extender = _failing(extenders, last)
     if extender is None:
-        return _failed(found, last, "error", "", f"The last attempt failed: {last.message.rstrip('.')}.")
+        sentence = f"The last attempt failed: {last.message.rstrip('.')}."
+        return _failed(found, last, Because(id="error", plugin=""), sentence)
     waits = "pods wait until it answers (ignorable is false)"
     sentence = f"Extender {extender.name} failed: {last.message.rstrip('.')}; {waits}."
-    return _failed(found, last, "extender.failed", EXTENDER, sentence)
+    return _failed(found, last, Because(id="extender.failed", plugin=EXTENDER), sentence)
 
 
-def _failed(found: Explanation, last: HistoryEntry, id: str, plugin: str, sentence: str) -> Explanation:
+def _failed(found: Explanation, last: HistoryEntry, because: Because, sentence: str) -> Explanation:
     return replace(
         found,
         verdict="not-now",
         sentence=sentence,
-        because=Because(id=id, plugin=plugin, facts={"time": last.latest}),
+        because=replace(because, facts={"time": last.latest}),
         more=(f"All filters let it pass: {found.sentence[:1].lower()}{found.sentence[1:]}", *found.more),
         message=found.message or last.message,
     )

@@ -71,9 +71,9 @@ def explain_gated(
     )
 
 
-def explain_briefly(pod: Pod, id: str, sentence: str, message: str) -> Explanation:
+def explain_briefly(pod: Pod, because: Because, sentence: str, message: str) -> Explanation:
     """A pod that a running scheduler does not explain."""
-    return replace(_short(pod, "pending", "not-now", sentence, Because(id=id, plugin="")), message=message)
+    return replace(_short(pod, "pending", "not-now", sentence, because), message=message)
 
 
 def _short(pod: Pod, state: str, verdict: Verdict, sentence: str, because: Because) -> Explanation:
