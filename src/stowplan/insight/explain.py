@@ -195,8 +195,8 @@ def _dominating(matrix: FilterMatrix, eliminations: list[Elimination], *, lastin
 
 
 def _best_of(matrix: FilterMatrix, plugin: str, slots: Slots, *, lasting: bool) -> Slices[tuple[NodeInfo, Refusal]]:
-    """Of the nodes that a plugin rejects, the one whose refusal needs the smallest change. With `lasting`, refusals that
-    pass count only for nodes without others."""
+    """Of the nodes that a plugin rejects, the one whose refusal needs the smallest change. With `lasting`, those
+    that do not last count only for nodes without others."""
     bounds = np.broadcast_to(np.asarray(bound_of(matrix, plugin)), (matrix.high,))[slots]
     yield
     nearest = slots[np.argsort(bounds, kind="stable")][:_MAX_EXAMINED_FOR_BEST]

@@ -107,13 +107,20 @@ def _steps(explanation: Explanation, layout: Layout) -> list[str]:
 
 
 def _closest(nodes: tuple[ClosestNode, ...], layout: Layout) -> list[str]:
+    """The table; without its further columns where the terminal is too narrow for them."""
+    lines = _closest_table(nodes, wide=layout.wide)
+    too_wide = layout.width is not None and max(map(len, lines)) > layout.width
+    return _closest_table(nodes, wide=False) if too_wide and layout.wide and not layout.always_wide else lines
+
+
+def _closest_table(nodes: tuple[ClosestNode, ...], *, wide: bool) -> list[str]:
     resources = list(dict.fromkeys(each for node in nodes for each in _amounts(node)))
-    if not layout.wide:
+    if not wide:
         resources = resources[:1]
     headings = [f"{'CPU' if each == 'cpu' else each.upper()} FREE" for each in resources]
     lacks_amounts = all(refusal.id.startswith("resources.") for node in nodes for refusal in node.refusals)
     lacks = "LACKS" if lacks_amounts else "IN THE WAY"
-    rows = [["NODE", *headings, lacks, "FITS WITH", "OR IF" if layout.wide else ""]]
+    rows = [["NODE", *headings, lacks, "FITS WITH", "OR IF" if wide else ""]]
     for node in nodes:
         known = _amounts(node)
         free = [_free(known[each]) if each in known else "" for each in resources]
@@ -121,7 +128,7 @@ def _closest(nodes: tuple[ClosestNode, ...], layout: Layout) -> list[str]:
         obstacles = "; ".join(
             dict.fromkeys(_lacks(refusal, "" if lacks_amounts else "lacks ") for refusal in node.refusals)
         )
-        rows.append([node.node, *free, obstacles, fits, alternative if layout.wide else ""])
+        rows.append([node.node, *free, obstacles, fits, alternative if wide else ""])
     if not any(row[-1] for row in rows[1:]):
         rows[0][-1] = ""
     return table(rows)

@@ -83,7 +83,7 @@ def _state_of(each: WorkloadDifference, owner: str) -> str:
         text = f"{placed:,} of {each.pods_after:,} {_pods(each.pods_after)} of {owner} {_have(placed)} a place"
     else:
         return (
-            f"all {each.pods_after:,} {_pods(each.pods_after)} of {owner} have a place"
+            f"{'both' if each.pods_after == 2 else f'all {each.pods_after:,}'} pods of {owner} have a place"
             if each.pods_after > 1
             else (f"the pod of {owner} has a place" if each.pods_after else f"{owner} has no pods")
         )
@@ -110,7 +110,7 @@ def _pending(workloads: Sequence[WorkloadDifference]) -> list[str]:
 
 
 def _all(number: int) -> str:
-    return "the pod that has" if number == 1 else f"all {number:,} pods that have"
+    return "the pod that has" if number == 1 else f"{'both' if number == 2 else f'all {number:,}'} pods that have"
 
 
 def _pods(number: int) -> str:

@@ -66,13 +66,15 @@ class _Text:
             yield from folded(steps_sentence(answer.steps), self.width)
         counted = [enough_sentence(each) for each in answer.enough]
         counted += [removable_sentence(answer.removable)] if answer.removable else []
-        if counted and (answer.displaced or answer.placed_again):
+        if counted and answer.sentence and (answer.displaced or answer.placed_again or answer.removable):
             yield ""
         for part in counted:
             yield from folded(part, self.width)
         if answer.removable is not None and answer.removable.nodes:
             yield from titled("Nodes that could go", self._names(answer.removable.nodes))
         if answer.fit is not None:
+            if answer.sentence:
+                yield ""
             yield from fit_lines(answer.fit, self.width)
         yield from self._groups()
 

@@ -116,7 +116,7 @@ def test_a_drained_node_s_pods_come_back_through_their_controllers() -> None:
 
 def test_nodes_are_drained_by_label() -> None:
     answer = ask((*TWO, node("n3"), workload("web", 6)), DrainNodes("zone=b"))
-    assert answer.sentence == "Without zone b (1 node): all 2 pods that have to move find a place."
+    assert answer.sentence == "Without zone b (1 node): both pods that have to move find a place."
     assert answer.waiting == 0
 
 
