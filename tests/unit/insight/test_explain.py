@@ -7,6 +7,8 @@ from tests.builders import HOSTNAME, REQUIRED, World, node, pod, spread
 from stowplan.framework import Change, Explanation, LeavingPod, PatchOperation
 from stowplan.insight.closest import joined
 from stowplan.insight.explain import explain, run
+from stowplan.insight.text.layout import Layout
+from stowplan.insight.text.pending import pending_lines
 
 
 def explained(world: World, **spec: object) -> Explanation:
@@ -80,3 +82,12 @@ def test_joined_changes_name_the_node_of_the_patch() -> None:
     label = Change(kind="label", on="node", node="closest", text="label closest k=v", effort=3, patch=patch)
     lower = Change(kind="request", on="pod", text="cpu: 1", effort=2, patch=patch)
     assert [joined(each).node for each in ((leave, label), (lower, leave), (lower, lower))] == ["closest", "other", ""]
+
+
+def test_the_table_of_closest_nodes_fits_the_terminal() -> None:
+    taints = [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]
+    answer = explained(World([node("a", cpu="9", taints=taints), node("b", cpu="4")]), requests={"cpu": "5"})
+    for width in (80, 120, 200):
+        lines = list(pending_lines(answer, Layout(width)))
+        assert max(map(len, lines)) <= width
+        assert any("OR IF" in line for line in lines) == (width == 200)

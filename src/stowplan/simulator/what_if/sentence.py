@@ -43,7 +43,8 @@ def _displaced(answer: WhatIfAnswer) -> list[str]:
         else:
             which = f"of {answer.displaced:,} {_pods(answer.displaced)} that {_have(answer.displaced)} to move"
             found = f"{placed:,} find{'s' if placed == 1 else ''} a place"
-            parts.append(f"{which}, {found}, {waiting:,} {'does' if waiting == 1 else 'do'} not")
+            rest = f"{found}, {waiting:,} {'does' if waiting == 1 else 'do'} not" if placed else "none finds a place"
+            parts.append(f"{which}, {rest}")
     if answer.lost:
         number = len(answer.lost)
         verb, them = ("is", "it") if number == 1 else ("are", "them")
