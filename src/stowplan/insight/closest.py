@@ -82,8 +82,15 @@ def joined(changes: tuple[Change, ...]) -> Change:
         patch=merged(operation for change in changes for operation in change.patch) if same else (),
         pods=tuple(pod for change in changes for pod in change.pods),
         starts=tuple(start for change in changes for start in change.starts),
-        parts=() if same else changes,
+        parts=() if same else tuple(_by_object(changes)),
     )
+
+
+def _by_object(changes: tuple[Change, ...]) -> Iterator[Change]:
+    """One change for the pod, one for the node, one for the cluster: patches of one object are merged."""
+    for on in dict.fromkeys(change.on for change in changes):
+        same = tuple(change for change in changes if change.on == on)
+        yield same[0] if len(same) == 1 else joined(same)
 
 
 def _info(matrix: FilterMatrix, slot: int) -> NodeInfo | None:

@@ -16,15 +16,15 @@ from stowplan.framework import Explanation
 from stowplan.insight.explain import explain, run
 
 SITUATIONS = {
-    "gates-v1-0057": "too little CPU is free",
+    "gates-v1-0006": "too little CPU is free",
     "resources-v1-0002": "two resources, never free on the same node",
     "nodeaff-v1-0014": "a node affinity that no node meets",
     "taints-v1-0046": "taints everywhere",
-    "preempt2-v1-0008": "host ports are taken",
+    "preempt2-v1-0084": "host ports are taken",
     "spread-v1-0148": "a topology spread constraint with minDomains",
     "mixed-v1-0040": "a pod to be near that does not exist",
     "nominated-v1-0037": "anti-affinity of the pod",
-    "mixed-v1-0035": "anti-affinity of another pod",
+    "mixed-v1-0070": "anti-affinity of another pod",
     "volumes-v1-0025": "a claim for one pod at a time",
     "storage-v1-0024": "storage capacity",
     "claims-v1-0076": "devices",

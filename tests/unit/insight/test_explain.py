@@ -34,14 +34,16 @@ def test_taints_come_before_amounts() -> None:
 
 
 def test_joined_changes_of_pod_and_node_keep_their_patches() -> None:
-    world = World([node("a", cpu="4", unschedulable=True)])
-    answer = explained(world, requests={"cpu": "5"})
+    taints = [{"key": key, "effect": "NoSchedule"} for key in ("one", "two")]
+    answer = explained(World([node("a", cpu="4", unschedulable=True, taints=taints)]), requests={"cpu": "5"})
     (change,) = answer.closest[0].changes
     assert (change.on, change.patch) == ("cluster", ())
-    assert [(part.on, part.node, part.patch[0].path) for part in change.parts] == [
-        ("node", "a", "/spec/unschedulable"),
-        ("pod", "", "/spec/containers/0/resources/requests/cpu"),
+    assert [(part.on, part.node, {each.path for each in part.patch}) for part in change.parts] == [
+        ("node", "a", {"/spec/unschedulable"}),
+        ("pod", "", {"/spec/tolerations", "/spec/containers/0/resources/requests/cpu"}),
     ]
+    (tolerations,) = [each.value for each in change.parts[1].patch if each.path == "/spec/tolerations"]
+    assert [each["key"] for each in tolerations] == ["one", "two"]
 
 
 def test_a_pod_that_never_fits_has_a_reason_that_lasts() -> None:

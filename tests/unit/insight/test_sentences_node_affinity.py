@@ -258,6 +258,8 @@ def test_numbers() -> None:
     world = World([node("a", labels={"cores": "4"}), node("b", labels={"cores": "many"})])
     spec = wanting(expressions("cores", "Gt", "8"))
     assert explained(world, **spec).sentence == "Asks for nodes labelled cores>8; the highest value of 2 nodes is 4."
+    world = World([node("a", labels={"cores": "4"}), node("b")])
+    assert explained(world, **spec).sentence == ("Asks for nodes labelled cores>8; the only node with the label has 4.")
     world = World([node("b", labels={"cores": "many"})])
     assert explained(world, **spec).sentence == (
         "Asks for nodes labelled cores>8; no node has a whole number there. 1 node has cores=many."

@@ -137,6 +137,8 @@ def _out_of_bounds(operator: str, key: str, present: Counter[str]) -> str:
         value, nodes = present.most_common(1)[0]
         return f"no node has a whole number there. {_counts([(f'{key}={value}', nodes)])}."
     most, word = (max(numbers), "highest") if operator == GT else (min(numbers), "lowest")
+    if present.total() == 1:
+        return f"the only node with the label has {most}."
     return f"the {word} value of {present.total():,} nodes is {most}."
 
 
