@@ -46,7 +46,8 @@ def why_not(profile: Profile, pod: Pod, info: NodeInfo) -> Slices[WhyNot]:
         ways = run(ways_of(matrix, info, refusals)) if refusals else []
     yield
     if not refusals:
-        return (yield from _would_do(profile, pod, info, rules))
+        found = yield from _would_do(profile, pod, info, rules)
+        return found if found is not None else (yield from why_not(profile, pod, info))
     changes = []
     for way in ways[:_MAX_CHECKED_WAYS]:
         with taken_off(profile, pod) as unassigned:
@@ -145,7 +146,8 @@ class _Scored(NamedTuple):
     position: int
 
 
-def _score(profile: Profile, pod: Pod, info: NodeInfo) -> Slices[_Scored]:
+def _score(profile: Profile, pod: Pod, info: NodeInfo) -> Slices[_Scored | None]:
+    """None if the node would not do any more: the cluster has changed between slices."""
     with taken_off(profile, pod) as unassigned:
         diagnosis = Diagnosis(profile, unassigned, plain=True).run()
     yield
@@ -153,12 +155,14 @@ def _score(profile: Profile, pod: Pod, info: NodeInfo) -> Slices[_Scored]:
         points = Points.of(diagnosis)
     yield
     position = points.position(info.name)
-    assert position is not None
-    return _Scored(points, position)
+    return None if position is None else _Scored(points, position)
 
 
-def _would_do(profile: Profile, pod: Pod, info: NodeInfo, rules: _Rules) -> Slices[WhyNot]:
-    points, position = yield from _score(profile, pod, info)
+def _would_do(profile: Profile, pod: Pod, info: NodeInfo, rules: _Rules) -> Slices[WhyNot | None]:
+    scored = yield from _score(profile, pod, info)
+    if scored is None:
+        return None
+    points, position = scored
     standing = points.standing(position)
     other = points.position(standing.first)
     return WhyNot(

@@ -62,7 +62,7 @@ class AnswerFailedError(StowplanError):
 class _Job:
     """A question that is being answered."""
 
-    __slots__ = ("finish", "future", "longest", "question", "restarts", "revision", "seconds", "slices")
+    __slots__ = ("finish", "future", "longest", "question", "restarts", "revision", "seconds", "slices", "stale")
 
     def __init__(self, question: Question, finish: Callable[[Answer], Any]) -> None:
         self.question = question
@@ -71,6 +71,8 @@ class _Job:
         self.slices: Slices[Any] | None = None
         self.revision: Hashable = None
         self.restarts = 0
+        self.stale = False
+        """Whether the state has changed since the last start."""
         self.seconds = 0.0
         self.longest = 0.0
 
@@ -140,6 +142,9 @@ class Answers:
         except StowplanError as error:
             _fail(job, error)
         except Exception as bug:
+            if job.stale:  # A node or the pod is gone in the middle of the answer.
+                _fail(job, NotReadyError("the cluster changes faster than the answer is computed; try again"))
+                return True
             log.exception(bug, "Failed to answer a question")
             _fail(job, AnswerFailedError(raised(bug)))
         return True
@@ -164,10 +169,13 @@ class Answers:
         """The answer under way, or a new one if the state has changed since its last slice."""
         if job.slices is None:
             job.slices = job.question.begin()
-        elif job.restarts < MAX_RESTARTS and job.revision != job.question.revision():
-            job.restarts += 1
-            job.slices.close()
-            job.slices = job.question.begin()
+        elif job.revision != job.question.revision():
+            if job.restarts < MAX_RESTARTS:
+                job.restarts += 1
+                job.slices.close()
+                job.slices = job.question.begin()
+            else:
+                job.stale = True
         return job.slices
 
     def _count(self, job: _Job, began: float) -> None:

@@ -97,3 +97,15 @@ def test_a_gated_pod_is_said_to_wait() -> None:
     found = answer(world, world.pod(pod("web", schedulingGates=[{"name": "quota"}])), "a")
     assert found.fits
     assert found.more == ("The pod is not scheduled yet, waiting for scheduling gates: [quota] (SchedulingGates).",)
+
+
+def test_a_node_that_fills_up_between_slices_is_rejected() -> None:
+    world = World([node("a", cpu="4"), node("b", cpu="4")])
+    item, info = world.pod(pod("new", requests={"cpu": "3"})), world.cluster.nodes.get("b")
+    assert info is not None
+    slices = why_not(world.profile, item, info)
+    next(slices)
+    world.add_pod(pod("other", "b", requests={"cpu": "2"}))
+    found = run(slices)
+    assert not found.fits
+    assert found.sentence.startswith("b has no room for default/new")

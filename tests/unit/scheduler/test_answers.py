@@ -124,6 +124,20 @@ def test_a_change_starts_the_answer_again_three_times_at_most(rig: Rig) -> None:
     assert future.result(0).restarts == MAX_RESTARTS
 
 
+def test_a_failure_after_too_many_changes_is_not_a_bug(rig: Rig) -> None:
+    class Vanishing(Counting):
+        def _run(self) -> Any:
+            yield from super()._run()
+            raise KeyError("a node that is gone")
+
+    question = Vanishing(rig.clock, 5)
+    future = rig.answers.ask(question)
+    while rig.answers.run_slice(busy=False):
+        question.state += 1
+    with pytest.raises(NotReadyError, match="the cluster changes faster than the answer is computed"):
+        future.result(0)
+
+
 def test_a_question_that_nobody_waits_for_any_more_is_dropped(rig: Rig) -> None:
     question = Counting(rig.clock, 5)
     future = rig.answers.ask(question)
