@@ -78,7 +78,7 @@ def explain(
     yield
     # The sentence about a pod that never fits is about a reason that lasts, not about one that other rules hide.
     never = verdict == "never"
-    dominating = yield from _dominating(matrix, eliminate(matrix, matrix.rejected), lasting=never)
+    dominating = yield from _dominating(matrix, eliminate(matrix), lasting=never)
     if never and not dominating.refusal.lasting:
         dominating = yield from _dominating(matrix, eliminate(matrix, lasting), lasting=never)
     eliminations = dominating.eliminations

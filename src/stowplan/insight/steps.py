@@ -76,10 +76,10 @@ def rank_of(matrix: FilterMatrix, plugin: str, status: Status) -> Rank:
     return _OUT_OF_TREE_OF_NODE if known is not None and known.scope == "node" else _OUT_OF_TREE
 
 
-def eliminate(matrix: FilterMatrix, rejections: Iterable[Rejected]) -> list[Elimination]:
-    """The rules that remove nodes, in order, up to the one that leaves none."""
+def eliminate(matrix: FilterMatrix, rejections: Iterable[Rejected] | None = None) -> list[Elimination]:
+    """The rules that remove nodes, in order, up to the one that leaves none; of all rejections, or of some."""
     masks: dict[tuple[Rank, str], Mask] = {}
-    for plugin, status, nodes in rejections:
+    for plugin, status, nodes in matrix.rejected if rejections is None else rejections:
         key = (rank_of(matrix, plugin, status), plugin)
         masks[key] = masks[key] | nodes if key in masks else nodes
     left = matrix.alive.copy()
