@@ -61,7 +61,7 @@ EXIT_SOME_PENDING = 3
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["table", "wide", "json", "yaml"]),
+    type=click.Choice(["table", "wide", "json", "yaml", "html"]),
     default="table",
     show_default=True,
     help="Output format.",
@@ -140,6 +140,8 @@ def simulate(
             in `pending`; --all-scores includes all. Amounts are integers;
             `units` has their units: millicores, bytes or count
     yaml    the same as YAML
+    html    one file with the views of 'stowplan web', which a browser opens
+            from disk: map, timeline, pending pods and their explanations
 
     \b
     Examples:
@@ -171,6 +173,7 @@ def simulate(
     from stowplan.simulator.input import InputOptions
     from stowplan.simulator.report.changed_since_snapshot import changed_pods
     from stowplan.simulator.report.tables import TableStyle
+    from stowplan.simulator.timeline import RunTimeline
 
     if sample:
         names = (*names, _sample())
@@ -182,19 +185,26 @@ def simulate(
     config = load_config(config_file, registered, effective_release(release, login))
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
     source = StateSource(names, cluster, snapshot, InputOptions(namespace, strict, hpa), max_input_size * 2**20)
-    options = RunOptions(seed, _examine(output, all_scores), always=True, watch=_watch if watched else None)
+    timeline = RunTimeline(by_attempts=True) if output == "html" else None
+    options = RunOptions(
+        seed, _examine(output, all_scores), always=True, watch=_watch if watched else None, timeline=timeline
+    )
     with (
         print_notes() as notes,
         Progress() as progress,
         open_state(source, config, registered, notes=notes, progress=progress, options=options) as state,
     ):
         report, plugin_bugs = _report(state, by), state.plugin_bugs()
+        if output == "html":
+            from stowplan.cli.report import print_report
+
+            print_report(state)
     news = changed_pods(report, include_still_pending=not state.source.names)
     if output in ("table", "wide"):
         shown = report if everything else news
         style = TableStyle(output == "wide", everything, None, state.live is not None, bool(by))
         _print_tables(shown, style)
-    else:
+    elif output != "html":
         _print_serialized(report, output)
     if plugin_bugs or news.pending or report.not_created:
         click.get_current_context().exit(EXIT_PLUGIN_BUG if plugin_bugs else EXIT_SOME_PENDING)
@@ -238,7 +248,7 @@ def _examine(output: str, all_scores: bool) -> Examine | None:
     """How much of each decision is recorded for an output format."""
     from stowplan.simulator.report.detailed_decisions import recording, top_scores
 
-    return {"table": None, "wide": top_scores}.get(output, recording(all_nodes=all_scores))
+    return {"table": None, "html": None, "wide": top_scores}.get(output, recording(all_nodes=all_scores))
 
 
 def _print_tables(report: SimulationReport, style: TableStyle) -> None:

@@ -35,6 +35,7 @@ from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.report.recorder import Examine, RunRecorder
 from stowplan.simulator.simulation import EPOCH, Simulation
 from stowplan.simulator.source_manifests import SourceManifests
+from stowplan.simulator.timeline import RunTimeline
 
 _SNIFFED_BYTES = 64
 
@@ -117,6 +118,8 @@ class RunOptions(NamedTuple):
     """Also try the pending pods of a cluster or snapshot without manifests."""
     watch: Callable[[Simulation, RunRecorder], object] | None = None
     """Shows the run, and may end it early."""
+    timeline: RunTimeline | None = None
+    """Records the run over time."""
     to_the_end: bool = True
     """Whether the run goes on to its end if `watch` returns early."""
 
@@ -168,7 +171,7 @@ class _Loader:
         self._options = options
 
     def load(self, extenders: tuple[HttpExtender, ...], runner: asyncio.Runner) -> State:
-        source, recorder = self._source, RunRecorder(self._options.examine)
+        source, recorder = self._source, RunRecorder(self._options.examine, self._options.timeline)
         keep = bool(extenders) or any(getattr(each, "needs_objects", False) for each in self._plugins.values())
         found = self._live(keep)
         self._progress.start("reading manifests")
@@ -233,6 +236,8 @@ class _Loader:
         simulation.settle()
         if not self._runs:
             return
+        if self._options.timeline is not None:
+            self._options.timeline.begin(simulation)
         if self._options.watch is not None:
             self._progress.hide()
             self._options.watch(simulation, recorder)

@@ -109,12 +109,14 @@ def web(
     else:
         from stowplan.cli.web_state import recorded_decisions
 
-        with (
-            request.open(recorded_decisions()) as state,
-            _source(state) as source,
-            _serving(*pages_of(source), options),
-        ):
-            _wait()
+        with request.open(recorded_decisions()) as state:
+            serve_state(state, options)
+
+
+def serve_state(state: State, options: WebOptions) -> None:
+    """Serves the page of a state until it is interrupted."""
+    with _source(state) as source, _serving(*pages_of(source), options):
+        _wait()
 
 
 def _serve_scheduler(remote: RemoteScheduler, options: WebOptions) -> None:

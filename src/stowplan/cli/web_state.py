@@ -14,6 +14,8 @@ from stowplan.insight.slices import Slices
 from stowplan.insight.workloads import WorkloadReference
 from stowplan.runtime import Decision
 from stowplan.simulator.simulation import EPOCH
+from stowplan.simulator.timeline import RunTimeline
+from stowplan.web.history import HistoryRing
 from stowplan.web.owner import Owner
 from stowplan.web.source import Shown, StateSource
 from stowplan.web.wire import SourceKind
@@ -25,9 +27,20 @@ MAX_RECORDED_NODES = 200_000
 the pod were placed again."""
 
 
-def state_source(state: State, owner: Owner) -> StateSource:
+def state_source(state: State, owner: Owner, epoch: str = "") -> StateSource:
     """The page's source for a state at rest."""
-    return StateSource(state.simulation.engine, state.insight, owner, _Answers(state, owner), _shown(state))
+    source = StateSource(state.simulation.engine, state.insight, owner, _Answers(state, owner), _shown(state), epoch)
+    if state.ran and state.recorder.timeline is not None:
+        add_run(source, state.recorder.timeline)
+    return source
+
+
+def add_run(source: StateSource, timeline: RunTimeline) -> None:
+    """Offers the run that led to the state of the source."""
+    source.run = timeline
+    source.history = HistoryRing(source.mirror.epoch)
+    timeline.fill(source.history)
+    source.shown.features += ["run", "history"]
 
 
 def recorded_decisions() -> RunOptions:

@@ -69,14 +69,7 @@ class PodTable:
         )
 
     def names(self, epoch: str, revision: int) -> PodNames:
-        """The names, split after the last dash, which most names of one workload have in common."""
-        parts = [("", "", "") if entry is None else entry.key.rpartition("-") for entry in self._entries]
-        return PodNames(
-            epoch=epoch,
-            revision=revision,
-            prefix=indexed([head + dash for head, dash, _ in parts]),
-            suffix=[tail for _, _, tail in parts],
-        )
+        return split_names(["" if entry is None else entry.key for entry in self._entries], epoch, revision)
 
     def changed(self, numbers: list[int]) -> PodsChanged:
         here = [(number, entry) for number in numbers if (entry := self._entries[number]) is not None]
@@ -108,6 +101,17 @@ class PodTable:
 def _entry(pod: Pod, slot: int) -> _Entry:
     requests = pod.template.requests if pod.used is None else pod.used[0]
     return _Entry(pod.uid, pod.key, workload_key(pod), slot, pod.priority, requests)
+
+
+def split_names(names: list[str], epoch: str, revision: int) -> PodNames:
+    """The names, split after the last dash, which most names of one workload have in common."""
+    parts = [name.rpartition("-") for name in names]
+    return PodNames(
+        epoch=epoch,
+        revision=revision,
+        prefix=indexed([head + dash for head, dash, _ in parts]),
+        suffix=[tail for _, _, tail in parts],
+    )
 
 
 def workload_key(pod: Pod) -> str:

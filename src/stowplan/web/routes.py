@@ -63,7 +63,13 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
             raise NotOfferedError("this source has no history")
         return source.history.since(float(_number(request, "since", 0, 10**10)))
 
+    async def run(request: PageRequest, names: list[str]) -> Any:
+        if source.run is None or names != ["events"]:
+            raise NotOfferedError("this source is not a run")
+        return await source.run_events(_number(request, "from", 0, 10**9))
+
     answers: dict[str, Answer] = {
+        "run": run,
         "hello": lambda request, names: source.hello(),
         "map": lambda request, names: source.map(),
         "pods": pods,

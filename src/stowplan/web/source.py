@@ -49,6 +49,7 @@ from stowplan.web.wire import (
     Points,
     QueueChanged,
     QueuePage,
+    RunEvents,
     SourceKind,
 )
 
@@ -78,6 +79,16 @@ class PodAnswers(Protocol):
         ...
 
 
+class Run(Protocol):
+    """What happened from the start of a run to its end. The methods are called on the owner's thread."""
+
+    def events(self, mirror: Mirror, first: int = 0) -> RunEvents: ...
+
+    def pods(self, mirror: Mirror) -> PodColumns: ...
+
+    def pod_names(self, mirror: Mirror) -> PodNames: ...
+
+
 @dataclass
 class Shown:
     """How a source presents itself."""
@@ -100,18 +111,23 @@ class StateSource:
     history: HistoryRing | None = None
     """Samples over time, if the host takes them."""
 
-    def __init__(self, engine: Engine, insight: Insight, owner: Owner, answers: PodAnswers, shown: Shown) -> None:
+    def __init__(
+        self, engine: Engine, insight: Insight, owner: Owner, answers: PodAnswers, shown: Shown, epoch: str = ""
+    ) -> None:
+        """`epoch` is random by default."""
         self.engine = engine
         self.insight = insight
         self.owner = owner
         self.answers = answers
         self.shown = shown
-        self.mirror = Mirror(secrets.token_hex(4), lambda: Times(self.now, shown.start))
+        self.mirror = Mirror(epoch or secrets.token_hex(4), lambda: Times(self.now, shown.start))
         self._lock = asyncio.Lock()
         self._refreshed = -MIN_REFRESH_SECONDS
         self._groups: PendingGroups | None = None
         self._groups_due = 0.0
         self._queue_known: object = None
+        self.run: Run | None = None
+        """A simulation or recording from its start to its end, if the source is one; its state is that at the end."""
         self.feed: deque[Happening] = deque(maxlen=MAX_FEED)
         """Notable happenings, the newest first, if the host reports them."""
 
@@ -175,12 +191,23 @@ class StateSource:
         await self.refresh(MIN_REFRESH_SECONDS)
         return self.mirror.map()
 
+    async def run_events(self, first: int) -> RunEvents:
+        run, mirror = self.run, self.mirror
+        assert run is not None
+        await self.refresh(MIN_REFRESH_SECONDS)
+        return await self.owner.read(lambda: run.events(mirror, first))
+
     async def pods(self) -> PodColumns:
+        if (run := self.run) is not None:
+            await self.refresh(MIN_REFRESH_SECONDS)
+            return await self.owner.read(lambda: run.pods(self.mirror))
         await self._load_pods()
         assert self.mirror.pods is not None
         return self.mirror.pods.columns(self.mirror.epoch, self.mirror.revision)
 
     async def pod_names(self) -> PodNames:
+        if (run := self.run) is not None:
+            return await self.owner.read(lambda: run.pod_names(self.mirror))
         await self._load_pods()
         assert self.mirror.pods is not None
         return self.mirror.pods.names(self.mirror.epoch, self.mirror.revision)

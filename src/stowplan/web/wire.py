@@ -315,17 +315,36 @@ class History(Wire, frozen=True):
     marks: list[Mark]
 
 
+BOUND, GONE, JOINED, LEFT, FAILED, EVICTED, CREATED = range(7)
+"""Kinds of `RunEvents`. An evicted pod is gone later; a pod that is bound was created before."""
+
+
 class RunEvents(Wire, frozen=True):
-    """`run/events?from=`: what happened in a simulation or recording, as columns."""
+    """`run/events?from=`: what happened in a simulation or recording, as columns. Its pods are those of `pods`."""
 
     epoch: str
     first: int
     total: int
+    unit: Literal["seconds", "attempts"]
+    """Of all times of the run: simulated seconds, or scheduling attempts since its start."""
+    end: float
+    plays: bool
+    """Whether the page plays the run from its start."""
     dt: list[int]
-    """Milliseconds since the event before."""
+    """Thousandths of the unit since the event before."""
     kind: list[int]
     pod: list[int]
+    """-1 for events of nodes."""
     node: list[int]
+    """The number of the node; for a failed attempt, that of the reason."""
+    nodes: list[str]
+    """Names by number."""
+    lost: NodeColumns
+    """Nodes of the run that `map` lacks, since they are gone at its end."""
+    start: Ints
+    """By pod: the number of its node at the start; -1 pending, -2 not there."""
+    reasons: list[str]
+    marks: list[Mark]
 
 
 class ConfiguredPlugin(Wire, frozen=True):

@@ -11,6 +11,7 @@ from stowplan.framework import Pod, QueuedPodInfo, Status
 from stowplan.runtime import Decision
 from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.report.pending_reasons import PendingReasons
+from stowplan.simulator.timeline import RunTimeline
 from stowplan.simulator.workloads import is_recreated
 
 Examine = Callable[[Decision, int], Any]
@@ -48,12 +49,14 @@ class RecordedEviction(NamedTuple):
 class RunRecorder(Observer):
     """Records the last attempt of each pod, and all evictions."""
 
-    def __init__(self, examine: Examine | None = None) -> None:
+    def __init__(self, examine: Examine | None = None, timeline: RunTimeline | None = None) -> None:
         self.last_attempts: dict[str, LastAttempt] = {}
         """By the pod's uid."""
         self.evictions: list[RecordedEviction] = []
         self.decisions = 0
         self.bindings = 0
+        self.timeline = timeline
+        """Records the run over time, if given."""
         self._examine = examine
         self._api_server: ApiServer | None = None
         self._workloads: dict[str, str] = {}
@@ -81,6 +84,9 @@ class RunRecorder(Observer):
                     self._note_workload(pod)
         if self._examine is not None:
             last.detail = self._examine(decision, queued.attempts)
+        if self.timeline is not None:
+            reason = decision.message if last.diagnosis is None else last.diagnosis.main_reason
+            self.timeline.attempted(queued.pod, None if decision.node_name else reason)
 
     def bound(self, queued: QueuedPodInfo, node_name: str) -> None:
         self.bindings += 1
@@ -93,6 +99,8 @@ class RunRecorder(Observer):
 
     def victim_evicted(self, preemptor: Pod, victim: Pod, node_name: str) -> None:
         workloads = self._workloads
+        if self.timeline is not None:
+            self.timeline.evicted(victim)
         self.evictions.append(
             RecordedEviction(
                 preemptor,
