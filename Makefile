@@ -33,6 +33,7 @@ control-plane: $(STAMP)  ## build etcd, kube-apiserver, kube-scheduler, kubectl 
 
 demo: $(LIGHT)  ## watch a scheduler fill a cluster, in under a minute; options in ARGS, e.g. ARGS="--speed 4"
 	@$(BIN)/stowplan demo $(ARGS)
+	@echo 'The same in a browser, forward and back:  make demo ARGS="--web --open"'
 
 test: $(SITE)  ## run all tests, some files at a time (WORKERS); pytest options in ARGS, e.g. ARGS="tests/unit/cli -x"
 	@$(BIN)/python -m stowplan.testing build --if-possible $(BINARIES)

@@ -41,6 +41,9 @@ _DEFAULT_NODES = 300
     "[default: 1; with manifests or a cluster, ten seconds in all]",
 )
 @click.option("--duration", type=click.FloatRange(0, min_open=True), help="Stop after at most this many seconds.")
+@click.option("--web", "in_browser", is_flag=True, help="Play it in a browser; prints the address of the page.")
+@click.option("--port", type=click.IntRange(0, 65535), help="With --web: its port; default as for 'stowplan web'.")
+@click.option("--open", "open_browser", is_flag=True, help="With --web: open the page in a browser.")
 def demo(
     names: tuple[str, ...],
     from_cluster: bool,
@@ -52,6 +55,9 @@ def demo(
     seed: int,
     speed: float | None,
     duration: float | None,
+    in_browser: bool,
+    port: int | None,
+    open_browser: bool,
 ) -> None:
     """Watch a scheduler fill a simulated cluster of 300 nodes in three zones, in this process, for forty seconds.
 
@@ -62,7 +68,7 @@ def demo(
 
     Each cell of the map is a node; its height is the node's utilization. Keys: q quits, space pauses and goes on, the
     right arrow makes one attempt, the up and down arrows change the speed. Without a terminal one line per second is
-    printed.
+    printed. With --web the same is played on a page, forward and back.
 
     \b
     Examples:
@@ -72,6 +78,7 @@ def demo(
       stowplan demo --plugin ./rack_care.py
       stowplan demo -f nodes.yaml -f deployment.yaml
       stowplan demo --from-cluster
+      stowplan demo --web --open
 
     Set NO_COLOR to disable colours. Exit status: 0 finished, 2 the input is invalid, 130 interrupted.
     """
@@ -85,8 +92,21 @@ def demo(
     own_state = bool(names) or from_cluster
     if own_state and nodes is not None:
         raise click.UsageError("--nodes is for the scenario, which FILE and --from-cluster replace.")
+    if (port is not None or open_browser) and not in_browser:
+        raise click.UsageError("--port and --open need --web.")
     registered = load_plugins(plugins)
     config = load_config(config_file, registered)
+    if in_browser:
+        from stowplan.cli.demo_page import serve_files, serve_scenario
+        from stowplan.cli.web import WebOptions
+
+        options = WebOptions("127.0.0.1", port, (), "", "", open_browser)
+        if own_state:
+            login = (kubeconfig, context) if from_cluster else None
+            serve_files(names, login, config, registered, seed, options)
+        else:
+            serve_scenario(nodes or _DEFAULT_NODES, config, registered, seed, options)
+        return
     if own_state:
         login = (kubeconfig, context) if from_cluster else None
         report, last = _watch_files(names, login, config, registered, seed, speed, duration)

@@ -61,7 +61,8 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
     async def history(request: PageRequest, names: list[str]) -> Any:
         if source.history is None:
             raise NotOfferedError("this source has no history")
-        return source.history.since(float(_number(request, "since", 0, 10**10)))
+        since = float(_number(request, "since", 0, 10**10)) if "since" in request.query else -1.0
+        return source.history.since(since)
 
     async def run(request: PageRequest, names: list[str]) -> Any:
         if source.run is None or names != ["events"]:

@@ -45,6 +45,8 @@ class ScenarioRun(WatchedRun):
         )
         super().__init__(simulation, recorder)
         recorder.attach(simulation.api_server)
+        self.on_step: Callable[[str], None] = lambda text: None
+        """Called with the text of each step of the scenario."""
         self._until = EPOCH
         self._scale = nodes / scenario.nodes
         api_server, admission = self.simulation.api_server, self.simulation.controllers.admission
@@ -77,6 +79,7 @@ class ScenarioRun(WatchedRun):
     def _do(self, step: ScenarioStep, number: int) -> None:
         if number == 1:
             self.events.announce(self.elapsed, step.say)
+            self.on_step(step.say)
         if step.apply:
             self._apply(step.apply, number)
         if step.lift:

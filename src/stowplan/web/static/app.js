@@ -58,16 +58,22 @@ async function loadFirst() {
 }
 
 async function loadLater() {
-  try {
-    store.pending = await getJson('pending');
-    publish('pending');
-    if (store.hello.features.includes('history')) {
-      store.history = await getJson('history');
-      publish('history');
-    }
-  } catch (error) {
-    store.failed = error.message;
-  }
+  const loads = [getJson('pending').then(takePending)];
+  if (store.hello.features.includes('history')) loads.push(getJson('history').then(takeHistory));
+  for (const load of loads) load.catch((error) => { store.failed = error.message; });
+  await Promise.allSettled(loads);
+}
+
+/** A timeline shows other lists for times before the end of a run, and this one at the end. */
+function takePending(pending) {
+  store.lastPending = pending;
+  store.pending = pending;
+  publish('pending');
+}
+
+function takeHistory(history) {
+  store.history = history;
+  publish('history');
 }
 
 /** Loads everything again: another epoch, a gap in the stream, or polling. */
@@ -75,15 +81,11 @@ async function reload() {
   const epoch = store.nodes?.epoch;
   const [hello, columns, pending] = await Promise.all([getJson('hello'), getJson('map'), getJson('pending')]);
   store.hello = hello;
-  store.pending = pending;
   if (epoch !== columns.epoch || store.nodes.revision !== columns.revision) takeMap(columns);
   if (epoch !== columns.epoch) resetPods();
   publish('hello');
-  publish('pending');
-  if (hello.features.includes('history')) {
-    store.history = await getJson('history');
-    publish('history');
-  }
+  takePending(pending);
+  if (hello.features.includes('history')) takeHistory(await getJson('history'));
 }
 
 /** Prepares the page for a view and returns the element that the view fills. */

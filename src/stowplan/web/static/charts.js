@@ -7,6 +7,7 @@ import { uPlot } from './vendor/uplot.js';
 /** The text of a time of the source: a clock since the start, or the time of day of a live source. */
 export function timeText(seconds) {
   const { hello } = store;
+  if (store.run?.unit === 'attempts') return count(seconds);
   if (hello && hello.kind !== 'simulation' && hello.kind !== 'recording' && hello.kind !== 'report' && !hello.start) {
     return new Date(seconds * 1000).toLocaleTimeString('en-GB');
   }
