@@ -23,7 +23,6 @@ const SERIES = ['unschedulable', 'backoff', 'active', 'gated'];
 
 /** The timeline's state, for tests: `replay` once the events are loaded. */
 export const timeline = { replay: null, seek: seekTo, time: 0, playing: false, speed: 1 };
-globalThis.stowplan.timeline = timeline;
 let parts = null;
 let loading = null;
 let lastFrame = 0;
@@ -32,6 +31,7 @@ let addressDue = 0;
 
 /** Starts the timeline in its place; without history there is none. */
 export function startTimeline(place) {
+  globalThis.stowplan.timeline = timeline;
   const { features } = store.hello;
   place.hidden = !features.includes('history');
   if (place.hidden) return;
