@@ -44,7 +44,8 @@ def add_run(source: StateSource, timeline: RunTimeline) -> None:
 
 
 def recorded_decisions() -> RunOptions:
-    """Explains decisions of the simulation when they are made, as `explain` does for its pod, while that is cheap."""
+    """Records the timeline, and explains decisions when they are made, as `explain` does for its pod, while that is
+    cheap."""
     looked_at = 0
 
     def examine(decision: Decision, attempt: int) -> PlacedExplanation | None:
@@ -52,7 +53,7 @@ def recorded_decisions() -> RunOptions:
         looked_at += len(decision.profile.cluster.nodes)
         return explain_decided(decision) if looked_at <= MAX_RECORDED_NODES else None
 
-    return RunOptions(examine=examine)
+    return RunOptions(examine=examine, timeline=RunTimeline(by_attempts=True))
 
 
 def _shown(state: State) -> Shown:
