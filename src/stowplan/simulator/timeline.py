@@ -139,7 +139,8 @@ class RunTimeline:
             old = None
         if new.spec.node_name and (old is None or not old.spec.node_name):
             self._bound += 1
-            self._waits[bisect_left(_WAIT_BOUNDS, self.now - self._created[number])] += 1
+            if not self._by_attempts:
+                self._waits[bisect_left(_WAIT_BOUNDS, self.now - self._created[number])] += 1
             self._add(BOUND, number, self._nodes.get(new.spec.node_name, -1))
 
     def _number_node(self, node: api.Node) -> int:

@@ -110,6 +110,7 @@ async function startRun() {
   timeline.speed = events.unit === 'attempts' ? ATTEMPT_SPEEDS.find(([speed]) => speed && events.end / speed < 30)?.[0] ?? 1000 : 1;
   replaceChildren(parts.speed, select('Speed', speeds.map(([value, text]) => [String(value), text]), String(timeline.speed), (value) => { timeline.speed = Number(value); }));
   drawHistory();
+  parts.chart.chart.redraw(false, true);
   if (wanted !== null && Number.isFinite(Number(wanted))) seekTo(Number(wanted));
   else if (events.plays) {
     seekTo(0);
