@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import socket
 import threading
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from stowplan.web.source import StateSource
 
 DEFAULT_PORT = 8259
+TOKEN_VARIABLE = "STOWPLAN_WEB_TOKEN"
 _PORTS_TRIED = 20
 
 
@@ -85,7 +87,8 @@ def web(
 
     Prints the address of the page and serves it until it is interrupted. The page is read-only and comes from this
     process alone: it changes nothing in a cluster and loads nothing from elsewhere. The address has a random token;
-    without it other users of this machine see nothing.
+    without it other users of this machine see nothing. STOWPLAN_WEB_TOKEN sets the token, so that open pages stay
+    logged in when the command is started again.
 
     \b
     Examples:
@@ -178,7 +181,8 @@ def _serving(
         tls = ServerTLS(serving).context
     listener = _listen(options.address, options.port)
     port = listener.getsockname()[1]
-    access = PageAccess(options.address, port, allowed_hosts=options.allowed_hosts, tls=tls is not None)
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    access = PageAccess(options.address, port, allowed_hosts=options.allowed_hosts, tls=tls is not None, token=token)
     server = WebServer(listener, pages, stream, access, tls, close)
     server.start()
     click.echo(access.url)

@@ -58,9 +58,8 @@ async function loadFirst() {
 }
 
 async function loadLater() {
-  const loads = [getJson('pending').then(takePending)];
+  const loads = [getJson('pending').then(takePending, pendingFailed)];
   if (store.hello.features.includes('history')) loads.push(getJson('history').then(takeHistory));
-  for (const load of loads) load.catch((error) => { store.failed = error.message; });
   await Promise.allSettled(loads);
 }
 
@@ -68,6 +67,11 @@ async function loadLater() {
 function takePending(pending) {
   store.lastPending = pending;
   store.pending = pending;
+  publish('pending');
+}
+
+function pendingFailed(error) {
+  store.pendingProblem = error.message;
   publish('pending');
 }
 

@@ -10,6 +10,7 @@ const MAX_EXTRA_GAP_PIXELS = 26;
 const MIN_COLUMN_PIXELS = 104;
 const MIN_PITCH_PIXELS = 3;
 const MAX_PITCH_PIXELS = 150;
+const SCROLLED_PITCH_PIXELS = 12; // where headings alone are higher than the view
 const MARGIN_PIXELS = 18;
 const MIN_BLOCK_PIXELS = 92;
 
@@ -58,7 +59,8 @@ export function layOut(columns, width, height, scale) {
     if (fits(shelves, middle / scale, inner)) low = middle;
     else high = middle - 1;
   }
-  return place(shelves, low / scale, inner);
+  const tooMany = low === Math.ceil(MIN_PITCH_PIXELS * scale) && !fits(shelves, low / scale, inner);
+  return place(shelves, tooMany ? Math.ceil(SCROLLED_PITCH_PIXELS * scale) / scale : low / scale, inner);
 }
 
 /** Distributes columns over shelves, so that each shelf has at most `most` columns and about as many nodes. */

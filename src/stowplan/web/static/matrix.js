@@ -70,7 +70,7 @@ function lacksOf(fit) {
 function filterCell(plugin, rejects, near) {
   if (!rejects) return el('span', { class: 'matrix-ok', 'aria-hidden': 'true' }, '·');
   const colour = familyColour(near ? 'near' : familyOf(plugin), isDark());
-  return el('span', { class: 'matrix-no', title: `${plugin} rejects the node`, style: { background: colour } }, '×');
+  return el('span', { class: 'matrix-no', title: `${plugin} rejects the node`, style: { background: colour } }, '×', el('span', { class: 'unseen' }, ` ${plugin} `));
 }
 
 function scoreTable(points) {
@@ -135,13 +135,9 @@ function sorted(table, state) {
 }
 
 function matrixRow(table, slot, columns) {
-  const rejecting = table.plugins.filter((_, i) => table.text(slot, i)).join(', ');
-  return el('div', {
-    class: 'matrix-row', style: { 'grid-template-columns': columns },
-    'aria-label': `${store.nodes.names[slot]}, ${table.first(slot)}${table.kind === 'filters' && rejecting ? `, rejected by ${rejecting}` : ''}`,
-  },
-  el('span', { class: 'mono' }, store.nodes.names[slot]), el('span', {}, table.first(slot)),
-  table.plugins.map((_, i) => table.cell(slot, i)), el('span', { class: 'quiet' }, table.last(slot)));
+  return el('div', { class: 'matrix-row', style: { 'grid-template-columns': columns } },
+    el('span', { class: 'mono' }, store.nodes.names[slot]), el('span', {}, table.first(slot)),
+    table.plugins.map((_, i) => table.cell(slot, i)), el('span', { class: 'quiet' }, table.last(slot)));
 }
 
 async function explainNode(here, slot, answer) {

@@ -52,9 +52,9 @@ export const mapView = {
 };
 
 function drawPanel(place) {
-  const { pending } = store;
+  const { pending, pendingProblem: problem } = store;
   if (!pending) {
-    replaceChildren(place, el('div', { class: 'panel-head' }, el('h1', {}, 'Pending pods'), el('p', { class: 'quiet' }, 'Loading…')));
+    replaceChildren(place, el('div', { class: 'panel-head' }, el('h1', {}, 'Pending pods'), el('p', { class: 'quiet' }, problem ? `The list is not available: ${problem}` : 'Loading…')));
     return;
   }
   if (!byId('panel-groups')) {

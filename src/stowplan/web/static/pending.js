@@ -1,5 +1,5 @@
 // The Pending page: groups by sentence over the whole width, each opens to its pods; filters and sorting.
-import { byId, el, replaceChildren, select } from './dom.js';
+import { byId, el, replaceChildren, select, setOptions } from './dom.js';
 import { VERDICTS, ageOf, count, duration, plural, shortWorkload, verdictClass } from './format.js';
 import { addKey } from './keys.js';
 import { getJson } from './net.js';
@@ -36,11 +36,29 @@ export const pendingView = {
 
 addKey('f', () => byId('pending-filter')?.focus());
 
-function head(refresh) {
+/** The choices of the filters, of the groups that there are now. */
+function choices() {
   const groups = store.pending?.groups || [];
-  const namespaces = [...new Set(groups.flatMap((group) => Object.keys(group.workloads || {}).map((name) => name.split('/')[0])))].sort();
-  const reasons = [...new Set(groups.map((group) => group.because).filter(Boolean))].sort();
-  const choice = (name, label, options) => el('label', {}, `${label} `, select(label, [['', 'all'], ...options], state[name], (value) => set(name, value)));
+  const namespaces = new Set(groups.flatMap((group) => Object.keys(group.workloads || {}).map((name) => name.split('/')[0])));
+  const reasons = new Set(groups.map((group) => group.because).filter(Boolean));
+  const same = (names) => [...names].sort().map((name) => [name, name]);
+  const verdicts = Object.entries(VERDICTS).filter(([name]) => name !== 'fits');
+  return { namespace: same(namespaces), verdict: verdicts, because: same(reasons) };
+}
+
+function updateChoices() {
+  for (const [name, options] of Object.entries(choices())) {
+    const list = byId(`pending-${name}`);
+    if (list.options.length !== options.length + 1) setOptions(list, [['', 'all'], ...options], state[name]);
+  }
+}
+
+function head(refresh) {
+  const choice = (name, label) => {
+    const list = select(label, [['', 'all'], ...choices()[name]], state[name], (value) => set(name, value));
+    list.id = `pending-${name}`;
+    return el('label', {}, `${label} `, list);
+  };
   const set = (name, value) => {
     state[name] = value;
     setQuery({ [name]: value });
@@ -49,9 +67,7 @@ function head(refresh) {
   return el('div', { class: 'page-head' },
     el('h1', { id: 'pending-title' }, 'Pending pods'),
     el('div', { class: 'controls' },
-      choice('namespace', 'Namespace', namespaces.map((name) => [name, name])),
-      choice('verdict', 'Verdict', Object.entries(VERDICTS).filter(([name]) => name !== 'fits')),
-      choice('because', 'Reason', reasons.map((name) => [name, name])),
+      choice('namespace', 'Namespace'), choice('verdict', 'Verdict'), choice('because', 'Reason'),
       el('label', {}, 'Sort ', select('Sort', [['count', 'count'], ['age', 'age'], ['name', 'sentence']], state.sort, (value) => set('sort', value))),
       el('label', {}, 'Filter ', el('input', { id: 'pending-filter', type: 'text', value: state.text, oninput: (event) => set('text', event.target.value) }))));
 }
@@ -62,6 +78,7 @@ function columnHeads() {
 }
 
 function update(list) {
+  updateChoices();
   const groups = filtered();
   for (const group of store.pending?.groups || []) remember(group);
   state.rows = groups.flatMap((group) => (group.id === state.open ? [{ group }, ...podRows(group)] : [{ group }]));
@@ -104,7 +121,7 @@ function groupRow(group) {
   const age = ageOf(group.since, sourceNow());
   const names = Object.keys(group.workloads || {}).map(shortWorkload);
   const open = group.id === state.open;
-  return el('div', { class: 'pending-row', 'aria-label': `${plural(group.pods, 'pod')}: ${group.sentence}` },
+  return el('div', { class: 'pending-row' },
     el('b', { class: 'number' }, count(group.pods)),
     el('span', { class: 'pending-sentence', title: group.sentence }, el('i', { class: open ? 'caret open' : 'caret', 'aria-hidden': 'true' }, '›'), group.sentence),
     verdictBadge(group),
@@ -123,7 +140,7 @@ function podRow({ group, index }) {
   const pod = page?.rows?.[index % PAGE_PODS];
   if (!pod) return el('div', { class: 'pending-row pod' }, el('span', {}), el('span', { class: 'quiet' }, 'Loading…'));
   const age = ageOf(pod.since, sourceNow());
-  return el('div', { class: 'pending-row pod', 'aria-label': pod.pod },
+  return el('div', { class: 'pending-row pod' },
     el('span', {}), el('span', { class: 'mono cut', title: pod.pod }, pod.pod), el('span', { class: 'quiet' }, pod.place),
     el('span', { class: 'quiet cut' }, [shortWorkload(pod.workload), pod.priority ? `priority ${count(pod.priority)}` : ''].filter(Boolean).join(', ')),
     el('span', { class: 'quiet' }, age === null ? '' : duration(age)), el('span', { class: 'quiet' }, pod.attempts ? plural(pod.attempts, 'attempt') : ''));

@@ -1,7 +1,7 @@
 // The page of a pod that waits: sentence, funnel, near misses, proposals, preemption, queue, kube-scheduler's message.
 import { familyColour, familyOf } from './colours.js';
 import { announce, byId, copyButton, el, replaceChildren } from './dom.js';
-import { amount, count, plural, resourceName } from './format.js';
+import { amount, count, plural, resourceName, timeOfDay } from './format.js';
 import { apiPath, getJson } from './net.js';
 import { podRoute } from './panel.js';
 import { factRows, folded, offersWhatIf, pendingFacts, rawJson, requestsText, section, sentenceBox } from './pod_parts.js';
@@ -21,6 +21,7 @@ export function pendingPod(here, explanation) {
     nearMisses(explanation),
     proposals(explanation),
     queueSection(explanation),
+    attempts(explanation),
     preemption(explanation),
     reasons(explanation),
     explanation.message && section('kube-scheduler’s words', '', el('p', { class: 'words' }, explanation.message)),
@@ -148,6 +149,17 @@ function queueSection(explanation) {
   const wakes = queue?.wakes || [];
   return section('Queue', '', factRows(rows), wakes.length > 0 && folded('What wakes it up',
     el('ul', { class: 'plain' }, wakes.map((wake) => el('li', {}, el('b', {}, wake.event), ` ${wake.text}`)))));
+}
+
+/** Attempts over time: entries of consecutive attempts that failed alike, the latest first. */
+function attempts(explanation) {
+  const entries = [...(explanation.history || [])].reverse();
+  if (!entries.length) return null;
+  const most = Math.max(...entries.map((entry) => entry.attempts));
+  return section('Attempts', '', el('ol', { class: 'attempts' }, entries.map((entry) => el('li', { title: entry.message },
+    el('time', { title: entry.time === entry.latest ? entry.time : `${entry.time} to ${entry.latest}` }, timeOfDay(new Date(entry.latest))),
+    el('span', { class: 'bar' }, el('i', { style: { width: `${(100 * entry.attempts) / most}%` } })),
+    el('span', {}, `${plural(entry.attempts, 'attempt')}: `, entry.verdict === 'error' ? entry.message : `rejected by ${(entry.plugins || []).join(', ')}`)))));
 }
 
 function preemption(explanation) {

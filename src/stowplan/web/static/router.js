@@ -62,6 +62,7 @@ export function startRouter(onShow) {
 
 /** Opens the view of the address; also after the state was loaded again. */
 export function openRoute() {
+  if (!show) return;
   const wanted = parseRoute(location.hash);
   const view = views.get(wanted.name) || views.get('map');
   current?.control.abort();

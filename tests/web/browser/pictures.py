@@ -1,0 +1,51 @@
+"""The documentation's pictures of the page: `make screenshots`. Fonts of the machine are used; Inter looks best."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+from tests.web.browser import clusters
+from tests.web.browser.chromium import find_chromium, launch_arguments
+from tests.web.browser.site import Site
+from tests.web.browser.visiting import Visit
+
+FOLDER = Path(__file__).parents[3] / "docs" / "images"
+MAX_BYTES = 200_000
+POD = f"#/pod/media/encode-wide-{clusters.HASH}-0000"
+ZOOM = (
+    "() => { for (let i = 0; i < 7; i += 1) document.getElementById('zoom-in').click(); return stowplan.loadPods(); }"
+)
+PICTURES = {
+    "web-map": ("#/map", 1280, 800, "light", ""),
+    "web-map-dark": ("#/map", 1280, 800, "dark", ""),
+    "web-pod": (POD, 1280, 800, "light", ""),
+    "web-placed": ("#/pod/PLACED", 1280, 800, "light", ""),
+    "web-cards": ("#/map", 1280, 800, "light", ZOOM),
+    "web-matrix": (POD.replace("pod", "matrix", 1), 1280, 600, "light", ""),
+    "web-pending": ("#/pending", 1280, 500, "light", ""),
+    "web-phone": (POD, 390, 844, "light", ""),
+}
+
+
+def draw_all() -> None:
+    """Makes all pictures."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        file = clusters.write(Path(folder) / "black-friday.yaml", clusters.cluster(1000, 10_000))
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=launch_arguments())
+        with Site(file) as site:
+            placed = site.pods("shop/checkout-")[0]
+            for name, (fragment, width, height, theme, script) in PICTURES.items():
+                visitor = Visit(browser, site, width=width, height=height, theme=theme)
+                page = visitor.open(fragment.replace("PLACED", placed))
+                if script:
+                    page.evaluate(script)
+                page.wait_for_timeout(1500)
+                path = FOLDER / f"{name}.png"
+                page.screenshot(path=path)
+                visitor.close()
+                size = path.stat().st_size
+                sys.stderr.write(f"{path.name}: {size:,} bytes\n")
+                if size > MAX_BYTES or visitor.messages:
+                    raise RuntimeError(f"{path.name}: {size:,} bytes, {visitor.messages}")
+        browser.close()
