@@ -41,24 +41,30 @@ class SpreadExplanation:
             for number, each in enumerate(pod.spec.topology_spread_constraints)
             if each.when_unsatisfiable == HARD
         ]
-        positions: list[int | None] = [*own] if own else [None] * len(rules.parts)
-        self._constraints = [
-            _ConstraintWords(cluster, pod, part, position)
-            for part, position in zip(rules.parts, positions, strict=True)
-        ]
+        self._parts = rules.parts
+        self._positions: list[int | None] = [*own] if own else [None] * len(rules.parts)
+        self._words: dict[int, _ConstraintWords] = {}
         self._known: dict[tuple[int, int], fwk.Refusal] = {}
 
     def refusals(self, node: fwk.NodeInfo) -> Iterator[fwk.Refusal]:
         """A refusal for each constraint that rejects the node, in the order of the constraints."""
-        for number, words in enumerate(self._constraints):
-            domain = words.part.domains.column.values[node.slot]
+        for number, part in enumerate(self._parts):
+            domain = part.domains.column.values[node.slot]
             if domain == ABSENT:
-                yield words.unlabelled(node)
-            elif words.part.domains.values[domain] > words.part.bound:
+                yield self._words_of(number).unlabelled(node)
+            elif part.domains.values[domain] > part.bound:
                 known = self._known.get((number, domain))
                 if known is None:
-                    known = self._known[number, domain] = words.skewed(domain)
+                    known = self._known[number, domain] = self._words_of(number).skewed(domain)
                 yield known
+
+    def _words_of(self, number: int) -> _ConstraintWords:
+        """Of the constraint at that position, made when it first rejects a node."""
+        found = self._words.get(number)
+        if found is None:
+            found = _ConstraintWords(self._cluster, self._pod, self._parts[number], self._positions[number])
+            self._words[number] = found
+        return found
 
 
 class _ConstraintWords:
