@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 T = TypeVar("T")
 
 Slices = Generator[None, None, T]
 """Yields between slices, returns the result."""
+
+
+def timed(slices: Slices[T], clock: Callable[[], float]) -> Slices[tuple[T, float]]:
+    """(the result, the time that its slices took together)."""
+    seconds = 0.0
+    while True:
+        began = clock()
+        try:
+            next(slices)
+        except StopIteration as end:
+            return end.value, seconds + clock() - began
+        seconds += clock() - began
+        yield
 
 
 def run(slices: Slices[T]) -> T:

@@ -11,6 +11,7 @@ from stowplan.framework import CycleState, Explanation, Refusal
 from stowplan.insight.closest import check
 from stowplan.insight.explain import explain, run
 from stowplan.insight.matrix import FilterMatrix
+from stowplan.plugins.base import MAX_EXPLAINED_RULES
 
 A = {"app": "a"}
 
@@ -335,3 +336,15 @@ def test_the_score_is_the_number_of_pods() -> None:
     plugin.pre_score(state, new, world.cluster.nodes.everything())
     info = world.cluster.nodes.get("n-y")
     assert plugin.explain_score(state, new, info) == "4 pods in the zone, 4 pods on the node"
+
+
+def test_of_very_many_constraints_some_are_explained() -> None:
+    world = World([node("a", hostname=False)])
+    many = [spread(f"key-{number}") for number in range(40)]
+    answer = run(explain(world.profile, world.pod(pod("new", topologySpreadConstraints=many))))
+    assert answer.verdict == "never"
+    assert len(answer.closest[0].refusals if answer.closest else ()) <= MAX_EXPLAINED_RULES
+    matrix = FilterMatrix(world.profile, world.pod(pod("new", topologySpreadConstraints=many)))
+    info = world.cluster.nodes.get("a")
+    assert info is not None
+    assert len(matrix.explain("PodTopologySpread", info)) == MAX_EXPLAINED_RULES

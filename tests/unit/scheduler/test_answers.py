@@ -10,6 +10,7 @@ from stowplan.framework.explanation import Explanation, PendingPods, PlacedExpla
 from stowplan.insight.finding import NodeNotFoundError, PodNotFoundError
 from stowplan.insight.insight import TOO_LARGE, Insight, TooLargeError
 from stowplan.insight.workloads import Workload, WorkloadReference
+from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.scheduler.answers import (
     ANSWER_SLICE_SECONDS,
     MAX_ANSWER_SHARE,
@@ -294,6 +295,17 @@ def test_large_specs_are_not_explained(hostile: Live) -> None:
         assert found.sentence == TOO_LARGE
         with pytest.raises(TooLargeError, match="too large"):
             hostile.answer(hostile.insight.why_not("default", name, "n"))
+
+
+def test_specs_that_take_long_to_filter_are_not_explained(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred constraints fit into a spec of ordinary size."""
+    monkeypatch.setattr("stowplan.insight.insight.MAX_FILTER_SECONDS", -1.0)
+    monkeypatch.setattr(Diagnosis, "run", lambda diagnosis: pytest.fail("a change is checked"))
+    for name in ("large", "small"):
+        assert live.answer(live.insight.explain("default", name, 5)).sentence == TOO_LARGE
+        with pytest.raises(TooLargeError):
+            live.answer(live.insight.why_not("default", name, "n"))
+    assert [group.because for group in live.answer(live.insight.pending("")).groups] == ["too-large"]
 
 
 def test_large_specs_are_one_group_of_the_list(hostile: Live) -> None:

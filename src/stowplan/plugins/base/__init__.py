@@ -16,6 +16,7 @@ from stowplan.plugins.base.cpu_and_memory import (
 from stowplan.plugins.base.node_facts import EXACT_IN_FLOAT
 from stowplan.plugins.base.other_pods import (
     MAX_EXAMINED_PODS,
+    MAX_EXPLAINED_RULES,
     in_words_with_owner,
     leave,
     matching_labels,
@@ -28,6 +29,7 @@ __all__ = [
     "EXACT_IN_FLOAT",
     "LEAST_ALLOCATED_PART",
     "MAX_EXAMINED_PODS",
+    "MAX_EXPLAINED_RULES",
     "UNSCHEDULABLE_TAINT",
     "CpuAndMemory",
     "Demand",

@@ -14,6 +14,8 @@ from stowplan.cache import Cluster, DomainCounts
 _EFFORT_LOWER_PRIORITY = 5.0
 _EFFORT_PROTECTED = 3.0
 _EFFORT_OTHERS = 9.0
+MAX_EXPLAINED_RULES = 6
+"""Constraints or terms of a pod that are explained for one node; a pod may have a hundred."""
 MAX_EXAMINED_PODS = 300
 """To go through all pods of a large domain would take longer than a piece of an explanation should."""
 

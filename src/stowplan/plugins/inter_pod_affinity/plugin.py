@@ -6,13 +6,14 @@ Upstream: pkg/scheduler/framework/plugins/interpodaffinity/plugin.go
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from itertools import islice
 from typing import Any
 
 from stowplan import framework as fwk
 from stowplan.cache import Cluster
 from stowplan.cache.selection import pod_terms
 from stowplan.config.args import InterPodAffinityArgs
-from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.base import MAX_EXPLAINED_RULES, InTreePlugin
 from stowplan.plugins.inter_pod_affinity import explanation, hints, scoring
 from stowplan.plugins.inter_pod_affinity.filtering import AffinityFilter
 from stowplan.plugins.inter_pod_affinity.scoring import AffinityScorer
@@ -114,7 +115,7 @@ class InterPodAffinity(InTreePlugin):
         if known is None:
             known = explanation.AffinityExplanation(self.cluster, rules, pod)
             state.write(_EXPLANATION, known)
-        return known.refusals(node)
+        return islice(known.refusals(node), MAX_EXPLAINED_RULES)
 
     def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterable[fwk.Refusal]:
         text = f"Its pod affinity cannot be read: {'; '.join(pod_terms(pod.template).errors)}"

@@ -6,12 +6,13 @@ Upstream: pkg/scheduler/framework/plugins/podtopologyspread/plugin.go
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from itertools import islice
 
 from stowplan import framework as fwk
 from stowplan.api import Node
 from stowplan.api.selectors import SelectorError
 from stowplan.config.args import PodTopologySpreadArgs
-from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.base import MAX_EXPLAINED_RULES, InTreePlugin
 from stowplan.plugins.pod_topology_spread import explanation, hints
 from stowplan.plugins.pod_topology_spread.constraints import ConstraintSource
 from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities
@@ -133,7 +134,7 @@ class PodTopologySpread(InTreePlugin):
         if known is None:
             known = explanation.SpreadExplanation(self.cluster, rules, pod)
             state.write(_EXPLANATION, known)
-        return known.refusals(node)
+        return islice(known.refusals(node), MAX_EXPLAINED_RULES)
 
     def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
         rules: SpreadFilter | None = state.get(_FILTER)
