@@ -53,6 +53,19 @@ def pod(name: str, on: str = "", *, namespace: str = "default", labels: Json | N
     return {"metadata": metadata, "spec": spec, "status": {**_if_set(nominatedNodeName=nominated), **status}}
 
 
+def member(name: str, group: str = "g", on: str = "", **more: Any) -> Json:
+    """A pod of a pod group."""
+    return pod(name, on, schedulingGroup={"podGroupName": group}, **more)
+
+
+def pod_group(name: str = "g", min_count: int | None = None, *, rack: str = "", **spec: Any) -> Json:
+    """A PodGroup; a gang with `min_count`; all members in one domain of the label `rack`."""
+    policy: Json = {"basic": {}} if min_count is None else {"gang": {"minCount": min_count}}
+    constraints = {"schedulingConstraints": {"topology": [{"key": rack}]}} if rack else {}
+    metadata = {"name": name, "namespace": "default", "uid": f"group {name}"}
+    return {"metadata": metadata, "spec": {"schedulingPolicy": policy, **constraints, **spec}}
+
+
 def selector(**labels: str) -> Json:
     return {"matchLabels": labels}
 

@@ -14,11 +14,13 @@ from stowplan.cache import Cluster
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.config.releases import LATEST, Release
 from stowplan.evaluation.case import Case
-from stowplan.framework import Pod
+from stowplan.framework import Pod, PodGroupInfo
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Decision, Factory, Profile, build_profiles, enable_everywhere
 from stowplan.runtime.decide.diagnosis import Diagnosis
+from stowplan.runtime.groups import GroupCycle, GroupDecision
+from stowplan.runtime.groups.cycle import in_order
 
 
 class World:
@@ -91,6 +93,18 @@ class World:
         made = self.pod(item)
         self.nominator.add(made)
         return made
+
+    def add_member(self, item: Json) -> Pod:
+        """A member of a pod group: pending, or running if it has a node."""
+        made = self.add_pod(item) if item["spec"].get("nodeName") else self.pod(item)
+        self.cluster.pod_groups.add(made)
+        return made
+
+    def decide_group(self, name: str, members: Iterable[Pod], **how: bool) -> GroupDecision:
+        """A pod group cycle in namespace default, for members in the order of the queue."""
+        rules = self.cluster.pod_groups.rules("default", name)
+        group = PodGroupInfo("default", name, rules, in_order(members))
+        return GroupCycle(self.profile, group, **how).decide()
 
     def decide(self, item: Json | Pod) -> Decision:
         return self.profile.decide(item if isinstance(item, Pod) else self.pod(item))

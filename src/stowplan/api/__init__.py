@@ -23,6 +23,7 @@ from stowplan.api.meta import *
 from stowplan.api.node import *
 from stowplan.api.node_selectors import *
 from stowplan.api.pod import *
+from stowplan.api.pod_group import *
 from stowplan.api.policy import *
 from stowplan.api.quantity import QuantityError as QuantityError
 from stowplan.api.resource import *

@@ -12,6 +12,7 @@ from stowplan.api.limits import HorizontalPodAutoscaler, LimitRange, ResourceQuo
 from stowplan.api.meta import Wire
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
+from stowplan.api.pod_group import PodGroup, Workload
 from stowplan.api.policy import PodDisruptionBudget
 from stowplan.api.resource import ResourceClaim, ResourceClaimTemplate
 from stowplan.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
@@ -46,6 +47,7 @@ class Kind(NamedTuple):
 
 _RESOURCE = "resource.k8s.io/v1"
 _STORAGE = "storage.k8s.io/v1"
+_SCHEDULING_ALPHA = "scheduling.k8s.io/v1alpha2"
 
 _KINDS = (
     Kind("Pod", Pod, "v1", "pods", True, "pods"),
@@ -87,6 +89,8 @@ _KINDS = (
     Kind("Job", Job, "batch/v1", "jobs", True, None),
     Kind("CronJob", CronJob, "batch/v1", "cronjobs", True, None),
     Kind("PriorityClass", PriorityClass, "scheduling.k8s.io/v1", "priorityclasses", False, None),
+    Kind("PodGroup", PodGroup, _SCHEDULING_ALPHA, "podgroups", True, None),
+    Kind("Workload", Workload, _SCHEDULING_ALPHA, "workloads", True, None),
     Kind("LimitRange", LimitRange, "v1", "limitranges", True, None),
     Kind("ResourceQuota", ResourceQuota, "v1", "resourcequotas", True, None),
     Kind(

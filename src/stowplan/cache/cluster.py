@@ -15,6 +15,7 @@ from stowplan.cache.columns import Column, ScalarColumn
 from stowplan.cache.counts import SlotCounts
 from stowplan.cache.journal import Journal
 from stowplan.cache.nodes import NodeTable
+from stowplan.cache.pod_group_states import PodGroupStates
 from stowplan.cache.ports import HostPort, PortTable, wanted_ports
 from stowplan.cache.selection import PodClass, PodSelector, Selection, carried_terms
 from stowplan.cache.stores import ApiObject, Stores, key_of
@@ -83,6 +84,8 @@ class Cluster:
         self._homeless: dict[str, dict[str, Pod]] = {}
         self._follows_pods = False
         self.journal = Journal(self)
+        self.pod_groups = PodGroupStates(self.stores)
+        """Filled where the feature gate GenericWorkload is on."""
 
     def serve_plugins(self, annotations: AnnotationKeys, *, follows_pods: bool) -> None:
         """Out-of-tree plugins read this cluster: keep what only they read, and let them change nothing.
@@ -103,7 +106,7 @@ class Cluster:
             self.selection.grow(self.nodes.capacity)
         if not known:
             for pod in self._homeless.pop(info.name, {}).values():
-                self._settle(pod, info, 1)
+                self.shift_settled(pod, info, 1)
         return info
 
     def remove_node(self, name: str) -> None:
@@ -112,7 +115,7 @@ class Cluster:
             return
         stranded = dict(info.pods)
         for pod in stranded.values():
-            self._settle(pod, info, -1)
+            self.shift_settled(pod, info, -1)
         if stranded:
             self._homeless[name] = stranded
         self.nodes.remove(name)
@@ -156,7 +159,7 @@ class Cluster:
             return
         info = self.nodes.get(pod.node_name)
         if info is not None:
-            self._settle(pod, info, -1)
+            self.shift_settled(pod, info, -1)
 
     def assume(self, pod: Pod, node_name: str) -> None:
         """Count a pod on the node chosen for it, before it is bound."""
@@ -188,8 +191,9 @@ class Cluster:
             self.selection.set_namespace(item.metadata.name, None)
 
     def _note_change_of(self, kind: type) -> None:
-        """An object that filters and scores read may have changed. Budgets matter to preemption alone."""
-        if kind is not api.PodDisruptionBudget:
+        """An object that filters and scores read may have changed. Budgets matter to preemption alone, PodGroups to
+        the cycles of their groups."""
+        if kind is not api.PodDisruptionBudget and kind is not api.PodGroup:
             self.selection.rules_version += 1
 
     # Counts
@@ -211,9 +215,9 @@ class Cluster:
                 self.retemplate(pod)
                 continue
             order = dict(info.pods)
-            self._settle(pod, info, -1)
+            self.shift_settled(pod, info, -1)
             self.retemplate(pod)
-            self._settle(pod, info, 1)
+            self.shift_settled(pod, info, 1)
             info.residents.clear()
             info.residents.update(order)
         return True
@@ -249,7 +253,7 @@ class Cluster:
         if info is None:
             self._homeless.setdefault(pod.node_name, {})[pod.uid] = pod
         else:
-            self._settle(pod, info, 1)
+            self.shift_settled(pod, info, 1)
 
     def _replace(self, pod: Pod) -> None:
         """Replace a pod by a version with equal counts. Only kept victims of preemption may be stale, and answers of
@@ -265,8 +269,8 @@ class Cluster:
         if self._follows_pods or known.start_time != pod.start_time:
             self.nodes.log.append(info.slot)
 
-    def _settle(self, pod: Pod, info: NodeInfo, sign: int) -> None:
-        """Put a pod on a node (sign 1) or take it off (sign -1) for real."""
+    def shift_settled(self, pod: Pod, info: NodeInfo, sign: int) -> None:
+        """Put a pod on a node (sign 1) or take it off (sign -1) for real. For the cache and its trials."""
         self.shift(pod, info, sign, what_if=False)
         footprint: Footprint = pod.template.footprint
         if footprint.ports:

@@ -29,9 +29,18 @@ EXIT_CASES_FAILED = 2
 @click.argument("files", nargs=-1, metavar="[FILE...|-]")
 @click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration for cases without their own.")
 @emulated_version_option("1.36")
+@click.option(
+    "--group-fixes",
+    is_flag=True,
+    help="Decide pod groups without the mistakes of kube-scheduler v1.36 that later releases mend.",
+)
 @plugin_option
 def evaluate(
-    files: tuple[str, ...], config_file: str | None, release: Release | None, plugins: tuple[str, ...]
+    files: tuple[str, ...],
+    config_file: str | None,
+    release: Release | None,
+    group_fixes: bool,
+    plugins: tuple[str, ...],
 ) -> None:
     """Evaluate one scheduling decision per case, with kube-scheduler's verdict on each node.
 
@@ -53,6 +62,14 @@ def evaluate(
       resourceclaims resourceclaimtemplates deviceclasses resourceslices
 
     \b
+    A case about a pod group has, instead of `pod`:
+      group           namespace and name of the group
+      groupPods       its pending members, in the order of the queue
+      podGroups       PodGroups of scheduling.k8s.io/v1alpha2, also those of running pods
+      gates           feature gates, words joined by "+": generic, gang, tas, wap, claims (default gang)
+      ties            "name": the first by name of equal nodes and placements is chosen
+
+    \b
     Examples:
       stowplan evaluate cases.jsonl
       stowplan evaluate case.yaml
@@ -61,7 +78,7 @@ def evaluate(
     Exit status: 0 every case has a verdict; 2 a case has an error, or a file or the configuration is invalid; 4 a
     plugin has a bug.
     """
-    evaluator = _evaluator(config_file, release, plugins)
+    evaluator = _evaluator(config_file, release, plugins, group_fixes)
     unreadable: list[str] = []
     cases = 0
     # On a terminal the verdicts themselves show the progress.
@@ -81,7 +98,9 @@ def evaluate(
         click.get_current_context().exit(EXIT_PLUGIN_BUG if evaluator.plugin_bugs else EXIT_CASES_FAILED)
 
 
-def _evaluator(config_file: str | None, release: Release | None, plugins: tuple[str, ...]) -> Evaluator:
+def _evaluator(
+    config_file: str | None, release: Release | None, plugins: tuple[str, ...], group_fixes: bool
+) -> Evaluator:
     from stowplan.cli.config_files import config_reader
     from stowplan.cli.profiles import try_profiles
     from stowplan.config import IN_TREE_PLUGINS, default_configuration
@@ -93,10 +112,10 @@ def _evaluator(config_file: str | None, release: Release | None, plugins: tuple[
     if config_file is not None:
         reader = config_reader(config_file, IN_TREE_PLUGINS.union(registered), release)
         try_profiles(reader(release), registered, shown(config_file))
-        return Evaluator(reader, registered, _on_bug, release)
+        return Evaluator(reader, registered, _on_bug, release, group_fixes=group_fixes)
     if registered:
         try_profiles(default_configuration(release), registered, "--plugin")
-    return Evaluator(None, registered, _on_bug, release)
+    return Evaluator(None, registered, _on_bug, release, group_fixes=group_fixes)
 
 
 def _cases(files: tuple[str, ...], unreadable: list[str]) -> Iterator[bytes]:

@@ -53,13 +53,18 @@ DEFAULT_WEIGHTS = {
 _GATES = {"DynamicResources": "DynamicResourceAllocation", "NodeDeclaredFeatures": "NodeDeclaredFeatures"}
 """The feature gates of default plugins that have one."""
 
+_ALPHA_WEIGHTS = {"PodGroupPodsCount": 1}
+"""Default weights of plugins in `ALPHA_PLUGINS`."""
+
 
 @cache
 def default_plugins(release: Release = LATEST) -> Plugins:
     """The default plugins of a release."""
     weights = {**DEFAULT_WEIGHTS, **release.weights}
     gated = {name for name, gate in _GATES.items() if not release.has(gate)}
-    enabled = tuple(Plugin(name=name, weight=weights[name]) for name in DEFAULT_WEIGHTS if name not in gated)
+    names = [name for name in DEFAULT_WEIGHTS if name not in gated]
+    names += [name for name, gate in ALPHA_PLUGINS.items() if release.has(gate)]
+    enabled = tuple(Plugin(name=name, weight=weights.get(name) or _ALPHA_WEIGHTS.get(name, 0)) for name in names)
     return Plugins(multi_point=PluginSet(enabled=enabled))
 
 
@@ -71,7 +76,7 @@ ALPHA_PLUGINS = {
     "TopologyPlacementGenerator": "TopologyAwareWorkloadScheduling",
     "PodGroupPodsCount": "TopologyAwareWorkloadScheduling",
 }
-"""In-tree plugins of Kubernetes that are disabled, with their feature gate."""
+"""In-tree plugins that are disabled by default, with the feature gate that enables them; they come after the others."""
 
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 

@@ -5,7 +5,7 @@ Upstream: pkg/features/kube_features.go, k8s.io/component-base/featuregate/featu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from stowplan.config.flags.values import BOOL
 from stowplan.config.releases import LATEST, Release
@@ -61,6 +61,21 @@ TAINT_RULES = "DRADeviceTaintRules"
 DYNAMIC_RESOURCES = "DynamicResourceAllocation"
 """Whether claims of pods are served. Can be changed where the release does not lock it."""
 
+GENERIC_WORKLOAD = "GenericWorkload"
+GANG_SCHEDULING = "GangScheduling"
+TOPOLOGY_AWARE = "TopologyAwareWorkloadScheduling"
+WORKLOAD_PREEMPTION = "WorkloadAwarePreemption"
+WORKLOAD_CLAIMS = "DRAWorkloadResourceClaims"
+
+_DEPENDENCIES = {
+    GANG_SCHEDULING: (GENERIC_WORKLOAD,),
+    TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),
+    WORKLOAD_PREEMPTION: (GANG_SCHEDULING,),
+    WORKLOAD_CLAIMS: (GENERIC_WORKLOAD,),
+    "WorkloadWithJob": (GENERIC_WORKLOAD,),
+}
+"""Gates of pod groups, and the gates that each of them needs besides those that are on by default."""
+
 
 def parse_gates(items: Iterable[str], release: Release = LATEST) -> dict[str, bool]:
     """All gates of the release with the given values.
@@ -86,7 +101,17 @@ def parse_gates(items: Iterable[str], release: Release = LATEST) -> dict[str, bo
         raise ConfigError(mixed)
     for name, value in given.items():
         _check(name, value, release)
-    return {name: release.has(name) for name in release.gates} | given
+    gates = {name: release.has(name) for name in release.gates} | given
+    check_dependencies(gates)
+    return gates
+
+
+def check_dependencies(gates: Mapping[str, bool]) -> None:
+    """Raises ConfigError for a gate that is on without a gate that it needs."""
+    for name, needed in _DEPENDENCIES.items():
+        missing = [each for each in needed if not gates.get(each)]
+        if gates.get(name) and missing:
+            raise ConfigError(f"{name} is enabled, but depends on features that are disabled: [{' '.join(missing)}]")
 
 
 def _check(name: str, value: bool, release: Release) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -13,12 +13,21 @@ from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.cache.templates import PER_REPLICA_LABELS
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
+from stowplan.config.defaults import ALPHA_PLUGINS
 from stowplan.config.releases import LATEST, Release
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.errors import ConfigError, InputError, StowplanError
-from stowplan.evaluation.case import Case, read_case
+from stowplan.evaluation.case import Case, ClusterCase, GroupCase, read_any_case
 from stowplan.evaluation.documents import cases_of
 from stowplan.evaluation.fields import id_of
+from stowplan.evaluation.group_evaluation import (
+    FirstChoice,
+    FirstNode,
+    LoadedGroup,
+    evaluate_group,
+    load_members,
+    with_words,
+)
 from stowplan.evaluation.verdict import verdict_of
 from stowplan.framework import DecisionRecord, Pod
 from stowplan.plugins.registry import REGISTRY
@@ -40,7 +49,8 @@ class Evaluator:
     """Evaluates cases one by one, each in a cluster of its own.
 
     `on_bug` receives unexpected exceptions; the verdict of the case is an internal error. `release` is the release of
-    kube-scheduler whose verdicts are given, unless a case or a given configuration has its own.
+    kube-scheduler whose verdicts are given, unless a case or a given configuration has its own. With `group_fixes`,
+    pod groups are decided without the mistakes of kube-scheduler v1.36 that later releases mend.
     """
 
     def __init__(
@@ -49,7 +59,10 @@ class Evaluator:
         plugins: Mapping[str, Factory] | None = None,
         on_bug: Callable[[Exception], None] = lambda bug: None,
         release: Release = LATEST,
+        *,
+        group_fixes: bool = False,
     ) -> None:
+        self._group_fixes = group_fixes
         self._plugins = dict(plugins or {})
         self._registry: dict[str, Factory] = {**REGISTRY, **self._plugins}
         self._release = release
@@ -96,8 +109,9 @@ class Evaluator:
     def line(self, line: bytes) -> dict[str, Any]:
         """The verdict on one line of input, or its error."""
         try:
-            case = read_case(line)
-            return {"id": case.id, **verdict_of(self.record(case, line))}
+            case = read_any_case(line)
+            verdict = self.group(case) if isinstance(case, GroupCase) else verdict_of(self.record(case, line))
+            return {"id": case.id, **verdict}
         except Exception as problem:
             return self._failure(line, problem)
 
@@ -127,23 +141,58 @@ class Evaluator:
         profile = profiles.get(case.pod.spec.scheduler_name)
         if profile is None:
             raise InputError(f'no profile for schedulerName "{case.pod.spec.scheduler_name}"')
-        pod, waiting = _load(case, cluster, whole)
-        for other in waiting:
-            responsible = profiles.get(other.spec.scheduler_name)
-            if responsible is not None and responsible.pre_enqueue(other) is None:
-                nominator.add(other)
+        waiting = _load(case, cluster, whole)
+        pod = cluster.pod(case.pod, None if whole is None else whole["pod"])
+        _nominate(waiting, profiles, nominator)
         try:
             return evaluate(profile, pod)
         finally:
             self.plugin_bugs = profile.plugin_bugs() | self.plugin_bugs
 
     def _config_of(self, case: Case) -> KubeSchedulerConfiguration:
-        release = case.release or self._release
+        return self._config_for(case, case.release or self._release, self.known_plugins)
+
+    def _config_for(self, case: ClusterCase, release: Release, known: frozenset[str]) -> KubeSchedulerConfiguration:
         if case.config is not None:
-            config = from_builtins(case.config, "config", self.known_plugins, release)
+            config = from_builtins(case.config, "config", known, release)
         else:
             config = self._read_config(release)
         return enable_everywhere(config, self._plugins)
+
+    def group(self, case: GroupCase, *, afresh: bool = True) -> dict[str, Any]:
+        """The verdict on a pod group; without `afresh`, with kept answers."""
+        release = with_words(case.release or self._release, case.gates)
+        config = self._config_for(case, release, self.known_plugins | frozenset(ALPHA_PLUGINS))
+        if config.extenders:
+            raise InputError("config: $.extenders: extenders are not called in an evaluation")
+        cluster, nominator = Cluster(release=release), Nominator()
+        cluster.reads_labels(PER_REPLICA_LABELS)
+        rng = FirstChoice(0) if case.ties == "name" else random.Random(0)
+        profiles = build_profiles(config, self._registry, cluster, nominator, rng)
+        for pod in case.group_pods:
+            if pod.spec.scheduler_name not in profiles:
+                raise InputError(f'no profile for schedulerName "{pod.spec.scheduler_name}"')
+        for profile in profiles.values():
+            profile.sampler = None
+            if case.ties == "name":
+                profile.ties = FirstNode(cluster.nodes, rng)
+        waiting = _load(case, cluster, None)
+        members = load_members(case, cluster)
+        _nominate(waiting, profiles, nominator)
+        try:
+            loaded = LoadedGroup(cluster, nominator, profiles, members)
+            return evaluate_group(case, loaded, fixes=self._group_fixes, afresh=afresh)
+        finally:
+            for profile in profiles.values():
+                self.plugin_bugs = profile.plugin_bugs() | self.plugin_bugs
+
+
+def _nominate(waiting: Iterable[Pod], profiles: Mapping[str, Profile], nominator: Nominator) -> None:
+    """Nominated pods count unless they are kept out of the queue."""
+    for pod in waiting:
+        profile = profiles.get(pod.spec.scheduler_name)
+        if profile is not None and profile.pre_enqueue(pod) is None:
+            nominator.add(pod)
 
 
 def _one_line(text: str) -> str:
@@ -171,8 +220,8 @@ def evaluate(profile: Profile, pod: Pod) -> DecisionRecord:
     return record_of(diagnosis, search(diagnosis, None), message=message)
 
 
-def _load(case: Case, cluster: Cluster, whole: dict[str, Any] | None) -> tuple[Pod, list[Pod]]:
-    """Load the case into the cache; returns the pending pod and the nominated pods."""
+def _load(case: ClusterCase, cluster: Cluster, whole: dict[str, Any] | None) -> list[Pod]:
+    """Load the cluster of a case into the cache; returns the nominated pods."""
 
     def source(field: str, index: int) -> Any:
         return None if whole is None else whole[field][index]
@@ -185,5 +234,4 @@ def _load(case: Case, cluster: Cluster, whole: dict[str, Any] | None) -> tuple[P
     positions = {id(pod): index for index, pod in enumerate(case.pods)}
     for running in case.running():
         cluster.add_pod(cluster.pod(running, source("pods", positions[id(running)])))
-    waiting = [cluster.pod(pod, source("nominatedPods", index)) for index, pod in enumerate(case.nominated_pods)]
-    return cluster.pod(case.pod, None if whole is None else whole["pod"]), waiting
+    return [cluster.pod(pod, source("nominatedPods", index)) for index, pod in enumerate(case.nominated_pods)]

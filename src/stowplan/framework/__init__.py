@@ -57,6 +57,13 @@ from stowplan.framework.instructions import (
 from stowplan.framework.node_info import NodeInfo
 from stowplan.framework.plugin import Normalizer, Plugin, PostFilterResult, Scope, implements
 from stowplan.framework.pod import Pod, PodTemplate
+from stowplan.framework.pod_group import (
+    POD_GROUP_CYCLE,
+    Placement,
+    PodGroupAssignments,
+    PodGroupInfo,
+    PodGroupState,
+)
 from stowplan.framework.queued_pod_info import QueuedPodInfo
 from stowplan.framework.status import Code, Status, accept, error, pending, reject, reject_forever, skip, wait
 
@@ -77,6 +84,7 @@ else:
 __all__ = [
     "ALL_EVENTS",
     "PODS_TO_ACTIVATE",
+    "POD_GROUP_CYCLE",
     "Action",
     "Bind",
     "Call",
@@ -104,9 +112,13 @@ __all__ = [
     "Normalizer",
     "PatchOperation",
     "PatchStatus",
+    "Placement",
     "Plugin",
     "PluginScore",
     "Pod",
+    "PodGroupAssignments",
+    "PodGroupInfo",
+    "PodGroupState",
     "PodTemplate",
     "PostFilterResult",
     "PreemptionRecord",

@@ -13,6 +13,7 @@ from stowplan.framework.instructions import EmitEvent, Request
 from stowplan.framework.node_info import NodeInfo
 from stowplan.framework.plugin import PostFilterResult
 from stowplan.framework.pod import Pod
+from stowplan.framework.pod_group import PodGroupState
 from stowplan.framework.status import Status
 
 
@@ -56,6 +57,10 @@ class Handle(Protocol):
 
     def objects(self, kind: str) -> Mapping[str, Any]:
         """All known objects of a kind, by "namespace/name" or, for cluster-scoped kinds, by name."""
+
+    def pod_group_state(self, namespace: str, name: str) -> PodGroupState | None:
+        """The pods of a pod group; None for a group without pods. During a pod group cycle, members that found a node
+        count as assumed."""
 
     def nominated_pods(self, node_name: str) -> Iterable[Pod]: ...
 

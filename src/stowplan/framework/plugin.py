@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from stowplan.framework.handle import Handle
+    from stowplan.framework.pod_group import Placement, PodGroupAssignments, PodGroupInfo
     from stowplan.framework.queued_pod_info import QueuedPodInfo
     from stowplan.framework.vector import Mask, Nodes, Scores
 
@@ -176,6 +177,28 @@ class Plugin:
 
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> Awaitable[None] | None:
         """Called after the pod was bound, to clean up. The result is ignored."""
+
+    # Pod groups: called with the feature gate TopologyAwareWorkloadScheduling
+    def generate_placements(
+        self, state: CycleState, group: PodGroupInfo, parent: Placement
+    ) -> Status | Iterable[Placement]:
+        """Divides the nodes among which a pod group is tried. Called once for each cycle of a group; at most one
+        plugin of a profile implements it. Returns placements with names of their own, each a part of the nodes of
+        `parent`; or an error."""
+        return (parent,)
+
+    def score_placement(
+        self, state: CycleState, group: PodGroupInfo, assignments: PodGroupAssignments
+    ) -> float | Status:
+        """Rates a placement in which the group fits; higher is better. Called for each of them, if there is more than
+        one. Returns a number, or an error. The weights of the configuration apply after normalising."""
+        return 0
+
+    def normalize_placement_score(
+        self, state: CycleState, group: PodGroupInfo, scores: dict[str, int]
+    ) -> Status | None:
+        """Brings the scores of the placements into 0..100, in place. Called after `score_placement`, with the scores by
+        the name of the placement. Returns None, or an error."""
 
     # Explanations: called on request only
     def explain(self, state: CycleState, pod: Pod, node: NodeInfo) -> Iterable[Refusal]:

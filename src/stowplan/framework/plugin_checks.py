@@ -20,7 +20,7 @@ import msgspec
 from stowplan.api.kinds import KINDS
 from stowplan.errors import PluginBugError
 from stowplan.framework.plugin import Normalizer, Plugin, Scope, implements
-from stowplan.framework.points import RUN_POINTS, STEPS, implements_point
+from stowplan.framework.points import POINTS, STEPS, implements_point
 from stowplan.framework.safe_text import place, shown
 
 HOOKS: Final = tuple(name for name, value in vars(Plugin).items() if inspect.isfunction(value) and name[0] != "_")
@@ -54,7 +54,7 @@ def check_plugin_class(cls: type[Plugin]) -> None:
         if implements(cls, hook):
             _check_hook(cls, hook)
     check_declarations(cls, cls)
-    if not any(implements_point(cls, point) for point in RUN_POINTS) and not implements(cls, "select_victims"):
+    if not any(implements_point(cls, point) for point in POINTS) and not implements(cls, "select_victims"):
         _fail(cls, "it implements no extension point; override at least one method, for example filter or score")
     _checked.add(cls)
 

@@ -158,19 +158,36 @@ POINTS = (
         POST_BIND, "PostBind", ("post_bind",), "", "outside", "Success",
         phase="binding", validation_order=9, verb="bind", role="joins",
     ),
-    Point(PLACEMENT_GENERATE, "PlacementGenerate", phase="placement", validation_order=13),
     Point(
-        PLACEMENT_SCORE, "PlacementScore", phase="placement", validation_order=14, weighted="placement score plugins"
+        PLACEMENT_GENERATE, "PlacementGenerate", ("generate_placements",), phase="placement", validation_order=13
+    ),
+    Point(
+        PLACEMENT_SCORE, "PlacementScore", ("score_placement",),
+        'running PlacementScore plugins: plugin "{plugin}" failed with: {message}',
+        phase="placement", validation_order=14, weighted="placement score plugins",
+        more=(
+            PointStep(
+                "normalizePlacements", "PlacementScoreExtensionNormalize", ("normalize_placement_score",),
+                "running NormalizePlacementScore on PlacementScore plugins: plugin \"{plugin}\" failed with: {message}",
+                "inline",
+            ),
+            PointStep(
+                "weighPlacements",
+                error='applying score defaultWeights on PlacementScore plugins: plugin "{plugin}" returns an invalid '
+                "score {message}, it should in the range of [0, 100] after normalizing",
+            ),
+        ),
     ),
 )
 # fmt: on
-"""In the order in which they run. Points without methods are read from configurations and do not run."""
+"""In the order in which they run; the last two run for pod groups alone."""
 
 POINT_BY_NAME = {point.name: point for point in POINTS}
 
 POINTS_IN_VALIDATION_ORDER = tuple(sorted(POINTS, key=lambda point: point.validation_order))
 
-RUN_POINTS = tuple(point for point in POINTS if point.methods)
+RUN_POINTS = tuple(point for point in POINTS if point.phase != "placement")
+"""The points that run for single pods."""
 
 STEPS = tuple(step for point in POINTS for step in point.steps)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from stowplan.config.feature_gates import GENERIC_WORKLOAD
 from stowplan.config.releases import Release
 from stowplan.framework import Plugin
 from stowplan.framework.points import POINT_BY_NAME, RUN_POINTS, implements_point
@@ -15,6 +16,7 @@ from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.default_binder import DefaultBinder
 from stowplan.plugins.default_preemption import DefaultPreemption
 from stowplan.plugins.dynamic_resources import DynamicResources
+from stowplan.plugins.gang_scheduling import GangScheduling
 from stowplan.plugins.image_locality import ImageLocality
 from stowplan.plugins.inter_pod_affinity import InterPodAffinity
 from stowplan.plugins.node_affinity import NodeAffinity
@@ -25,10 +27,12 @@ from stowplan.plugins.node_resources_balanced_allocation import NodeResourcesBal
 from stowplan.plugins.node_resources_fit import NodeResourcesFit
 from stowplan.plugins.node_unschedulable import NodeUnschedulable
 from stowplan.plugins.node_volume_limits import NodeVolumeLimits
+from stowplan.plugins.pod_group_pods_count import PodGroupPodsCount
 from stowplan.plugins.pod_topology_spread import PodTopologySpread
 from stowplan.plugins.priority_sort import PrioritySort
 from stowplan.plugins.scheduling_gates import SchedulingGates
 from stowplan.plugins.taint_toleration import TaintToleration
+from stowplan.plugins.topology_placement_generator import TopologyPlacementGenerator
 from stowplan.plugins.volume_binding import VolumeBinding
 from stowplan.plugins.volume_restrictions import VolumeRestrictions
 from stowplan.plugins.volume_zone import VolumeZone
@@ -59,6 +63,11 @@ REGISTRY: dict[str, type[Plugin]] = {
     )
 }
 
+GATED_PLUGINS: dict[str, type[Plugin]] = {
+    plugin.name: plugin for plugin in (GangScheduling, TopologyPlacementGenerator, PodGroupPodsCount)
+}
+"""In-tree plugins for pod groups, which a configuration may name where the feature gate GenericWorkload is on."""
+
 _GATES = {"DynamicResources": "DynamicResourceAllocation", "NodeDeclaredFeatures": "NodeDeclaredFeatures"}
 """Plugins that do nothing while their feature gate is off."""
 _IDLE_POINTS = {"GangScheduling": ("preEnqueue", "reserve", "permit")}
@@ -77,7 +86,8 @@ def for_release(registry: Factories, release: Release) -> dict[str, Callable[...
         if made.get(name) is not None and not release.has(gate):
             points = [point.name for point in RUN_POINTS if implements_point(REGISTRY[name], point)]
             made[name] = _idle(name, points)
-    return made | {name: _idle(name, _IDLE_POINTS[name]) for name in release.idle_plugins}
+    made |= {name: _idle(name, _IDLE_POINTS[name]) for name in release.idle_plugins}
+    return {**GATED_PLUGINS, **made} if release.has(GENERIC_WORKLOAD) else made
 
 
 def _without_score(plugin: type[Plugin]) -> type[Plugin]:

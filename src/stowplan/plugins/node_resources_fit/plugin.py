@@ -115,6 +115,11 @@ class NodeResourcesFit(InTreePlugin):
     def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         return self._strategy.score_nodes(pod.template, nodes, kept=not self.cluster.journal.active)
 
+    def score_placement(
+        self, state: fwk.CycleState, group: fwk.PodGroupInfo, assignments: fwk.PodGroupAssignments
+    ) -> int:
+        return self._strategy.score_placement((pod for pod, _ in assignments.assignments), assignments.placement.nodes)
+
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
             fwk.on(fwk.EventResource.Pod, fwk.Action.Delete | fwk.Action.UpdatePodScaleDown, hints.after_pod_event),

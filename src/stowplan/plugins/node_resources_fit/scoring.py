@@ -10,6 +10,7 @@ pkg/scheduler/framework/plugins/noderesources/{least_allocated,most_allocated,re
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -191,6 +192,27 @@ class StrategyScorer:
             return total // weights if weights not in (1, 2) else total >> (weights - 1)
         quotients = total / np.maximum(weights, 1)
         return (quotients if self._shape is None else np.floor(quotients + 0.5)).astype(np.int64)
+
+    def score_placement(self, pods: Iterable[fwk.Pod], nodes: fwk.Nodes) -> int:
+        """MostAllocated over all nodes together, with the pods on them, whatever the type of the strategy."""
+        wanted: Counter[str] = Counter()
+        for pod in pods:
+            wanted.update(scoring_requests(pod.template))
+        slots = nodes.slots().tolist()
+        used = {"cpu": self._nodes.non_zero_cpu, "memory": self._nodes.non_zero_memory}
+        total = weights = 0
+        for spec in self._config.resources:
+            if is_scalar_resource(spec.name) and not wanted[spec.name]:
+                continue
+            allocatable, requested = self._nodes.resource(spec.name)
+            allocated = used.get(spec.name, requested)
+            there = [slot for slot in slots if allocatable.values[slot]]
+            capacity = sum(allocatable.values[slot] for slot in there)
+            if capacity:
+                amount = wanted[spec.name] + sum(allocated.values[slot] for slot in there)
+                total += most_allocated(amount, capacity) * spec.weight
+                weights += spec.weight
+        return total // weights if weights else 0
 
     def in_words(self, template: fwk.PodTemplate, slot: int) -> str:
         """The shares of the resources that are requested with the pod: `cpu 40 %, memory 25 % requested with the

@@ -76,6 +76,11 @@ class Diagnosis:
         self.left_out_by_extenders = False
 
     @property
+    def node_count(self) -> int:
+        """The number of nodes that the pod is tried on, which messages name."""
+        return len(self.profile.cluster.nodes)
+
+    @property
     def absent(self) -> Status | None:
         """The status of nodes that were not filtered."""
         if self.pre_filtered.status is not None:
@@ -111,22 +116,18 @@ class Diagnosis:
         self.pre_filtered = pre_filtered
         if self.pre_filtered.status is not None:
             return self
-        if self.pod.nominated_node_name and self._try_nominated():
+        if self.pod.nominated_node_name and self.try_nominated():
             self.on_nominated_node = True
             return self
         return self.filter_all_nodes()
 
     def filter_all_nodes(self) -> Diagnosis:
         """Filter all nodes that PreFilter left."""
-        nodes = self.profile.cluster.nodes
         if self.on_nominated_node:
             # Rejected by an extender, which is called again.
             self.verdicts[self.examined] = -1
             self.on_nominated_node = False
-        candidates = nodes.everything()
-        if self.pre_filtered.names is not None:
-            slots = sorted(nodes.slot_of[name] for name in self.pre_filtered.names if name in nodes.slot_of)
-            candidates = nodes.subset(np.array(slots, dtype=np.intp))
+        candidates = self.candidates()
         self.examined = candidates.slots()
         if len(self.examined) <= MAX_SCALAR_REPAIRS and not self._answers:
             self._filter_one_by_one()
@@ -135,6 +136,14 @@ class Diagnosis:
             self._recheck_nominated()
         self.feasible = self.examined[self.verdicts[self.examined] < 0]
         return self
+
+    def candidates(self) -> Nodes:
+        """The nodes that PreFilter left."""
+        nodes = self.profile.cluster.nodes
+        if self.pre_filtered.names is None:
+            return nodes.everything()
+        slots = sorted(nodes.slot_of[name] for name in self.pre_filtered.names if name in nodes.slot_of)
+        return nodes.subset(np.array(slots, dtype=np.intp))
 
     def funnel(self) -> list[FunnelStep]:
         """The number of nodes left after each step that rejected nodes."""
@@ -189,7 +198,8 @@ class Diagnosis:
             self.statuses.append(status)
         return index
 
-    def _try_nominated(self) -> bool:
+    def try_nominated(self) -> bool:
+        """Whether the pod fits its nominated node, which is filtered."""
         info = self.profile.cluster.nodes.get(self.pod.nominated_node_name)
         if info is None:
             return False

@@ -27,7 +27,7 @@ def fit_error(diagnosis: Diagnosis, post_filter_message: str = "") -> str:
     """`0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s).`"""
     refusal = diagnosis.pre_filtered.status
     reasons = histogram(reason_counts(diagnosis)) if refusal is None else refusal.message
-    text = none_available(len(diagnosis.profile.cluster.nodes), reasons)
+    text = none_available(diagnosis.node_count, reasons)
     return f"{text} {post_filter_message}" if post_filter_message else text
 
 
@@ -40,7 +40,7 @@ def reason_counts(diagnosis: Diagnosis) -> Counter[str]:
             counts[reason] += count
     absent = diagnosis.absent
     if absent is not None:
-        left_out = len(diagnosis.profile.cluster.nodes) - len(verdicts)
+        left_out = diagnosis.node_count - len(verdicts)
         for reason in absent.reasons:
             counts[reason] += left_out
     return Counter({reason: count for reason, count in counts.items() if count})

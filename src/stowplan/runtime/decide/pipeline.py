@@ -15,16 +15,19 @@ from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import no_nodes
 from stowplan.runtime.decide.extenders import find_nodes_that_pass_extenders, narrow_evictions, prioritize_by_extenders
 from stowplan.runtime.decide.sources import AnswerSource
-from stowplan.runtime.points.post_filter import run_post_filters
+from stowplan.runtime.points.post_filter import PostFilterRound, run_post_filters
 
 if TYPE_CHECKING:
     from stowplan.runtime.profile.profile import Profile
 
 
-async def schedule_pod(profile: Profile, pod: Pod, source: AnswerSource, *, extenders: bool = False) -> Decision:
+async def schedule_pod(
+    profile: Profile, pod: Pod, source: AnswerSource, *, extenders: bool = False, post_filter: bool = True
+) -> Decision:
     """The decision for a pod. Suspends where an extender is called, and nowhere else.
 
-    Raises CycleError where a plugin fails. Extenders take a source that makes answers afresh.
+    Raises CycleError where a plugin fails. Extenders take a source that makes answers afresh. Without `post_filter`,
+    PostFilter does not run.
     """
     nodes = profile.cluster.nodes
     if not nodes.slot_of:
@@ -46,7 +49,9 @@ async def schedule_pod(profile: Profile, pod: Pod, source: AnswerSource, *, exte
         feasible = len(diagnosis.feasible)
     if not feasible:
         assert diagnosis is not None
-        post_filtered = await run_post_filters(diagnosis, narrow_evictions if extenders else None)
+        post_filtered = PostFilterRound()
+        if post_filter:
+            post_filtered = await run_post_filters(diagnosis, narrow_evictions if extenders else None)
         return Decision.unschedulable(diagnosis, post_filtered)
     if feasible == 1:
         slot = source.only_slot()

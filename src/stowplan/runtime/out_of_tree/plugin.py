@@ -26,8 +26,11 @@ from stowplan.framework import (
     Mask,
     NodeInfo,
     Nodes,
+    Placement,
     Plugin,
     Pod,
+    PodGroupAssignments,
+    PodGroupInfo,
     PodTemplate,
     PostFilterResult,
     QueuedPodInfo,
@@ -195,6 +198,30 @@ class OutOfTreePlugin(InTreePlugin):
         if status is not None and status.code:
             raise self.checks.failure("normalize", status)
         return self.checks.normalized_by_name(by_name, nodes)
+
+    def generate_placements(
+        self, state: CycleState, group: PodGroupInfo, parent: Placement
+    ) -> Status | Iterable[Placement]:
+        answer = self._call("generate_placements", self.inner.generate_placements, state, group, parent)
+        if isinstance(answer, Status):
+            return self._status(answer, "generate_placements") or ()
+        given = self._call("generate_placements", lambda: tuple(answer))
+        if isinstance(given, Status):
+            return given
+        if not all(isinstance(each, Placement) for each in given):
+            return self._bug(unexpected("generate_placements", answer, "placements or a Status"))
+        if len({each.name for each in given}) < len(given):
+            return self._bug(error("generate_placements returned two placements of the same name"))
+        return given
+
+    def score_placement(
+        self, state: CycleState, group: PodGroupInfo, assignments: PodGroupAssignments
+    ) -> float | Status:
+        answer = self._call("score_placement", self.inner.score_placement, state, group, assignments)
+        if isinstance(answer, Status):
+            return self._status(answer, "score_placement") or 0
+        score: int | Status = self._call("score_placement", int, answer)
+        return score
 
     def explain(self, state: CycleState, pod: Pod, node: NodeInfo) -> list[Refusal]:
         return self._refusals("explain", state, pod, node)

@@ -91,6 +91,11 @@ class Budgets:
             (violating if violates else others).append(pod)
         return violating + others, len(violating)
 
+    def matching(self, pod: Pod) -> list[api.PodDisruptionBudget]:
+        """The budgets that protect the pod."""
+        self._refresh()
+        return list(self._matching(pod))
+
     def _matching(self, pod: Pod) -> Iterable[api.PodDisruptionBudget]:
         if not pod.labels:
             return

@@ -19,7 +19,7 @@ from stowplan.errors import PluginBugError, StowplanError
 from stowplan.framework import Handle, Plugin
 from stowplan.framework.extender import Extender
 from stowplan.framework.plugin_checks import check_constructor, check_plugin, check_plugin_class
-from stowplan.framework.points import RUN_POINTS, implements_point
+from stowplan.framework.points import PLACEMENT_SCORE, POINTS, SCORE, implements_point
 from stowplan.framework.safe_text import raised, shown
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.registry import for_release
@@ -96,9 +96,13 @@ def _profile(
         key: plugin if isinstance(plugin, InTreePlugin) else OutOfTreePlugin(plugin, on_uncacheable)
         for key, plugin in instances.items()
     }
-    points = {point.name: tuple(wrapped[e.name] for e in expanded[point.name]) for point in RUN_POINTS}
-    weights = {enabled.name: enabled.weight for enabled in expanded["score"]}
-    built.append(Profile(name, cluster, nominator, points, weights, rng, sampler))
+    points = {point.name: tuple(wrapped[e.name] for e in expanded[point.name]) for point in POINTS}
+    weights = {
+        point: {enabled.name: enabled.weight for enabled in expanded[point]} for point in (SCORE, PLACEMENT_SCORE)
+    }
+    built.append(Profile(name, cluster, nominator, points, weights[SCORE], rng, sampler))
+    built[0].placement_weights = weights[PLACEMENT_SCORE]
+    built[0].plugin_names = frozenset(instances)
     return built[0]
 
 

@@ -17,6 +17,7 @@ from stowplan.framework import (
     EmitEvent,
     NodeInfo,
     Pod,
+    PodGroupState,
     PostFilterResult,
     Request,
     Status,
@@ -57,6 +58,9 @@ class ProfileHandle:
 
     def objects(self, kind: str) -> Mapping[str, Any]:
         return self.cluster.stores.of(KINDS[kind].struct).items()  # type: ignore[type-var]
+
+    def pod_group_state(self, namespace: str, name: str) -> PodGroupState | None:
+        return self.cluster.pod_groups.get(namespace, name)
 
     def nominated_pods(self, node_name: str) -> Iterable[Pod]:
         return self._nominator.on_node(node_name)

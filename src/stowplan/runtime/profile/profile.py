@@ -63,6 +63,10 @@ class Profile:
         self.post_filters = points["postFilter"]
         self.pre_scores = points["preScore"]
         self.scorers = tuple((plugin, weights[plugin.name]) for plugin in points["score"])
+        self.placement_weights: Mapping[str, int] = {}
+        """Of the PlacementScore plugins, by name."""
+        self.plugin_names: frozenset[str] = frozenset()
+        """All plugins that the configuration enables, also those that are disabled at every point."""
         self.extensions = tuple(plugin for plugin in self.pre_filters if has_extensions(plugin))
         self.shape = PluginsByScope(self)
         self.budgets = Budgets(cluster)

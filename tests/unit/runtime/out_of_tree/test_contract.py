@@ -13,10 +13,13 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from tests.builders import World, node, only, pod, profile_config
+from tests.builders import World, member, node, only, pod, pod_group, profile_config
 from tests.builders.engine_host import Host
 from tests.unit.extender.handlers.test_preempt_verb import evictions, full
 
+from stowplan.api import PodGroup, codec
+from stowplan.config.feature_gates import GENERIC_WORKLOAD, TOPOLOGY_AWARE
+from stowplan.config.releases import LATEST
 from stowplan.errors import ConfigError
 from stowplan.extender.handlers import GroupMember, Handlers
 from stowplan.framework import (
@@ -24,7 +27,11 @@ from stowplan.framework import (
     CycleState,
     EventResource,
     Explanation,
+    Nodes,
+    Placement,
     Plugin,
+    PodGroupAssignments,
+    PodGroupInfo,
     PostFilterResult,
     Refusal,
     Requirement,
@@ -516,3 +523,52 @@ def test_a_key_belongs_to_the_less_beside_it() -> None:
     config = profile_config({**only("queueSort", "p"), "reserve": {"enabled": [{"name": "p"}]}})
     host(reversed_, *[pod(name) for name in "bca"], config=config)
     assert seen == list("cba")
+
+
+def group_nodes(**members: Any) -> set[str]:
+    """The nodes of two members of a pod group, of which either half of the nodes can take both."""
+    release = LATEST.with_gates({GENERIC_WORKLOAD: True, TOPOLOGY_AWARE: True})
+    labels = ({"half": "0"}, {"half": "0"}, {"half": "1"}, {"half": "1"})
+    world = World(
+        [node(name, labels=of) for name, of in zip(NODES, labels, strict=True)],
+        release=release,
+        config=HALVES if "generate_placements" in members else None,
+        plugins={"p": plugin(**members)},
+    )
+    rack = "" if "generate_placements" in members else "half"
+    world.cluster.put(codec.convert(PodGroup, pod_group(rack=rack)))
+    pods = [world.add_member(member(f"m{i}", requests={"cpu": "3"})) for i in range(2)]
+    return {outcome.node_name for outcome in world.decide_group("g", pods).outcomes}
+
+
+HALVES = profile_config({"placementGenerate": {"disabled": [{"name": "TopologyPlacementGenerator"}]}})
+
+
+@proof("generate_placements")
+def _generate_placements() -> None:
+    def last_two(state: CycleState, group: PodGroupInfo, parent: Placement) -> list[Placement]:
+        names = {position: info.name for position, info in parent.nodes.infos()}
+        slots = parent.nodes.slots_at(np.array([at for at, name in names.items() if name in NODES[2:]]))
+        return [Placement("last", Nodes(slots, len(slots), [info for _, info in parent.nodes.infos()]))]
+
+    assert group_nodes(generate_placements=last_two) == set(NODES[2:])
+
+
+@proof("score_placement")
+def _score_placement() -> None:
+    for half, expected in (("0", NODES[:2]), ("1", NODES[2:])):
+        found = group_nodes(score_placement=lambda state, group, given, half=half: 100 * (given.placement.name == half))
+        assert found == set(expected)
+
+
+@proof("normalize_placement_score")
+def _normalize_placement_score() -> None:
+    def reverse(state: CycleState, group: PodGroupInfo, scores: dict[str, int]) -> None:
+        for name, score in scores.items():
+            scores[name] = 100 - score
+
+    def first(state: CycleState, group: PodGroupInfo, given: PodGroupAssignments) -> int:
+        return 100 * (given.placement.name == "0")
+
+    assert group_nodes(score_placement=first) == set(NODES[:2])
+    assert group_nodes(score_placement=first, normalize_placement_score=reverse) == set(NODES[2:])

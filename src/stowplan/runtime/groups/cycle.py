@@ -1,0 +1,115 @@
+"""The cycle of one pod group: members in order, placements, preemption, and a decision for all of them.
+
+Upstream: pkg/scheduler/schedule_one_podgroup.go (scheduleOnePodGroup, podGroupCycle)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from stowplan.config.feature_gates import TOPOLOGY_AWARE, WORKLOAD_PREEMPTION
+from stowplan.framework import Code, Placement, Pod, PodGroupInfo
+from stowplan.runtime.groups.group_status import GroupStatus, failure
+from stowplan.runtime.groups.members import GroupTrial, MemberTrials
+from stowplan.runtime.groups.placements import PlacementSearch
+from stowplan.runtime.groups.preemption import CONSTRAINED, NOT_REGISTERED, GroupPreemption
+from stowplan.runtime.groups.results import (
+    GroupCondition,
+    GroupResult,
+    MemberOutcome,
+    condition_of,
+    outcomes_of,
+    result_of,
+)
+from stowplan.runtime.profile.profile import Profile
+
+_PREEMPTION_PLUGIN = "DefaultPreemption"
+
+
+class GroupDecision(NamedTuple):
+    """The decision about a group: every member that found a node is to be bound, or none is."""
+
+    group: PodGroupInfo
+    result: GroupResult
+    outcomes: list[MemberOutcome]
+    """In the order of the members."""
+    condition: GroupCondition
+    victims: list[Pod]
+    """Pods to evict for the group as a whole, the most important first."""
+    trial: GroupTrial
+    """The run that the decision follows."""
+    search: PlacementSearch | None
+    """The placements that were tried, with TopologyAwareWorkloadScheduling."""
+
+
+def in_order(members: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Members as the cycle tries them: higher priority first, then in the order given, which is that of the queue."""
+    return tuple(sorted(members, key=lambda pod: -pod.priority))
+
+
+class GroupCycle:
+    """Decides about one group.
+
+    With `afresh`, members are decided without kept answers, and every decision has a diagnosis. `stale_affinity`
+    reproduces kube-scheduler v1.36, which does not count required anti-affinity of earlier members on most nodes.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        group: PodGroupInfo,
+        *,
+        afresh: bool = False,
+        stale_affinity: bool = False,
+    ) -> None:
+        self._profile = profile
+        self._group = group
+        self._release = profile.cluster.release
+        self._members = MemberTrials(profile, group, afresh=afresh, stale_affinity=stale_affinity)
+
+    def decide(self) -> GroupDecision:
+        """The decision. The cluster is left as it was."""
+        with self._members:
+            return self._decide()
+
+    def _decide(self) -> GroupDecision:
+        trial, search = self._run(post_filter=True)
+        victims: list[Pod] = []
+        if self._release.has(WORKLOAD_PREEMPTION) and trial.status.code == Code.Unschedulable:
+            preemption = GroupPreemption(self._profile.cluster, self._profile.budgets, self._group, self._dry_run)
+            status = self._preempt(preemption)
+            victims = preemption.victims
+            if status.succeeded:
+                trial = trial._replace(waiting_on_preemption=True)
+            elif status.code == Code.Error:
+                trial = trial._replace(status=status)
+            else:
+                trial = trial._replace(status=trial.status.with_reason(status.message))
+        members = tuple(self._group.members)
+        return GroupDecision(
+            self._group, result_of(trial), outcomes_of(trial, members), condition_of(trial), victims, trial, search
+        )
+
+    def _run(self, *, post_filter: bool) -> tuple[GroupTrial, PlacementSearch | None]:
+        def try_members(placement: Placement | None) -> GroupTrial:
+            return self._members.run(placement, post_filter=post_filter)
+
+        if not self._release.has(TOPOLOGY_AWARE):
+            return try_members(None), None
+        search = PlacementSearch(self._profile, self._group, self._members.state)
+        return search.run(try_members), search
+
+    def _dry_run(self) -> GroupStatus:
+        return self._run(post_filter=False)[0].status
+
+    def _preempt(self, preemption: GroupPreemption) -> GroupStatus:
+        group = self._group
+        # As in kube-scheduler, disabling the plugin at PostFilter alone has no effect.
+        if _PREEMPTION_PLUGIN not in self._profile.plugin_names:
+            return GroupStatus(Code.Unschedulable, "", (NOT_REGISTERED,))
+        if group.rules is None:
+            return failure(f'failed to get pod group object: podgroup.scheduling.k8s.io "{group.name}" not found')
+        if group.rules.topology_key:
+            return GroupStatus(Code.Unschedulable, "", (CONSTRAINED,))
+        return preemption.run()

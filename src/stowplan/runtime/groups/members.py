@@ -1,0 +1,243 @@
+"""Trying the members of a group one after the other, each with those before it on their nodes.
+
+Upstream: pkg/scheduler/schedule_one_podgroup.go (podGroupSchedulingDefaultAlgorithm, podGroupPodSchedulingAlgorithm)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import NamedTuple
+
+from stowplan import api
+from stowplan.api import ObjectMeta
+from stowplan.cache import Trial
+from stowplan.framework import (
+    POD_GROUP_CYCLE,
+    Code,
+    CycleState,
+    Placement,
+    Plugin,
+    Pod,
+    PodGroupInfo,
+    StateNotFoundError,
+    Status,
+)
+from stowplan.runtime.decide.decision import Decision
+from stowplan.runtime.decide.diagnosis import Diagnosis
+from stowplan.runtime.decide.fit_error import none_available
+from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod
+from stowplan.runtime.decide.sources import Afresh
+from stowplan.runtime.groups.affinity_lists import AffinityLists
+from stowplan.runtime.groups.group_status import SUCCESS, GroupStatus, failure, of_status, unschedulable
+from stowplan.runtime.groups.placement_diagnosis import PlacementDiagnosis
+from stowplan.runtime.points.binding_points import run_in_reverse, run_permit, run_until_failure
+from stowplan.runtime.points.cycle_error import CycleError
+from stowplan.runtime.points.waiting_pods import PermitWait
+from stowplan.runtime.profile.profile import Profile
+
+WAITING_FOR_PREEMPTION = "pod group is waiting for preemption to complete"
+_ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
+
+
+class MemberResult:
+    """One member tried in one placement. `node_name` is the node that it found, or on which it preempts."""
+
+    __slots__ = (
+        "decision",
+        "node_name",
+        "nominated",
+        "permit",
+        "placed",
+        "pod",
+        "rejectors",
+        "requires_preemption",
+        "status",
+    )
+
+    def __init__(self, pod: Pod, decision: Decision, status: GroupStatus) -> None:
+        self.pod = pod
+        self.decision = decision
+        self.status = status
+        self.node_name = decision.node_name
+        self.nominated: str | None = decision.nominated_node_name
+        """The nomination by PostFilter; "" clears a nomination, None leaves it as it is."""
+        self.requires_preemption = False
+        self.permit: GroupStatus | None = None
+        """The result of Permit as a test; None if it did not run."""
+        self.placed = False
+        """Whether the member counts as running for the members after it."""
+        self.rejectors: frozenset[str] = frozenset()
+        """The plugins whose events can make the member schedulable."""
+
+
+class GroupTrial(NamedTuple):
+    """All members tried in one placement."""
+
+    placement: Placement | None
+    results: Sequence[MemberResult]
+    status: GroupStatus
+    waiting_on_preemption: bool
+
+    @property
+    def fits(self) -> bool:
+        return self.status.succeeded or self.waiting_on_preemption
+
+
+class MemberTrials:
+    """Tries the members of a group, within its context. Every trial leaves the cluster as it was."""
+
+    def __init__(
+        self, profile: Profile, group: PodGroupInfo, *, afresh: bool = False, stale_affinity: bool = False
+    ) -> None:
+        self._profile = profile
+        self._afresh = afresh or stale_affinity
+        self._group = group
+        self._state = CycleState()
+        self._lists = AffinityLists(profile.cluster, group.members) if stale_affinity else None
+        self._stand_ins: dict[str, Pod] = {}
+
+    def __enter__(self) -> MemberTrials:
+        """Members are in flight from here on: a nomination of a member holds no more than one pod's place, since
+        kube-scheduler's queue does not know the specs of pods in flight."""
+        nominator, cluster = self._profile.nominator, self._profile.cluster
+        for pod in self._group.members:
+            node = nominator.node_of(pod)
+            if node:
+                meta = ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid)
+                self._stand_ins[pod.uid] = cluster.pod(api.Pod(metadata=meta))
+                nominator.add(self._stand_ins[pod.uid], node)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        nominator = self._profile.nominator
+        for pod in self._group.members:
+            if pod.uid in self._stand_ins:
+                nominator.add(pod, nominator.node_of(pod))
+        self._stand_ins.clear()
+
+    @property
+    def state(self) -> CycleState:
+        """The CycleState of the group, for the plugins of placements."""
+        return self._state
+
+    def run(self, placement: Placement | None, *, post_filter: bool = True) -> GroupTrial:
+        """Tries all members on the nodes of the placement; None: on all nodes."""
+        results: list[MemberResult] = []
+        placed: list[MemberResult] = []
+        status, waiting, preempting = unschedulable(), False, False
+        with Trial(self._profile.cluster) as trial:
+            try:
+                for pod in self._group.members:
+                    result = self._try_member(trial, pod, placement, post_filter)
+                    results.append(result)
+                    if not result.placed:
+                        if result.status.rejected:
+                            continue
+                        status = failure(f"failed to schedule other pod from a pod group: {result.status.as_error}")
+                        waiting = False
+                        break
+                    placed.append(result)
+                    preempting = preempting or result.requires_preemption
+                    if result.permit is not None and result.permit.succeeded:
+                        waiting = preempting
+                        status = unschedulable(WAITING_FOR_PREEMPTION) if preempting else SUCCESS
+            finally:
+                for result in reversed(placed):
+                    self._revert(trial, result.pod, result.decision.state, result.node_name)
+        return GroupTrial(placement, results, status, waiting)
+
+    def _try_member(self, trial: Trial, pod: Pod, placement: Placement | None, post_filter: bool) -> MemberResult:
+        decision = self._decide(pod, placement, post_filter)
+        result = _result_of(pod, decision)
+        if not decision.node_name:
+            if not decision.nominated_node_name:
+                return result
+            result.node_name, result.requires_preemption = decision.nominated_node_name, True
+        self._assume(trial, result)
+        return result
+
+    def _assume(self, trial: Trial, result: MemberResult) -> None:
+        """Count the member on its node, and run Reserve and Permit as tests; taken back if one of them rejects it."""
+        pod, state, node = result.pod, result.decision.state, result.node_name
+        trial.assume(pod, node)
+        self._profile.nominator.remove(pod)
+        if self._lists is not None:
+            self._lists.hide(pod)
+        state.write(POD_GROUP_CYCLE, self._state)
+        points = self._profile.binding_points(pod.template)
+        rejection = run_until_failure("reserve", points.reserve, state, pod, node)
+        if rejection is None:
+            rejection, waits = run_permit_at_once(points.permit, state, pod, node)
+            result.permit = _permit_status(rejection, waits)
+            if rejection is None:
+                result.placed = True
+                return
+        self._revert(trial, pod, state, node)
+        result.node_name, result.nominated, result.requires_preemption = "", "", False
+        result.status = of_status(rejection)
+        if rejection.rejected:
+            reasons = ", ".join(f"1 {reason}" for reason in sorted(rejection.reasons))
+            result.status = GroupStatus(rejection.code, none_available(1, reasons))
+            result.rejectors = frozenset((rejection.plugin,))
+
+    def _revert(self, trial: Trial, pod: Pod, state: CycleState, node_name: str) -> None:
+        run_in_reverse("unreserve", self._profile.binding_points(pod.template).reserve, state, pod, node_name)
+        if self._lists is not None:
+            self._lists.show(pod)
+        trial.forget(pod)
+        if pod.nominated_node_name:
+            self._profile.nominator.add(self._stand_ins.get(pod.uid, pod), pod.nominated_node_name)
+
+    def _decide(self, pod: Pod, placement: Placement | None, post_filter: bool) -> Decision:
+        if placement is None and post_filter and not self._afresh:
+            return self._profile.decide(pod)
+        diagnosis = Diagnosis(self._profile, pod, plain=True)
+        if placement is not None:
+            diagnosis = PlacementDiagnosis(self._profile, pod, placement.nodes.slots())
+        if self._lists is not None:
+            self._lists.before(pod)
+        try:
+            return run_to_end(schedule_pod(self._profile, pod, Afresh(diagnosis), post_filter=post_filter))
+        except (CycleError, StateNotFoundError) as problem:
+            return Decision.failed(self._profile, pod, problem)
+        finally:
+            if self._lists is not None:
+                self._lists.after(pod)
+
+
+def _result_of(pod: Pod, decision: Decision) -> MemberResult:
+    if decision.node_name:
+        return MemberResult(pod, decision, SUCCESS)
+    if decision.error is not None:
+        result = MemberResult(pod, decision, GroupStatus(decision.error.code, decision.message))
+        result.nominated = ""
+        return result
+    result = MemberResult(pod, decision, GroupStatus(Code.Unschedulable, decision.message))
+    if decision.diagnosis is not None:
+        rejecting, pending = decision.diagnosis.rejectors()
+        result.rejectors = frozenset(rejecting | pending)
+    return result
+
+
+def _permit_status(rejection: Status | None, waits: dict[str, PermitWait]) -> GroupStatus:
+    if rejection is not None:
+        return of_status(rejection)
+    if not waits:
+        return SUCCESS
+    message = list(waits.values())[-1].reason
+    return GroupStatus(Code.Wait, "", (message, _ASKED_TO_WAIT) if message else (_ASKED_TO_WAIT,))
+
+
+def run_permit_at_once(
+    plugins: Iterable[Plugin], state: CycleState, pod: Pod, node_name: str
+) -> tuple[Status | None, dict[str, PermitWait]]:
+    """(the failure, the waits by plugin) of Permit, which must not block during a pod group cycle."""
+    steps = run_permit(plugins, state, pod, node_name)
+    try:
+        steps.send(None)
+    except StopIteration as end:
+        result: tuple[Status | None, dict[str, PermitWait]] = end.value
+        return result
+    steps.close()
+    return Status(Code.Error, "a Permit plugin blocks, which is not supported for members of pod groups"), {}
