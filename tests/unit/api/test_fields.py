@@ -9,7 +9,7 @@ from stowplan.api import KINDS, codec
 from stowplan.api.fields import ApiType, find_type, has_known_fields, unknown_fields
 
 OF_SHARED_STRUCTS = {"observedGeneration", "secretNamespace"}
-NOT_IN_THE_TABLE = {"DeviceTaintRule", "Event", "Lease"}
+NOT_IN_THE_TABLE = {"DeviceTaintRule", "Event", "Lease", "PodGroup", "Workload"}
 
 
 def of(kind: str) -> ApiType:

@@ -122,6 +122,38 @@ def test_other_kinds(kind: str, item: dict[str, Any], paths: list[str]) -> None:
     assert validation.validate(kind, unnamed)[0] == "$.metadata.name: must not be empty"
 
 
+LEAST: dict[str, dict[str, Any]] = {"PodGroup": {"spec": {"schedulingPolicy": {"basic": {}}}}}
+"""Required fields besides the name."""
+
+
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_kind_can_be_validated(kind: str) -> None:
-    assert validation.validate(kind, KINDS[kind].struct()) == ["$.metadata.name: must not be empty"]
+    item = codec.convert(KINDS[kind].struct, LEAST.get(kind, {}))
+    assert validation.validate(kind, item) == ["$.metadata.name: must not be empty"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({}, ".schedulingPolicy: must specify one of: `basic`, `gang`"),
+        (
+            {"schedulingPolicy": {"basic": {}, "gang": {"minCount": 1}}},
+            ".schedulingPolicy: must specify exactly one of: `basic`, `gang`",
+        ),
+        (
+            {"schedulingPolicy": {"gang": {"minCount": 0}}},
+            ".schedulingPolicy.gang.minCount: must be greater than or equal to 1",
+        ),
+        (
+            {"schedulingPolicy": {"basic": {}}, "schedulingConstraints": {"topology": [{"key": "a"}, {"key": "b"}]}},
+            ".schedulingConstraints.topology: must have at most 1 items",
+        ),
+        (
+            {"schedulingPolicy": {"basic": {}}, "disruptionMode": "All"},
+            '.disruptionMode: must be one of "Pod", "PodGroup": "All"',
+        ),
+    ],
+)
+def test_pod_groups(spec: dict[str, Any], problem: str) -> None:
+    group = codec.convert(KINDS["PodGroup"].struct, {"metadata": {"name": "g"}, "spec": spec})
+    assert validation.validate("PodGroup", group) == [f"$.spec{problem}"]
