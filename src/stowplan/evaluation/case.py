@@ -90,7 +90,9 @@ class GroupCase(ClusterCase, kw_only=True):
     group_pods: tuple[api.Pod, ...] = msgspec.field(default=(), name="groupPods")
 
 
-_FIELDS = {kind: {field.encode_name: field for field in msgspec.structs.fields(kind)} for kind in (Case, GroupCase)}
+_FIELDS: dict[type[ClusterCase], dict[str, msgspec.structs.FieldInfo]] = {
+    kind: {field.encode_name: field for field in msgspec.structs.fields(kind)} for kind in (Case, GroupCase)
+}
 _GROUP_FIELDS = _FIELDS[GroupCase].keys() - _FIELDS[Case].keys()
 
 

@@ -1,7 +1,8 @@
 """Running plugins: configuration in, decisions out.
 
 Belongs here: profiles (`profile`), the pipeline of a decision (`decide`), runners of the other extension points
-(`points`), the preemption search (`preemption`), the wrapper around out-of-tree plugins (`out_of_tree`).
+(`points`), the preemption search (`preemption`), pod group cycles (`groups`), the wrapper around out-of-tree plugins
+(`out_of_tree`).
 Does not belong here: queues, binding, I/O, single rules about pods and nodes.
 May import: `plugins`, `queue`, `cache`, `config`, `framework`, `api`.
 """

@@ -205,7 +205,7 @@ class OutOfTreePlugin(InTreePlugin):
         answer = self._call("generate_placements", self.inner.generate_placements, state, group, parent)
         if isinstance(answer, Status):
             return self._status(answer, "generate_placements") or ()
-        given = self._call("generate_placements", lambda: tuple(answer))
+        given: Status | tuple[Placement, ...] = self._call("generate_placements", lambda: tuple(answer))
         if isinstance(given, Status):
             return given
         if not all(isinstance(each, Placement) for each in given):
