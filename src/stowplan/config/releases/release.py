@@ -31,6 +31,8 @@ class DeviceRules:
     """A request with `capacity` is an error while the gate DRAConsumableCapacity is off; otherwise it is ignored."""
     rejects_distinct_attributes: bool = False
     """A constraint with `distinctAttribute` is an error while that gate is off."""
+    selectors_read_sharing: bool = True
+    """Selectors read `allowMultipleAllocations` of devices also while that gate is off."""
     search_timeout_is_error: bool = True
     """A search that exceeds filterTimeout is an error; otherwise the node is rejected."""
     keeps_alternative: bool = True

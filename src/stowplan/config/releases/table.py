@@ -37,6 +37,7 @@ def _release(version: str, patch: str, **differences: Any) -> Release:
 _DEVICES_1_35 = DeviceRules(
     skips_counter_slices=True,
     rejects_distinct_attributes=True,
+    selectors_read_sharing=False,
     search_timeout_is_error=False,
     keeps_alternative=False,
     not_owner="ResourceClaim {claim} was not created for pod {pod} (pod is not owner)",
@@ -53,6 +54,7 @@ _DEVICES_1_34 = replace(
     skips_counter_slices=False,
     rejects_capacity_requests=True,
     rejects_distinct_attributes=False,
+    selectors_read_sharing=True,
 )
 _RULES_1_34 = replace(_RULES_1_35, devices=_DEVICES_1_34)
 _RULES_1_33 = replace(

@@ -68,7 +68,7 @@ class PublishedDevice:
         self.slice = slice_
         self.pool_id: PoolID = (slice_.spec.driver, slice_.spec.pool.name)
         self.id: DeviceID = (*self.pool_id, spec.name)
-        self.shared = bool(spec.allow_multiple_allocations)
+        self.shared = features.capacity and bool(spec.allow_multiple_allocations)
         self.blocking = tuple(taint for taint in spec.taints if taint.effect in _BLOCKING)
         self.consumes: dict[str, dict[str, Exact]] = {}
         """The counters of the pool that it consumes, by counter set."""

@@ -47,7 +47,8 @@ class AllocatorFeatures:
             device = replace(device, taints=())
         if not self.capacity and (device.allow_multiple_allocations or device.capacity):
             capacity = {name: replace(each, request_policy=None) for name, each in device.capacity.items()}
-            device = replace(device, allow_multiple_allocations=None, capacity=capacity)
+            sharing = device.allow_multiple_allocations if self.rules.selectors_read_sharing else None
+            device = replace(device, allow_multiple_allocations=sharing, capacity=capacity)
         return device
 
     def skips(self, slice_: api.ResourceSlice) -> bool:
