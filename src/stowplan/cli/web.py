@@ -144,7 +144,7 @@ def _serve_cluster(request: StateRequest, options: WebOptions) -> None:
 
     request.check_usage()
     registered = load_plugins(request.plugins)
-    config = load_config(request.config_file, registered)
+    config = load_config(request.config_file, registered, request.effective_release())
     watched = WatchedCluster(load_connection(request.kubeconfig, context=request.context), config, registered)
     click.echo("stowplan: reading the cluster", err=True)
     with ExitStack() as stack:

@@ -37,9 +37,11 @@ def grouped(
     *,
     keep_explanations: bool = False,
     members: dict[str, list[Pod]] | None = None,
+    max_explained: int = MAX_EXPLAINED_TEMPLATES,
 ) -> Slices[tuple[PendingGroup, ...]]:
     """Groups of the pods, which come with a key that pods with equal explanations share; the largest first. With
-    `brief` only the most frequent keys are explained. Adds the pods of each group to `members`, by sentence."""
+    `brief` only the `max_explained` most frequent keys are explained. Adds the pods of each group to `members`, by
+    sentence."""
     by_key: dict[Hashable, list[Pod]] = {}
     for number, (key, pod) in enumerate(pods):
         by_key.setdefault(key, []).append(pod)
@@ -47,7 +49,7 @@ def grouped(
             yield
     by_sentence: dict[str, tuple[Explanation, list[Pod]]] = {}
     for number, same in enumerate(sorted(by_key.values(), key=len, reverse=True)):
-        if brief is None or number < MAX_EXPLAINED_TEMPLATES:
+        if brief is None or number < max_explained:
             explanation = yield from explain(same[0])
         else:
             explanation = brief(same[0])

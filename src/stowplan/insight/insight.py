@@ -25,7 +25,7 @@ from stowplan.framework.explanation import (
 )
 from stowplan.insight.explain import explain
 from stowplan.insight.finding import FoundPod, PodFinder, PodNotFoundError, find_node
-from stowplan.insight.groups import counted_in_pods, grouped
+from stowplan.insight.groups import MAX_EXPLAINED_TEMPLATES, counted_in_pods, grouped
 from stowplan.insight.last_attempt import with_last_attempt
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.placed import explain_placed, not_compared
@@ -45,6 +45,7 @@ from stowplan.runtime.profile.profile import Profile
 
 _PODS_PER_SLICE = 2000
 _PENDING_PODS_PER_SLICE = 300
+NOT_LISTED = "Too many different pods are pending to explain them all in one list; explain this pod by its name."
 TOO_LARGE = "The spec is too large to be explained by a running scheduler; explain it from a snapshot."
 MAX_FILTER_SECONDS = 0.003
 """CPU time of all filters on all nodes, in a running scheduler. Ordinary pods take 1 ms on 5,000 nodes; pods with a
@@ -168,12 +169,16 @@ class Insight:
         found = yield from why_not(chosen, pod, node)
         return replace(found, more=(*found.more, *self._other_scheduler(pod, chosen)))
 
-    def pending(self, namespace: str = "", *, members: dict[str, list[Pod]] | None = None) -> Slices[PendingPods]:
+    def pending(
+        self, namespace: str = "", *, members: dict[str, list[Pod]] | None = None, max_explained: int = 0
+    ) -> Slices[PendingPods]:
         """All pending pods, or those of a namespace, grouped by sentence; their pods are added to `members`. A running
-        scheduler explains the most frequent templates; the others are grouped by kube-scheduler's message."""
+        scheduler explains the most frequent templates; the others are grouped by kube-scheduler's message. Elsewhere
+        `max_explained` limits the number of templates, if it is not 0."""
         keyed = yield from self._keyed(lambda pod: namespace in ("", pod.namespace))
-        brief = self._briefly if self._running else None
-        groups = yield from grouped(keyed, self.explain, brief, members=members)
+        brief = self._briefly if self._running or max_explained else None
+        limit = MAX_EXPLAINED_TEMPLATES if self._running else max_explained
+        groups = yield from grouped(keyed, self.explain, brief, members=members, max_explained=limit)
         return PendingPods(version=EXPLANATION_VERSION, pods=len(keyed), groups=groups)
 
     def workload(self, reference: WorkloadReference, *, top: int = 5) -> Slices[PendingPods]:
@@ -206,7 +211,8 @@ class Insight:
     def _briefly(self, pod: Pod) -> Explanation:
         message = self.last_message(pod) or ""
         because = Because(id="not-explained", plugin="")
-        return explain_briefly(pod, because, message or "Not tried yet, or not rejected by a filter.", message)
+        untried = "Not tried yet, or not rejected by a filter." if self._running else NOT_LISTED
+        return explain_briefly(pod, because, message or untried, message)
 
     def _too_large(self, pod: Pod) -> bool:
         return self._running and pod.template.large

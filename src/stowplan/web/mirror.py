@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.web.columns import NodesCopy, Times, column, flags_of, grouping_labels, node_columns, resources_of
@@ -78,12 +79,15 @@ class Mirror:
         self.groups: dict[str, ListedGroup] = {}
         self.pending_pods = 0
         self._clock = clock
+        self._columns_known: NodeColumns | None = None
+        """All columns, kept while no node object changes; `requested` may be stale."""
         self._batches: deque[Batch] = deque()
         self._first = 0
         """Changes since this revision are known."""
 
     def begin(self, copy: NodesCopy) -> None:
         """Takes a copy of all nodes; clients load everything again."""
+        self._columns_known = None
         self.position, self.node_position = copy.position, copy.node_position
         self.nodes = list(copy.nodes or [])
         self.allocatable, self.requested = dict(copy.allocatable), dict(copy.requested)
@@ -122,12 +126,15 @@ class Mirror:
         self._append(Batch(self.revision + 1, self._clock(), groups=changed | (known.keys() - self.groups.keys())))
 
     def map(self) -> NodeMap:
+        if self._columns_known is None:
+            self._columns_known = self._columns(range(len(self.nodes)))
+        requested = {name: column(self.requested.get(name, [0] * len(self.nodes))) for name in self.resources}
         return NodeMap(
             epoch=self.epoch,
             revision=self.revision,
             time=self.times().now,
             resources=self.resources,
-            nodes=self._columns(range(len(self.nodes))),
+            nodes=replace(self._columns_known, requested=requested),
         )
 
     def events_after(self, revision: int, *, pods: bool) -> bytes:
@@ -138,6 +145,7 @@ class Mirror:
         return self._framed(self._merged(batches, pods))
 
     def _apply_nodes(self, copy: NodesCopy, nodes: list[api.Node | None], batch: Batch) -> None:
+        self._columns_known = None
         before, times = list(self.nodes), self.times()
         regroup = False
         for position, slot in enumerate(copy.slots):

@@ -19,6 +19,8 @@ from stowplan.web.wire import GroupPage, ListedGroup, PendingPage, PendingPodRow
 
 MAX_GROUPS = 200
 MAX_ROWS = 1000
+MAX_EXPLAINED = 1000
+"""Pod templates that are explained in the list: about ten seconds with 5,000 nodes."""
 _MAX_WORKLOADS = 20
 
 
@@ -60,7 +62,7 @@ Since = Callable[[Pod], str] | None
 def pending_groups(insight: Insight, since: Since = None) -> Slices[PendingGroups]:
     """All pending pods, grouped by sentence."""
     members: dict[str, list[Pod]] = {}
-    found = yield from insight.pending(members=members)
+    found = yield from insight.pending(members=members, max_explained=MAX_EXPLAINED)
     groups = [_listed(group) for group in found.groups]
     pods = {group.id: sorted(members[group.sentence], key=lambda pod: pod.key) for group in groups}
     if since is not None:

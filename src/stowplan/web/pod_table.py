@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
-from stowplan.framework import Pod
+from stowplan.framework import Pod, PodTemplate
 from stowplan.insight.workloads import workload_of
 from stowplan.web.columns import column, indexed
 from stowplan.web.wire import Ints, PodColumns, PodNames, PodsChanged
@@ -26,6 +27,14 @@ class _Entry(NamedTuple):
     requests: Mapping[str, int]
 
 
+def pod_table(resources: list[str], pods_of_nodes: list[tuple[Pod, ...]]) -> PodTable:
+    """The pods of all nodes, by slot."""
+    table = PodTable(resources)
+    for slot, pods in enumerate(pods_of_nodes):
+        table.put_node(slot, pods)
+    return table
+
+
 class PodTable:
     """The entries. Used on the server's thread only."""
 
@@ -35,6 +44,7 @@ class PodTable:
         self._free: list[int] = []
         self._of_node: dict[int, dict[PodKey, int]] = {}
         """Entries by slot and uid."""
+        self._workloads: WeakKeyDictionary[PodTemplate, str] = WeakKeyDictionary()
 
     def show(self, resources: list[str]) -> None:
         """Sets the resources of which the requests are shown."""
@@ -53,9 +63,15 @@ class PodTable:
         for uid, pod in present.items():
             if uid not in known:
                 number = known[uid] = self._number()
-                self._entries[number] = _entry(pod, slot)
+                self._entries[number] = self._entry(pod, slot)
                 changed.add(number)
         return changed
+
+    def copy(self) -> PodTable:
+        """The entries as they are now, to be read on another thread."""
+        made = PodTable(self._resources)
+        made._entries = list(self._entries)
+        return made
 
     def columns(self, epoch: str, revision: int) -> PodColumns:
         entries = self._entries
@@ -91,16 +107,18 @@ class PodTable:
             for name in self._resources
         }
 
+    def _entry(self, pod: Pod, slot: int) -> _Entry:
+        workload = self._workloads.get(pod.template)
+        if workload is None:
+            workload = self._workloads[pod.template] = workload_key(pod)
+        requests = pod.template.requests if pod.used is None else pod.used[0]
+        return _Entry(pod.uid, pod.key, workload, slot, pod.priority, requests)
+
     def _number(self) -> int:
         if self._free:
             return self._free.pop()
         self._entries.append(None)
         return len(self._entries) - 1
-
-
-def _entry(pod: Pod, slot: int) -> _Entry:
-    requests = pod.template.requests if pod.used is None else pod.used[0]
-    return _Entry(pod.uid, pod.key, workload_key(pod), slot, pod.priority, requests)
 
 
 def split_names(names: list[str], epoch: str, revision: int) -> PodNames:

@@ -21,7 +21,7 @@ API_PREFIX = "/api/v1/"
 DEFAULT_TOP = 5
 _COMPRESS_FROM_BYTES = 1024
 _COMPRESS_ON_THREAD_FROM_BYTES = 100_000
-_GZIP_LEVEL = 3
+GZIP_LEVEL = 3
 _DEFAULT_ROWS = 100
 
 Answer = Callable[[PageRequest, list[str]], Awaitable[Any]]
@@ -126,9 +126,9 @@ async def compressed(request: PageRequest, page: Page) -> Page:
     if len(content) >= _COMPRESS_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
         headers["Content-Encoding"] = "gzip"
         if len(content) >= _COMPRESS_ON_THREAD_FROM_BYTES:
-            content = await asyncio.to_thread(gzip.compress, content, _GZIP_LEVEL)
+            content = await asyncio.to_thread(gzip.compress, content, GZIP_LEVEL)
         else:
-            content = gzip.compress(content, _GZIP_LEVEL)
+            content = gzip.compress(content, GZIP_LEVEL)
     return Page(200, content, JSON, headers)
 
 

@@ -33,7 +33,7 @@ from stowplan.web.mirror import Mirror
 from stowplan.web.node_page import node_page
 from stowplan.web.owner import Owner
 from stowplan.web.pending import MAX_GROUPS, PendingGroups, pending_groups, pending_row
-from stowplan.web.pod_table import PodTable
+from stowplan.web.pod_table import PodTable, pod_table
 from stowplan.web.queue_page import queue_page
 from stowplan.web.wire import (
     ConfigPage,
@@ -125,6 +125,7 @@ class StateSource:
         self._refreshed = -MIN_REFRESH_SECONDS
         self._groups: PendingGroups | None = None
         self._groups_due = 0.0
+        self._grouping: asyncio.Task[PendingGroups] | None = None
         self._queue_known: object = None
         self.run: Run | None = None
         """A simulation or recording from its start to its end, if the source is one; its state is that at the end."""
@@ -201,27 +202,24 @@ class StateSource:
         if (run := self.run) is not None:
             await self.refresh(MIN_REFRESH_SECONDS)
             return await self.owner.read(lambda: run.pods(self.mirror))
-        await self._load_pods()
-        assert self.mirror.pods is not None
-        return self.mirror.pods.columns(self.mirror.epoch, self.mirror.revision)
+        table = await self._pod_table()
+        return await asyncio.to_thread(table.columns, self.mirror.epoch, self.mirror.revision)
 
     async def pod_names(self) -> PodNames:
         if (run := self.run) is not None:
             return await self.owner.read(lambda: run.pod_names(self.mirror))
-        await self._load_pods()
-        assert self.mirror.pods is not None
-        return self.mirror.pods.names(self.mirror.epoch, self.mirror.revision)
+        table = await self._pod_table()
+        return await asyncio.to_thread(table.names, self.mirror.epoch, self.mirror.revision)
 
-    async def _load_pods(self) -> None:
-        """Fills the pod table; from then on `refresh` keeps it up to date."""
+    async def _pod_table(self) -> PodTable:
+        """A copy of the pod table, which is filled at the first call; from then on `refresh` keeps it up to date."""
         await self.refresh(MIN_REFRESH_SECONDS)
         async with self._lock:
             mirror, cluster = self.mirror, self.engine.cluster
             if mirror.pods is None:
-                table = PodTable(mirror.resources)
-                for slot, pods in enumerate(await self.owner.answer(lambda: copy_pods(cluster))):
-                    table.put_node(slot, pods)
-                mirror.pods = table
+                pods = await self.owner.answer(lambda: copy_pods(cluster))
+                mirror.pods = await asyncio.to_thread(pod_table, mirror.resources, pods)
+            return mirror.pods.copy()
 
     async def pending(self) -> PendingPage:
         groups = await self.groups()
@@ -239,16 +237,22 @@ class StateSource:
         return await self.owner.read(lambda: groups.group_page(row, group_id, first, count))
 
     async def groups(self) -> PendingGroups:
-        """Pending pods by sentence; kept for a time in which they may take 2 % of the owner's time."""
-        if self._groups is None or (self.shown.changes and monotonic() >= self._groups_due):
-            began = monotonic()
-            engine, insight = self.engine, self.insight
-            self._groups = await self.owner.answer(
-                lambda: pending_groups(insight, self.shown.since), lambda: engine.cluster.nodes.membership
-            )
-            spent = monotonic() - began
-            self._groups_due = began + max(_MIN_PENDING_SECONDS, spent / _PENDING_SHARE)
-        return self._groups
+        """Pending pods by sentence; kept for a time in which they may take 2 % of the owner's time. The list is
+        computed once for all clients, also if a client gives up."""
+        if self._groups is not None and (not self.shown.changes or monotonic() < self._groups_due):
+            return self._groups
+        if self._grouping is None or self._grouping.done():
+            self._grouping = asyncio.create_task(self._group())
+        return await asyncio.shield(self._grouping)
+
+    async def _group(self) -> PendingGroups:
+        began, engine, insight = monotonic(), self.engine, self.insight
+        groups = self._groups = await self.owner.answer(
+            lambda: pending_groups(insight, self.shown.since), lambda: engine.cluster.nodes.membership
+        )
+        spent = monotonic() - began
+        self._groups_due = began + max(_MIN_PENDING_SECONDS, spent / _PENDING_SHARE)
+        return groups
 
     async def node(self, name: str) -> NodePage:
         await self.refresh(MIN_REFRESH_SECONDS)

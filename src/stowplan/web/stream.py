@@ -7,6 +7,7 @@ its last event merged: a stream writes only when the connection takes more.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from time import monotonic
@@ -66,6 +67,10 @@ class StreamHub:
         await response.prepare(request)
         if request.transport is not None:
             request.transport.set_write_buffer_limits(high=_UNSENT_BYTES)
+            connection = request.transport.get_extra_info("socket")
+            if connection is not None:
+                # The kernel would hold back megabytes of events for a client that does not read.
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNSENT_BYTES)
         mirror, pods = self._source.mirror, request.query.get("pods") == "1"
         revision = self._known(request.headers.get("Last-Event-ID") or request.query.get("since", ""))
         with suppress(ConnectionResetError):

@@ -9,17 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.builders.engine_host import Host
+
 from stowplan.cli.state import StateSource as Given
 from stowplan.cli.state import open_state
 from stowplan.cli.web import pages_of
 from stowplan.cli.web_state import recorded_decisions, state_source
 from stowplan.config.defaults import default_configuration
 from stowplan.config.options import ServingOptions
+from stowplan.insight.insight import Insight
 from stowplan.serving.listening import listen
 from stowplan.web.access import PageAccess
 from stowplan.web.owner import ThreadOwner
 from stowplan.web.server import WebServer
-from stowplan.web.source import StateSource
+from stowplan.web.source import Shown, StateSource
 
 
 class Reply(NamedTuple):
@@ -99,3 +102,35 @@ def served(source: StateSource) -> Iterator[Browser]:
         yield Browser(port, access, source)
     finally:
         server.stop()
+
+
+class _Answers:
+    """Explanations without their origin."""
+
+    def __init__(self, insight: Insight, owner: ThreadOwner) -> None:
+        self._insight = insight
+        self._owner = owner
+
+    async def explain(self, namespace: str, pod: str, top: int) -> Any:
+        return await self._owner.answer(lambda: self._insight.explain(self._insight.find(pod, namespace).pod, top=top))
+
+    async def why_not(self, namespace: str, pod: str, node: str) -> Any:
+        raise NotImplementedError
+
+    async def workload(self, reference: Any) -> Any:
+        raise NotImplementedError
+
+    async def about(self, namespace: str, pod: str, answer: Any) -> Any:
+        return await self._owner.answer(lambda: answer(self._insight.find(pod, namespace)))
+
+
+@contextmanager
+def engine_source(host: Host, *, changes: bool = True) -> Iterator[StateSource]:
+    """The page's source of an engine that a test drives."""
+    insight, owner = Insight(host.engine, host.clock), ThreadOwner()
+    try:
+        features = ["stream", "queue"]
+        shown = Shown("test", "cluster", changes=changes, features=features)
+        yield StateSource(host.engine, insight, owner, _Answers(insight, owner), shown)
+    finally:
+        owner.close()
