@@ -21,6 +21,7 @@ from tests.soak.surroundings import LASTING_SCHEDULER, Surroundings, surrounding
 from tests.soak.traffic import NAMESPACE, Traffic
 
 from stowplan._version import KUBERNETES_VERSION, __version__
+from stowplan.runtime.gc_tuning import MIN_COLLECTION_INTERVAL_SECONDS
 from stowplan.testing import SurroundingsError, wait_until
 
 MINUTES = float(os.environ.get("STOWPLAN_SOAK_MINUTES", "60"))
@@ -29,7 +30,8 @@ SECOND_FAULT_PROBABILITY = 0.3
 RECOVERY_SECONDS = 90.0
 """Seconds after the last fault within which all pods have to be bound."""
 WARM_UP_MINUTES = 10.0
-REST_SECONDS = 15.0
+REST_SECONDS = 1.5 * MIN_COLLECTION_INTERVAL_SECONDS
+"""Before the memory is measured: garbage collection, too, has to come round."""
 MAX_MEMORY_RATIO = 1.1
 """The memory of the scheduler that is never ended, at the end, in multiples of that after the warm-up."""
 
@@ -110,6 +112,7 @@ class Run:
         self._tenants.withdraw()
         time.sleep(REST_SECONDS)
         self.resting_memory.append(self._around.memory())
+        click.echo(f"memory without hostile pods {self.resting_memory[-1]} MiB", err=True)
         self._tenants.go_on()
 
     def check_memory(self) -> None:

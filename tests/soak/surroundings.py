@@ -17,6 +17,8 @@ from stowplan.testing.kube_scheduler import complete_config
 
 REPLICAS = ("first", "second")
 LASTING_SCHEDULER = "lasting"
+GRACE_SECONDS = 5.0
+"""For which one scheduler may overlook what another one bound: longer than an attempt with a hostile pod takes."""
 """The name of a scheduler beside the replicas that lives for the whole run, so that its memory shows what is never
 freed."""
 SIGNS_OF_BUGS = (
@@ -70,7 +72,7 @@ def surroundings(folder: Path) -> Iterator[Surroundings]:
         plane = stack.enter_context(ControlPlane(folder=folder))
         api = stack.enter_context(plane.client())
         proxy = stack.enter_context(FaultProxy(plane))
-        audit = stack.enter_context(Audit(api, grace=2.0))
+        audit = stack.enter_context(Audit(api, grace=GRACE_SECONDS))
         kubeconfig = plane.kubeconfig(SCHEDULER, server=proxy.url)
         configs = dict.fromkeys(REPLICAS, ELECTING) | {
             LASTING_SCHEDULER: {"profiles": [{"schedulerName": LASTING_SCHEDULER}]}
