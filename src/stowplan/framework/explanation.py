@@ -374,6 +374,8 @@ class PlacedExplanation(Record, frozen=True, kw_only=True):
     points: tuple[PluginPoints, ...] = ()
     thresholds: tuple[WeightThreshold, ...] = ()
     without: tuple[WithoutPlugin, ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
+    """Attempts that failed before the pod was placed, the oldest first."""
     again: PlacedAgain | None = None
     """Present if the explanation is of a recorded decision."""
     decision: DecisionRecord | None = None

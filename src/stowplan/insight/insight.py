@@ -159,7 +159,8 @@ class Insight:
         if self._too_large(pod) or (yield from self._too_expensive(chosen, pod)):
             return not_compared(chosen, pod, TOO_LARGE)
         found = yield from explain_placed(chosen, pod, top=top, decision=decision)
-        return replace(found, more=(*found.more, *self._other_scheduler(pod, chosen)))
+        history = history_of(self.view, self.clocks, pod)
+        return replace(found, more=(*found.more, *self._other_scheduler(pod, chosen)), history=history)
 
     def why_not(self, pod: Pod, node: NodeInfo, *, profile: str = "") -> Slices[WhyNot]:
         """The rules of all plugins about one node. Raises TooLargeError."""

@@ -15,6 +15,7 @@ from stowplan.insight.insight import Insight
 from stowplan.insight.queue_words import duration_in_words, history_of
 from stowplan.insight.text.layout import Layout
 from stowplan.insight.text.pending import pending_lines
+from stowplan.insight.text.placed import placed_lines
 
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 
@@ -72,6 +73,20 @@ def test_the_history_of_attempts() -> None:
         "  13:46:40  2 times until 13:52:10: rejected by NodeResourcesFit",
         "  13:57:40  rejected by NodeResourcesFit and TaintToleration",
     ]
+
+
+def test_a_placed_pod_has_its_failed_attempts() -> None:
+    host = Host(node("a", cpu="1"), pod("big", requests={"cpu": "2"}))
+    host.schedule()
+    host.put(node("b", cpu="4"))
+    host.advance(60)
+    insight = Insight(host.engine, host.clock)
+    found = insight.find("big")
+    assert found.placed
+    answer = run(insight.explain_placed(found.pod))
+    assert [(each.attempts, each.plugins) for each in answer.history] == [(1, ("NodeResourcesFit",))]
+    text = list(placed_lines(answer, Layout(80)))
+    assert text[text.index("Failed attempts before") + 1] == "  13:46:40  rejected by NodeResourcesFit"
 
 
 def test_equal_attempts_are_not_listed() -> None:

@@ -40,8 +40,7 @@ def explanation_body(explanation: Explanation, layout: Layout) -> Iterator[str]:
     if explanation.queue is not None and explanation.queue.text:
         yield from _section("Queue", layout.folded(explanation.queue.text, INDENT))
     if _worth_listing(explanation.history):
-        lines = [line for entry in explanation.history for line in _entry_lines(entry, explanation.as_of, layout)]
-        yield from _section("Attempts", lines)
+        yield from _section("Attempts", history_lines(explanation.history, explanation.as_of, layout))
     if explanation.preemption is not None:
         yield from _section("Preemption", layout.folded(f"{explanation.preemption.text}.", INDENT))
     if explanation.message:
@@ -69,6 +68,11 @@ def _pending_for(pod: ExplainedPod, as_of: AsOf) -> str:
 def _worth_listing(history: tuple[HistoryEntry, ...]) -> bool:
     """The queue's words have the number of attempts; equal ones need no list."""
     return len(history) > 1 or any(entry.verdict == "error" for entry in history)
+
+
+def history_lines(history: tuple[HistoryEntry, ...], as_of: AsOf, layout: Layout) -> list[str]:
+    """Failed attempts, the oldest first."""
+    return [line for entry in history for line in _entry_lines(entry, as_of, layout)]
 
 
 def _entry_lines(entry: HistoryEntry, as_of: AsOf, layout: Layout) -> list[str]:

@@ -12,7 +12,7 @@ from stowplan.framework.explanation import (
     WithoutPlugin,
 )
 from stowplan.insight.text.layout import INDENT, Layout, counted, signed, source_lines, table
-from stowplan.insight.text.pending import pod_in_words
+from stowplan.insight.text.pending import history_lines, pod_in_words
 
 
 def placed_lines(explanation: PlacedExplanation, layout: Layout) -> Iterator[str]:
@@ -39,6 +39,10 @@ def placed_lines(explanation: PlacedExplanation, layout: Layout) -> Iterator[str
         yield from table([["PLUGIN", "CHANGE", "THEN WINS"], *changes])
     if explanation.again is not None:
         yield from layout.folded(_again(explanation), INDENT)
+    if explanation.history:
+        yield ""
+        yield "Failed attempts before"
+        yield from history_lines(explanation.history, explanation.as_of, layout)
     yield from source_lines(explanation.as_of, layout)
 
 
