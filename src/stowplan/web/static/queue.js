@@ -23,12 +23,22 @@ export const queueView = {
     const feed = feedList();
     replaceChildren(here.place, el('div', { class: 'page-head' }, el('h1', { id: 'queue-title' }, 'Queue'), el('p', { class: 'quiet', id: 'queue-counts' })),
       charts, tables, feed.element);
-    const drawn = store.history?.time.length ? drawCharts(charts) : noCharts(charts);
+    let drawn = [];
+    const draw = () => {
+      if (drawn.length) updateCharts(drawn);
+      else drawn = store.history?.time.length ? drawCharts(charts) : noCharts(charts);
+    };
+    draw();
     signal.addEventListener('abort', () => drawn.forEach((chart) => chart.destroy()));
     const load = () => loadQueue(tables, feed, signal);
     let timer = null;
     const later = () => { timer ||= setTimeout(() => { timer = null; load(); }, REFRESH_MILLISECONDS); };
-    const ends = [subscribe('queue', later), subscribe('pending', later), subscribe('history', () => updateCharts(drawn)), subscribe('feed', later)];
+    let unit = store.run?.unit;
+    const relabel = () => {
+      if (store.run?.unit !== unit) drawn.forEach(({ chart }) => chart.redraw(false, true));
+      unit = store.run?.unit;
+    };
+    const ends = [subscribe('run', relabel), subscribe('queue', later), subscribe('pending', later), subscribe('history', draw), subscribe('feed', later)];
     signal.addEventListener('abort', () => {
       ends.forEach((end) => end());
       clearTimeout(timer);
@@ -38,7 +48,8 @@ export const queueView = {
 };
 
 function noCharts(place) {
-  replaceChildren(place, el('p', { class: 'section quiet' }, 'This source keeps no history, so there are no charts.'));
+  const kept = store.hello.features.includes('history');
+  replaceChildren(place, el('p', { class: 'section quiet' }, kept ? 'No samples yet.' : 'This source keeps no history, so there are no charts.'));
   return [];
 }
 
@@ -50,7 +61,9 @@ const CHARTS = [
 ];
 
 function drawCharts(place) {
-  const drawn = CHARTS.map((definition) => {
+  replaceChildren(place);
+  const shown = CHARTS.filter((definition) => definition.names.some((name) => definition.of(store.history, name)?.some?.((value) => value > 0)));
+  const drawn = shown.map((definition) => {
     const box = el('div', { class: 'chart-box' });
     const series = definition.names.map((name, i) => ({ label: name, colour: definition.colours?.[i] || name }));
     place.append(el('figure', { class: 'chart' },

@@ -9,13 +9,13 @@ const KINDS = {
 const RIGHTS = `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:
-  name: stowplan-viewer
+  name: stowplan-web-viewer
 rules:
-- nonResourceURLs: ["/insight/v1/*", "/ui/*"]
-  verbs: ["get"]
+- nonResourceURLs: [/insight/v1/*, /ui/, /ui/*]
+  verbs: [get]
 - apiGroups: [""]
-  resources: ["pods"]
-  verbs: ["list"]
+  resources: [pods]
+  verbs: [list]
 `;
 
 export function startStatus() {

@@ -48,8 +48,9 @@ function draw(found, [namespace, kind, name]) {
   const pending = found.pods || 0;
   const stack = el('div', { class: 'stack', 'aria-hidden': 'true' });
   drawStack(stack, groups);
-  const words = pending ? `${plural(pending, 'pod')} ${pending === 1 ? 'is' : 'are'} pending, ${count(found.placed || 0)} have a node.`
-    : `All ${plural(found.placed || 0, 'pod')} have a node.`;
+  const placed = found.placed || 0;
+  const words = pending ? `${plural(pending, 'pod')} ${pending === 1 ? 'is' : 'are'} pending, ${placed ? count(placed) : 'none'} ${placed > 1 ? 'have' : 'has'} a node.`
+    : placed === 1 ? 'Its pod has a node.' : `All ${plural(placed, 'pod')} have a node.`;
   return [
     el('div', { class: 'section' }, el('p', { class: 'said' }, words), stack),
     groups.map(groupSection),
