@@ -37,11 +37,12 @@ def grouped(
     *,
     keep_explanations: bool = False,
     members: dict[str, list[Pod]] | None = None,
-    max_explained: int = MAX_EXPLAINED_TEMPLATES,
+    max_explained: int | None = None,
 ) -> Slices[tuple[PendingGroup, ...]]:
     """Groups of the pods, which come with a key that pods with equal explanations share; the largest first. With
-    `brief` only the `max_explained` most frequent keys are explained. Adds the pods of each group to `members`, by
+    `brief` only the most frequent keys are explained, 50 by default. Adds the pods of each group to `members`, by
     sentence."""
+    limit = MAX_EXPLAINED_TEMPLATES if max_explained is None else max_explained
     by_key: dict[Hashable, list[Pod]] = {}
     for number, (key, pod) in enumerate(pods):
         by_key.setdefault(key, []).append(pod)
@@ -49,7 +50,7 @@ def grouped(
             yield
     by_sentence: dict[str, tuple[Explanation, list[Pod]]] = {}
     for number, same in enumerate(sorted(by_key.values(), key=len, reverse=True)):
-        if brief is None or number < max_explained:
+        if brief is None or number < limit:
             explanation = yield from explain(same[0])
         else:
             explanation = brief(same[0])

@@ -25,7 +25,7 @@ from stowplan.framework.explanation import (
 )
 from stowplan.insight.explain import explain
 from stowplan.insight.finding import FoundPod, PodFinder, PodNotFoundError, find_node
-from stowplan.insight.groups import MAX_EXPLAINED_TEMPLATES, counted_in_pods, grouped
+from stowplan.insight.groups import counted_in_pods, grouped
 from stowplan.insight.last_attempt import with_last_attempt
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.placed import explain_placed, not_compared
@@ -178,7 +178,7 @@ class Insight:
         `max_explained` limits the number of templates, if it is not 0."""
         keyed = yield from self._keyed(lambda pod: namespace in ("", pod.namespace))
         brief = self._briefly if self._running or max_explained else None
-        limit = MAX_EXPLAINED_TEMPLATES if self._running else max_explained
+        limit = None if self._running else max_explained
         groups = yield from grouped(keyed, self.explain, brief, members=members, max_explained=limit)
         return PendingPods(version=EXPLANATION_VERSION, pods=len(keyed), groups=groups)
 

@@ -87,6 +87,19 @@ def test_no_piece_starts_that_would_exceed_the_slice(rig: Rig) -> None:
         assert future.result(0).longest_slice_seconds <= ANSWER_SLICE_SECONDS
 
 
+def test_a_short_question_overtakes_the_answer_under_way(rig: Rig) -> None:
+    long, short = Counting(rig.clock, 50, PIECE_SECONDS), Counting(rig.clock, 0)
+    under_way = rig.answers.ask(long)
+    assert rig.answers.run_slice(busy=False)
+    overtaking = rig.answers.ask(short, first=True)
+    assert rig.answers.run_slice(busy=False)
+    assert overtaking.done()
+    assert not under_way.done()
+    while rig.answers.run_slice(busy=False):
+        pass
+    assert under_way.result(0).restarts == 0
+
+
 def test_answers_take_a_tenth_of_the_time_of_a_busy_loop(rig: Rig) -> None:
     question = Counting(rig.clock, 500)
     rig.answers.ask(question)

@@ -49,11 +49,12 @@ def review_tokens(users: Mapping[str, str]) -> Answer:
 
 
 def review_rights(allowed: Mapping[str, set[str]]) -> Answer:
-    """Lets users do what is listed: "verb path"."""
+    """Lets users do what is listed: "verb path" or "verb resource"."""
 
     def review(body: Mapping[str, Any]) -> Any:
         spec = body["spec"]
-        wanted = f"{spec['nonResourceAttributes']['verb']} {spec['nonResourceAttributes']['path']}"
+        attributes = spec.get("nonResourceAttributes") or spec["resourceAttributes"]
+        wanted = f"{attributes['verb']} {attributes.get('path') or attributes['resource']}"
         return {"status": {"allowed": wanted in allowed.get(spec["user"], set()), "reason": ""}}
 
     return review

@@ -65,3 +65,20 @@ def test_a_path_cannot_forge_the_answer() -> None:
     page = refusal(None, '/x"\n}')
     assert page is not None
     assert json.loads(page.content)["code"] == 403
+
+
+def test_pages_about_all_pods_need_permission_to_list_them() -> None:
+    def refused(rights: set[str], header: str = "Bearer t") -> Page | None:
+        client = FakeClient({TOKENS: review_tokens({"t": "bob"}), RIGHTS: review_rights({"bob": rights})})
+        gate = AccessControl(AccessOptions(), AccessMetrics(MetricRegistry()), client, client)
+        return asyncio.run(gate.refusal_of_pods(header, None))
+
+    assert refused({"list pods"}) is None
+    page = refused({"get /insight/v1/page/map", "get pods"})
+    assert page is not None
+    assert (page.status, json.loads(page.content)["message"]) == (
+        403,
+        'forbidden: User "bob" cannot list resource "pods" in API group "" at the cluster scope',
+    )
+    bad, nobody = refused({"list pods"}, "Bearer bad"), refused({"list pods"}, "")
+    assert (bad is not None and bad.status, nobody is not None and nobody.status) == (401, 403)
