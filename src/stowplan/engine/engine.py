@@ -39,6 +39,19 @@ _TIMED_FIRST_CALLS, _TIMED_EVERY_NTH = 100, 10
 """PreEnqueue is timed for the first 100 calls and for one in ten after that, as in kube-scheduler."""
 
 
+class _ProfileFeasibility:
+    """What the profiles know about pending pods without an attempt."""
+
+    def __init__(self, profiles: Mapping[str, Profile]) -> None:
+        self._profiles = profiles
+
+    def predicts(self, pod: Pod) -> bool:
+        return self._profiles[pod.template.spec.scheduler_name].predicts(pod)
+
+    def fits(self, pod: Pod) -> bool | None:
+        return self._profiles[pod.template.spec.scheduler_name].fits(pod)
+
+
 class Engine:
     """Events in, instructions out. State changes only during calls of its methods."""
 
@@ -289,6 +302,7 @@ def _queue(
         unschedulable_timeout=unschedulable_timeout,
         max_namespace_share=max_namespace_share,
         is_held=is_held,
+        feasibility=_ProfileFeasibility(profiles),
         on_enter=observer.pod_queued if _overrides(observer, "pod_queued") else None,
     )
 

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from enum import Enum
 from typing import Any
 
@@ -58,6 +58,8 @@ class QueueingHintMap:
             for registration in _with_taints(tuple(registered))
         ]
         self._by_event: dict[ClusterEvent, tuple[Registration, ...]] = {}
+        self.plugins = frozenset(plugin for plugin, _ in self._registrations)
+        """The plugins that registered for events."""
 
     def registered_for(self, event: ClusterEvent) -> tuple[Registration, ...]:
         """Plugins that registered for an event, in the order of registration."""
@@ -78,8 +80,11 @@ class QueueingHintMap:
         """Whether a plugin registered for an event."""
         return any(name == plugin for name, _ in self.registered_for(event))
 
-    def worth_retrying(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
-        """Runs the hints of the plugins that rejected the pod. A hint of a Pending plugin skips the backoff."""
+    def worth_retrying(
+        self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any, rejectors: Set[str] | None = None
+    ) -> QueueingStrategy:
+        """Runs the hints of the plugins that rejected the pod, or of `rejectors`. A hint of a Pending plugin skips the
+        backoff."""
         if not info.rejected:
             return QueueingStrategy.AfterBackoff
         if event.wildcard:
@@ -87,9 +92,10 @@ class QueueingHintMap:
             for_all = new is None or (isinstance(new, Pod) and new.uid == info.pod.uid)
             return QueueingStrategy.AfterBackoff if for_all else QueueingStrategy.Skip
         strategy = QueueingStrategy.Skip
+        rejectors = info.unschedulable_plugins if rejectors is None else rejectors
         for plugin, hint in self.registered_for(event):
             pending = plugin in info.pending_plugins
-            if not pending and (strategy is not QueueingStrategy.Skip or plugin not in info.unschedulable_plugins):
+            if not pending and (strategy is not QueueingStrategy.Skip or plugin not in rejectors):
                 continue
             if hint is None or self._run_hint(plugin, hint, event, info.pod, old, new):
                 if pending:

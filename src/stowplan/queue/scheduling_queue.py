@@ -19,7 +19,8 @@ from stowplan.queue.in_flight import InFlight
 from stowplan.queue.namespace_throttle import NamespaceThrottle
 from stowplan.queue.nominator import Nominator
 from stowplan.queue.queueing_hints import QueueingHintMap, QueueingStrategy
-from stowplan.queue.unschedulable_pods import UnschedulablePods
+from stowplan.queue.replica_rounds import Feasibility, ReplicaRounds, Unknown
+from stowplan.queue.unschedulable_pods import UnschedulablePods, WaitingReplicas
 
 log = logs.get(__name__)
 
@@ -57,11 +58,13 @@ class SchedulingQueue:
         on_enter: Callable[[QueuedPodInfo, str, str], None] | None = None,
         max_namespace_share: float = 0.0,
         is_held: Callable[[QueuedPodInfo], bool] = lambda info: False,
+        feasibility: Feasibility | None = None,
     ) -> None:
         """`sort_key` takes precedence over `less`. `pre_enqueue` receives the plugin to run first; `on_enter` receives
         (pod; active, backoff or unschedulable; label of the event) whenever a pod enters a sub-queue.
         `max_namespace_share` limits namespaces that are charged; 0 and 1 set no limit. Gated pods for which `is_held`
-        is true when they are gated are skipped by events until `release`."""
+        is true when they are gated are skipped by events until `release`. Replicas about which `feasibility` knows are
+        woken one at a time."""
         self._clock = clock
         self._pre_enqueue = pre_enqueue
         self._hints = hints
@@ -77,7 +80,9 @@ class SchedulingQueue:
         self._throttle = NamespaceThrottle(max_namespace_share, key, tickets)
         self._charged = self._throttle.full_at
         """Not empty while a namespace may have to wait."""
-        self._unschedulable = UnschedulablePods(is_held)
+        self._unschedulable = UnschedulablePods(is_held, key)
+        self._rounds = ReplicaRounds(self._unschedulable, feasibility or Unknown(), self._requeue_replica)
+        self._awake = self._rounds.awake
         self._in_flight = InFlight()
         self._interested: dict[ClusterEvent, tuple[str, ...]] = {}
         self._next_flush = clock() + FLUSH_INTERVAL_SECONDS
@@ -113,6 +118,8 @@ class SchedulingQueue:
         info = self._infos.pop(pod.uid, None)
         if info is not None:
             _discard(info)
+            if pod.uid in self._awake:
+                self._rounds.ended(pod.uid)
 
     # Attempts
 
@@ -133,6 +140,9 @@ class SchedulingQueue:
                 self._entered(info, "backoff", THROTTLED)
                 continue
             uid = info.pod.uid
+            if uid in self._awake and not self._rounds.still_fits(info.pod):
+                self._put_back(info)
+                continue
             del self._infos[uid]
             info.attempts += 1
             if uid not in self._in_flight:
@@ -161,12 +171,15 @@ class SchedulingQueue:
         info.was_flushed = False
         info.flush_timestamp = -inf
         self._infos[uid] = info
+        self._rounds.failed(uid)
         self._requeue(info, self._strategy_after_attempt(info), SCHEDULE_ATTEMPT_FAILURE)
         return True
 
     def done(self, uid: str) -> None:
         """The pod is no longer in flight: it was requeued, or is being bound. Does nothing if it was not in flight."""
         self._in_flight.leave(uid)
+        if uid in self._awake:
+            self._rounds.ended(uid)
 
     def charge(self, namespace: str, seconds: float) -> float:
         """The attempt of the pod popped last was expensive; returns how long pods of its namespace have to wait."""
@@ -208,7 +221,7 @@ class SchedulingQueue:
             interested = self._plugins_interested(event)
             if not interested:
                 return
-            infos = self._unschedulable.rejected_by(interested)
+            infos = self._woken_one_by_one(self._unschedulable.rejected_by(interested), event, old, new)
         if pre_check is not None:
             infos = [info for info in infos if pre_check(info.pod)]
         self._wake(infos, event, old, new)
@@ -390,6 +403,32 @@ class SchedulingQueue:
             return self._back_off(info, label)
         return self._activate(info, label, run_pre_enqueue=True)
 
+    def _woken_one_by_one(
+        self, found: list[WaitingReplicas], event: ClusterEvent, old: Any, new: Any
+    ) -> list[QueuedPodInfo]:
+        """Wake the first of replicas that are known to fit a node; returns the pods about which nothing is known."""
+        infos: list[QueuedPodInfo] = []
+        for replicas in found:
+            if self._rounds.predicts(replicas):
+                head = replicas.head()
+                if self._strategy(head, event, old, new) is QueueingStrategy.Skip:
+                    continue
+                if self._rounds.wake(replicas, event, self._hints[head.pod.spec.scheduler_name].plugins):
+                    continue
+            infos += replicas.infos.values()
+        return infos
+
+    def _requeue_replica(self, info: QueuedPodInfo, label: str) -> bool:
+        self._unschedulable.discard(info)
+        return self._requeue(info, QueueingStrategy.AfterBackoff, label)
+
+    def _put_back(self, info: QueuedPodInfo) -> None:
+        """Return a pod that was woken in vain, without an attempt; other plugins may reject it by now."""
+        self._put_unschedulable(info, SCHEDULE_ATTEMPT_FAILURE)
+        replicas, table = self._unschedulable.replicas_of(info), self._hints.get(info.pod.spec.scheduler_name)
+        if replicas is not None and table is not None:
+            self._unschedulable.widen(replicas, table.plugins)
+
     def _wake(self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> None:
         label = event.label if infos else ""
         for info in infos:
@@ -408,7 +447,11 @@ class SchedulingQueue:
 
     def _strategy(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
         table = self._hints.get(info.pod.spec.scheduler_name)
-        return QueueingStrategy.AfterBackoff if table is None else table.worth_retrying(info, event, old, new)
+        if table is None:
+            return QueueingStrategy.AfterBackoff
+        replicas = self._unschedulable.replicas_of(info)
+        rejectors = None if replicas is None or not replicas.widened else table.plugins
+        return table.worth_retrying(info, event, old, new, rejectors)
 
     def _strategy_after_attempt(self, info: QueuedPodInfo) -> QueueingStrategy:
         if not info.rejected or info.pod.uid not in self._in_flight:

@@ -9,19 +9,20 @@ import random
 from collections.abc import Mapping
 
 from stowplan.cache import Cluster
-from stowplan.framework import Pod, PodTemplate, StateNotFoundError, Status
+from stowplan.framework import CycleState, Pod, PodTemplate, StateNotFoundError, Status
 from stowplan.framework.extender import Extender, ExtenderVerb
 from stowplan.plugins.base import InTreePlugin
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
+from stowplan.runtime.decide.filtering import NO_OBJECTION
 from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod
 from stowplan.runtime.decide.sampling import Sampler
 from stowplan.runtime.decide.shared_answers import SharedNodeAnswers
 from stowplan.runtime.decide.sources import Afresh, AnswerSource, Planned, Shared
 from stowplan.runtime.decide.ties import Ties, rank_type
 from stowplan.runtime.decide.what_if import has_extensions
-from stowplan.runtime.out_of_tree.plugin import plugin_bugs
+from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin, plugin_bugs
 from stowplan.runtime.points.binding_points import BindingPoints
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption.victims import Budgets
@@ -73,6 +74,8 @@ class Profile:
         self.ties = Ties(cluster.nodes, rng)
         self.rank_type = rank_type(weight for _, weight in self.scorers)
         self.static_answers = SharedNodeAnswers(cluster.nodes)
+        listed = (*self.pre_filters, *self.filters, *self.post_filters)
+        self._in_tree = not any(isinstance(plugin, OutOfTreePlugin) for plugin in listed)
         self._plans: dict[PodTemplate, Planned] = {}
         self._turn = 0
         self._templates_version = 0
@@ -137,6 +140,42 @@ class Profile:
             return self._decide_afresh(pod, plain=False)
         # The plugin may have read a field of this pod only, so that kept answers are invalid.
         return decision if epoch == self._epoch else self._decide_afresh(pod, plain=False)
+
+    def predicts(self, pod: Pod) -> bool:
+        """Whether `fits` may know the answer: it depends on nothing but kept answers of in-tree plugins."""
+        seen = pod.template.derived.get(self)
+        return (
+            seen is not None
+            and seen[0] == self._epoch
+            and seen[1] is not None
+            and self._in_tree
+            and not self.extenders
+            and not self.nominator.by_node
+            and not pod.nominated_node_name
+            and len(pod.labels) == len(pod.template.labels)
+            and not self._may_preempt(pod)
+        )
+
+    def fits(self, pod: Pod) -> bool | None:
+        """Whether `decide` finds a node for a pod of this template; None if only a decision shows it."""
+        if not self.predicts(pod):
+            return None
+        planned: Planned = pod.template.derived[self][1]
+        if planned.plan.plain:
+            return None
+        state = CycleState()
+        self._turn = planned.used = self._turn + 1
+        try:
+            pre_filtered = planned.run_pre_filters(state, pod)
+            return planned.run_filters(state, pod, pre_filtered) > 0 if pre_filtered is NO_OBJECTION else None
+        except (CycleError, StateNotFoundError):
+            return None
+
+    def _may_preempt(self, pod: Pod) -> bool:
+        """Whether PostFilter may find victims."""
+        if pod.spec.preemption_policy == "Never" or not self.post_filters:
+            return False
+        return any(priority < pod.priority for priority in self.cluster.priorities)
 
     def calls_extenders(self, pod: Pod) -> bool:
         """Whether an extender takes part in the decision. If so, use `decide_with_extenders`."""
