@@ -36,6 +36,11 @@ _SUBCOMMANDS = {
         "extender",
         "Measure Stowplan's extender and one in Go by turns.",
     ),
+    "overload": CommandEntry(
+        "stowplan.cli.bench_overload",
+        "overload",
+        "Measure a full cluster with many more pods than fit, beside kube-scheduler.",
+    ),
     "scheduler-perf": CommandEntry(
         "stowplan.cli.bench_scheduler_perf",
         "scheduler_perf",

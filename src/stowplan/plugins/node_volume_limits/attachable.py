@@ -75,6 +75,10 @@ class AttachableVolumes:
                 found.add((attachment.spec.attacher, volume.spec.csi.volume_handle))
         return found
 
+    def attached_volumes(self, name: str) -> list[str]:
+        """The names of the persistent volumes attached to a node."""
+        return [attachment.spec.source.persistent_volume_name or "" for attachment in self._attachments(name)]
+
     def of_claim(self, name: str, namespace: str) -> set[Attachable]:
         """The volume of a claim on a node with a CSINode; at most one."""
         found = self.claims.get(name, namespace)

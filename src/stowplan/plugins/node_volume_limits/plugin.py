@@ -14,20 +14,19 @@ from stowplan import api
 from stowplan import framework as fwk
 from stowplan.cache.volumes import TranslationError, csi_handle, migration_of, uses_claim
 from stowplan.plugins.base import InTreePlugin, explain_claims
-from stowplan.plugins.node_volume_limits.attach_limits import (
-    UNKNOWN_VOLUME_COUNT,
-    AttachLimits,
-    limits_of,
-    volumes_at_most,
-)
+from stowplan.plugins.node_volume_limits.attach_limits import AttachLimits, limits_of
 from stowplan.plugins.node_volume_limits.attachable import NAME, Attachable, AttachableVolumes, attachable_volumes
 from stowplan.plugins.node_volume_limits.explanation import explain_limits, limits_in_words
+from stowplan.plugins.node_volume_limits.volumes_in_use import VolumesInUse
 
 STATE = "PreFilter" + NAME
 
 Wanted = tuple[set[Attachable] | fwk.Status, set[Attachable] | fwk.Status]
 """The volumes that a pod needs on a node without and on a node with a CSINode; in-tree volumes count on the latter
 only."""
+
+UNKNOWN_VOLUME_COUNT = 1 << 32
+"""Count for a volume whose lookup may fail."""
 
 TOO_MANY = fwk.Status(fwk.Code.Unschedulable, "node(s) exceed max volume count", plugin=NAME)
 
@@ -41,7 +40,8 @@ class NodeVolumeLimits(InTreePlugin):
     def __init__(self, args: object, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
         self.attachable = AttachableVolumes(self.cluster)
-        self.bounds = AttachLimits(self.cluster)
+        self.in_use = VolumesInUse(self.cluster, self.attachable)
+        self.bounds = AttachLimits(self.cluster, self.in_use)
 
     def concerns(self, template: fwk.PodTemplate) -> bool:
         return bool(attachable_volumes(template))
@@ -62,8 +62,30 @@ class NodeVolumeLimits(InTreePlugin):
     def filter_nodes(
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes
     ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
+        without, volumes = self._wanted(state, pod)
+        if isinstance(without, fwk.Status) or isinstance(volumes, fwk.Status) or self.cluster.journal.active:
+            yield from self._filter_each(state, pod, nodes, nodes.infos())
+            return
+        self.in_use.update()
+        exceeded = self.bounds.exceeded(Counter(driver for driver, _ in volumes))
+        special = self.in_use.slots_with(volumes) if volumes else set()
+        if exceeded is not None:
+            # A volume that is in use on a node counts once: these nodes are checked one by one.
+            exceeded[list(special)] = False
+            yield exceeded[nodes.index], TOO_MANY
+        if special:
+            position_of = np.full(self.nodes.high, -1, dtype=np.intp)
+            position_of[nodes.index] = np.arange(len(nodes))
+            infos = ((int(position_of[slot]), self.nodes.infos[slot]) for slot in sorted(special))
+            meant = [(position, info) for position, info in infos if position >= 0 and info is not None]
+            yield from self._filter_each(state, pod, nodes, meant)
+
+    def _filter_each(
+        self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes, infos: Iterable[tuple[int, fwk.NodeInfo]]
+    ) -> Iterator[tuple[fwk.Mask, fwk.Status]]:
+        """Check some of the nodes, given with their positions, one by one."""
         found: dict[fwk.Status, fwk.Mask] = {}
-        for position, node in self._nodes_to_check(self._wanted(state, pod), nodes):
+        for position, node in infos:
             status = self.filter(state, pod, node)
             if status is not None:
                 found.setdefault(status, np.zeros(len(nodes), dtype=np.bool_))[position] = True
@@ -76,13 +98,17 @@ class NodeVolumeLimits(InTreePlugin):
         without, volumes = self._wanted(state, pod)
         if isinstance(without, fwk.Status) or isinstance(volumes, fwk.Status) or self.cluster.journal.active:
             return None
-        passing = np.ones(len(nodes), dtype=np.bool_)
         if not volumes or not self.bounds.limited:
-            return passing
-        new = Counter(driver for driver, _ in volumes)
-        added = max((sum(map(volumes_at_most, pods)) for pods in nominated), default=0)
-        to_check = self.bounds.nodes_to_check(Counter({driver: count + added for driver, count in new.items()}))
-        return None if added >= UNKNOWN_VOLUME_COUNT or to_check[nodes.index].any() else passing
+            return np.ones(len(nodes), dtype=np.bool_)
+        self.in_use.update()
+        added = max((sum(map(_volumes_at_most, pods)) for pods in nominated), default=0)
+        if self.in_use.errors or added >= UNKNOWN_VOLUME_COUNT:
+            return None
+        drivers = Counter(driver for driver, _ in volumes)
+        exceeded = self.bounds.exceeded({driver: count + added for driver, count in drivers.items()})
+        if exceeded is not None and exceeded[nodes.index].any():
+            return None
+        return np.ones(len(nodes), dtype=np.bool_)
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
@@ -102,24 +128,25 @@ class NodeVolumeLimits(InTreePlugin):
         without, volumes = (self.attachable.of_pod(pod, migrated=migrated, new=True) for migrated in (False, True))
         return without, volumes
 
-    def _nodes_to_check(self, wanted: Wanted, nodes: fwk.Nodes) -> Iterable[tuple[int, fwk.NodeInfo]]:
-        """The nodes that need an exact check, with their positions. During a what-if all do, since bounds ignore its
-        pods."""
-        without, volumes = wanted
-        if isinstance(without, fwk.Status) or isinstance(volumes, fwk.Status) or self.cluster.journal.active:
-            return nodes.infos()
-        to_check = self.bounds.nodes_to_check(Counter(driver for driver, _ in volumes))[nodes.index] if volumes else ()
-        positions = np.flatnonzero(to_check)
-        slots = np.arange(self.nodes.high, dtype=np.intp)[nodes.index]
-        return ((int(positions[i]), node) for i, node in self.nodes.subset(slots[positions]).infos())
-
     def _check(self, wanted: set[Attachable], limits: Mapping[str, int], node: fwk.NodeInfo) -> fwk.Status | None:
-        counts = self.count(wanted, limits, node)
-        if isinstance(counts, fwk.Status):
-            return counts
-        new, current = counts
-        added = Counter(driver for driver, _ in new)
-        return TOO_MANY if any(current[driver] + count > limits[driver] for driver, count in added.items()) else None
+        if self.cluster.journal.active:  # The columns do not have the pods of a what-if.
+            counts = self.count(wanted, limits, node)
+            if isinstance(counts, fwk.Status):
+                return counts
+            new, current = counts
+            added = Counter(driver for driver, _ in new)
+            return (
+                TOO_MANY if any(current[driver] + count > limits[driver] for driver, count in added.items()) else None
+            )
+        self.in_use.update()
+        error = self.in_use.errors.get(node.slot)
+        if error is not None:
+            return error
+        added = Counter(driver for driver, _ in wanted - self.in_use.of_slot(node.slot) if driver in limits)
+        for driver, count in added.items():
+            if int(self.in_use.counts(driver)[node.slot]) + count > limits[driver]:
+                return TOO_MANY
+        return None
 
     def count(
         self,
@@ -177,6 +204,12 @@ class NodeVolumeLimits(InTreePlugin):
             for volume in pod.spec.volumes
         )
         return fwk.QueueingHint.Queue if frees else fwk.QueueingHint.QueueSkip
+
+
+def _volumes_at_most(pod: fwk.Pod) -> int:
+    """An upper bound of the volumes of a pod. Only claims by name are certain to be found without an error."""
+    sources = [volume.persistent_volume_claim for volume in attachable_volumes(pod.template)]
+    return sum(1 if source is not None and source.claim_name else UNKNOWN_VOLUME_COUNT for source in sources)
 
 
 def _attached_by(volume: api.Volume, attacher: str) -> bool:
