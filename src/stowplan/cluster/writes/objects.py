@@ -26,7 +26,8 @@ def write(writer: Writer, kinds: Mapping[str, api.Kind], instruction: Write, ans
     if kind is None:
         answer(instruction, Failure("the server could not find the requested resource", "NotFound"))
     else:
-        writer.submit(_WriteRequest(instruction, kind, answer))
+        make = _StatusRequest if instruction.subresource == "status" else _WriteRequest
+        writer.submit(make(instruction, kind, answer))
 
 
 class _WriteRequest(WriteRequest):
@@ -56,6 +57,14 @@ class _WriteRequest(WriteRequest):
             return self._kind.decode(body)
         except DecodeError as error:
             return Failure(f"the reply makes no sense: {error}", "InternalError")
+
+
+class _StatusRequest(_WriteRequest):
+    """A status follows a write of the object itself: a claim gets its finalizer before its allocation."""
+
+    __slots__ = ()
+
+    finishes = True
 
 
 def _path(instruction: Write, kind: api.Kind) -> str:

@@ -94,3 +94,17 @@ def test_writes_that_fail(reply: tuple[int, Any], kind: str, reason: str) -> Non
             assert reasons(await stage.end()) == [reason]
 
     run(play())
+
+
+def test_the_status_of_a_claim_overtakes_first_writes_of_other_claims() -> None:
+    others = [api.ResourceClaim(metadata=api.ObjectMeta(name=f"c{i}", namespace="ns")) for i in range(3)]
+
+    async def play() -> None:
+        async with executor_rig(connections=1) as rig:
+            rig.execute(*(Write("patch", "ResourceClaim", other, {"metadata": {}}) for other in others))
+            rig.execute(Write("patch", "ResourceClaim", SLICE_CLAIM, {"status": {}}, "status"))
+            await rig.end()
+            order = [each.path.split("/resourceclaims/")[1] for each in rig.server.received]
+            assert order.index("gpu/status") < 2, order
+
+    run(play())
