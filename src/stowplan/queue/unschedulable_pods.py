@@ -49,8 +49,8 @@ class WaitingReplicas:
         """The pod that is tried first."""
         entries, infos = self._entries, self.infos
         while entries:
-            if infos.get(entries[0][-2]) is entries[0][-1]:
-                head: QueuedPodInfo = entries[0][-1]
+            head: QueuedPodInfo = entries[0][-1]
+            if infos.get(entries[0][-2]) is head:
                 return head
             heappop(entries)
         return next(iter(infos.values()))
@@ -131,7 +131,7 @@ class UnschedulablePods:
         """Let events of these plugins concern the pods, too."""
         if not replicas.widened:
             replicas.widened = True
-            self._index(replicas, replicas.rejectors.union(plugins))
+            self._index(replicas, replicas.rejectors | frozenset(plugins))
 
     def flush(self, timeout: float, now: float) -> list[QueuedPodInfo]:
         """Mark and return all pods that have waited for longer than the timeout."""
