@@ -21,7 +21,7 @@ _MAX_STALE_ENTRIES = 64
 class WaitingReplicas:
     """Unschedulable pods of one template that the same plugins rejected; a gated, pending or nominated pod is alone."""
 
-    __slots__ = ("_entries", "infos", "key", "plugins", "rejectors", "template", "widened")
+    __slots__ = ("_entries", "_number_of", "infos", "key", "plugins", "rejectors", "template", "widened")
 
     def __init__(self, key: Hashable, template: PodTemplate | None, rejectors: Set[str]) -> None:
         self.key = key
@@ -33,27 +33,32 @@ class WaitingReplicas:
         self.widened = False
         """Whether other plugins may reject the pods by now: any plugin's events concern them."""
         self.infos: dict[str, QueuedPodInfo] = {}
+        self._number_of: dict[str, int] = {}
         self._entries: list[tuple[Any, ...]] = []
-        """(*sort key, number, uid, info)."""
+        """(*sort key, number, uid); stale if the pod has another number."""
 
     def add(self, info: QueuedPodInfo, key: SortKey, number: int) -> None:
         uid = info.pod.uid
         self.infos[uid] = info
         if self.template is not None:
+            self._number_of[uid] = number
             if len(self._entries) > 2 * len(self.infos) + _MAX_STALE_ENTRIES:
-                self._entries = [entry for entry in self._entries if self.infos.get(entry[-2]) is entry[-1]]
+                self._entries = [entry for entry in self._entries if self._number_of.get(entry[-1]) == entry[-2]]
                 heapify(self._entries)
-            heappush(self._entries, (*key(info), number, uid, info))
+            heappush(self._entries, (*key(info), number, uid))
+
+    def remove(self, uid: str) -> None:
+        del self.infos[uid]
+        self._number_of.pop(uid, None)
 
     def head(self) -> QueuedPodInfo:
         """The pod that is tried first."""
-        entries, infos = self._entries, self.infos
+        entries = self._entries
         while entries:
-            head: QueuedPodInfo = entries[0][-1]
-            if infos.get(entries[0][-2]) is head:
-                return head
+            if self._number_of.get(entries[0][-1]) == entries[0][-2]:
+                return self.infos[entries[0][-1]]
             heappop(entries)
-        return next(iter(infos.values()))
+        return next(iter(self.infos.values()))
 
 
 class UnschedulablePods:
@@ -154,7 +159,7 @@ class UnschedulablePods:
 
     def _leave(self, uid: str) -> None:
         replicas = self._of.pop(uid)
-        del replicas.infos[uid]
+        replicas.remove(uid)
         if replicas.infos:
             return
         del self._replicas[replicas.key]

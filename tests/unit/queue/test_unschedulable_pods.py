@@ -82,3 +82,22 @@ def test_held_pods_are_found_by_no_event_until_they_are_put_again() -> None:
     pool.put(a)
     assert found(pool, ["X"]) == ["b", "a"]
     assert len(pool) == 2
+
+
+def test_a_pod_that_comes_back_waits_behind_the_others() -> None:
+    pool = UnschedulablePods(key=lambda info: (info.timestamp,))
+    template = unit("t").pod.template
+    infos = [unit(name, "X", at=at) for name, at in (("a", 1.0), ("b", 2.0), ("c", 3.0))]
+    for info in infos:
+        info.pod.template = template
+        pool.put(info)
+    (replicas,) = pool.rejected_by(["X"])
+    assert replicas.head().pod.name == "a"
+    pool.discard(infos[0])
+    infos[0].timestamp = 4.0
+    pool.put(infos[0])
+    order = []
+    while len(pool):
+        order.append(replicas.head().pod.name)
+        pool.discard(replicas.head())
+    assert order == ["b", "c", "a"]
