@@ -122,7 +122,13 @@ class Scheduler:
     def page_source(self, metrics: SchedulerMetrics) -> StateSource:
         """The source of the page, for the server's thread."""
         owner = LiveOwner(self.answers, lambda: self.ready)
-        return live_source(self.engine, self._insight, owner, self.insight, self._settings.options.config, metrics)
+        source = live_source(self.engine, self._insight, owner, self.insight, self._settings.options.config, metrics)
+        source.other_leader = self._other_leader
+        return source
+
+    def _other_leader(self) -> str:
+        """The identity of the scheduler that leads instead of this one."""
+        return "" if self._elector is None or self.is_leader() else self._elector.leader
 
     @property
     def ready(self) -> bool:

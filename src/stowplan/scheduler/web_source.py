@@ -11,6 +11,8 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.engine import Engine
 from stowplan.insight.finding import FoundPod
@@ -29,6 +31,7 @@ from stowplan.web.owner import unchanged
 from stowplan.web.routes import DEFAULT_TOP, add_data_pages
 from stowplan.web.source import PodAnswers, Shown, StateSource
 from stowplan.web.stream import StreamHub
+from stowplan.web.wire import Hello
 
 T = TypeVar("T")
 
@@ -107,10 +110,15 @@ class LiveSource(StateSource):
         metrics: SchedulerMetrics | None = None,
     ) -> None:
         super().__init__(engine, insight, owner, answers, shown)
+        self.other_leader: Callable[[], str] = lambda: ""
+        """The identity of the leader, if this replica does not lead; its queue is the one that matters."""
         self._metrics = metrics
         self._sampling: asyncio.Task[None] | None = None
         if metrics is not None:
             self.history = HistoryRing(self.mirror.epoch)
+
+    async def hello(self) -> Hello:
+        return replace(await super().hello(), leader=self.other_leader())
 
     async def refresh(self, min_seconds: float = 0.0) -> None:
         if self._metrics is not None and (self._sampling is None or self._sampling.done()):

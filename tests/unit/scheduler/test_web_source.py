@@ -113,6 +113,12 @@ def test_the_data_of_a_scheduler(live: Live) -> None:
     assert [each["pod"] for each in shown["pods"]] == ["default/small"]
 
 
+def test_a_replica_that_does_not_lead_names_the_leader(live: Live) -> None:
+    assert live.data("hello")[0]["leader"] == ""
+    live.source.other_leader = lambda: "machine-2_f3a1"
+    assert live.data("hello")[0]["leader"] == "machine-2_f3a1"
+
+
 def test_unknown_pods_and_nodes_are_not_found(live: Live) -> None:
     pages = live.get("explain/default/x", "fit/default/x", "points/default/x", "node/x", "workload/default/Job/x")
     assert [page.status for page in pages] == [404] * 5

@@ -74,6 +74,11 @@ class ElectorThread:
         """Whether a write is safe now. Cheap, thread-safe, and correct even if the elector's thread hangs."""
         return self._candidate.is_leader()
 
+    @property
+    def leader(self) -> str:
+        """The identity of the observed leader; empty if there is none."""
+        return self._candidate.leader
+
     def problem(self) -> str | None:
         """The failure of a leader that neither renews its lease nor stops; None if healthy."""
         if self._candidate.overdue() <= EXPIRED_TOLERANCE_SECONDS:
