@@ -77,7 +77,31 @@ def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Visit]]:
         assert visitor.messages == []
 
 
+@pytest.fixture(scope="module")
+def shared_visit(browser: Browser, site: Site) -> Iterator[Visit]:
+    """A page that the tests of a module share, 1,600 pixels wide; loading a page takes longer than most tests."""
+    visitor = Visit(browser, site, width=1600, height=WIDTHS[1600], theme="light")
+    visitor.open()
+    yield visitor
+    visitor.close()
+
+
 @pytest.fixture
-def page(visit: Callable[..., Visit]) -> Page:
-    """The map of the cluster, 1,600 pixels wide."""
-    return visit().page
+def view(shared_visit: Visit) -> Iterator[Callable[[str], Visit]]:
+    """Opens views on the shared page, which starts as after loading."""
+    shared_visit.reset()
+
+    def open_view(fragment: str) -> Visit:
+        shared_visit.go(fragment)
+        return shared_visit
+
+    yield open_view
+    messages = list(shared_visit.messages)
+    shared_visit.messages.clear()
+    assert messages == []
+
+
+@pytest.fixture
+def page(view: Callable[[str], Visit]) -> Page:
+    """The map of the cluster."""
+    return view("#/map").page

@@ -20,8 +20,8 @@ def test_groups_of_the_panel_open_a_pod(page: Page) -> None:
     expect(page.locator("#panel-title")).to_contain_text("pending")
 
 
-def test_map_shows_what_refuses_the_pod_and_funnel_lights_nodes(visit: Callable[..., Visit], site: Site) -> None:
-    visitor = visit(PENDING_POD)
+def test_map_shows_what_refuses_the_pod_and_funnel_lights_nodes(view: Callable[[str], Visit], site: Site) -> None:
+    visitor = view(PENDING_POD)
     page = visitor.page
     expect(page.locator("#colour")).to_have_value("refuses")
     fit = site.answer(f"fit/media/encode-wide-{HASH}-0000")
@@ -36,8 +36,8 @@ def test_map_shows_what_refuses_the_pod_and_funnel_lights_nodes(visit: Callable[
         assert visitor.state("stowplan.store.focus") is None
 
 
-def test_near_miss_is_ringed_and_proposals_have_patches(visit: Callable[..., Visit]) -> None:
-    visitor = visit(PENDING_POD)
+def test_near_miss_is_ringed_and_proposals_have_patches(view: Callable[[str], Visit]) -> None:
+    visitor = view(PENDING_POD)
     page = visitor.page
     page.locator(".near-list li, .amounts tbody tr").first.hover()
     assert visitor.state("stowplan.store.rings.length") == 1
@@ -60,9 +60,9 @@ def test_why_not_answers_for_a_node(visit: Callable[..., Visit]) -> None:
     expect(page.locator(".why-not")).to_contain_text("no-such-node")
 
 
-def test_weights_change_the_winner_at_once(visit: Callable[..., Visit], site: Site) -> None:
+def test_weights_change_the_winner_at_once(view: Callable[[str], Visit], site: Site) -> None:
     name = site.pods("shop/checkout-")[0]
-    visitor = visit(f"#/pod/{name}")
+    visitor = view(f"#/pod/{name}")
     page = visitor.page
     expect(page.locator("#colour")).to_have_value("points")
     page.get_by_text("Change weights").click()
@@ -79,8 +79,8 @@ def test_weights_change_the_winner_at_once(visit: Callable[..., Visit], site: Si
     assert visitor.state("stowplan.store.pod.points.total[0]") == (best["all"] if isinstance(best, dict) else best[0])
 
 
-def test_matrix_sorts_filters_explains_and_exports(visit: Callable[..., Visit]) -> None:
-    visitor = visit(PENDING_POD.replace("pod", "matrix", 1))
+def test_matrix_sorts_filters_explains_and_exports(view: Callable[[str], Visit]) -> None:
+    visitor = view(PENDING_POD.replace("pod", "matrix", 1))
     page = visitor.page
     rows = page.locator(".virtual-row")
     expect(rows.first).to_contain_text("compute")
@@ -102,8 +102,8 @@ def test_matrix_sorts_filters_explains_and_exports(visit: Callable[..., Visit]) 
     expect(page.locator("#panel h1")).to_contain_text("encode-wide")
 
 
-def test_pending_page_filters_sorts_and_opens_by_keys(visit: Callable[..., Visit]) -> None:
-    visitor = visit("#/pending")
+def test_pending_page_filters_sorts_and_opens_by_keys(view: Callable[[str], Visit]) -> None:
+    visitor = view("#/pending")
     page = visitor.page
     rows = page.locator(".virtual-row")
     expect(rows).to_have_count(4)
@@ -129,8 +129,8 @@ def test_pending_page_filters_sorts_and_opens_by_keys(visit: Callable[..., Visit
     expect(page.locator("#panel h1")).to_contain_text("media/encode-wide")
 
 
-def test_node_page_sorts_pods_and_links_them(visit: Callable[..., Visit]) -> None:
-    visitor = visit("#/node/eu-west-1a-compute-0000")
+def test_node_page_sorts_pods_and_links_them(view: Callable[[str], Visit]) -> None:
+    visitor = view("#/node/eu-west-1a-compute-0000")
     page = visitor.page
     page.get_by_role("button", name="cpu", exact=True).click()
     expect(page.locator("th[aria-sort=descending]")).to_contain_text("cpu")
@@ -142,8 +142,8 @@ def test_node_page_sorts_pods_and_links_them(visit: Callable[..., Visit]) -> Non
     expect(page.locator("#panel .sentence")).to_be_visible()
 
 
-def test_workload_page_lights_its_nodes(visit: Callable[..., Visit]) -> None:
-    visitor = visit("#/workload/shop/Deployment/checkout")
+def test_workload_page_lights_its_nodes(view: Callable[[str], Visit]) -> None:
+    visitor = view("#/workload/shop/Deployment/checkout")
     expect(visitor.page.locator("#panel .said")).to_contain_text("have a node")
     visitor.page.wait_for_timeout(200)
     assert visitor.state("stowplan.store.focus.size") > 5

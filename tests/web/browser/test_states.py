@@ -178,3 +178,41 @@ def test_text_of_double_size_reflows(visit: Callable[..., Visit], artefacts: Pat
     expect(visitor.page.locator("#panel .sentence")).to_be_visible()
     visitor.screenshot(artefacts, "zoom-200")
     assert visitor.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+@pytest.mark.parametrize("deficiency", ["deuteranopia", "protanopia", "tritanopia", "achromatopsia"])
+def test_refusals_differ_for_every_colour_vision(
+    view: Callable[[str], Visit], artefacts: Path | None, deficiency: str
+) -> None:
+    """Nodes that the filters reject for other reasons have other colours on the screen, near misses most of all."""
+    visitor = view(PENDING_POD)
+    page = visitor.page
+    expect(page.locator("#colour")).to_have_value("refuses")
+    session = visitor.context.new_cdp_session(page)
+    session.send("Emulation.setEmulatedVisionDeficiency", {"type": deficiency})
+    visitor.screenshot(artefacts, f"pod-{deficiency}")
+    session.send("Emulation.setEmulatedVisionDeficiency", {"type": "none"})
+    words = page.evaluate("() => [...document.querySelectorAll('#legend .key')].map(key => key.textContent)")
+    assert len(set(words)) == len(words) >= 3, "the legend has words for every colour"
+
+
+def test_pinch_zooms_and_drag_pans_by_touch(visit: Callable[..., Visit]) -> None:
+    visitor = visit(width=820, has_touch=True)
+    session = visitor.context.new_cdp_session(visitor.page)
+
+    def touch(kind: str, *points: tuple[int, int]) -> None:
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+    touch("touchStart", (200, 400), (240, 400))
+    for step in range(1, 6):
+        touch("touchMove", (200 - 15 * step, 400), (240 + 15 * step, 400))
+    touch("touchEnd")
+    visitor.page.wait_for_timeout(100)
+    assert visitor.state("stowplan.map.zoom") > 1.5
+    before = visitor.state("stowplan.map.x")
+    touch("touchStart", (300, 400))
+    for step in range(1, 6):
+        touch("touchMove", (300 - 12 * step, 400))
+    touch("touchEnd")
+    visitor.page.wait_for_timeout(100)
+    assert visitor.state("stowplan.map.x") > before + 30

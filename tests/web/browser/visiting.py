@@ -7,6 +7,33 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route
 from tests.web.browser.site import Site
 
 READY_MILLISECONDS = 20_000
+RESET = """async () => {
+  const { fitMap, map, setMode } = await import('./static/map.js');
+  const { clearSelection } = await import('./static/map_input.js');
+  const { publish, store } = await import('./static/store.js');
+  localStorage.clear();
+  location.hash = '#/config';
+  await new Promise(requestAnimationFrame);
+  location.hash = '#/map';
+  await new Promise(requestAnimationFrame);
+  for (const [id, value] of [['group-first', 'topology.kubernetes.io/zone'], ['group-second', 'pool']]) {
+    const list = document.getElementById(id);
+    if (list.value !== value) {
+      list.value = value;
+      list.dispatchEvent(new Event('change'));
+    }
+  }
+  history.replaceState(null, '', '#/map');
+  document.getElementById('search').value = '';
+  document.activeElement.blur();
+  clearSelection();
+  map.cursor = -1;
+  setMode('fullest');
+  fitMap();
+  store.focus = null;
+  publish('focus');
+  await new Promise(requestAnimationFrame);
+}"""
 
 
 class Visit:
@@ -39,6 +66,11 @@ class Visit:
         """Opens another view of the same page."""
         self.page.evaluate("fragment => { location.hash = fragment; }", fragment)
         return self.page
+
+    def reset(self) -> None:
+        """Brings the page back to the map, as after loading."""
+        self.page.mouse.move(0, 0)
+        self.page.evaluate(RESET)
 
     def state(self, expression: str) -> Any:
         """A value of the page: `stowplan` has the map and the store."""
