@@ -14,7 +14,7 @@ const FAMILIES = {
   volume: ['#d9a0bf', '#7c3f61'],
   device: ['#cf8fa3', '#83415a'],
   amount: ['#eddcc2', '#4a3a25'],
-  less: ['#e6b36c', '#8a5f1f'],
+  less: ['#d99c45', '#8a5f1f'],
   near: ['#d96704', '#ffb03b'],
   other: ['#b0b8a0', '#4d573e'],
   fits: ['#2f9e60', '#4fd18b'],
