@@ -39,7 +39,7 @@ WORKLOAD = {
 }
 
 
-TIMES = ("asOf", "took", "queue")
+TIMES = ("asOf", "took", "queue", "history")
 
 
 def run(*args: str) -> Any:
