@@ -118,8 +118,14 @@ def web(
 
 def serve_state(state: State, options: WebOptions) -> None:
     """Serves the page of a state until it is interrupted."""
-    with _source(state) as source, _serving(*pages_of(source), options):
-        _wait()
+    from stowplan.cli.web_what_if import StateWhatIf
+    from stowplan.web.what_if import WhatIfRuns
+
+    with _source(state) as source:
+        source.what_if = WhatIfRuns(StateWhatIf(state))
+        source.shown.features += ["what-if", "compare"]
+        with _serving(*pages_of(source), options):
+            _wait()
 
 
 def _serve_scheduler(remote: RemoteScheduler, options: WebOptions) -> None:

@@ -16,6 +16,7 @@ from stowplan.insight.workloads import Workload, WorkloadReference
 from stowplan.serving.insight_pages import ANSWER_TIMEOUT_SECONDS, MAX_TOP, problem_page
 from stowplan.serving.pages import JSON, NO_SNIFFING, Page, PageRequest, Pages, status_page
 from stowplan.web.source import StateSource
+from stowplan.web.what_if import InvalidQuestionError
 
 API_PREFIX = "/api/v1/"
 DEFAULT_TOP = 5
@@ -65,12 +66,30 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
         return source.history.since(since)
 
     async def run(request: PageRequest, names: list[str]) -> Any:
-        if source.run is None or names != ["events"]:
-            raise NotOfferedError("this source is not a run")
-        return await source.run_events(_number(request, "from", 0, 10**9))
+        if names == ["events"] and source.run is not None:
+            return await source.run_events(_number(request, "from", 0, 10**9))
+        found: Any = None
+        if source.what_if is not None and len(names) == 1:
+            found = source.what_if.find(names[0])
+        elif source.what_if is not None and len(names) == 2 and names[1] == "maps":
+            found = source.what_if.maps(names[0])
+        if found is None:
+            raise NotOfferedError("there is no such run")
+        return found
+
+    async def compare(request: PageRequest, names: list[str]) -> Any:
+        if source.what_if is None:
+            raise NotOfferedError("this source has no runs to compare")
+        return source.what_if.finished()
+
+    async def what_if(request: PageRequest, names: list[str]) -> Any:
+        if source.what_if is None:
+            raise NotOfferedError("this source offers no what-if")
+        return source.what_if.start(request.body)
 
     answers: dict[str, Answer] = {
         "run": run,
+        "compare": compare,
         "hello": lambda request, names: source.hello(),
         "map": lambda request, names: source.map(),
         "pods": pods,
@@ -85,6 +104,7 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
         "workload": workload,
         "node": lambda request, names: source.node(*_named(names, 1, "NAME")),
     }
+    add_data_page(pages, f"{prefix}what-if", what_if, ("POST",))
     for name, answer in answers.items():
         add_data_page(pages, prefix + name, answer)
 
@@ -105,7 +125,7 @@ def _handler(path: str, answer: Answer, methods: tuple[str, ...]) -> Callable[[P
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
                 value = await answer(request, names)
-        except BadRequestError as error:
+        except (BadRequestError, InvalidQuestionError) as error:
             return status_page(400, "BadRequest", str(error))
         except NotOfferedError as error:
             return status_page(404, "NotFound", str(error))

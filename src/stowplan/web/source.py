@@ -35,6 +35,7 @@ from stowplan.web.owner import Owner
 from stowplan.web.pending import MAX_GROUPS, PendingGroups, pending_groups, pending_row
 from stowplan.web.pod_table import PodTable, pod_table
 from stowplan.web.queue_page import queue_page
+from stowplan.web.what_if import WhatIfRuns
 from stowplan.web.wire import (
     ConfigPage,
     Fit,
@@ -127,6 +128,8 @@ class StateSource:
         self._groups_due = 0.0
         self._grouping: asyncio.Task[PendingGroups] | None = None
         self._queue_known: object = None
+        self.what_if: WhatIfRuns | None = None
+        """Computes the difference that changes make, if the host offers that."""
         self.run: Run | None = None
         """A simulation or recording from its start to its end, if the source is one; its state is that at the end."""
         self.feed: deque[Happening] = deque(maxlen=MAX_FEED)

@@ -58,6 +58,11 @@ class WhatIfQuestion(NamedTuple):
 
 def what_if(run: ClusterRun, question: WhatIfQuestion) -> WhatIfAnswer:
     """Apply the changes to a cluster that runs until nothing moves. Raises InputError for objects that do not exist."""
+    return what_if_and_run(run, question)[0]
+
+
+def what_if_and_run(run: ClusterRun, question: WhatIfQuestion) -> tuple[WhatIfAnswer, ClusterRun]:
+    """The answer, and the run with the changes, which may be the same run."""
     run.rest()
     by = _label(run, question.by)
     before = run.report()
@@ -114,7 +119,7 @@ def what_if(run: ClusterRun, question: WhatIfQuestion) -> WhatIfAnswer:
         fit=None if question.fit is None else fit(changed, question.fit, question.namespace, question.max_replicas),
         removable=removable_nodes(changed) if question.removable else None,
     )
-    return replace(answer, sentence=first_sentence(answer, phrases, effects))
+    return replace(answer, sentence=first_sentence(answer, phrases, effects)), changed
 
 
 def _steps(run: ClusterRun, question: WhatIfQuestion) -> tuple[RequestStep, ...]:

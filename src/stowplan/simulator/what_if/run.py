@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -38,6 +38,8 @@ class ClusterRun:
         self.simulation = simulation
         self.recorder = recorder
         self.setup = setup
+        self.on_step: Callable[[], None] = lambda: None
+        """Called after every attempt; copies have it too."""
         self.standing: set[str] = set()
         """The uids of objects whose pods are as their controllers want them."""
 
@@ -47,7 +49,7 @@ class ClusterRun:
 
     def rest(self) -> None:
         """Run until nothing moves. From then on controllers replace the pods that they lose, and create no others."""
-        self.simulation.run()
+        self.simulation.run(self.on_step)
         self.standing = {item.metadata.uid for item in self.api_server.objects()}
         self.simulation.controllers.keep(self.standing)
 
@@ -57,6 +59,7 @@ class ClusterRun:
         """A second run with the same objects; pods in `unbound` (uids) are pending in it, in the order of their age."""
         setup, recorder = setup or self.setup, RunRecorder(examine)
         made = ClusterRun(self.simulation.sibling(*setup, recorder), recorder, setup)
+        made.on_step = self.on_step
         recorder.attach(made.api_server)
         items = self.api_server.objects()
         items.sort(key=lambda item: item.metadata.creation_timestamp if isinstance(item, api.Pod) else "")

@@ -1,0 +1,90 @@
+"""What-if for the page: the computation of `stowplan what-if` on a copy of a state."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+from stowplan.cache import Cluster
+from stowplan.cli.state import State
+from stowplan.errors import InputError
+from stowplan.plugins.registry import REGISTRY
+from stowplan.simulator.what_if import parsing
+from stowplan.simulator.what_if.answer import WhatIfQuestion, what_if_and_run
+from stowplan.simulator.what_if.run import ClusterRun, Setup
+from stowplan.simulator.what_if.text import what_if_lines
+from stowplan.web.columns import Times, copy_nodes
+from stowplan.web.mirror import Mirror
+from stowplan.web.what_if import Change, RunMaps, WhatIfHost, WhatIfResult
+from stowplan.web.wire import NodeMap
+
+_TEXT_WIDTH = 100
+_NUMBER_OF_VALUES = {
+    "add": 2, "drain": 1, "fail": 1, "cordon": 1, "uncordon": 1, "taint": 2, "label": 2, "set": 2, "scale": 1,
+    "delete": 1, "weight": 1, "without": 1, "again": 1,
+}  # fmt: skip
+
+
+class StateWhatIf(WhatIfHost):
+    """Answers about a state at rest, which is only read."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def check(self, changes: list[Change]) -> None:
+        for change in changes:
+            _parsed(change)
+
+    def command(self, changes: list[Change]) -> str:
+        return what_if_command(self._state, changes)
+
+    def compute(self, changes: list[Change], on_step: Callable[[], None]) -> WhatIfResult:
+        state = self._state
+        setup = Setup(state.config, {**REGISTRY, **state.plugins})
+        run = ClusterRun(state.simulation, state.recorder, setup).copy()
+        run.on_step = on_step
+        run.rest()
+        before = map_of(run.simulation.engine.cluster)
+        question = WhatIfQuestion(tuple(_parsed(change) for change in changes), state.namespace)
+        answer, changed = what_if_and_run(run, question)
+        maps = RunMaps(before=before, after=map_of(changed.simulation.engine.cluster))
+        return WhatIfResult(answer.sentence, answer, tuple(what_if_lines(answer, _TEXT_WIDTH)), maps)
+
+
+def map_of(cluster: Cluster) -> NodeMap:
+    """The nodes of a cluster as the page shows them."""
+    mirror = Mirror("run", lambda: Times(0.0))
+    mirror.begin(copy_nodes(cluster))
+    return mirror.map()
+
+
+def what_if_command(state: State, changes: list[Change]) -> str:
+    """The command line that asks the same."""
+    source = state.source
+    words = ["stowplan", "what-if"]
+    if source.cluster is not None:
+        words.append("--from-cluster")
+        for option, value in zip(("--kubeconfig", "--context"), source.cluster, strict=True):
+            words += [option, value] if value else []
+    elif source.snapshot:
+        words += ["--from", source.snapshot]
+    for name in source.names:
+        words += ["-f", name]
+    if source.input_options.namespace:
+        words += ["-n", source.input_options.namespace]
+    for change in changes:
+        if change.option == "add":
+            words += ["--add", change.value[0], "--like", change.value[1]]
+        else:
+            words += [f"--{change.option}", *change.value]
+    return shlex.join(words)
+
+
+def _parsed(change: Change) -> Any:
+    """Raises InputError."""
+    if len(change.value) != _NUMBER_OF_VALUES.get(change.option) or not all(change.value):
+        raise InputError(f"{change.option}: not a change, or not the values of one")
+    if change.option == "add":
+        return parsing.nodes_like(parsing.number(change.value[0], "--add"), change.value[1])
+    return parsing.change(change.option, change.value if len(change.value) > 1 else change.value[0])
