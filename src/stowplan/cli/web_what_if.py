@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable
 from typing import Any
 
 from stowplan.cache import Cluster
 from stowplan.cli.state import State
+from stowplan.cli.streams import STDIN
 from stowplan.errors import InputError
 from stowplan.plugins.registry import REGISTRY
 from stowplan.simulator.what_if import parsing
@@ -60,8 +62,10 @@ def map_of(cluster: Cluster) -> NodeMap:
 
 
 def what_if_command(state: State, changes: list[Change]) -> str:
-    """The command line that asks the same."""
+    """The command line that asks the same; empty for a state that no command line reads, such as that of the demo."""
     source = state.source
+    if any(name != STDIN and not os.path.exists(name) for name in source.names):
+        return ""
     words = ["stowplan", "what-if"]
     if source.cluster is not None:
         words.append("--from-cluster")

@@ -47,7 +47,7 @@ class RunMaps(Wire, frozen=True):
     after: NodeMap | None
 
 
-class ComparedRuns(Wire, frozen=True):
+class ComparedRuns(Wire, frozen=True, kw_only=True):
     """`run/ID`: two runs and their difference, or the progress towards it."""
 
     id: str

@@ -31,7 +31,7 @@ async function show(here, signal) {
   if (signal.aborted) return;
   replaceChildren(here.place,
     el('div', { class: 'page-head' }, el('h1', {}, 'Compare'), runs.length > 1 && select('Run', runs.map((each) => [each.id, each.sentence.slice(0, 90)]), wanted.id, (value) => go(route('compare', [value])))),
-    el('div', { class: 'section' }, el('div', { class: 'sentence' }, run.sentence), el('pre', { class: 'command', tabindex: 0 }, run.command)),
+    el('div', { class: 'section' }, el('div', { class: 'sentence' }, run.sentence), run.command && el('pre', { class: 'command', tabindex: 0 }, run.command)),
     mapPair(run, maps, signal), figuresTable(run), differenceTable(run.answer.workloads), movedPods(run.answer));
 }
 

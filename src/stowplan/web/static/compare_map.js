@@ -92,7 +92,7 @@ export function paintRun(canvas, maps, kind, camera) {
   });
   ctx.fillStyle = tokens.text;
   ctx.font = `600 13px ${tokens.font}`;
-  for (const column of layout.columns) if (column.name) ctx.fillText(column.name, (column.x ?? 18) * camera.zoom - camera.x, 20 * camera.zoom - camera.y);
+  for (const column of layout.columns) if (column.name) ctx.fillText(column.name, column.cellX * size + column.offsetX * camera.zoom - camera.x, 20 - camera.y);
 }
 
 function paintCell(ctx, { x, y, inner, tokens, palette }, kind, before, after) {

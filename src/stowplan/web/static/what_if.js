@@ -156,7 +156,7 @@ async function showRun(run, place, signal) {
     answer.lost.length > 0 && section('Lost', plural(answer.lost.length, 'pod'), el('p', { class: 'mono' }, answer.lost.join(', '))),
     answer.budgets.length > 0 && section('Budgets in the way', '', el('ul', { class: 'plain' }, answer.budgets.map((each) => el('li', {}, `${each.budget} allows ${count(each.allowed)}; ${plural(each.pods, 'pod')} have to leave`)))),
     figuresTable(run),
-    section('The same on the command line', '', el('pre', { class: 'command', tabindex: 0 }, run.command), copyButton('Copy', () => run.command)),
+    run.command && section('The same on the command line', '', el('pre', { class: 'command', tabindex: 0 }, run.command), copyButton('Copy', () => run.command)),
     folded('As the command prints it', el('pre', { tabindex: 0 }, run.text.join('\n'))),
     el('p', { class: 'section' }, el('a', { class: 'button', href: route('compare', [run.id]) }, 'Compare side by side')));
 }
